@@ -1,0 +1,1 @@
+"""The evidence bundle: its schemas, read and written by every room."""

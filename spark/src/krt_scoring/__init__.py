@@ -1,0 +1,1 @@
+"""Scoring of an evidence bundle on Spark, and the report."""

@@ -1,0 +1,1 @@
+"""Producers, consumers and the recorder that run inside the cluster."""
