@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krt_evidence.payload import Encoder, decode, minimum_size
+
+RUN, PRODUCER, INCARNATION = "5d0c", "steady-0", "a1b2"
+names = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=40)
+
+
+@given(names, names, names, st.integers(0, 2**62), st.integers(0, 600))
+def test_a_value_says_who_sent_it(
+    run: str, producer: str, incarnation: str, seq: int, size: int
+) -> None:
+    value = Encoder(run, producer, incarnation, size).encode(seq)
+    found = decode(value)
+    assert found is not None
+    assert (found.run_uid, found.producer, found.producer_incarnation, found.seq) == (
+        run,
+        producer,
+        incarnation,
+        seq,
+    )
+    assert found.checksum_ok
+    assert len(value) == max(size, minimum_size(run, producer, incarnation, seq))
+
+
+@given(st.integers(0, 199), st.integers(1, 255))
+def test_no_single_damaged_byte_passes_for_whole(position: int, flip: int) -> None:
+    value = bytearray(Encoder(RUN, PRODUCER, INCARNATION, 200).encode(7))
+    value[position] ^= flip
+    found = decode(bytes(value))
+    assert found is None or not found.checksum_ok or bytes(value).lower() == value.lower()
+    if found is not None and found.checksum_ok:
+        # only the checksum's own digits may change their case and stay the same number
+        assert position >= 192
+        assert flip == 0x20
+
+
+@pytest.mark.parametrize("value", [None, b"", b"hello", b"krt1;", b"krt1;a;b;c;x;;00000000"])
+def test_what_is_not_ours_is_foreign(value: bytes | None) -> None:
+    assert decode(value) is None
+
+
+def test_a_name_cannot_forge_a_field() -> None:
+    with pytest.raises(ValueError, match="parts the payload"):
+        Encoder("run;x", PRODUCER, INCARNATION, 10)
