@@ -1,0 +1,96 @@
+"""The names of a run's objects: deterministic, so that a rerun finds what an earlier one made.
+
+T is the test's name (at most 30 characters, a DNS label: the CRD sees to it).
+"""
+
+from __future__ import annotations
+
+GROUP = "kafkaresilience.dev"
+VERSION = "v1alpha1"
+KIND = "KafkaResilienceTest"
+PLURAL = "kafkaresiliencetests"
+
+LABEL_TEST = f"{GROUP}/test"
+LABEL_TEST_UID = f"{GROUP}/test-uid"
+LABEL_MEMBER = f"{GROUP}/member"
+LABEL_COMPONENT = "app.kubernetes.io/component"
+ANNOTATION_APPLIED = f"{GROUP}/applied"
+"""On each object: a hash of what was applied, so that an unchanged object is not applied again."""
+
+MEMBER_KINDS = {"kafka": "kafka", "zk": "zookeeper"}
+"""Member prefix (`kafka-0`, `zk-0`) to the component label's value."""
+
+
+def member(kind: str, ordinal: int) -> str:
+    """`kafka-0` for ("kafka", 0), `zk-1` for ("zookeeper", 1)."""
+    return f"{'zk' if kind == 'zookeeper' else kind}-{ordinal}"
+
+
+def of_member(test: str, member_name: str) -> str:
+    """The StatefulSet, Service and ConfigMap of a member."""
+    return f"{test}-{member_name}"
+
+
+def member_pod(test: str, member_name: str) -> str:
+    """The one pod of a member's StatefulSet."""
+    return f"{test}-{member_name}-0"
+
+
+def member_claim(test: str, member_name: str) -> str:
+    """A member's volume claim."""
+    return f"{test}-{member_name}-data"
+
+
+def host(test: str, member_name: str, namespace: str) -> str:
+    """A member's address inside the cluster, without the cluster's domain."""
+    return f"{test}-{member_name}.{namespace}.svc"
+
+
+def producer_pod(test: str, producer: str, replica: int) -> str:
+    """The pod of replica `replica` of the producer with that name."""
+    return f"{test}-producer-{producer}-{replica}"
+
+
+def consumer_pod(test: str, consumer: str, replica: int) -> str:
+    """The pod of replica `replica` of the consumer with that name."""
+    return f"{test}-consumer-{consumer}-{replica}"
+
+
+def recorder_pod(test: str) -> str:
+    """The recorder's pod."""
+    return f"{test}-recorder"
+
+
+def plan(test: str) -> str:
+    """The ConfigMap of the plan."""
+    return f"{test}-plan"
+
+
+def control(test: str) -> str:
+    """The ConfigMap that tells traffic and recorder what to do."""
+    return f"{test}-control"
+
+
+def scripts(test: str) -> str:
+    """The ConfigMap of the members' scripts and the executors' pod template."""
+    return f"{test}-scripts"
+
+
+def scorecard(test: str) -> str:
+    """The ConfigMap the scoring job writes."""
+    return f"{test}-scorecard"
+
+
+def scoring_job(test: str, attempt: int) -> str:
+    """The scoring Job of an attempt, counted from 1; also the executors' name prefix."""
+    return f"{test}-scoring-{attempt}"
+
+
+def preflight_pod(test: str, role: str) -> str:
+    """The preflight's pods: role is `write` or `read`."""
+    return f"{test}-preflight-{role}"
+
+
+def run_labels(uid: str) -> dict[str, str]:
+    """The selector of everything a run owns."""
+    return {LABEL_TEST_UID: uid}
