@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+SPEC = importlib.util.spec_from_file_location("follow", ROOT / "hack" / "follow.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+follow = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(follow)
+
+TEST: dict[str, Any] = {
+    "metadata": {
+        "name": "sample",
+        "namespace": "ns",
+        "uid": "u1",
+        "creationTimestamp": "2026-11-21T04:00:00Z",
+    },
+    "status": {
+        "phase": "Completed",
+        "verdict": "Passed",
+        "score": 97,
+        "summary": "nothing lost",
+        "completionTime": "2026-11-21T04:03:00.000000Z",
+        "phases": [
+            {
+                "name": "Pending",
+                "startTime": "2026-11-21T04:00:01.000000Z",
+                "endTime": "2026-11-21T04:00:03.000000Z",
+            },
+            {"name": "Completed", "startTime": "2026-11-21T04:03:00.000000Z"},
+        ],
+        "faults": [
+            {
+                "name": "leader-down",
+                "injectedAt": "2026-11-21T04:01:00.500000Z",
+                "targets": [{"member": "kafka-1", "zone": "zone-b"}],
+                "effect": {"proofs": [{"kind": "LeaderMoved", "subject": "foo-0", "at": None}]},
+            }
+        ],
+        "ledger": {"attempted": 10, "acked": 10},
+        "conditions": [
+            {
+                "type": "Finished",
+                "status": "True",
+                "reason": "Completed",
+                "lastTransitionTime": "2026-11-21T04:03:00Z",
+            },
+            {"type": "Succeeded", "status": "Unknown", "lastTransitionTime": "x"},
+        ],
+    },
+}
+
+
+def test_documents_are_split_where_kubectl_ends_them() -> None:
+    text = json.dumps({"a": {"b": 1}}, indent=4) + "\n" + json.dumps({"c": 2}, indent=4) + "\n"
+    assert list(follow.documents(io.StringIO(text))) == [{"a": {"b": 1}}, {"c": 2}]
+
+
+def test_each_thing_is_said_once_and_in_order_of_time() -> None:
+    narrator = follow.Narrator()
+    lines = list(narrator.lines(TEST))
+    assert lines == [
+        "    1.0 s  phase Pending",
+        "   60.5 s    proof LeaderMoved: foo-0 ",
+        "   60.5 s  fault leader-down injected: kafka-1 (zone-b)",
+        "  180.0 s  phase Completed",
+        "  180.0 s    Finished=True Completed",
+    ]
+    assert list(narrator.lines(TEST)) == []
+
+
+def test_the_end_names_times_ledger_verdict_and_evidence(tmp_path: Path) -> None:
+    home = tmp_path / "pvc-1_ns_krt-evidence" / "ns" / "sample" / "u1"
+    home.mkdir(parents=True)
+    text = "\n".join(follow.closing(TEST, tmp_path))
+    assert "phases    Pending 2 s" in text
+    assert "in all    180 s" in text
+    assert "verdict   Passed, score 97" in text
+    assert f"evidence  {home}" in text
