@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+from kit import artifacts
+from kit.controller import Controller
+from kit.kubectl import Kubectl
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+OPERATOR_NAMESPACE = os.environ.get("KRT_OPERATOR_NAMESPACE", "krt-system")
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _our_own_cluster_only() -> None:
+    """Refuse any cluster that is not the kind cluster hack/up made: these tests break things."""
+    context = subprocess.run(
+        ["kubectl", "config", "current-context"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    wanted = f"kind-{os.environ.get('KRT_CLUSTER', 'krt')}"
+    if context != wanted:
+        pytest.exit(f"the kubectl context is {context!r}, not {wanted!r}: run through hack/e2e", 2)
+
+
+@pytest.fixture(scope="session")
+def controller() -> Controller:
+    return Controller(Kubectl(OPERATOR_NAMESPACE))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+        for node in (item.parent, item.parent.parent if item.parent else None):
+            if node is not None:
+                node.stash[FAILED] = True
+    return report
+
+
+def _namespace(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+    name = f"krt-e2e-{uuid.uuid4().hex[:6]}"
+    cluster = Kubectl("default")
+    cluster("create", "namespace", name)
+    cluster("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted")
+    yield Kubectl(name)
+    if request.node.stash.get(FAILED, False):
+        stem = request.node.nodeid.replace("/", "_").replace("::", "--")
+        folder = artifacts.keep(stem, name, OPERATOR_NAMESPACE)
+        print(f"\nwhat the failure left: {folder}")  # noqa: T201 - for the person who reads CI
+    # Through the controller first: it lets go of the finalizers, which the namespace cannot.
+    Kubectl(name)("delete", "krt", "--all", "--wait", "--timeout=120s", timeout=130)
+    cluster("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+    """A namespace of the test's own under restricted pod security."""
+    yield from _namespace(request)
+
+
+@pytest.fixture(scope="module")
+def module_kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+    """A namespace shared by the tests of one module, which look at one run."""
+    yield from _namespace(request)

@@ -1,0 +1,102 @@
+"""The controller under test: where it runs, what it logged, and its sudden death."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kit.artifacts import OPERATOR_SELECTOR
+from kit.wait import until
+
+if TYPE_CHECKING:
+    from kit.kubectl import Kubectl
+
+DEPLOYMENT = "krt-kafka-resilience"
+"""Name of the controller's Deployment: release and chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """The controller's deployment, seen through kubectl and its node."""
+
+    kubectl: Kubectl
+
+    def pod(self) -> dict[str, Any] | None:
+        """Return the running pod, or None while there is none."""
+        for pod in self.kubectl.items("pods", "-l", OPERATOR_SELECTOR):
+            states = pod["status"].get("containerStatuses", [])
+            if states and "running" in states[0]["state"]:
+                return pod
+        return None
+
+    def running(self) -> dict[str, Any]:
+        """Return the running pod, waiting for it."""
+        return until(self.pod, 60, "a running controller pod")
+
+    def kill(self) -> None:
+        """Send SIGKILL to the controller's process, by its id on its node.
+
+        Deleting the pod would let it end in order; this does not.
+        """
+        pod = self.running()
+        node = pod["spec"]["nodeName"]
+        before = pod["status"]["containerStatuses"][0]
+        container = before["containerID"].removeprefix("containerd://")
+        listed = _on_node(node, "ctr", "-n", "k8s.io", "tasks", "ls")
+        pids = [line.split()[1] for line in listed.splitlines() if line.startswith(container)]
+        assert len(pids) == 1, f"no single task of container {container} on {node}:\n{listed}"
+        _on_node(node, "kill", "-9", pids[0])
+        until(
+            lambda: self._restarts() > before["restartCount"],
+            30,
+            f"restart count of the controller above {before['restartCount']}",
+        )
+
+    def _restarts(self) -> int:
+        pods = self.kubectl.items("pods", "-l", OPERATOR_SELECTOR)
+        return max((p["status"]["containerStatuses"][0]["restartCount"] for p in pods), default=0)
+
+    def scale(self, replicas: int) -> None:
+        """Set the number of controllers and wait until it is so."""
+        self.kubectl("scale", f"deployment/{DEPLOYMENT}", f"--replicas={replicas}")
+        until(
+            lambda: (
+                len(self.kubectl.items("pods", "-l", OPERATOR_SELECTOR)) == replicas
+                and (replicas == 0 or self.pod() is not None)
+            ),
+            60,
+            f"{replicas} controller pod(s)",
+        )
+
+    def log(self) -> str:
+        """Return what the current container and the one before it logged."""
+        pod = self.running()["metadata"]["name"]
+        text = self.kubectl("logs", pod)
+        if self._restarts():
+            text = self.kubectl("logs", pod, "--previous") + text
+        return text
+
+    def memory_peak(self) -> int | None:
+        """Return the highest memory the container's cgroup saw, in bytes, where it is told."""
+        pod = self.running()
+        node = pod["spec"]["nodeName"]
+        uid = pod["metadata"]["uid"].replace("-", "_")
+        found = _on_node(
+            node,
+            "sh",
+            "-c",
+            f"find /sys/fs/cgroup -path '*{uid}*' -name memory.max_usage_in_bytes -o "
+            f"-path '*{uid}*' -name memory.peak | head -n 1 | xargs -r cat",
+        ).strip()
+        return int(found) if found else None
+
+
+def _on_node(node: str, *command: str) -> str:
+    """Run a command on a kind node through the engine that holds it."""
+    done = subprocess.run(
+        ["docker", "exec", node, *command], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 0, f"docker exec {node} {json.dumps(command)}: {done.stderr}"
+    return done.stdout

@@ -1,0 +1,70 @@
+"""What only the cluster can tell: phase Error, a condition that names the field and the remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kit.run import Run, small
+
+if TYPE_CHECKING:
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+UNSHARED_CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "one-node-only"},
+    "spec": {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "standard",
+        "resources": {"requests": {"storage": "1Gi"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "named"),
+    [
+        (
+            "too-few-nodes",
+            {"kafka": {"replicas": 5}, "zookeeper": {"replicas": 3}},
+            ("spec.kafka.replicas", "node"),
+        ),
+        (
+            "no-such-zone",
+            {"kafka": {"replicas": 1, "rack": {"zones": ["zone-z"]}}},
+            ("spec.kafka.rack.zones", "zone-z"),
+        ),
+        (
+            "no-such-claim",
+            {"evidence": {"claimName": "nowhere"}},
+            ("spec.evidence.claimName", "nowhere"),
+        ),
+        (
+            "claim-not-shared",
+            {"evidence": {"claimName": "one-node-only"}},
+            ("spec.evidence.claimName", "ReadWriteMany"),
+        ),
+        (
+            "no-such-image",
+            {"kafka": {"replicas": 1, "image": "registry.invalid/none:0"}},
+            ("spec.kafka.image", "registry.invalid/none:0"),
+        ),
+    ],
+)
+def test_the_condition_names_field_and_remedy(
+    kubectl: Kubectl, name: str, spec: dict[str, Any], named: tuple[str, ...]
+) -> None:
+    kubectl.apply(UNSHARED_CLAIM)
+    run = Run.apply(kubectl, small(name, **spec))
+    status = run.finish(180)
+    assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive"), status
+    provisioned = run.condition("Provisioned")
+    assert provisioned["status"] == "False"
+    for part in named:
+        assert part in provisioned["message"], provisioned
+    assert "Kafka" not in run.condition("Succeeded").get("reason", "")
+    built = [left for left in run.left() if left.startswith("statefulset")]
+    assert not built

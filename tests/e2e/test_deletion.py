@@ -1,0 +1,40 @@
+"""Deleting a test in any phase leaves nothing labelled ours, evidence aside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from kit.run import Run, small
+from kit.wait import until
+
+if TYPE_CHECKING:
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+DELETED_IN = ("Provisioning", "Warmup", "Injecting", "Draining", "Scoring")
+GONE_WITHIN = 60
+"""Seconds; the promise of the documentation."""
+
+
+def test_deleted_in_each_phase(kubectl: Kubectl) -> None:
+    for phase in DELETED_IN:
+        run = Run.apply(kubectl, small(f"gone-in-{phase.lower()}"))
+        run.reach(phase)
+        kubectl("delete", "krt", run.name, "--wait=false")
+        until(
+            lambda run=run: not run.left(),  # type: ignore[misc]
+            GONE_WITHIN,
+            lambda run=run: f"{run.name} gone; left: {run.left()}",  # type: ignore[misc]
+        )
+        assert kubectl("get", "krt", run.name, "--ignore-not-found") == ""
+
+
+def test_aborted_it_takes_its_members_away(kubectl: Kubectl) -> None:
+    run = Run.apply(kubectl, small("aborted"))
+    run.reach("Warmup")
+    kubectl("patch", "krt", run.name, "--type=merge", "-p", '{"spec":{"abort":true}}')
+    status = run.finish(120)
+    assert (status["phase"], status["verdict"]) == ("Aborted", "Inconclusive")
+    assert not [name for name in run.left() if name.startswith(("statefulset", "pod/"))]

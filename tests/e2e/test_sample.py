@@ -1,0 +1,110 @@
+"""The sample: a leader crash that loses nothing, proved."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from kit.run import PHASES, ROOT, Run, manifest
+
+from krt_evidence.schemas import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kit.controller import Controller
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def run(module_kubectl: Kubectl) -> Run:
+    sample = Run.apply(module_kubectl, manifest("manifests/sample.yaml"))
+    sample.finish()
+    return sample
+
+
+def test_it_passes(run: Run) -> None:
+    status = run.status
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    assert status["score"] >= 80
+    assert run.condition("Succeeded")["status"] == "True"
+    assert run.condition("Finished")["status"] == "True"
+
+
+def test_it_went_the_documented_way(run: Run) -> None:
+    assert run.phases() == list(PHASES)
+
+
+def test_the_ledger_balances_in_the_status(run: Run) -> None:
+    ledger = run.status["ledger"]
+    assert ledger["attempted"] == ledger["acked"] + ledger["failed"] + ledger["unknown"]
+    assert ledger["acked"] > 10_000
+    assert ledger["lost"] == 0
+    assert ledger["acked"] == ledger["delivered"] + ledger.get("deliveredLate", 0)
+
+
+def test_the_crash_was_a_crash_and_is_proved(run: Run) -> None:
+    [fault] = run.status["faults"]
+    assert fault["state"] == "Healed"
+    assert fault["effect"]["proven"]
+    kinds = {proof["kind"] for proof in fault["effect"]["proofs"]}
+    assert {"ProcessKilled", "LeaderMoved"} <= kinds, kinds
+    victim = fault["targets"][0]["member"].removeprefix("kafka-")
+    leaders = [e["detail"] for e in run.timeline("partition") if e["subject"] == "foo-0"]
+    assert str(leaders[0]["leader"]) == victim
+    moved = [state for state in leaders if str(state["leader"]) not in (victim, "-1")]
+    assert moved
+    assert moved[0]["leader_epoch"] > leaders[0]["leader_epoch"]
+
+
+def test_members_stood_apart(run: Run) -> None:
+    placed = {
+        event["detail"]["member"]: event["detail"]
+        for event in run.timeline("pod")
+        if event["event"] in ("scheduled", "running", "ready") and event["detail"].get("node")
+    }
+    brokers = [placed[f"kafka-{i}"] for i in range(3)]
+    keepers = [placed[f"zk-{i}"] for i in range(3)]
+    nodes = [member["node"] for member in (*brokers, *keepers)]
+    assert len(set(nodes)) == 6, nodes
+
+
+def test_every_table_of_the_bundle_is_there(run: Run) -> None:
+    for table, schema in TABLES.items():
+        files = sorted((run.bundle / table).rglob("*.parquet"))
+        assert files, f"no {table} in {run.bundle}"
+        for path in files:
+            assert pq.read_schema(path).names == schema.names, path
+    for name in ("run.json", "scorecard.json", "scoring.json", "report.html", "junit.xml"):
+        assert (run.bundle / name).stat().st_size > 0
+
+
+def test_a_laptop_scores_it_to_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    again = tmp_path / "scorecard.json"
+    subprocess.run(
+        ["hack/uv", "run", "--frozen", "krt-score", str(run.bundle), "--out", str(again)],
+        cwd=ROOT,
+        check=True,
+        timeout=300,
+    )
+    assert again.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
+
+
+def test_what_is_left_is_the_result_and_the_evidence(run: Run) -> None:
+    kinds = {name.split("/")[0] for name in run.left()}
+    assert "statefulset.apps" not in kinds
+    assert "persistentvolumeclaim" not in kinds
+    assert f"configmap/{run.name}-scorecard" in run.left()
+
+
+def test_the_controller_logged_no_error_and_stayed_small(run: Run, controller: Controller) -> None:
+    assert run.uid
+    log = controller.log()
+    bad = [line for line in log.splitlines() if "ERROR" in line or "Traceback" in line]
+    assert not bad, "\n".join(bad[:20])
+    peak = controller.memory_peak()
+    assert peak is None or peak <= 200 * 2**20

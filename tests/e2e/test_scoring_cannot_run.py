@@ -1,0 +1,39 @@
+"""A scoring job that cannot run keeps the evidence and says how to score it again."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from kit.run import ROOT, Run, small
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+
+def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
+    greedy = small(
+        "no-executors",
+        scoring={"executors": 1, "executor": {"memory": "900Gi"}},
+        timeouts={"scoring": "60s"},
+    )
+    run = Run.apply(kubectl, greedy)
+    status = run.finish(300)
+    assert status["verdict"] == "Inconclusive", status
+    assert "ScoringFailed" in {guard["code"] for guard in status["guards"]}
+    message = run.condition("Scored")["message"]
+    assert "krt-score" in message
+    assert run.uid in message
+    assert list((run.bundle / "produce").glob("*.parquet"))
+    done = subprocess.run(
+        ["hack/uv", "run", "--frozen", "krt-score", str(run.bundle), "--out", str(tmp_path / "s")],
+        cwd=ROOT,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0
