@@ -1,0 +1,35 @@
+"""Durations as the resource writes them (``15s``, ``2m``, ``1m30s``, ``500ms``)."""
+
+from __future__ import annotations
+
+import re
+
+MICROS = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
+"""Unit → microseconds."""
+
+_PART = re.compile(r"(\d+)(ms|s|m|h)")
+
+
+def parse(text: str) -> int:
+    """Return the duration in microseconds.
+
+    Raises:
+        ValueError: the text is no duration.
+    """
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"{text!r} is no duration; write a number and ms, s, m or h, like 15s")
+    return sum(int(number) * MICROS[unit] for number, unit in parts)
+
+
+def show(micros: int) -> str:
+    """Return a duration for people: ``830 µs``, ``12.4 ms``, ``7.32 s``, ``2 m 05 s``."""
+    sign = "-" if micros < 0 else ""
+    size = abs(micros)
+    if size < MICROS["ms"]:
+        return f"{sign}{size} µs"
+    if size < MICROS["s"]:
+        return f"{sign}{size // 1_000}.{size % 1_000 // 100} ms"
+    if size < 2 * MICROS["m"]:
+        return f"{sign}{size // MICROS['s']}.{size % MICROS['s'] // 10_000:02d} s"
+    return f"{sign}{size // MICROS['m']} m {size % MICROS['m'] // MICROS['s']:02d} s"

@@ -1,0 +1,123 @@
+"""Why a run, or a part of it, proves nothing.
+
+Two kinds (correctness rules, "Proof, not hope"): **evidence** voids the anomalies that rest on
+what is missing or damaged, and no others; **coverage** says the run did not exercise what it
+claims to, and never overrides a violation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["evidence", "coverage"]
+
+LOG_ANOMALIES = (
+    "lost-write",
+    "vanished-read",
+    "unseen",
+    "duplicate-write",
+    "inconsistent-offsets",
+    "aborted-read",
+    "nonmonotonic-send",
+    "int-nonmonotonic-send",
+)
+"""Anomalies that rest on what the brokers hold."""
+
+SEND_ANOMALIES = (
+    "lost-write",
+    "unseen",
+    "duplicate-write",
+    "inconsistent-offsets",
+    "aborted-read",
+    "nonmonotonic-send",
+    "int-nonmonotonic-send",
+    "precommitted-read",
+    "accepted-below-min-isr",
+    "corrupt-payload",
+)
+"""Anomalies that rest on the producers' ledgers."""
+
+DELIVERY_ANOMALIES = (
+    "vanished-read",
+    "unseen",
+    "duplicate-delivery",
+    "inconsistent-offsets",
+    "aborted-read",
+    "poll-skip",
+    "nonmonotonic-poll",
+    "int-poll-skip",
+    "int-nonmonotonic-poll",
+    "precommitted-read",
+    "commit-ahead",
+    "key-order",
+    "corrupt-payload",
+)
+"""Anomalies that rest on the consumers' deliveries."""
+
+OWNERSHIP_ANOMALIES = (
+    "unseen",
+    "duplicate-delivery",
+    "poll-skip",
+    "nonmonotonic-poll",
+    "int-poll-skip",
+    "int-nonmonotonic-poll",
+    "commit-ahead",
+    "commit-rewind",
+    "double-ownership",
+    "unexpected-rebalance",
+    "key-order",
+)
+"""Anomalies that rest on the consumers' events: assignments, seeks, commits."""
+
+ALL = tuple(
+    sorted(
+        {
+            *LOG_ANOMALIES,
+            *SEND_ANOMALIES,
+            *DELIVERY_ANOMALIES,
+            *OWNERSHIP_ANOMALIES,
+            "replica-divergence",
+        }
+    )
+)
+"""Every anomaly: what a run whose identity is in doubt voids."""
+
+BY_TABLE = {
+    "produce": SEND_ANOMALIES,
+    "produce_close": (),
+    "consume": DELIVERY_ANOMALIES,
+    "consumer_events": OWNERSHIP_ANOMALIES,
+    "log": LOG_ANOMALIES,
+    "log_bounds": LOG_ANOMALIES,
+}
+"""Table of the bundle → anomalies that cannot be judged when some of it is gone."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Reason:
+    """One reason for ``Inconclusive``.
+
+    Attributes:
+        kind: ``evidence`` or ``coverage``.
+        code: stable, in CamelCase.
+        subject: the file, fault, pod, partition or group it is about.
+        message: a sentence a person can act on.
+        voids: names of the anomalies it voids; empty for coverage.
+    """
+
+    kind: Kind
+    code: str
+    subject: str
+    message: str
+    voids: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the reason as the scorecard holds it."""
+        return {
+            "kind": self.kind,
+            "code": self.code,
+            "subject": self.subject,
+            "message": self.message,
+            "voids": sorted(self.voids),
+        }
