@@ -1,0 +1,94 @@
+"""What every model of the resource shares: immutability, camelCase names, CEL rules.
+
+The models are the one source of the CustomResourceDefinition (see `crd.py`): types, bounds,
+defaults and descriptions stand on the fields, cross-field rules in `Rule`.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic.alias_generators import to_camel
+
+MAX_ITEMS = 16
+"""Elements in any list: keeps every CEL rule inside the API server's cost budget."""
+
+MAX_CONFIG_ENTRIES = 32
+"""Entries in a settings map, for the same reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A CEL validation rule, evaluated by the API server.
+
+    Attributes:
+        rule: expression that must be true; `self` is the value the rule stands on.
+        message: sentence shown when it is not; used as it is where no expression is given.
+        expression: CEL string that names the element at fault, or None.
+    """
+
+    rule: str
+    message: str
+    expression: str | None = None
+
+    def as_json(self) -> dict[str, str]:
+        """Return the element of `x-kubernetes-validations`."""
+        body = {"rule": self.rule, "message": self.message}
+        if self.expression:
+            body["messageExpression"] = self.expression
+        return body
+
+
+def rules(*each: Rule) -> dict[str, Any]:
+    """Return the JSON schema extension that carries these rules, for `json_schema_extra`."""
+    return {"x-kubernetes-validations": [rule.as_json() for rule in each]}
+
+
+def list_map(*keys: str) -> dict[str, Any]:
+    """Return the extension for a list of named elements: duplicates are refused by key."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
+
+
+LIST_SET: dict[str, Any] = {"x-kubernetes-list-type": "set"}
+LIST_ATOMIC: dict[str, Any] = {"x-kubernetes-list-type": "atomic"}
+
+
+class ApiModel(BaseModel):
+    """Base of all models: frozen, camelCase outside, snake_case inside, nothing unknown."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True
+    )
+
+    cel: ClassVar[tuple[Rule, ...]] = ()
+
+    def dump(self) -> dict[str, Any]:
+        """Return JSON as the API server holds it: camelCase, without what is unset."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+DNS_LABEL = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
+ShortName = Annotated[str, StringConstraints(min_length=1, max_length=15, pattern=DNS_LABEL)]
+"""Name of a producer or consumer: `<test ≤ 30>-producer-<name>-<replica>` must stay a pod name."""
+LongName = Annotated[str, StringConstraints(min_length=1, max_length=30, pattern=DNS_LABEL)]
+"""Name of a fault: `krt-crash-<name>-<n>` must stay a container name (63 characters)."""
+ObjectName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"),
+]
+"""Name of another Kubernetes object."""
+TopicName = Annotated[
+    str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]*$")
+]
+"""A Kafka topic; Kafka allows 249 characters, names of its own start with an underscore."""
+LabelValue = Annotated[
+    str,
+    StringConstraints(max_length=63, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"),
+]
+"""A Kubernetes label value; zones are label values."""
+Text = Annotated[str, StringConstraints(max_length=1024)]
+"""A sentence for people."""
+SettingValue = Annotated[str, StringConstraints(max_length=256)]
+"""Value of a Kafka or ZooKeeper setting, always a string as in their property files."""
+SettingKey = Annotated[str, StringConstraints(max_length=100)]
+"""Name of a setting."""

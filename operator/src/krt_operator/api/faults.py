@@ -1,0 +1,117 @@
+"""The faults of a test: what is broken, when, for how long."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from krt_operator.api.base import LIST_SET, ApiModel, LabelValue, LongName, ShortName, TopicName
+from krt_operator.api.durations import Duration
+
+
+class Action(StrEnum):
+    """What is done to the target."""
+
+    DELETE_POD = "DeletePod"
+    CRASH_POD = "CrashPod"
+
+
+class Role(StrEnum):
+    """Which members of the cluster, or pods of the traffic, are meant."""
+
+    PARTITION_LEADER = "PartitionLeader"
+    PARTITION_FOLLOWER = "PartitionFollower"
+    PARTITION_REPLICA = "PartitionReplica"
+    CONTROLLER = "Controller"
+    GROUP_COORDINATOR = "GroupCoordinator"
+    BROKER = "Broker"
+    ZOOKEEPER = "ZooKeeper"
+    ZOOKEEPER_LEADER = "ZooKeeperLeader"
+    RACK = "Rack"
+    PRODUCER = "Producer"
+    CONSUMER = "Consumer"
+
+
+class StartEvent(StrEnum):
+    """What of another fault is waited for."""
+
+    STARTED = "Started"
+    HEALED = "Healed"
+    RECOVERED = "Recovered"
+
+
+class StartsAfter(ApiModel):
+    """What a fault waits for."""
+
+    fault: LongName | None = Field(
+        default=None,
+        description="An earlier fault of the list; unset: the one before, and for the first fault "
+        "the end of the warm-up.",
+    )
+    event: StartEvent = Field(
+        default=StartEvent.RECOVERED,
+        description="What of it is waited for: Started (injected), Healed (let back) or "
+        "Recovered (cluster whole again).",
+    )
+
+
+class Target(ApiModel):
+    """Whom a fault hits; resolved when it is due, chosen by the seed where several fit."""
+
+    role: Role = Field(description="Which members or pods are meant.")
+    topic: TopicName | None = Field(
+        default=None,
+        description="Topic of the partition, for PartitionLeader, -Follower and -Replica.",
+    )
+    partition: int | None = Field(
+        default=None, ge=0, le=63, description="The partition, for the same roles."
+    )
+    ordinals: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)] = (
+        Field(
+            default=(),
+            description="Ordinals of brokers, ZooKeeper servers or pods of a producer or consumer.",
+            json_schema_extra=LIST_SET,
+        )
+    )
+    zone: LabelValue | None = Field(default=None, description="Zone whose brokers fall, for Rack.")
+    group: (
+        Annotated[
+            str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9._-]+$")
+        ]
+        | None
+    ) = Field(default=None, description="Consumer group, for GroupCoordinator.")
+    name: ShortName | None = Field(
+        default=None, description="Entry of spec.traffic, for Producer and Consumer."
+    )
+    count: int | None = Field(
+        default=None,
+        ge=1,
+        le=9,
+        description="How many of those that fit; unset: the ordinals given, else one.",
+    )
+
+
+class Fault(ApiModel):
+    """One fault."""
+
+    name: LongName = Field(description="Name of the fault.")
+    starts_after: StartsAfter = Field(
+        default=StartsAfter(), description="What the fault waits for."
+    )
+    delay: Duration = Field(
+        default=Duration(0), description="Wait between that event and the injection."
+    )
+    action: Action = Field(
+        description="DeletePod: the pod is deleted through the API, and Kafka gets SIGTERM first. "
+        "CrashPod: the process is killed with SIGKILL."
+    )
+    target: Target = Field(description="Whom the fault hits.")
+    grace_period_seconds: int | None = Field(
+        default=None,
+        ge=0,
+        le=3600,
+        description="Grace period of DeletePod; unset: the pod's own. 0 still sends SIGTERM.",
+    )
+    down_for: Duration = Field(
+        default=Duration(0), description="How long the target is held down; 0s: back at once."
+    )

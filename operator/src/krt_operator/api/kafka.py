@@ -1,0 +1,125 @@
+"""The Kafka cluster under test: brokers, ZooKeeper, where they run, topics."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from krt_operator.api.base import (
+    LIST_SET,
+    MAX_CONFIG_ENTRIES,
+    MAX_ITEMS,
+    ApiModel,
+    LabelValue,
+    ObjectName,
+    SettingKey,
+    SettingValue,
+    TopicName,
+)
+from krt_operator.api.resources import Quantity, Resources
+
+MAX_BROKERS = 9
+MAX_ZOOKEEPERS = 7
+
+Settings = Annotated[dict[SettingKey, SettingValue], Field(max_length=MAX_CONFIG_ENTRIES)]
+
+
+class Storage(ApiModel):
+    """The volume of one member, created and deleted with the test."""
+
+    size: Quantity = Field(default="1Gi", description="Size of the claim.")
+    storage_class_name: ObjectName | None = Field(
+        default=None, description="Storage class of the claim; unset: the cluster's default class."
+    )
+
+
+class Rack(ApiModel):
+    """How brokers are spread over racks."""
+
+    topology_key: Annotated[str, StringConstraints(min_length=1, max_length=253)] = Field(
+        default="topology.kubernetes.io/zone",
+        description="Node label whose values are the racks. Broker i is bound to one of them, "
+        "round robin over the sorted values, and reports it as broker.rack.",
+    )
+    zones: Annotated[tuple[LabelValue, ...], Field(max_length=MAX_ITEMS)] = Field(
+        default=(),
+        description="Racks to use, in this order; empty: all values of topologyKey on the nodes. "
+        "Must be set where the controller may not list nodes.",
+        json_schema_extra=LIST_SET,
+    )
+
+
+class Kafka(ApiModel):
+    """The brokers: Kafka 3.9 in ZooKeeper mode."""
+
+    image: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
+        default=None,
+        description="Image with Kafka's jars in /opt/kafka/libs, Java and bash; unset: the chart's "
+        "images.kafka. ZooKeeper runs from the same image.",
+    )
+    replicas: int = Field(default=3, ge=1, le=MAX_BROKERS, description="Number of brokers.")
+    rack: Rack = Field(default=Rack(), description="How brokers are spread over racks.")
+    config: Settings = Field(
+        default={},
+        description="Broker settings, over Kafka's defaults. Those that hold the cluster together "
+        "(listeners, broker.id, broker.rack, log.dirs, zookeeper.connect) are the controller's.",
+    )
+    storage: Storage = Field(default=Storage(), description="The volume of each broker.")
+    termination_grace_period_seconds: int = Field(
+        default=30,
+        ge=0,
+        le=3600,
+        description="Seconds a deleted broker has for its controlled shutdown.",
+    )
+    resources: Resources = Field(
+        default=Resources.of(cpu="100m", memory="512Mi", limit="768Mi"),
+        description="Resources of each broker container.",
+    )
+
+
+class ZooKeeper(ApiModel):
+    """The ZooKeeper ensemble of the brokers."""
+
+    replicas: int = Field(
+        default=3, ge=1, le=MAX_ZOOKEEPERS, description="Number of ZooKeeper servers."
+    )
+    config: Settings = Field(
+        default={},
+        description="ZooKeeper settings, over its defaults. dataDir, clientPort, server.N and the "
+        "4lw whitelist are the controller's.",
+    )
+    storage: Storage = Field(default=Storage(), description="The volume of each server.")
+    resources: Resources = Field(
+        default=Resources.of(cpu="50m", memory="160Mi", limit="320Mi"),
+        description="Resources of each ZooKeeper container.",
+    )
+
+
+class Separation(StrEnum):
+    """Whether brokers and ZooKeeper servers may share a node."""
+
+    REQUIRED = "Required"
+    PREFERRED = "Preferred"
+    IGNORED = "Ignored"
+
+
+class Placement(ApiModel):
+    """Where members may run."""
+
+    separate_zookeeper: Separation = Field(
+        default=Separation.REQUIRED,
+        alias="separateZooKeeper",
+        description="Whether ZooKeeper servers stay off the nodes of brokers. Brokers never share "
+        "a node with brokers, nor ZooKeeper servers with ZooKeeper servers.",
+    )
+
+
+class Topic(ApiModel):
+    """A topic under test, created before the traffic."""
+
+    name: TopicName = Field(description="Name of the topic.")
+    partitions: int = Field(default=1, ge=1, le=64, description="Number of partitions.")
+    replication_factor: int = Field(
+        ge=1, le=MAX_BROKERS, description="Replicas of each partition, on different racks."
+    )
+    config: Settings = Field(default={}, description="Topic settings, over the brokers'.")

@@ -1,0 +1,44 @@
+"""Amounts of CPU, memory and storage."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints
+
+from krt_operator.api.base import ApiModel, SettingKey
+
+Quantity = Annotated[
+    str,
+    StringConstraints(
+        min_length=1, max_length=20, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
+    ),
+]
+"""A Kubernetes quantity, as a string."""
+
+MemoryMi = Annotated[
+    str, StringConstraints(min_length=3, max_length=10, pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")
+]
+"""Memory in whole Mi or Gi."""
+
+QuantityMap = Annotated[dict[SettingKey, Quantity], Field(max_length=8)]
+
+
+def mebibytes(amount: str) -> int:
+    """Return a `MemoryMi` in MiB."""
+    return int(amount[:-2]) * (1024 if amount.endswith("Gi") else 1)
+
+
+class Resources(ApiModel):
+    """Resources of one container, as in a pod."""
+
+    requests: QuantityMap = Field(
+        default={}, description="What the scheduler sets aside, by resource."
+    )
+    limits: QuantityMap = Field(default={}, description="What the container may use, by resource.")
+
+    @classmethod
+    def of(cls, cpu: str, memory: str, limit: str) -> Self:
+        """Return requests of CPU and memory with a memory limit.
+
+        No CPU limit by default: a throttled broker looks like a failing one.
+        """
+        return cls(requests={"cpu": cpu, "memory": memory}, limits={"memory": limit})

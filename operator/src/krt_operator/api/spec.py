@@ -1,0 +1,132 @@
+"""The specification of a test, as the API server admits it."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from krt_operator.api.base import MAX_ITEMS, ApiModel, list_map
+from krt_operator.api.durations import Duration
+from krt_operator.api.faults import Action, Fault, Role, StartEvent, StartsAfter, Target
+from krt_operator.api.kafka import Kafka, Placement, Rack, Separation, Storage, Topic, ZooKeeper
+from krt_operator.api.pods import PodTemplate
+from krt_operator.api.resources import Resources
+from krt_operator.api.scoring import Evidence, Objectives, Scoring, SparkPod, Timeouts
+from krt_operator.api.traffic import (
+    Acks,
+    Commit,
+    Compression,
+    Consumer,
+    Isolation,
+    Producer,
+    Traffic,
+    Transactional,
+)
+
+__all__ = [
+    "Acks",
+    "Action",
+    "Cleanup",
+    "Commit",
+    "Compression",
+    "Consumer",
+    "Duration",
+    "Evidence",
+    "Fault",
+    "Isolation",
+    "Kafka",
+    "Objectives",
+    "Placement",
+    "PodTemplate",
+    "Producer",
+    "Rack",
+    "Resources",
+    "Role",
+    "Scoring",
+    "Separation",
+    "SparkPod",
+    "Spec",
+    "StartEvent",
+    "StartsAfter",
+    "Storage",
+    "Target",
+    "Timeouts",
+    "Topic",
+    "Traffic",
+    "Transactional",
+    "ZooKeeper",
+]
+
+
+class Cleanup(StrEnum):
+    """What becomes of members, traffic and volumes at the end."""
+
+    DELETE = "Delete"
+    RETAIN = "Retain"
+
+
+class Spec(ApiModel):
+    """What is built, how it is used, what is broken, how it is judged.
+
+    Fixed from creation on, but for `abort`, which may be set once.
+    """
+
+    kafka: Kafka = Field(default=Kafka(), description="The brokers.")
+    zookeeper: ZooKeeper = Field(default=ZooKeeper(), description="The ZooKeeper ensemble.")
+    placement: Placement = Field(default=Placement(), description="Where members may run.")
+    pod_template: PodTemplate = Field(default=PodTemplate(), description="Added to every pod.")
+    topics: Annotated[tuple[Topic, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
+        description="Topics under test, by name.", json_schema_extra=list_map("name")
+    )
+    traffic: Traffic = Field(description="Who writes and who reads.")
+    warmup: Duration = Field(
+        default=Duration(15_000_000), description="Undisturbed traffic before the first fault."
+    )
+    faults: Annotated[tuple[Fault, ...], Field(max_length=MAX_ITEMS)] = Field(
+        default=(),
+        description="Faults, by name; each waits for the one before unless it says otherwise.",
+        json_schema_extra=list_map("name"),
+    )
+    timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines.")
+    scoring: Scoring = Field(default=Scoring(), description="How the run is judged.")
+    seed: int = Field(
+        default=42, ge=0, le=2**31 - 1, description="Decides every choice the resource leaves open."
+    )
+    evidence: Evidence = Field(default=Evidence(), description="Where the evidence is written.")
+    cleanup: Cleanup = Field(
+        default=Cleanup.DELETE,
+        description="Delete: members, traffic and volumes go at the end. Retain: they stay until "
+        "the resource is deleted. The evidence always stays.",
+    )
+    abort: bool = Field(
+        default=False,
+        description="Set to true to end the run early; cannot be taken back.",
+    )
+    ttl_seconds_after_finished: int | None = Field(
+        default=None,
+        ge=0,
+        le=31_536_000,
+        description="Seconds after its end until the resource is deleted; unset: never.",
+    )
+
+    def resolve(self) -> Self:
+        """Return the same specification with every default that depends on another field set.
+
+        Filled are each producer's `enable_idempotence` and each fault's `starts_after.fault`
+        (still None for one that waits for the warm-up).
+        """
+        producers = tuple(
+            producer
+            if producer.enable_idempotence is not None
+            else producer.model_copy(update={"enable_idempotence": producer.acks is Acks.ALL})
+            for producer in self.traffic.producers
+        )
+        faults, before = [], None
+        for fault in self.faults:
+            after = fault.starts_after
+            if after.fault is None:
+                after = after.model_copy(update={"fault": before})
+            faults.append(fault.model_copy(update={"starts_after": after}))
+            before = fault.name
+        traffic = self.traffic.model_copy(update={"producers": producers})
+        return self.model_copy(update={"traffic": traffic, "faults": tuple(faults)})

@@ -1,0 +1,150 @@
+"""The traffic of a test: producers and consumers."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from krt_operator.api.base import LIST_SET, MAX_ITEMS, ApiModel, ShortName, TopicName, list_map
+from krt_operator.api.kafka import Settings
+from krt_operator.api.resources import Resources
+
+MAX_REPLICAS = 8
+"""Pods of one producer or consumer entry."""
+
+TRAFFIC_RESOURCES = Resources.of(cpu="50m", memory="128Mi", limit="256Mi")
+"""A traffic pod must live within 256 MiB."""
+
+
+class Acks(StrEnum):
+    """Which replicas confirm a write."""
+
+    ALL = "all"
+    ONE = "1"
+    NONE = "0"
+
+
+class Compression(StrEnum):
+    """Compression of record batches."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    SNAPPY = "snappy"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+
+
+def _acks(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class Transactional(ApiModel):
+    """Writes in transactions, some of them aborted on purpose."""
+
+    records_per_transaction: int = Field(
+        default=50, ge=1, le=10_000, description="Records in each transaction."
+    )
+    abort_permille: int = Field(
+        default=100,
+        ge=0,
+        le=1000,
+        description="Share of transactions aborted, in permille, by the seed.",
+    )
+
+
+class Producer(ApiModel):
+    """Pods that write to one topic at a fixed rate."""
+
+    name: ShortName = Field(description="Name; pods are <test>-producer-<name>-<replica>.")
+    topic: TopicName = Field(description="Topic written to, one of spec.topics.")
+    replicas: int = Field(default=1, ge=1, le=MAX_REPLICAS, description="Number of pods.")
+    acks: Annotated[Acks, BeforeValidator(_acks)] = Field(
+        default=Acks.ALL,
+        description="Which replicas confirm a write: all, 1 (the leader) or 0 (none).",
+    )
+    enable_idempotence: bool | None = Field(
+        default=None,
+        description="Whether the client numbers its batches so that brokers drop repeated ones. "
+        "Needs acks: all. Unset: true with acks: all, else false, as Kafka's own client does.",
+    )
+    transactional: Transactional | None = Field(
+        default=None,
+        description="Write in transactions; needs idempotence. Unset: no transactions.",
+    )
+    records_per_second: int = Field(
+        default=500,
+        ge=1,
+        le=100_000,
+        description="Records each pod writes in a second, come what may.",
+    )
+    value_bytes: int = Field(
+        default=200,
+        ge=128,
+        le=1_000_000,
+        description="Size of a record's value in bytes; 128 hold the identity and checksum.",
+    )
+    key_count: int = Field(default=5, ge=1, le=10_000, description="Number of different keys.")
+    compression: Compression = Field(
+        default=Compression.NONE, description="Compression of batches."
+    )
+    config: Settings = Field(
+        default={},
+        description="Settings of the client (librdkafka's names), over its defaults. "
+        "bootstrap.servers, acks, enable.idempotence, transactional.id are set by fields.",
+    )
+    resources: Resources = Field(default=TRAFFIC_RESOURCES, description="Resources of each pod.")
+
+
+class Commit(StrEnum):
+    """When a consumer commits what it was handed."""
+
+    AFTER_PROCESSING = "AfterProcessing"
+    BEFORE_PROCESSING = "BeforeProcessing"
+    AUTO = "Auto"
+
+
+class Isolation(StrEnum):
+    """Which records of transactions a consumer sees."""
+
+    READ_COMMITTED = "read_committed"
+    READ_UNCOMMITTED = "read_uncommitted"
+
+
+class Consumer(ApiModel):
+    """Pods of one consumer group."""
+
+    name: ShortName = Field(description="Name; pods are <test>-consumer-<name>-<replica>.")
+    topics: Annotated[tuple[TopicName, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
+        description="Topics read, each one of spec.topics.", json_schema_extra=LIST_SET
+    )
+    group: Annotated[
+        str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9._-]+$")
+    ] = Field(description="Consumer group, of this entry alone.")
+    replicas: int = Field(
+        default=1, ge=1, le=MAX_REPLICAS, description="Number of pods in the group."
+    )
+    commit: Commit = Field(
+        default=Commit.AFTER_PROCESSING,
+        description="When offsets are committed: AfterProcessing (at least once), "
+        "BeforeProcessing (at most once), Auto (by the client, from stored offsets).",
+    )
+    isolation: Isolation = Field(
+        default=Isolation.READ_COMMITTED, description="Which records of transactions are seen."
+    )
+    config: Settings = Field(
+        default={},
+        description="Settings of the client (librdkafka's names), over its defaults. "
+        "bootstrap.servers, group.id, isolation.level and the commit settings are set by fields.",
+    )
+    resources: Resources = Field(default=TRAFFIC_RESOURCES, description="Resources of each pod.")
+
+
+class Traffic(ApiModel):
+    """Who writes and who reads."""
+
+    producers: Annotated[tuple[Producer, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
+        description="Producers, by name.", json_schema_extra=list_map("name")
+    )
+    consumers: Annotated[tuple[Consumer, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
+        description="Consumer groups, by name.", json_schema_extra=list_map("name")
+    )
