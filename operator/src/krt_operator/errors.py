@@ -43,8 +43,9 @@ class ConflictError(TransientError):
 
 
 class RefusedError(KrtError):
-    """The API server refused a call for what it says (HTTP 400, 403, 422): a defect or a right
-    that is missing, never mended by repeating it.
+    """The API server refused a call for what it says (HTTP 400, 403, 422).
+
+    A defect or a missing right: repeating the same call does not mend it.
     """
 
 

@@ -5,10 +5,9 @@ T is the test's name (at most 30 characters, a DNS label: the CRD sees to it).
 
 from __future__ import annotations
 
-GROUP = "kafkaresilience.dev"
-VERSION = "v1alpha1"
-KIND = "KafkaResilienceTest"
-PLURAL = "kafkaresiliencetests"
+from krt_operator.api.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
+
+__all__ = ["API_VERSION", "GROUP", "KIND", "PLURAL", "VERSION"]
 
 LABEL_TEST = f"{GROUP}/test"
 LABEL_TEST_UID = f"{GROUP}/test-uid"

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Phase, Status
+    from krt_operator.plan import Plan
 
 Json = dict[str, Any]
 """A Kubernetes object, or a part of one, as the API server speaks it."""
@@ -44,6 +46,9 @@ class Run:
         deleting: metadata.deletionTimestamp is set.
         spec: the resolved spec (every default filled in).
         status: the journal.
+        created: metadata.creationTimestamp, the order of the queue.
+        raw: the object as the API server gave it.
+        plan: what the run was resolved to; None until Pending has written it.
     """
 
     namespace: str
@@ -54,6 +59,9 @@ class Run:
     deleting: bool
     spec: Spec
     status: Status
+    created: datetime
+    raw: Json = field(default_factory=dict)
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True)
@@ -257,8 +265,13 @@ class Kafka(Protocol):
     Raises TransientError where no broker answers in time. Use it as a context manager.
     """
 
-    def __enter__(self) -> Kafka: ...
-    def __exit__(self, *exc: object) -> None: ...
+    def __enter__(self) -> Self:
+        """The client itself, connected lazily."""
+        ...
+
+    def __exit__(self, *exc: object) -> None:
+        """Close the connections."""
+        ...
 
     def view(self) -> KafkaView:
         """Brokers, controller and partitions (internal topics included)."""
