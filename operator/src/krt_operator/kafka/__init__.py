@@ -1,0 +1,1 @@
+"""The Kafka under test as the controller sees it: topics, leaders, ISRs, offsets, ZooKeeper."""

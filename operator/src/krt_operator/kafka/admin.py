@@ -1,0 +1,235 @@
+"""The `Kafka` port on a real cluster: one short-lived admin client, every call bounded in time."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel as Isolation
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import OffsetSpec as _Spec  # type: ignore[attr-defined]
+from confluent_kafka.cimpl import NewTopic
+
+from krt_operator.api.times import to_micros
+from krt_operator.clock import SystemClock
+from krt_operator.errors import TransientError
+from krt_operator.kafka.errors import translate
+from krt_operator.kafka.views import (
+    NO_BROKER,
+    Bounds,
+    Broker,
+    ClusterView,
+    GroupMember,
+    GroupView,
+    Partition,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krt_operator.ports import TopicPlan
+
+REQUEST_SECONDS: Final = 5.0
+"""How long one request may take: a broker answers metadata within 10 ms, and a pass that waits
+longer than this would delay the next fault towards the 10 s that make it late."""
+
+CREATE_SECONDS: Final = 20.0
+"""How long brokers may take to create topics: each new log is a directory and fsyncs."""
+
+GRACE_SECONDS: Final = 1.0
+"""Beyond the client's own timeout until we stop waiting for its answer."""
+
+EARLIEST: Final[Any] = _Spec.earliest()  # type: ignore[no-untyped-call]
+LATEST: Final[Any] = _Spec.latest()  # type: ignore[no-untyped-call]
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+class KafkaAdmin:
+    """A look at the cluster behind a bootstrap string; see `krt_operator.ports.Kafka`.
+
+    Raises, from every method: TransientError where nobody answers or the cluster is between two
+    states, UserError where Kafka refuses what the resource says, KafkaDefectError otherwise.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        # librdkafka's own log goes to a logger nobody polls: a broker held down on purpose
+        # would otherwise fill the controller's output with refused connections.
+        self._client = AdminClient(
+            {
+                "bootstrap.servers": bootstrap,
+                "client.id": "krt-operator",
+                "socket.timeout.ms": int(REQUEST_SECONDS * 1000),
+                "socket.connection.setup.timeout.ms": 2000,
+                "reconnect.backoff.max.ms": 500,
+                "log.connection.close": False,
+            },
+            logger=_LOG,
+        )
+
+    def __enter__(self) -> Self:
+        """The client itself, connected lazily."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Drop the client, which closes its connections."""
+        del self._client
+
+    def view(self) -> ClusterView:
+        """Brokers with racks, controller and partitions, internal topics included."""
+        doing = "reading the cluster's metadata"
+        metadata = self._metadata(doing)
+        cluster = self._wait(
+            self._client.describe_cluster(request_timeout=REQUEST_SECONDS), doing, REQUEST_SECONDS
+        )
+        return ClusterView(
+            brokers=tuple(
+                Broker(node.id, node.host, node.rack or "")
+                for node in sorted(cluster.nodes, key=lambda node: node.id)
+            ),
+            controller=_id(cluster.controller),
+            partitions=_partitions(metadata),
+        )
+
+    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+        """Create those that do not exist with the replicas assigned; existing ones stay as is."""
+        if not topics:
+            return
+        new = [
+            NewTopic(
+                topic.name,
+                num_partitions=len(topic.assignment),
+                replica_assignment=[list(topic.assignment[p]) for p in sorted(topic.assignment)],
+                config=dict(topic.config),
+            )
+            for topic in topics
+        ]
+        futures = self._client.create_topics(
+            new, operation_timeout=CREATE_SECONDS, request_timeout=CREATE_SECONDS
+        )
+        for name, future in futures.items():
+            try:
+                self._wait(future, f"creating topic {name}", CREATE_SECONDS, f"spec.topics[{name}]")
+            except _TopicExistsError:
+                continue
+
+    def bounds(self, topics: Sequence[str]) -> list[Bounds]:
+        """The bounds of every partition of these topics, ordered by topic and partition.
+
+        `last_stable` comes from a read_committed request: the client's watermark call returns the
+        high watermark even where an open transaction holds readers back.
+        """
+        known = _partitions(self._metadata("reading partitions"))
+        metadata = {(one.topic, one.partition): one for one in known}
+        wanted = sorted(key for key in metadata if key[0] in set(topics))
+        missing = sorted(set(topics) - {topic for topic, _ in wanted})
+        if missing:
+            raise TransientError(f"Kafka does not know topic {missing[0]} (yet)")
+        start = self._offsets(wanted, EARLIEST, Isolation.READ_UNCOMMITTED)
+        high = self._offsets(wanted, LATEST, Isolation.READ_UNCOMMITTED)
+        stable = self._offsets(wanted, LATEST, Isolation.READ_COMMITTED)
+        taken_at = to_micros(SystemClock().now())
+        return [
+            Bounds(
+                topic=key[0],
+                partition=key[1],
+                taken_at=taken_at,
+                log_start=start[key].offset,
+                high_watermark=high[key].offset,
+                last_stable=stable[key].offset,
+                leader=metadata[key].leader,
+                leader_epoch=high[key].leader_epoch,
+                isr=metadata[key].isr,
+            )
+            for key in wanted
+        ]
+
+    def group(self, group: str) -> GroupView:
+        """State, coordinator, members and committed offsets, as the coordinator has them."""
+        doing = f"describing group {group}"
+        described = self._client.describe_consumer_groups([group], request_timeout=REQUEST_SECONDS)
+        found = self._wait(described[group], doing, REQUEST_SECONDS)
+        asked = self._client.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group)], request_timeout=REQUEST_SECONDS
+        )
+        offsets = self._wait(asked[group], f"reading offsets of group {group}", REQUEST_SECONDS)
+        return GroupView(
+            group=group,
+            state=found.state.name,
+            coordinator=_id(found.coordinator),
+            members=tuple(_member(member) for member in found.members),
+            committed={
+                (one.topic, one.partition): one.offset
+                for one in offsets.topic_partitions or ()
+                if one.error is None and one.offset >= 0
+            },
+        )
+
+    def _metadata(self, doing: str) -> Any:
+        try:
+            return self._client.list_topics(timeout=REQUEST_SECONDS)
+        except KafkaException as error:
+            raise translate(error.args[0], doing) from error
+
+    def _offsets(
+        self, keys: Sequence[tuple[str, int]], spec: Any, isolation: Isolation
+    ) -> Mapping[tuple[str, int], Any]:
+        asked = {TopicPartition(topic, number): spec for topic, number in keys}
+        futures = self._client.list_offsets(
+            asked, isolation_level=isolation, request_timeout=REQUEST_SECONDS
+        )
+        return {
+            (one.topic, one.partition): self._wait(
+                future, f"reading offsets of {one.topic}-{one.partition}", REQUEST_SECONDS
+            )
+            for one, future in futures.items()
+        }
+
+    def _wait(
+        self, future: Future[_T], doing: str, timeout: float, field: str = "spec.kafka"
+    ) -> _T:
+        try:
+            return future.result(timeout + GRACE_SECONDS)
+        except FutureTimeoutError as error:
+            raise TransientError(f"{doing}: no answer within {timeout:g} s") from error
+        except KafkaException as error:
+            cause = error.args[0]
+            if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                raise _TopicExistsError(doing) from error
+            raise translate(cause, doing, field) from error
+
+
+class _TopicExistsError(Exception):
+    """The topic is there: an earlier pass created it."""
+
+
+def _id(node: Any) -> int:
+    return NO_BROKER if node is None else int(node.id)
+
+
+def _member(member: Any) -> GroupMember:
+    assigned = member.assignment.topic_partitions if member.assignment else ()
+    return GroupMember(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        host=member.host.lstrip("/"),
+        partitions=tuple(sorted((one.topic, one.partition) for one in assigned)),
+    )
+
+
+def _partitions(metadata: Any) -> tuple[Partition, ...]:
+    return tuple(
+        Partition(
+            topic=name,
+            partition=number,
+            leader=one.leader,
+            replicas=tuple(one.replicas),
+            isr=tuple(one.isrs),
+        )
+        for name, topic in sorted(metadata.topics.items())
+        for number, one in sorted(topic.partitions.items())
+    )

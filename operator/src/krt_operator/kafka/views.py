@@ -1,0 +1,117 @@
+"""What the Kafka under test says about itself at one moment, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_BROKER = -1
+"""Kafka's id for 'nobody': a partition without a leader, a cluster without a controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A registered broker: its id, advertised host and rack ("" where it has none)."""
+
+    id: int
+    host: str
+    rack: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition: its leader (`NO_BROKER` if none), replicas and in-sync replicas as ids."""
+
+    topic: str
+    partition: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The partition as people write it, `foo-0`."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has a leader and every replica is in sync."""
+        return self.leader != NO_BROKER and set(self.isr) == set(self.replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """The cluster's metadata: registered brokers, the controller's id, every partition."""
+
+    brokers: tuple[Broker, ...]
+    controller: int
+    partitions: tuple[Partition, ...]
+
+    @property
+    def broker_ids(self) -> frozenset[int]:
+        """Ids of the brokers that are registered."""
+        return frozenset(broker.id for broker in self.brokers)
+
+    def partition(self, topic: str, number: int) -> Partition | None:
+        """The partition of that topic and number, None where the cluster does not know it."""
+        return next(
+            (p for p in self.partitions if p.topic == topic and p.partition == number), None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The offsets a partition's log lies between, and who led it when they were read.
+
+    `high_watermark` and `last_stable` are one past the last record that is replicated and the
+    last that no open transaction holds back. `leader_epoch` is None while the leader has none.
+    `taken_at` is in UTC microseconds.
+    """
+
+    topic: str
+    partition: int
+    taken_at: int
+    log_start: int
+    high_watermark: int
+    last_stable: int
+    leader: int
+    leader_epoch: int | None
+    isr: tuple[int, ...]
+
+    def same_log(self, other: Bounds) -> bool:
+        """Whether both readings saw the same offsets under the same leadership."""
+        return (self.log_start, self.high_watermark, self.last_stable, self.leader_epoch) == (
+            other.log_start,
+            other.high_watermark,
+            other.last_stable,
+            other.leader_epoch,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """A member of a consumer group: who it says it is, its address, its partitions."""
+
+    member_id: str
+    client_id: str
+    host: str
+    partitions: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A consumer group: its state in Kafka's words, coordinator, members, committed offsets."""
+
+    group: str
+    state: str
+    coordinator: int
+    members: tuple[GroupMember, ...]
+    committed: Mapping[tuple[str, int], int]
+
+    @property
+    def stable(self) -> bool:
+        """Whether it has members and is not rebalancing."""
+        return self.state == "STABLE" and bool(self.members)
