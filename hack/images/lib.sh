@@ -1,0 +1,60 @@
+# shellcheck shell=bash disable=SC2034
+# How images are named, built and found again. Sourced after lib.sh and engine.sh; the engine runs.
+
+DEBIAN_IMAGE=debian:$DEBIAN_SUITE-slim
+# The Python of that Debian release: the wheels are chosen for it, and its image refuses another.
+PYTHON_VERSION=3.11
+# Debian bookworm has glibc 2.36.
+MANYLINUX=manylinux_2_36
+
+IMAGES=$HACK/images
+REGISTRY_NAME=krt-registry
+REGISTRY_HOST_PORT=${KRT_REGISTRY_PORT:-5001}
+# What nodes call the registry, and what this machine's engine calls it.
+REGISTRY_IN_CLUSTER=$REGISTRY_NAME:5000
+REGISTRY_ON_HOST=localhost:$REGISTRY_HOST_PORT
+
+# The builder that sees this engine's own images, and images without an index around them.
+export BUILDX_NO_DEFAULT_ATTESTATIONS=1
+if docker buildx version >/dev/null 2>&1; then
+  BUILDX_BUILDER=$(docker context show)
+  export BUILDX_BUILDER
+else
+  export DOCKER_BUILDKIT=0
+fi
+
+# sources_key TEXT PATH...: a key of the text and of the files (below the repository) as they are now.
+sources_key() {
+  local text=$1 hash='sha256sum'
+  shift
+  if ! have sha256sum; then hash='shasum -a 256'; fi
+  (
+    cd "$REPO" || exit
+    printf '%s\n' "$text"
+    # shellcheck disable=SC2086  # a command with its words
+    find "$@" -type f ! -path '*/__pycache__/*' ! -name .DS_Store | LC_ALL=C sort | tr '\n' '\0' | xargs -0 $hash
+  ) | sha256 | cut -c 1-12
+}
+
+can_pull() {
+  docker image inspect "$1" >/dev/null 2>&1 || docker pull --quiet "$1" >/dev/null 2>&1
+}
+
+image_exists() { docker image inspect "$1" >/dev/null 2>&1; }
+
+# build_image REFERENCE CONTEXT [DOCKER BUILD ARGUMENTS...]: unless it is there already.
+build_image() {
+  local reference=$1 context=$2
+  shift 2
+  if image_exists "$reference"; then return 0; fi
+  step "build ${reference#"$REGISTRY_ON_HOST"/}" docker build --tag "$reference" "$@" "$context"
+}
+
+# base_image: Debian pulled, or built where no image registry can be reached.
+base_image() {
+  if can_pull "$DEBIAN_IMAGE"; then
+    echo "$DEBIAN_IMAGE"
+  else
+    "$HACK/rootfs.sh"
+  fi
+}

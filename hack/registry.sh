@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# The registry beside the cluster, as kind documents one: a container the nodes know as
+# krt-registry:5000 and this machine as localhost:5001 ($KRT_REGISTRY_PORT).
+#   hack/registry.sh up        running, pulled or built; needs the engine only
+#   hack/registry.sh connect   on the cluster's network, and every node told where it is
+#   hack/registry.sh down      stopped and taken away (what it holds stays, for the next time)
+#   hack/registry.sh purge     what it holds, too
+set -Eeuo pipefail
+# shellcheck source=hack/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=hack/engine.sh
+. "$HACK/engine.sh"
+engine_up
+# shellcheck source=hack/images/lib.sh
+. "$HACK/images/lib.sh"
+
+REGISTRY_IMAGE=registry:2.8.3
+LABEL=kafkaresilience.dev/part=registry
+# The network kind puts its nodes on.
+NETWORK=kind
+
+image() {
+  local base reference
+  if can_pull "$REGISTRY_IMAGE"; then
+    echo "$REGISTRY_IMAGE"
+    return
+  fi
+  base=$("$HACK/rootfs.sh")
+  reference=krt/registry:$(sources_key "$base" hack/images/registry)
+  build_image "$reference" "$IMAGES/registry" --build-arg "BASE=$base"
+  echo "$reference"
+}
+
+ours() { [[ -n $(docker ps --all --quiet --filter "name=^$REGISTRY_NAME\$" --filter "label=$LABEL" "$@") ]]; }
+
+refuse_foreign() {
+  if docker container inspect "$REGISTRY_NAME" >/dev/null 2>&1 && ! ours; then
+    die "a container named $REGISTRY_NAME is there that we did not make" \
+      "rename it or take it away: docker rename $REGISTRY_NAME something-else"
+  fi
+}
+
+# Asked from here, in plain bash: neither image is sure to carry a client, nor is this machine.
+answers() {
+  local status
+  status=$(
+    exec 3<>"/dev/tcp/127.0.0.1/$REGISTRY_HOST_PORT" || exit
+    printf 'GET /v2/ HTTP/1.0\r\n\r\n' >&3
+    head -n 1 <&3
+  ) 2>/dev/null || return 1
+  [[ $status == *' 200 '* ]]
+}
+
+start() {
+  local image
+  image=$(image)
+  docker rm --force "$REGISTRY_NAME" >/dev/null 2>&1 || :
+  # Loopback only: whoever reaches the port may write to it.
+  docker run --detach --name "$REGISTRY_NAME" --label "$LABEL" --restart no \
+    --publish "127.0.0.1:$REGISTRY_HOST_PORT:5000" --volume "$REGISTRY_NAME:/var/lib/registry" "$image"
+  local deadline=$((SECONDS + 30))
+  until answers; do
+    if ((SECONDS > deadline)) || ! ours --filter status=running; then
+      docker logs --tail 20 "$REGISTRY_NAME"
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+up() {
+  refuse_foreign
+  if ours --filter status=running; then return 0; fi
+  step "start the registry at $REGISTRY_ON_HOST" start ||
+    die "the registry did not start" "if port $REGISTRY_HOST_PORT is taken, set KRT_REGISTRY_PORT to a free one"
+}
+
+tell_nodes() {
+  local node
+  for node in $(docker ps --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --format '{{.Names}}'); do
+    # shellcheck disable=SC2016  # expanded in the node
+    docker exec --interactive "$node" sh -euc '
+      mkdir -p "/etc/containerd/certs.d/$1"
+      cat >"/etc/containerd/certs.d/$1/hosts.toml"' tell "$REGISTRY_IN_CLUSTER" <<EOT
+server = "http://$REGISTRY_IN_CLUSTER"
+
+[host."http://$REGISTRY_IN_CLUSTER"]
+  capabilities = ["pull", "resolve"]
+EOT
+  done
+}
+
+connect() {
+  up
+  if [[ -z $(docker network inspect "$NETWORK" --format \
+    "{{range .Containers}}{{if eq .Name \"$REGISTRY_NAME\"}}yes{{end}}{{end}}") ]]; then
+    docker network connect "$NETWORK" "$REGISTRY_NAME"
+  fi
+  step 'nodes know the registry' tell_nodes
+}
+
+down() {
+  refuse_foreign
+  docker rm --force --volumes "$REGISTRY_NAME" >/dev/null 2>&1 || :
+}
+
+case ${1:-} in
+  up | connect | down) "$1" ;;
+  purge)
+    down
+    docker volume rm --force "$REGISTRY_NAME" >/dev/null
+    ;;
+  *) die "hack/registry.sh knows up, connect, down and purge, not '${1:-}'" ;;
+esac
