@@ -1,11 +1,19 @@
 """The faults of a test: what is broken, when, for how long."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from krt_operator.api.base import LIST_SET, ApiModel, LabelValue, LongName, ShortName, TopicName
+from krt_operator.api.base import (
+    LIST_SET,
+    ApiModel,
+    LabelValue,
+    LongName,
+    Rule,
+    ShortName,
+    TopicName,
+)
 from krt_operator.api.durations import Duration
 
 
@@ -55,8 +63,55 @@ class StartsAfter(ApiModel):
     )
 
 
+_PARTITION = (Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA)
+_TRAFFIC = (Role.PRODUCER, Role.CONSUMER)
+_NUMBERED = (Role.BROKER, Role.ZOOKEEPER, *_TRAFFIC)
+_SEVERAL = (Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA, *_NUMBERED)
+
+
+def _among(roles: tuple[Role, ...]) -> str:
+    return "self.role in [" + ", ".join(f"'{role}'" for role in roles) + "]"
+
+
+def _needs(roles: tuple[Role, ...], has: str, what: str) -> Rule:
+    return Rule(
+        rule=f"!({_among(roles)}) || ({has})",
+        message=f"the role needs target.{what}",
+        expression=f"'role ' + self.role + ' needs target.{what}'",
+    )
+
+
+def _only(roles: tuple[Role, ...], lacks: str, what: str) -> Rule:
+    return Rule(
+        rule=f"{_among(roles)} || ({lacks})",
+        message=f"the role takes no target.{what}",
+        expression=f"'role ' + self.role + ' takes no target.{what}'",
+    )
+
+
 class Target(ApiModel):
     """Whom a fault hits; resolved when it is due, chosen by the seed where several fit."""
+
+    cel: ClassVar[tuple[Rule, ...]] = (
+        _needs(_PARTITION, "has(self.topic) && has(self.partition)", "topic and partition"),
+        _only(_PARTITION, "!has(self.topic) && !has(self.partition)", "topic or partition"),
+        _needs((Role.RACK,), "has(self.zone)", "zone"),
+        _only((Role.RACK,), "!has(self.zone)", "zone"),
+        _needs((Role.GROUP_COORDINATOR,), "has(self.group)", "group"),
+        _only((Role.GROUP_COORDINATOR,), "!has(self.group)", "group"),
+        _only(_TRAFFIC, "!has(self.name)", "name"),
+        _only(_NUMBERED, "size(self.ordinals) == 0", "ordinals"),
+        _only(_SEVERAL, "!has(self.count)", "count"),
+        Rule(
+            rule="!(self.role in ['Producer', 'Consumer']) || size(self.ordinals) == 0 || "
+            "has(self.name)",
+            message="target.ordinals of Producer and Consumer need target.name",
+        ),
+        Rule(
+            rule="size(self.ordinals) == 0 || !has(self.count)",
+            message="target.ordinals and target.count exclude each other",
+        ),
+    )
 
     role: Role = Field(description="Which members or pods are meant.")
     topic: TopicName | None = Field(
@@ -93,6 +148,21 @@ class Target(ApiModel):
 
 class Fault(ApiModel):
     """One fault."""
+
+    cel: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            rule="!has(self.gracePeriodSeconds) || self.action == 'DeletePod'",
+            message="gracePeriodSeconds is for DeletePod alone",
+            expression="'fault ' + self.name + ': gracePeriodSeconds is for DeletePod, not ' + "
+            "self.action",
+        ),
+        Rule(
+            rule="duration(self.downFor) <= duration('30m') && "
+            "duration(self.delay) <= duration('30m')",
+            message="delay and downFor are at most 30m",
+            expression="'fault ' + self.name + ': delay and downFor are at most 30m'",
+        ),
+    )
 
     name: LongName = Field(description="Name of the fault.")
     starts_after: StartsAfter = Field(

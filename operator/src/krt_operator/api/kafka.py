@@ -16,6 +16,7 @@ from krt_operator.api.base import (
     SettingValue,
     TopicName,
 )
+from krt_operator.api.reserved import broker_config, topic_config, zookeeper_config
 from krt_operator.api.resources import Quantity, Resources
 
 MAX_BROKERS = 9
@@ -63,6 +64,7 @@ class Kafka(ApiModel):
         default={},
         description="Broker settings, over Kafka's defaults. Those that hold the cluster together "
         "(listeners, broker.id, broker.rack, log.dirs, zookeeper.connect) are the controller's.",
+        json_schema_extra=broker_config(),
     )
     storage: Storage = Field(default=Storage(), description="The volume of each broker.")
     termination_grace_period_seconds: int = Field(
@@ -87,6 +89,7 @@ class ZooKeeper(ApiModel):
         default={},
         description="ZooKeeper settings, over its defaults. dataDir, clientPort, server.N and the "
         "4lw whitelist are the controller's.",
+        json_schema_extra=zookeeper_config(),
     )
     storage: Storage = Field(default=Storage(), description="The volume of each server.")
     resources: Resources = Field(
@@ -122,4 +125,8 @@ class Topic(ApiModel):
     replication_factor: int = Field(
         ge=1, le=MAX_BROKERS, description="Replicas of each partition, on different racks."
     )
-    config: Settings = Field(default={}, description="Topic settings, over the brokers'.")
+    config: Settings = Field(
+        default={},
+        description="Topic settings, over the brokers'. Compaction and retention are refused.",
+        json_schema_extra=topic_config(),
+    )

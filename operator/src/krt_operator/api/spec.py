@@ -1,11 +1,12 @@
 """The specification of a test, as the API server admits it."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from krt_operator.api.base import MAX_ITEMS, ApiModel, list_map
+from krt_operator.api.base import MAX_ITEMS, ApiModel, Rule, list_map, rules
+from krt_operator.api.crossrefs import CROSS_REFERENCES
 from krt_operator.api.durations import Duration
 from krt_operator.api.faults import Action, Fault, Role, StartEvent, StartsAfter, Target
 from krt_operator.api.kafka import Kafka, Placement, Rack, Separation, Storage, Topic, ZooKeeper
@@ -71,6 +72,8 @@ class Spec(ApiModel):
     Fixed from creation on, but for `abort`, which may be set once.
     """
 
+    cel: ClassVar[tuple[Rule, ...]] = CROSS_REFERENCES
+
     kafka: Kafka = Field(default=Kafka(), description="The brokers.")
     zookeeper: ZooKeeper = Field(default=ZooKeeper(), description="The ZooKeeper ensemble.")
     placement: Placement = Field(default=Placement(), description="Where members may run.")
@@ -80,7 +83,14 @@ class Spec(ApiModel):
     )
     traffic: Traffic = Field(description="Who writes and who reads.")
     warmup: Duration = Field(
-        default=Duration(15_000_000), description="Undisturbed traffic before the first fault."
+        default=Duration(15_000_000),
+        description="Undisturbed traffic before the first fault.",
+        json_schema_extra=rules(
+            Rule(
+                rule="duration(self) >= duration('5s') && duration(self) <= duration('30m')",
+                message="warmup is from 5s to 30m: latency before the faults is measured in it",
+            )
+        ),
     )
     faults: Annotated[tuple[Fault, ...], Field(max_length=MAX_ITEMS)] = Field(
         default=(),

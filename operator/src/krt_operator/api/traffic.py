@@ -1,12 +1,22 @@
 """The traffic of a test: producers and consumers."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from krt_operator.api.base import LIST_SET, MAX_ITEMS, ApiModel, ShortName, TopicName, list_map
+from krt_operator.api.base import (
+    LIST_SET,
+    MAX_ITEMS,
+    ApiModel,
+    Rule,
+    ShortName,
+    TopicName,
+    list_map,
+    rules,
+)
 from krt_operator.api.kafka import Settings
+from krt_operator.api.reserved import CONSUMER, PRODUCER, client_config
 from krt_operator.api.resources import Resources
 
 MAX_REPLICAS = 8
@@ -38,6 +48,25 @@ def _acks(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+AcksField = Annotated[
+    Acks,
+    BeforeValidator(_acks),
+    WithJsonSchema(
+        {
+            "x-kubernetes-int-or-string": True,
+            "maxLength": 3,
+            **rules(
+                Rule(
+                    rule="string(self) in ['all', '1', '0']",
+                    message="acks must be all, 1 or 0",
+                )
+            ),
+        }
+    ),
+]
+"""`acks` as users write it: a word or a number."""
+
+
 class Transactional(ApiModel):
     """Writes in transactions, some of them aborted on purpose."""
 
@@ -55,10 +84,26 @@ class Transactional(ApiModel):
 class Producer(ApiModel):
     """Pods that write to one topic at a fixed rate."""
 
+    cel: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            rule="!has(self.enableIdempotence) || !self.enableIdempotence || "
+            "string(self.acks) == 'all'",
+            message="enableIdempotence needs acks: all",
+            expression="'producer ' + self.name + ': enableIdempotence needs acks: all'",
+        ),
+        Rule(
+            rule="!has(self.transactional) || (string(self.acks) == 'all' && "
+            "(!has(self.enableIdempotence) || self.enableIdempotence))",
+            message="transactional needs idempotence",
+            expression="'producer ' + self.name + "
+            "': transactional needs acks: all and enableIdempotence'",
+        ),
+    )
+
     name: ShortName = Field(description="Name; pods are <test>-producer-<name>-<replica>.")
     topic: TopicName = Field(description="Topic written to, one of spec.topics.")
     replicas: int = Field(default=1, ge=1, le=MAX_REPLICAS, description="Number of pods.")
-    acks: Annotated[Acks, BeforeValidator(_acks)] = Field(
+    acks: AcksField = Field(
         default=Acks.ALL,
         description="Which replicas confirm a write: all, 1 (the leader) or 0 (none).",
     )
@@ -91,6 +136,7 @@ class Producer(ApiModel):
         default={},
         description="Settings of the client (librdkafka's names), over its defaults. "
         "bootstrap.servers, acks, enable.idempotence, transactional.id are set by fields.",
+        json_schema_extra=client_config(PRODUCER),
     )
     resources: Resources = Field(default=TRAFFIC_RESOURCES, description="Resources of each pod.")
 
@@ -135,12 +181,23 @@ class Consumer(ApiModel):
         default={},
         description="Settings of the client (librdkafka's names), over its defaults. "
         "bootstrap.servers, group.id, isolation.level and the commit settings are set by fields.",
+        json_schema_extra=client_config(CONSUMER),
     )
     resources: Resources = Field(default=TRAFFIC_RESOURCES, description="Resources of each pod.")
 
 
 class Traffic(ApiModel):
     """Who writes and who reads."""
+
+    cel: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            rule="self.consumers.all(c, self.consumers.exists_one(d, d.group == c.group))",
+            message="two consumers have the same group; raise replicas instead",
+            expression="'group %s is in two consumers; raise replicas instead'.format(["
+            "self.consumers.filter(c, !self.consumers.exists_one(d, d.group == c.group))[0]"
+            ".group])",
+        ),
+    )
 
     producers: Annotated[tuple[Producer, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
         description="Producers, by name.", json_schema_extra=list_map("name")

@@ -1,0 +1,200 @@
+"""Rules between the parts of a specification: names that must exist, numbers that must fit.
+
+Each names the element at fault. They stand on `spec`, since a CEL rule sees only what is below it.
+"""
+
+from krt_operator.api.base import MAX_ITEMS, Rule
+
+_MIN_INSYNC = (
+    "int('min.insync.replicas' in t.config ? t.config['min.insync.replicas'] : "
+    "('min.insync.replicas' in self.kafka.config ? self.kafka.config['min.insync.replicas'] : '1'))"
+)
+
+
+def _each(items: str, var: str, holds: str, says: tuple[str, ...], message: str) -> Rule:
+    """Return a rule on every element of a list, whose message is said of the first that fails.
+
+    Args:
+        items: CEL expression of the list.
+        var: name of the element in `holds` and `says`.
+        holds: CEL expression that must be true of each element.
+        says: a format string and the CEL expressions it takes. `format`, since the API server
+            cannot bound the length of strings joined with `+` and refuses the rule.
+        message: the sentence without names.
+    """
+    text, *values = says
+    return Rule(
+        rule=f"{items}.all({var}, {holds})",
+        message=message,
+        expression=f"{items}.filter({var}, !({holds}))"
+        f".map({var}, '{text}'.format([{', '.join(values)}]))[0]",
+    )
+
+
+TOPICS = (
+    _each(
+        "self.topics",
+        "t",
+        "t.replicationFactor <= self.kafka.replicas",
+        (
+            "topic %s: replicationFactor %d is above kafka.replicas %d",
+            *("t.name", "t.replicationFactor", "self.kafka.replicas"),
+        ),
+        "a topic's replicationFactor is above kafka.replicas",
+    ),
+    _each(
+        "self.topics",
+        "t",
+        "size(self.kafka.rack.zones) == 0 || t.replicationFactor <= size(self.kafka.rack.zones)",
+        (
+            "topic %s: replicationFactor %d is above the %d zones of kafka.rack.zones",
+            *("t.name", "t.replicationFactor", "size(self.kafka.rack.zones)"),
+        ),
+        "a topic's replicationFactor is above the number of kafka.rack.zones",
+    ),
+    _each(
+        "self.topics",
+        "t",
+        f"{_MIN_INSYNC} <= t.replicationFactor",
+        (
+            "topic %s: min.insync.replicas %d is above its replicationFactor %d",
+            *("t.name", _MIN_INSYNC, "t.replicationFactor"),
+        ),
+        "min.insync.replicas is above a topic's replicationFactor",
+    ),
+)
+
+TRAFFIC = (
+    _each(
+        "self.traffic.producers",
+        "p",
+        "self.topics.exists(t, t.name == p.topic)",
+        ("producer %s: topic %s is not in spec.topics", "p.name", "p.topic"),
+        "a producer's topic is not in spec.topics",
+    ),
+    _each(
+        "self.traffic.consumers",
+        "c",
+        "c.topics.all(n, self.topics.exists(t, t.name == n))",
+        (
+            "consumer %s: topic %s is not in spec.topics",
+            *("c.name", "c.topics.filter(n, !self.topics.exists(t, t.name == n))[0]"),
+        ),
+        "a consumer's topic is not in spec.topics",
+    ),
+)
+
+
+def _fault(holds: str, says: tuple[str, ...], message: str) -> Rule:
+    """Return a rule on every fault; `says` leaves out `fault NAME: `."""
+    text, *values = says
+    return _each(
+        "self.faults", "f", holds, (f"fault %s: {text}", "f.name", *values), f"a fault's {message}"
+    )
+
+
+def _numbers(role: str, limit: str) -> tuple[Rule, Rule]:
+    """Return the rules that ordinals and count of a role fit a number of replicas."""
+    name = limit.removeprefix("self.")
+    return (
+        _fault(
+            f"f.target.role != '{role}' || f.target.ordinals.all(o, o < {limit})",
+            (f"target.ordinals must be below {name} %d", limit),
+            f"target.ordinals must be below {name}",
+        ),
+        _fault(
+            f"f.target.role != '{role}' || !has(f.target.count) || f.target.count <= {limit}",
+            (f"target.count %d is above {name} %d", "f.target.count", limit),
+            f"target.count is above {name}",
+        ),
+    )
+
+
+def _entry(role: str, items: str) -> tuple[Rule, Rule]:
+    """Return the rules that a target names an entry of the traffic, and pods it has."""
+    name = items.removeprefix("self.")
+    mine = f"f.target.role != '{role}' || !has(f.target.name)"
+    return (
+        _fault(
+            f"{mine} || {items}.exists(e, e.name == f.target.name)",
+            (f"target.name %s is not in spec.{name}", "f.target.name"),
+            f"target.name is not in spec.{name}",
+        ),
+        _fault(
+            f"{mine} || {items}.all(e, e.name != f.target.name || "
+            "(f.target.ordinals.all(o, o < e.replicas) && "
+            "(!has(f.target.count) || f.target.count <= e.replicas)))",
+            (
+                f"target.ordinals and target.count must fit the replicas of %s in spec.{name}",
+                "f.target.name",
+            ),
+            f"target.ordinals and target.count must fit the replicas in spec.{name}",
+        ),
+    )
+
+
+_INDICES = str(list(range(MAX_ITEMS)))
+_WAITS_FOR_EARLIER = (
+    "i >= size(self.faults) || !has(self.faults[i].startsAfter.fault) || "
+    f"{_INDICES}.exists(j, j < i && self.faults[j].name == self.faults[i].startsAfter.fault)"
+)
+
+FAULTS = (
+    _each(
+        _INDICES,
+        "i",
+        _WAITS_FOR_EARLIER,
+        (
+            "fault %s: startsAfter.fault %s must stand before it in spec.faults",
+            *("self.faults[i].name", "self.faults[i].startsAfter.fault"),
+        ),
+        "a fault's startsAfter.fault must stand before it in spec.faults",
+    ),
+    _fault(
+        "!has(f.target.topic) || self.topics.exists(t, t.name == f.target.topic)",
+        ("target.topic %s is not in spec.topics", "f.target.topic"),
+        "target.topic is not in spec.topics",
+    ),
+    _fault(
+        "!has(f.target.partition) || !has(f.target.topic) || "
+        "self.topics.all(t, t.name != f.target.topic || f.target.partition < t.partitions)",
+        (
+            "target.partition %d is out of range: partitions of topic %s are counted from 0",
+            *("f.target.partition", "f.target.topic"),
+        ),
+        "target.partition is out of range",
+    ),
+    _fault(
+        "!has(f.target.count) || !has(f.target.topic) || "
+        "self.topics.all(t, t.name != f.target.topic || f.target.count <= t.replicationFactor - "
+        "(f.target.role == 'PartitionFollower' ? 1 : 0))",
+        (
+            "target.count %d is above what the replicationFactor of topic %s leaves",
+            *("f.target.count", "f.target.topic"),
+        ),
+        "target.count is above what the topic's replicationFactor leaves",
+    ),
+    _fault(
+        "!has(f.target.group) || self.traffic.consumers.exists(c, c.group == f.target.group)",
+        ("target.group %s is no group of spec.traffic.consumers", "f.target.group"),
+        "target.group is no group of spec.traffic.consumers",
+    ),
+    _fault(
+        "!has(f.target.zone) || size(self.kafka.rack.zones) == 0 || "
+        "self.kafka.rack.zones.exists(z, z == f.target.zone)",
+        ("target.zone %s is not in kafka.rack.zones", "f.target.zone"),
+        "target.zone is not in kafka.rack.zones",
+    ),
+    *_numbers("Broker", "self.kafka.replicas"),
+    *_numbers("ZooKeeper", "self.zookeeper.replicas"),
+    *_entry("Producer", "self.traffic.producers"),
+    *_entry("Consumer", "self.traffic.consumers"),
+)
+
+TTL = Rule(
+    rule="has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished)",
+    message="spec.ttlSecondsAfterFinished cannot be set or removed once the test exists; "
+    "delete it and create a new one",
+)
+
+CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, TTL)

@@ -1,0 +1,114 @@
+"""Settings that may not stand in a `config`, and why."""
+
+from typing import Any
+
+from krt_operator.api.base import Rule, rules
+
+BROKER = (
+    "advertised.listeners",
+    "broker.id",
+    "broker.id.generation.enable",
+    "broker.rack",
+    "control.plane.listener.name",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.dir",
+    "log.dirs",
+    "node.id",
+    "process.roles",
+    "security.inter.broker.protocol",
+    "zookeeper.connect",
+)
+"""They hold the cluster together: the controller writes them."""
+
+EXPIRY = (
+    "log.cleanup.policy",
+    "log.retention.bytes",
+    "log.retention.hours",
+    "log.retention.minutes",
+    "log.retention.ms",
+)
+TOPIC_EXPIRY = ("cleanup.policy", "retention.bytes", "retention.ms")
+"""Records that Kafka itself removes within a run could not be told from lost ones."""
+
+ZOOKEEPER = (
+    "4lw.commands.whitelist",
+    "admin.enableServer",
+    "clientPort",
+    "clientPortAddress",
+    "dataDir",
+    "dataLogDir",
+    "dynamicConfigFile",
+    "secureClientPort",
+)
+
+_CLIENT = ("bootstrap.servers", "client.id", "metadata.broker.list")
+PRODUCER = (
+    *_CLIENT,
+    "acks",
+    "compression.codec",
+    "compression.type",
+    "enable.idempotence",
+    "request.required.acks",
+    "transactional.id",
+)
+CONSUMER = (
+    *_CLIENT,
+    "auto.offset.reset",
+    "enable.auto.commit",
+    "enable.auto.offset.store",
+    "enable.partition.eof",
+    "group.id",
+    "group.instance.id",
+    "isolation.level",
+)
+
+OWN = "is set by the controller"
+FIELD = "is set by a field of the resource or by the controller"
+KEEP = "keeps its default, so that no record expires or is compacted within a run"
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return "[" + ", ".join(f"'{name}'" for name in names) + "]"
+
+
+def refused(names: tuple[str, ...], why: str) -> Rule:
+    """Return the rule, for a settings map, that none of these settings is in it."""
+    found = f"self.filter(k, k in {_list(names)})"
+    return Rule(
+        rule=f"self.all(k, !(k in {_list(names)}))",
+        message=f"holds a setting that {why}",
+        expression=f"'setting ' + {found}[0] + ' {why}'",
+    )
+
+
+SERVERS = Rule(
+    rule="self.all(k, !k.startsWith('server.'))",
+    message="settings server.N are set by the controller",
+)
+
+MIN_INSYNC = Rule(
+    rule="!('min.insync.replicas' in self) || self['min.insync.replicas'].matches('^[1-9]$')",
+    message="min.insync.replicas must be a number from 1 to 9, in quotes",
+)
+
+
+def broker_config() -> dict[str, Any]:
+    """Return the rules of spec.kafka.config."""
+    return rules(refused(BROKER, OWN), refused(EXPIRY, KEEP), MIN_INSYNC)
+
+
+def topic_config() -> dict[str, Any]:
+    """Return the rules of spec.topics[].config."""
+    return rules(refused(TOPIC_EXPIRY, KEEP), MIN_INSYNC)
+
+
+def zookeeper_config() -> dict[str, Any]:
+    """Return the rules of spec.zookeeper.config."""
+    return rules(refused(ZOOKEEPER, OWN), SERVERS)
+
+
+def client_config(names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the rules of a producer's or consumer's config."""
+    return rules(refused(names, FIELD))
