@@ -1,0 +1,136 @@
+# shellcheck shell=bash
+# What every script in hack/ shares: where things live, and how steps are told, timed and logged.
+# Sourced, never run. Works with bash 3.2, which is what macOS has.
+
+if [[ -n ${KRT_LIB:-} ]]; then return 0; fi
+KRT_LIB=1
+HACK=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+REPO=$(dirname "$HACK")
+# shellcheck source=hack/versions.env
+. "$HACK/versions.env"
+
+CLUSTER=${KRT_CLUSTER:-krt}
+CACHE=${KRT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krt}
+STATE_ROOT=${KRT_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/krt}
+STATE=$STATE_ROOT/$CLUSTER
+LOGS=$STATE/logs
+KUBECONFIG_FILE=$STATE/kubeconfig
+EVIDENCE=$STATE/evidence
+MARKER=$STATE/marker
+BIN=$CACHE/bin
+
+if [[ ! $CLUSTER =~ ^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$ ]]; then
+  echo "KRT_CLUSTER is '$CLUSTER': use lower case letters, digits and dashes, at most 32." >&2
+  exit 2
+fi
+
+log() { printf '%s\n' "$*" >&2; }
+
+# die WHAT REMEDY: ends the script with what was wrong and what to do about it.
+die() {
+  log "error: $1"
+  if [[ -n ${2:-} ]]; then log "  remedy: $2"; fi
+  exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# step TITLE COMMAND...: runs the command with its output in a log, tells how long it took, shows
+# the last line of the log every 15 s, and on failure the log's tail and where the rest is. Not to be
+# used in a condition (`if step`, `step ||`): there bash ignores `set -e` within the command.
+step() {
+  local title=$1 slug started=$SECONDS file ticker rc=0
+  shift
+  slug=$(printf '%s' "$title" | tr -cs 'A-Za-z0-9.\n' '-')
+  file=$LOGS/$slug.log
+  mkdir -p "$LOGS"
+  : >"$file"
+  log "  .. $title"
+  (
+    trap 'kill "$pause" 2>/dev/null; exit 0' TERM
+    while :; do
+      sleep 15 &
+      pause=$!
+      wait "$pause"
+      log "     $title: $((SECONDS - started)) s: $(tail -n 1 "$file" | tr -d '\r' | cut -c 1-120)"
+    done
+  ) &
+  ticker=$!
+  # A subshell of its own, so that `set -e` holds inside the command although we look at its result.
+  set +e
+  (
+    set -Eeuo pipefail
+    "$@"
+  ) >"$file" 2>&1
+  rc=$?
+  set -e
+  kill "$ticker" 2>/dev/null || :
+  wait "$ticker" 2>/dev/null || :
+  if ((rc != 0)); then
+    log "FAILED $title after $((SECONDS - started)) s (exit $rc). The end of $file:"
+    tail -n 30 "$file" | sed 's/^/    | /' >&2
+    return "$rc"
+  fi
+  log "  ok $title ($((SECONDS - started)) s)"
+}
+
+# side_by_side NAME...: runs functions or scripts at once and fails if any of them failed.
+side_by_side() {
+  local pids='' job rc=0
+  for job in "$@"; do
+    # shellcheck disable=SC2086  # a job is a command with its words
+    $job &
+    pids="$pids $!"
+  done
+  for job in $pids; do wait "$job" || rc=1; done
+  return "$rc"
+}
+
+sha256() {
+  if have sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi
+}
+
+# content_key PATH... : one short key of the contents (and names) of files and folders, and of
+# whatever else comes in on standard input when the first argument is `-`.
+content_key() {
+  {
+    if [[ $1 == - ]]; then
+      cat
+      shift
+    fi
+    local path
+    for path in "$@"; do
+      (cd "$HACK" && find "${path#"$HACK"/}" -type f | LC_ALL=C sort | while read -r f; do sha256 "$f"; done)
+    done
+  } | sha256 | cut -c 1-12
+}
+
+# publish TMP FINAL: gives a finished entry its name; whoever comes second keeps the first one's.
+publish() {
+  if [[ -e $2 ]]; then rm -rf "$1"; else mv "$1" "$2"; fi
+}
+
+# with_lock NAME COMMAND...: one process of ours at a time; a lock whose holder is gone is broken.
+with_lock() {
+  local dir=$CACHE/locks/$1.lock holder rc
+  shift
+  mkdir -p "$CACHE/locks"
+  until mkdir "$dir" 2>/dev/null; do
+    holder=$(cat "$dir/pid" 2>/dev/null || :)
+    if [[ -n $holder ]] && ! kill -0 "$holder" 2>/dev/null; then
+      rm -rf "$dir"
+      continue
+    fi
+    sleep 1
+  done
+  echo "${BASHPID:-$$}" >"$dir/pid"
+  set +e
+  (
+    set -e
+    "$@"
+  )
+  rc=$?
+  set -e
+  rm -rf "$dir"
+  return "$rc"
+}

@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# What a cluster needs of the machine, checked before anything is made. Sourced; needs lib.sh.
+# The figures were measured on two cores with the commands named in docs/how-to/clusters.md.
+
+# GiB of disk: the cluster and a run (images in seven nodes, Kafka's volumes, evidence).
+DISK_RUN_GIB=12
+# GiB on top where the node image must be built first: Go's caches (trimmed afterwards) and the images.
+DISK_BUILD_GIB=13
+# GiB of memory: seven nodes, a run of the sample and its scoring.
+MEMORY_GIB=6
+# inotify, for the whole machine: seven nodes' systemd, containerd and kubelet, each with several.
+INOTIFY_INSTANCES=512
+INOTIFY_WATCHES=524288
+
+free_gib() { df -Pk "$1" | awk 'NR == 2 {print int($4 / 1048576)}'; }
+
+check_disk() {
+  local needed=$1 folder=$2 there
+  mkdir -p "$folder"
+  there=$(free_gib "$folder")
+  if ((there < needed)); then
+    die "$folder has $there GiB free, and $needed GiB are needed" \
+      "free some, or put the caches elsewhere: KRT_CACHE=/some/where KRT_STATE=/some/where hack/up"
+  fi
+}
+
+check_memory() {
+  local there
+  if [[ -r /proc/meminfo ]]; then
+    there=$(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo)
+  else
+    # Docker Desktop's virtual machine, not the computer around it, is what counts.
+    there=$(docker info --format '{{.MemTotal}}' | awk '{print int($1 / 1073741824)}')
+  fi
+  if ((there < MEMORY_GIB)); then
+    die "$there GiB of memory are free, and $MEMORY_GIB GiB are needed" \
+      'end something, or give Docker more memory (Docker Desktop: Settings, Resources)'
+  fi
+}
+
+check_inotify() {
+  local name wanted there file
+  for name in instances:$INOTIFY_INSTANCES watches:$INOTIFY_WATCHES; do
+    wanted=${name#*:}
+    name=max_user_${name%:*}
+    file=/proc/sys/fs/inotify/$name
+    # Not Linux: Docker's virtual machine has limits of its own, which its makers have raised.
+    if [[ ! -r $file ]]; then continue; fi
+    there=$(cat "$file")
+    if ((there >= wanted)); then continue; fi
+    if [[ $(id -u) == 0 && -w $file ]] && echo "$wanted" 2>/dev/null >"$file"; then
+      log "  raised fs.inotify.$name from $there to $wanted (until the next boot)"
+    else
+      die "fs.inotify.$name is $there, and seven nodes need $wanted" "sudo sysctl fs.inotify.$name=$wanted"
+    fi
+  done
+}
+
+# preflight BUILD: BUILD is yes where the node image is still to be built.
+preflight() {
+  local disk=$DISK_RUN_GIB
+  if [[ $1 == yes ]]; then disk=$((disk + DISK_BUILD_GIB)); fi
+  check_disk "$disk" "$CACHE"
+  check_disk 1 "$STATE"
+  check_memory
+  check_inotify
+}

