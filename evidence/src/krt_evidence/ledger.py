@@ -25,8 +25,37 @@ COMPRESSION = "zstd"
 COMPRESSION_LEVEL = 1
 
 
+def table_of(name: str, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """Return rows as an Arrow table of the named schema.
+
+    Args:
+        name: name of the table in ``schemas.TABLES``.
+        columns: column name → values, every column of the schema, all of one length.
+
+    Raises:
+        KeyError: a column of the schema is missing.
+        pyarrow.ArrowInvalid: lengths or types differ from the schema, or a column that must
+            have a value in every row has a null.
+    """
+    schema = TABLES[name]
+    arrays = [pa.array(columns[field.name], type=field.type) for field in schema]
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    table.validate()
+    for field in schema:
+        if not field.nullable and table[field.name].null_count:
+            raise pa.ArrowInvalid(
+                f"{name}: column {field.name} is null in {table[field.name].null_count} of "
+                f"{table.num_rows} rows; the schema wants a value in every row"
+            )
+    return table
+
+
 class LedgerWriter:
     """Writes one table of one incarnation as numbered Parquet files.
+
+    Beside the numbered files there may be one *open* file, which each ``write_open`` replaces as
+    a whole and ``roll`` gives its number by a single rename: rows become durable twice a second
+    without a file for every half second, and no kill can leave a row twice.
 
     Not thread-safe: one thread owns a writer.
 
@@ -37,39 +66,65 @@ class LedgerWriter:
     """
 
     def __init__(self, folder: Path, table: str, stem: str) -> None:
-        self._schema = TABLES[table]
+        self._name = table
         self._folder = folder
         self._stem = stem
         self._next = 0
+        self._open = folder / f"{stem}-open.parquet"
         make_directory(folder)
 
     @property
     def files(self) -> int:
-        """Files closed so far."""
+        """Numbered files closed so far."""
         return self._next
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> Path | None:
         """Close one file with the given rows and return its path.
 
-        Durable when it returns. No rows, no file: returns None.
-
-        Args:
-            columns: column name → values, every column of the schema, all of one length.
+        Durable when it returns. No rows, no file: returns None. Arguments and errors are those
+        of ``table_of``.
 
         Raises:
-            KeyError: a column of the schema is missing.
-            pyarrow.ArrowInvalid: lengths or types differ from the schema.
             OSError: the volume refused; nothing was published.
         """
-        arrays = [pa.array(columns[field.name], type=field.type) for field in self._schema]
-        table = pa.Table.from_arrays(arrays, schema=self._schema)
+        table = table_of(self._name, columns)
         if table.num_rows == 0:
             return None
-        table.validate()
-        self._refuse_nulls(table)
-        name = f"{self._stem}-{self._next:06d}.parquet"
-        final = self._folder / name
-        temporary = self._folder / (name + IN_PROGRESS_SUFFIX)
+        final = self._number()
+        self._store(table, final)
+        self._next += 1
+        return final
+
+    def write_open(self, table: pa.Table) -> None:
+        """Replace the open file by the rows of ``table``; durable when it returns.
+
+        Raises:
+            OSError: the volume refused; the open file is what it was before.
+        """
+        self._store(table, self._open)
+
+    def roll(self) -> Path:
+        """Give the open file its number, so that the next ``write_open`` starts a new one.
+
+        Raises:
+            FileNotFoundError: nothing was written since the last roll.
+        """
+        final = self._number()
+        self._open.replace(final)
+        sync_directory(self._folder)
+        self._next += 1
+        return final
+
+    def discard_open(self) -> None:
+        """Take the open file away: what it held was taken back."""
+        self._open.unlink()
+        sync_directory(self._folder)
+
+    def _number(self) -> Path:
+        return self._folder / f"{self._stem}-{self._next:06d}.parquet"
+
+    def _store(self, table: pa.Table, final: Path) -> None:
+        temporary = final.with_name(final.name + IN_PROGRESS_SUFFIX)
         with temporary.open("wb") as handle:
             pq.write_table(
                 table, handle, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL
@@ -78,14 +133,3 @@ class LedgerWriter:
             os.fsync(handle.fileno())
         temporary.replace(final)
         sync_directory(self._folder)
-        self._next += 1
-        return final
-
-    def _refuse_nulls(self, table: pa.Table) -> None:
-        for field in self._schema:
-            if not field.nullable and table[field.name].null_count:
-                raise pa.ArrowInvalid(
-                    f"{self._folder.name}: column {field.name} is null in "
-                    f"{table[field.name].null_count} of {table.num_rows} rows of {self._stem}; "
-                    "the schema wants a value in every row"
-                )

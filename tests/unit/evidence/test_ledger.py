@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from krt_evidence.bundle import Bundle, make_directory, write_json
-from krt_evidence.ledger import LedgerWriter
+from krt_evidence.ledger import LedgerWriter, table_of
 from krt_evidence.schemas import TABLES
 from krt_evidence.timeline import Event, TimelineWriter
 
@@ -90,3 +90,27 @@ def test_timeline_lines_are_appended_whole(tmp_path: Path) -> None:
         writer.close()
     lines = (tmp_path / "partitions.jsonl").read_text().splitlines()
     assert [json.loads(line)["subject"] for line in lines] == ["foo-0", "foo-1"]
+
+
+def test_an_open_file_is_replaced_and_then_numbered_by_one_rename(tmp_path: Path) -> None:
+    writer = LedgerWriter(tmp_path, "produce_close", "main-0-u1")
+    for attempted in (1, 2):
+        writer.write_open(table_of("produce_close", close_row(attempted)))
+        assert [path.name for path in tmp_path.iterdir()] == ["main-0-u1-open.parquet"]
+    writer.roll()
+    assert [path.name for path in tmp_path.iterdir()] == ["main-0-u1-000000.parquet"]
+    assert pq.read_table(tmp_path)["attempted"].to_pylist() == [2]
+    with pytest.raises(FileNotFoundError):
+        writer.roll()
+
+
+def close_row(attempted: int) -> dict[str, list[str] | list[int]]:
+    return {
+        "producer": ["main-0"],
+        "producer_incarnation": ["u1"],
+        "attempted": [attempted],
+        "acked": [attempted],
+        "failed": [0],
+        "unknown": [0],
+        "at": [1],
+    }
