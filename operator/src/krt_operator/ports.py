@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Phase, Status
+    from krt_operator.kafka.views import Bounds, ClusterView, GroupView
     from krt_operator.plan import Plan
+    from krt_operator.settings import Settings
 
 Json = dict[str, Any]
 """A Kubernetes object, or a part of one, as the API server speaks it."""
@@ -174,6 +176,10 @@ class Cluster(Protocol):
         """All objects of a kind that bear the labels."""
         ...
 
+    def tests(self) -> list[Json]:
+        """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
+        ...
+
     def apply(self, obj: Json) -> Json:
         """Server-side apply with our field manager, forced; returns the object as stored."""
         ...
@@ -196,67 +202,12 @@ class Cluster(Protocol):
 
 
 @dataclass(frozen=True)
-class BrokerView:
-    """A broker as the cluster's metadata has it."""
-
-    id: int
-    host: str
-    rack: str | None
-
-
-@dataclass(frozen=True)
-class PartitionView:
-    """A partition as the cluster's metadata has it; leader is None while it has none."""
-
-    topic: str
-    partition: int
-    leader: int | None
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class KafkaView:
-    """The cluster's metadata at one moment."""
-
-    brokers: Mapping[int, BrokerView]
-    controller: int | None
-    partitions: Mapping[tuple[str, int], PartitionView]
-
-
-@dataclass(frozen=True)
-class BoundView:
-    """The ends of one partition's log; times in microseconds, offsets as Kafka counts them."""
-
-    topic: str
-    partition: int
-    taken_at: int
-    log_start: int
-    high_watermark: int
-    last_stable: int
-    leader: int | None
-    leader_epoch: int | None
-    isr: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class TopicPlan:
     """A topic to create, replicas assigned by us: {partition: (broker ids, leader first)}."""
 
     name: str
     config: Mapping[str, str]
     assignment: Mapping[int, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class GroupView:
-    """A consumer group: its coordinator, its state, members, and what it committed."""
-
-    group: str
-    state: str
-    coordinator: int | None
-    members: tuple[str, ...]
-    committed: Mapping[tuple[str, int], int]
 
 
 class Kafka(Protocol):
@@ -273,7 +224,7 @@ class Kafka(Protocol):
         """Close the connections."""
         ...
 
-    def view(self) -> KafkaView:
+    def view(self) -> ClusterView:
         """Brokers, controller and partitions (internal topics included)."""
         ...
 
@@ -281,7 +232,7 @@ class Kafka(Protocol):
         """Create those that do not exist; an existing one is left alone."""
         ...
 
-    def bounds(self, topics: Sequence[str]) -> list[BoundView]:
+    def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         """The bounds of every partition of these topics, by (topic, partition)."""
         ...
 
@@ -298,9 +249,11 @@ class Ports:
         kafka: opens an admin client on a bootstrap string.
         four_letter: sends a ZooKeeper four-letter word to `host`, returns the answer; raises
             TransientError where nobody answers.
+        settings: what the installation gave: images, storage class, limits.
     """
 
     cluster: Cluster
     clock: Clock
     kafka: Callable[[str], Kafka]
     four_letter: Callable[[str, str], str]
+    settings: Settings

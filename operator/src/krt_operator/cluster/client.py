@@ -11,7 +11,7 @@ from krt_operator.cluster.rest import NotFoundError, Rest
 from krt_operator.errors import ConflictError, GoneError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from krt_operator.ports import Deletion, Json
 
@@ -29,9 +29,10 @@ PAGE: Final = 500
 class ApiCluster:
     """The API server bound to one namespace; see `krt_operator.ports.Cluster` for the contract."""
 
-    def __init__(self, rest: Rest, namespace: str) -> None:
+    def __init__(self, rest: Rest, namespace: str, watched: Sequence[str] = ()) -> None:
         self._rest = rest
         self._namespace = namespace
+        self._watched = watched
 
     def get(self, kind: str, name: str) -> Json | None:
         """The object, or None where there is none."""
@@ -41,13 +42,25 @@ class ApiCluster:
             return None
 
     def list(self, kind: str, labels: Mapping[str, str] | None = None) -> list[Json]:
-        """All objects of a kind that bear the labels, page by page."""
+        """All objects of a kind that bear the labels."""
+        return self._list(self._path(kind), labels)
+
+    def tests(self) -> list[Json]:
+        """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
+        kind = KINDS[names.KIND]
+        return [
+            one
+            for namespace in self._watched or ("",)
+            for one in self._list(kind.path(namespace), None)
+        ]
+
+    def _list(self, path: str, labels: Mapping[str, str] | None) -> list[Json]:
         query = {"limit": str(PAGE)}
         if labels:
             query["labelSelector"] = ",".join(f"{k}={v}" for k, v in sorted(labels.items()))
         items: list[Json] = []
         while True:
-            page = self._rest.call("GET", self._path(kind), query=query)
+            page = self._rest.call("GET", path, query=query)
             items.extend(page.get("items") or [])
             token = page.get("metadata", {}).get("continue")
             if not token:
@@ -114,20 +127,27 @@ class ApiCluster:
         """The KafkaResilienceTest, fresh from the API server (quorum read)."""
         return self.get(names.KIND, name)
 
-    def write_status(self, name: str, resource_version: str, status: Json) -> Json:
+    def write_status(self, read: Json, status: Json) -> Json:
         """Replace the status subresource if the resource is still the one that was read.
 
-        Returns the resource as stored. Raises ConflictError where somebody else wrote first.
-        A merge patch would leave list items and removed fields behind, so this is a PUT of the
-        object as it is now with the status exchanged.
+        A merge patch would leave removed fields behind, so this is a PUT of the object as it was
+        read, its resourceVersion included, with the status exchanged.
+
+        Args:
+            read: the resource as the API server gave it.
+            status: the whole new status.
+
+        Returns:
+            The resource as stored.
+
+        Raises:
+            ConflictError: somebody else wrote since.
+            GoneError: the resource was deleted.
         """
-        body = self.get(names.KIND, name)
-        if body is None:
-            raise GoneError(f"{names.KIND} {name} is gone")
-        body["metadata"]["resourceVersion"] = resource_version
-        body["status"] = status
+        name = read["metadata"]["name"]
         path = KINDS[names.KIND].path(self._namespace, name, "status")
         query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
+        body = {**read, "status": status}
         try:
             return self._object(self._rest.call("PUT", path, query=query, body=body))
         except NotFoundError as error:

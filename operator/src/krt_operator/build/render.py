@@ -1,0 +1,50 @@
+"""Templates to objects. Templates hold shape, Python holds decisions."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+if TYPE_CHECKING:
+    from krt_operator.ports import Json
+
+
+@cache
+def _environment() -> Environment:
+    # What is rendered is YAML for the API server, never HTML; values go through tojson.
+    environment = Environment(  # noqa: S701 - no markup
+        loader=PackageLoader("krt_operator"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # jinja2's own tojson escapes for HTML (<, >, &, '), which a property file must not suffer.
+    environment.filters["tojson"] = _json
+    return environment
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def render(template: str, **values: Any) -> list[Json]:
+    """The objects of a template; a value that is missing is an error, not an empty string."""
+    text = _environment().get_template(template).render(**values)
+    return [one for one in yaml.safe_load_all(text) if one]
+
+
+def render_text(template: str, **values: Any) -> str:
+    """A template as text, for files inside a ConfigMap."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def script(name: str) -> str:
+    """A script the pods run, as it is."""
+    return (files("krt_operator") / "templates" / "scripts" / name).read_text(encoding="utf-8")

@@ -1,0 +1,52 @@
+"""The Spark driver's Job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from krt_operator import names
+from krt_operator.api.resources import mebibytes
+from krt_operator.build.decorate import decorate
+from krt_operator.build.render import render
+from krt_operator.constants import BLOCK_MANAGER_PORT, DRIVER_PORT
+
+if TYPE_CHECKING:
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Json
+
+OVERHEAD_MIB: Final = 384
+"""MiB beside the driver's heap: the JVM's own and the Python process (390 to 430 and 50 MiB in
+all at 512 MiB of heap, measured); Spark's own minimum for an executor."""
+
+
+def scoring_job(plan: Plan, attempt: int, pull: str) -> Json:
+    """The Job of an attempt, counted from 1."""
+    scoring = plan.spec.scoring
+    driver = mebibytes(scoring.driver.memory)
+    memory = f"{driver + OVERHEAD_MIB}Mi"
+    objects = render(
+        "scoring-job.yaml.j2",
+        name=names.scoring_job(plan.name, attempt),
+        deadline_seconds=max(1, int(plan.spec.timeouts.scoring.seconds)),
+        account=f"{plan.name}-scoring",
+        image=plan.images["scoring"],
+        namespace=plan.namespace,
+        test=plan.name,
+        uid=plan.uid,
+        scorecard=names.scorecard(plan.name),
+        executors=scoring.executors,
+        driver_mib=driver,
+        executor_mib=mebibytes(scoring.executor.memory),
+        executor_cpu=scoring.executor.cpu,
+        driver_port=DRIVER_PORT,
+        block_port=BLOCK_MANAGER_PORT,
+        resources={
+            "requests": {"cpu": scoring.driver.cpu, "memory": memory},
+            "limits": {"memory": memory},
+        },
+        plan=names.plan(plan.name),
+        control=names.control(plan.name),
+        scripts=names.scripts(plan.name),
+        claim=plan.spec.evidence.claim_name,
+    )
+    return decorate(objects, plan, "scoring", "scoring", pull)[0]

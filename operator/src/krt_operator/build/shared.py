@@ -1,0 +1,147 @@
+"""What all pods of a run share: the plan, the control, scripts, accounts, the evidence claim."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from krt_operator import names
+from krt_operator.build.decorate import decorate, harden, labels, selector
+from krt_operator.build.render import render, script
+from krt_operator.plan import KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Json
+
+ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}
+"""Account suffix to the ClusterRole the chart installs; the controller may bind these alone."""
+
+PREFLIGHT_RESOURCES: Final[Json] = {
+    "requests": {"cpu": "10m", "memory": "32Mi"},
+    "limits": {"memory": "128Mi"},
+}
+PREFLIGHT_ROLES: Final = ("write", "read")
+
+
+def plan_map(plan: Plan) -> Json:
+    """The ConfigMap of the plan, immutable."""
+    return _config_map(plan, names.plan(plan.name), {KEY: plan.to_json()}, "plan", immutable=True)
+
+
+def control_map(
+    plan: Plan,
+    state: str,
+    *,
+    end_offsets: Mapping[str, Mapping[str, int]] | None = None,
+    bounds: Sequence[Mapping[str, Any]] | None = None,
+    resource_version: str = "",
+) -> Json:
+    """The ConfigMap that traffic and recorder watch.
+
+    Args:
+        plan: of the run.
+        state: running, stopping, draining, finished or aborted.
+        end_offsets: topic to partition to the offset to drain to.
+        bounds: the log's bounds as read, for scoring.
+        resource_version: of the map this follows, so that no stale controller turns it back.
+    """
+    data = {"state": state}
+    if end_offsets is not None:
+        data["endOffsets"] = json.dumps(end_offsets, sort_keys=True)
+    if bounds is not None:
+        data["bounds"] = json.dumps(list(bounds), sort_keys=True)
+    found = _config_map(plan, names.control(plan.name), data, "plan")
+    if resource_version:
+        found["metadata"]["resourceVersion"] = resource_version
+    return found
+
+
+def scripts_map(plan: Plan, pull: str) -> Json:
+    """The ConfigMap of what members, preflight and executors run."""
+    scripts = {name: script(name) for name in ("member.sh", "preflight.sh")}
+    data = {**scripts, "executor.yaml": executor_template(plan, pull)}
+    return _config_map(plan, names.scripts(plan.name), data, "plan")
+
+
+def executor_template(plan: Plan, pull: str) -> str:
+    """The pod template Spark makes executors from: no token, restricted, one owner (the driver)."""
+    pod = render("executor.yaml.j2", claim=plan.spec.evidence.claim_name)[0]
+    harden(pod, plan, labels(plan, "scoring", "scoring"), pull)
+    del pod["metadata"]["name"]
+    return yaml.safe_dump(pod, sort_keys=True)
+
+
+def accounts(plan: Plan) -> list[Json]:
+    """ServiceAccounts and the RoleBindings that give them what the chart's roles allow."""
+    found: list[Json] = []
+    for suffix, role in ROLES.items():
+        objects = render(
+            "account.yaml.j2",
+            name=f"{plan.name}-{suffix}",
+            role=role,
+            namespace=plan.namespace,
+        )
+        found.extend(decorate(objects, plan, suffix if suffix != "traffic" else "producer"))
+    return found
+
+
+def evidence_claim(plan: Plan, storage_class: str) -> Json:
+    """The claim where the controller makes it: no owner, no run's labels, never deleted by us."""
+    claim = render(
+        "evidence-claim.yaml.j2", name=plan.spec.evidence.claim_name, storage_class=storage_class
+    )[0]
+    claim["metadata"]["namespace"] = plan.namespace
+    claim["metadata"]["labels"] = {
+        "app.kubernetes.io/part-of": "kafka-resilience",
+        "app.kubernetes.io/component": "evidence",
+    }
+    return claim
+
+
+def preflight_pods(plan: Plan, pull: str) -> list[Json]:
+    """Two pods on two nodes that exchange files; each also checks an image it starts from.
+
+    The first runs Kafka's image (its jars, Java and bash are there), the second the scoring image.
+    """
+    kafka = ["/bin/bash", "-c", "ls /opt/kafka/libs/kafka_2*.jar && java -version"]
+    checks = {
+        "write": (plan.images["kafka"], kafka),
+        "read": (plan.images["scoring"], ["python3", "-c", "import krt_scoring"]),
+    }
+    found: list[Json] = []
+    for mine, theirs in (PREFLIGHT_ROLES, PREFLIGHT_ROLES[::-1]):
+        image, command = checks[mine]
+        apart = {
+            "labelSelector": {"matchLabels": selector(plan, component="preflight")},
+            "topologyKey": "kubernetes.io/hostname",
+        }
+        objects = render(
+            "preflight-pod.yaml.j2",
+            name=names.preflight_pod(plan.name, mine),
+            affinity={
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+            },
+            checked_image=image,
+            check=command,
+            image=plan.images["traffic"],
+            mine=mine,
+            theirs=theirs,
+            uid=plan.uid,
+            resources=PREFLIGHT_RESOURCES,
+            scripts=names.scripts(plan.name),
+            claim=plan.spec.evidence.claim_name,
+        )
+        found.extend(decorate(objects, plan, "preflight", f"preflight-{mine}", pull))
+    return found
+
+
+def _config_map(
+    plan: Plan, name: str, data: Mapping[str, str], component: str, *, immutable: bool = False
+) -> Json:
+    objects = render("config.yaml.j2", name=name, data=dict(data), immutable=immutable)
+    return decorate(objects, plan, component)[0]

@@ -1,0 +1,58 @@
+"""Every number of the controller that is not the user's, with its unit and reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OUR_UID: Final = 10001
+"""User of our images; any other in group 0 works too (OpenShift assigns one)."""
+
+KAFKA_PORT: Final = 9092
+ZOOKEEPER_PORT: Final = 2181
+QUORUM_PORT: Final = 2888
+ELECTION_PORT: Final = 3888
+DRIVER_PORT: Final = 7078
+BLOCK_MANAGER_PORT: Final = 7079
+
+KAFKA_HEAP_MIB: Final = 384
+"""MiB of broker heap: 375 to 420 MiB resident at this project's rates (measured)."""
+
+ZOOKEEPER_HEAP_MIB: Final = 128
+"""MiB of ZooKeeper heap: 75 MiB resident with the serial collector (measured)."""
+
+ZOOKEEPER_CONNECT_MILLIS: Final = 60_000
+"""Milliseconds a broker waits for the quorum at its start; members start together, and a broker
+that gives up (after 18 s by default) would restart and cost a back-off."""
+
+INTERNAL_REPLICAS: Final = 3
+"""Replicas of __consumer_offsets and __transaction_state, or all brokers where there are fewer."""
+
+BUSY: Final = 1.0
+"""Seconds between passes while something is being built, broken or drained."""
+
+CALM: Final = 2.0
+"""Seconds between passes while a phase only watches."""
+
+QUEUED: Final = 5.0
+"""Seconds between passes of a test that waits for its turn."""
+
+TRAFFIC_GRACE: Final = 10
+"""Seconds a traffic pod has to write its close record when it is deleted."""
+
+IMAGE_PATIENCE: Final = 30.0
+"""Seconds an image may fail to be pulled before it is called unpullable: a registry's hiccup is
+shorter, and kubelet has tried at least twice by then."""
+
+PREFLIGHT_PATIENCE: Final = 90.0
+"""Seconds the preflight pods may take once they exist: scheduling, pulling, one exchange of files
+through the evidence volume (whose caches may hold a directory for a minute: NFS's acdirmax)."""
+
+SETTLED_APART: Final = 1.0
+"""Seconds at least between two equal readings of the log ends: longer than replica.fetch.wait
+(0.5 s), in which a high watermark still moves after the last write."""
+
+VANISHED_PATIENCE: Final = 15.0
+"""Seconds a traffic pod may be away while a fault is open before its absence counts."""
+
+BROKERLESS: Final = 5.0
+"""Seconds of patience with an admin call; brokers answer in milliseconds or are gone."""

@@ -1,0 +1,1 @@
+"""The phases: one module each, `step(run, world, ports, settings) -> Progress`."""
