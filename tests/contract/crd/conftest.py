@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
+# For the table of cases beside this file: pytest's importlib mode puts nothing on the path.
+sys.path.insert(0, str(ROOT))
 GROUP = "contract.kafkaresilience.dev"
 START_SECONDS = 90
 """An API server is ready within ten seconds on an idle machine, and this one seldom is."""

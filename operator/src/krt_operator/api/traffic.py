@@ -54,7 +54,7 @@ AcksField = Annotated[
     WithJsonSchema(
         {
             "x-kubernetes-int-or-string": True,
-            "maxLength": 3,
+            "maxLength": 16,
             **rules(
                 Rule(
                     rule="string(self) in ['all', '1', '0']",

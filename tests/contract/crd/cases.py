@@ -1,0 +1,376 @@
+"""Resources the API server must refuse: the change to the sample, and what the message must say."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[3]
+Spec = dict[str, Any]
+
+
+def manifest(name: str) -> dict[str, Any]:
+    body: dict[str, Any] = yaml.safe_load((ROOT / "manifests" / name).read_text())
+    return body
+
+
+def sample() -> Spec:
+    spec: Spec = manifest("sample.yaml")["spec"]
+    return copy.deepcopy(spec)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A change that makes the sample unacceptable.
+
+    Attributes:
+        name: what is wrong.
+        change: edits the sample's spec in place.
+        says: parts of the message, which must name the element.
+    """
+
+    name: str
+    change: Callable[[Spec], object]
+    says: tuple[str, ...]
+
+
+def topic(**fields: Any) -> Callable[[Spec], object]:
+    return lambda spec: spec["topics"][0].update(fields)
+
+
+def producer(**fields: Any) -> Callable[[Spec], object]:
+    return lambda spec: spec["traffic"]["producers"][1].update(fields)
+
+
+def consumer(**fields: Any) -> Callable[[Spec], object]:
+    return lambda spec: spec["traffic"]["consumers"][0].update(fields)
+
+
+def fault(**fields: Any) -> Callable[[Spec], object]:
+    return lambda spec: spec["faults"][0].update(fields)
+
+
+def target(**fields: Any) -> Callable[[Spec], object]:
+    return fault(target=fields)
+
+
+def again(*path: str) -> Callable[[Spec], object]:
+    """Put the first element of a list into it once more."""
+
+    def change(spec: Spec) -> None:
+        found: Any = spec
+        for key in path:
+            found = found[key]
+        found.append(copy.deepcopy(found[0]))
+
+    return change
+
+
+def another_fault(**fields: Any) -> Callable[[Spec], object]:
+    return lambda spec: spec["faults"].append(
+        {"name": "second", "action": "CrashPod", "target": {"role": "Controller"}, **fields}
+    )
+
+
+REFUSED = (
+    Refused(
+        "replication factor above brokers",
+        lambda spec: spec["kafka"].update(replicas=2),
+        ("topic foo", "replicationFactor 3", "kafka.replicas 2"),
+    ),
+    Refused(
+        "replication factor above zones",
+        lambda spec: spec["kafka"].update(rack={"zones": ["a", "b"]}),
+        ("topic foo", "replicationFactor 3", "2 zones"),
+    ),
+    Refused(
+        "min.insync above replication factor",
+        topic(replicationFactor=1),
+        ("topic foo", "min.insync.replicas 2", "replicationFactor 1"),
+    ),
+    Refused(
+        "broker's min.insync above replication factor",
+        lambda spec: (
+            spec["topics"][0].update(config={}),
+            spec["kafka"]["config"].update({"min.insync.replicas": "4"}),
+        ),
+        ("topic foo", "min.insync.replicas 4", "replicationFactor 3"),
+    ),
+    Refused(
+        "min.insync no number",
+        topic(config={"min.insync.replicas": "two"}),
+        ("spec.topics[0].config", "min.insync.replicas", "number"),
+    ),
+    Refused("producer of unknown topic", producer(topic="bar"), ("producer plain", "topic bar")),
+    Refused(
+        "consumer of unknown topic",
+        consumer(topics=["foo", "bar"]),
+        ("consumer reader", "topic bar"),
+    ),
+    Refused("two topics of a name", again("topics"), ("spec.topics[1]", "Duplicate", "foo")),
+    Refused(
+        "two producers of a name",
+        again("traffic", "producers"),
+        ("spec.traffic.producers[2]", "Duplicate", "idem"),
+    ),
+    Refused(
+        "two consumers of a name",
+        again("traffic", "consumers"),
+        ("spec.traffic.consumers[1]", "Duplicate", "reader"),
+    ),
+    Refused(
+        "two faults of a name", again("faults"), ("spec.faults[1]", "Duplicate", "leader-down")
+    ),
+    Refused(
+        "two consumers of a group",
+        lambda spec: spec["traffic"]["consumers"].append(
+            {"name": "other", "topics": ["foo"], "group": "readers"}
+        ),
+        ("group readers", "two consumers"),
+    ),
+    *(
+        Refused(f"duration {text!r}", fault(downFor=text), ("spec.faults[0].downFor",))
+        for text in ("20", "20 s", "-20s", "1.5m", "s", "", "20S", "1d", "5s1m")
+    ),
+    Refused("delay of an hour", fault(delay="1h"), ("fault leader-down", "30m")),
+    Refused("no warm-up", lambda spec: spec.update(warmup="0s"), ("spec.warmup", "5s")),
+    Refused(
+        "negative rate",
+        producer(recordsPerSecond=-1),
+        ("spec.traffic.producers[1].recordsPerSecond",),
+    ),
+    Refused(
+        "fractional rate",
+        producer(recordsPerSecond=1.5),
+        ("spec.traffic.producers[1].recordsPerSecond",),
+    ),
+    Refused("no room for identity", producer(valueBytes=10), ("producers[1].valueBytes",)),
+    Refused("acks in words", producer(acks="quorum"), ("producers[1].acks", "all, 1 or 0")),
+    Refused("acks 2", producer(acks=2), ("producers[1].acks", "all, 1 or 0")),
+    *(
+        Refused(
+            f"idempotence with acks {acks}",
+            producer(acks=acks, enableIdempotence=True),
+            ("producer plain", "enableIdempotence", "acks: all"),
+        )
+        for acks in (1, "1", 0)
+    ),
+    Refused(
+        "transactions without idempotence",
+        producer(transactional={}, enableIdempotence=False),
+        ("producer plain", "transactional", "enableIdempotence"),
+    ),
+    Refused(
+        "transactions with acks 1",
+        producer(transactional={}, acks=1),
+        ("producer plain", "transactional"),
+    ),
+    *(
+        Refused(
+            f"broker setting {key}",
+            lambda spec, key=key: spec["kafka"]["config"].update({key: "x"}),  # type: ignore[misc]
+            ("spec.kafka.config", f"setting {key} ", why),
+        )
+        for key, why in (
+            ("listeners", "controller"),
+            ("broker.id", "controller"),
+            ("broker.rack", "controller"),
+            ("log.dirs", "controller"),
+            ("zookeeper.connect", "controller"),
+            ("log.retention.ms", "expires"),
+        )
+    ),
+    Refused(
+        "compaction",
+        topic(config={"cleanup.policy": "compact"}),
+        ("spec.topics[0].config", "setting cleanup.policy ", "compacted"),
+    ),
+    *(
+        Refused(
+            f"ZooKeeper setting {key}",
+            lambda spec, key=key: spec["zookeeper"].update(config={key: "x"}),  # type: ignore[misc]
+            ("spec.zookeeper.config", key.split(".")[0], "controller"),
+        )
+        for key in ("dataDir", "clientPort", "server.1")
+    ),
+    *(
+        Refused(
+            f"producer setting {key}",
+            producer(config={key: "x"}),
+            ("spec.traffic.producers[1].config", f"setting {key} ", "field"),
+        )
+        for key in ("bootstrap.servers", "acks", "enable.idempotence", "transactional.id")
+    ),
+    *(
+        Refused(
+            f"consumer setting {key}",
+            consumer(config={key: "x"}),
+            ("spec.traffic.consumers[0].config", f"setting {key} ", "field"),
+        )
+        for key in ("bootstrap.servers", "group.id", "isolation.level", "enable.auto.commit")
+    ),
+    Refused(
+        "a setting that is no string",
+        lambda spec: spec["kafka"]["config"].update({"num.io.threads": 4}),
+        ("spec.kafka.config.num.io.threads", "string"),
+    ),
+    Refused(
+        "waits for an unknown fault",
+        fault(startsAfter={"fault": "nobody"}),
+        ("fault leader-down", "startsAfter.fault nobody"),
+    ),
+    Refused(
+        "waits for itself",
+        fault(startsAfter={"fault": "leader-down"}),
+        ("fault leader-down", "startsAfter.fault leader-down"),
+    ),
+    Refused(
+        "waits for a later fault",
+        lambda spec: (
+            another_fault()(spec),
+            fault(startsAfter={"fault": "second"})(spec),
+        ),
+        ("fault leader-down", "startsAfter.fault second", "before"),
+    ),
+    Refused(
+        "leader of no partition",
+        target(role="PartitionLeader", topic="foo"),
+        ("spec.faults[0].target", "PartitionLeader", "topic and partition"),
+    ),
+    Refused(
+        "controller of a topic",
+        target(role="Controller", topic="foo"),
+        ("spec.faults[0].target", "Controller", "topic or partition"),
+    ),
+    Refused(
+        "leader by ordinal",
+        target(role="PartitionLeader", topic="foo", partition=0, ordinals=[0]),
+        ("spec.faults[0].target", "PartitionLeader", "ordinals"),
+    ),
+    Refused(
+        "several leaders",
+        target(role="PartitionLeader", topic="foo", partition=0, count=2),
+        ("spec.faults[0].target", "PartitionLeader", "count"),
+    ),
+    Refused("rack of no zone", target(role="Rack"), ("spec.faults[0].target", "Rack", "zone")),
+    Refused(
+        "broker of a zone",
+        target(role="Broker", zone="zone-a"),
+        ("spec.faults[0].target", "Broker", "zone"),
+    ),
+    Refused(
+        "coordinator of no group",
+        target(role="GroupCoordinator"),
+        ("spec.faults[0].target", "GroupCoordinator", "group"),
+    ),
+    Refused(
+        "coordinator of an unknown group",
+        target(role="GroupCoordinator", group="nobody"),
+        ("fault leader-down", "target.group nobody"),
+    ),
+    Refused(
+        "leader of an unknown topic",
+        target(role="PartitionLeader", topic="bar", partition=0),
+        ("fault leader-down", "target.topic bar"),
+    ),
+    Refused(
+        "partition out of range",
+        target(role="PartitionLeader", topic="foo", partition=3),
+        ("fault leader-down", "target.partition 3", "topic foo"),
+    ),
+    Refused(
+        "too many followers",
+        target(role="PartitionFollower", topic="foo", partition=0, count=3),
+        ("fault leader-down", "target.count 3", "topic foo"),
+    ),
+    Refused(
+        "broker ordinal out of range",
+        target(role="Broker", ordinals=[3]),
+        ("fault leader-down", "target.ordinals", "kafka.replicas 3"),
+    ),
+    Refused(
+        "ZooKeeper ordinal out of range",
+        target(role="ZooKeeper", ordinals=[0, 3]),
+        ("fault leader-down", "target.ordinals", "zookeeper.replicas 3"),
+    ),
+    Refused(
+        "too many brokers",
+        target(role="Broker", count=4),
+        ("fault leader-down", "target.count 4", "kafka.replicas 3"),
+    ),
+    Refused(
+        "ordinals and count",
+        target(role="Broker", ordinals=[0], count=1),
+        ("spec.faults[0].target", "exclude"),
+    ),
+    Refused(
+        "an unknown zone",
+        lambda spec: (
+            spec["kafka"].update(rack={"zones": ["a", "b", "c"]}),
+            target(role="Rack", zone="d")(spec),
+        ),
+        ("fault leader-down", "target.zone d"),
+    ),
+    Refused(
+        "an unknown producer",
+        target(role="Producer", name="nobody"),
+        ("fault leader-down", "target.name nobody", "producers"),
+    ),
+    Refused(
+        "a consumer as producer",
+        target(role="Producer", name="reader"),
+        ("fault leader-down", "target.name reader", "producers"),
+    ),
+    Refused(
+        "consumer ordinal out of range",
+        target(role="Consumer", name="reader", ordinals=[2]),
+        ("fault leader-down", "target.ordinals", "reader"),
+    ),
+    Refused(
+        "consumer ordinal of no name",
+        target(role="Consumer", ordinals=[0]),
+        ("spec.faults[0].target", "target.name"),
+    ),
+    Refused(
+        "grace of a crash",
+        fault(gracePeriodSeconds=0),
+        ("fault leader-down", "gracePeriodSeconds", "CrashPod"),
+    ),
+    Refused("an unknown action", fault(action="Explode"), ("spec.faults[0].action", "CrashPod")),
+    Refused("an unknown role", target(role="Somebody"), ("spec.faults[0].target.role", "Broker")),
+    Refused(
+        "too many topics",
+        lambda spec: spec.update(
+            topics=spec["topics"] + [{"name": f"t{i}", "replicationFactor": 3} for i in range(16)]
+        ),
+        ("spec.topics", "16"),
+    ),
+    Refused("no topics", lambda spec: spec.update(topics=[]), ("spec.topics",)),
+    Refused("no producers", lambda spec: spec["traffic"].update(producers=[]), ("producers",)),
+    Refused("no traffic", lambda spec: spec.pop("traffic"), ("spec.traffic", "Required")),
+)
+
+CHANGED = (
+    ("kafka", {"kafka": {"replicas": 5}}),
+    ("zookeeper", {"zookeeper": {"replicas": 1}}),
+    ("placement", {"placement": {"separateZooKeeper": "Ignored"}}),
+    ("podTemplate", {"podTemplate": {"nodeSelector": {"a": "b"}}}),
+    ("topics", {"topics": [{"name": "foo", "partitions": 4, "replicationFactor": 3}]}),
+    ("traffic", {"traffic": {"producers": [{"name": "idem", "topic": "foo"}]}}),
+    ("warmup", {"warmup": "20s"}),
+    ("faults", {"faults": []}),
+    ("timeouts", {"timeouts": {"drain": "3m"}}),
+    ("scoring", {"scoring": {"executors": 3}}),
+    ("seed", {"seed": 7}),
+    ("evidence", {"evidence": {"claimName": "other"}}),
+    ("cleanup", {"cleanup": "Retain"}),
+    ("ttlSecondsAfterFinished", {"ttlSecondsAfterFinished": 60}),
+)
+"""Merge patches on a created sample, with the child of spec that they change."""
