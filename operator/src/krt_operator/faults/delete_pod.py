@@ -1,0 +1,52 @@
+"""DeletePod: what Kubernetes means by deleting a pod; Kafka gets SIGTERM first, whatever grace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_operator import journal
+from krt_operator.api.status import FaultState
+from krt_operator.faults.hold import held
+from krt_operator.ports import Act, Deletion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from krt_operator.api.spec import Fault
+    from krt_operator.api.status import FaultStatus, Status
+    from krt_operator.ports import Change, Json, Ports, Run
+
+    Render = Callable[[frozenset[str]], Sequence[Json]]
+
+
+def act(run: Run, fault: Fault, entry: FaultStatus, render: Render) -> Act:
+    """Delete the targets by uid, hold their members down at once, say when.
+
+    Args:
+        run: the run.
+        fault: what was asked for.
+        entry: its journal, with the targets.
+        render: the run's objects when these members are held.
+    """
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        hit = [
+            ports.cluster.delete(
+                Deletion("Pod", target.pod, target.uid, fault.grace_period_seconds)
+            )
+            for target in entry.targets
+        ]
+        # Where all were gone, an earlier try of this act did it right after the intent.
+        at = ports.clock.now() if any(hit) else entry.intended_at
+        injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
+        if fault.down_for.micros:
+            # In the same breath: the StatefulSet would have a new pod scheduled within 0.1 s.
+            for obj in render(held(_with(run.status, injected), run.spec)):
+                ports.cluster.apply(obj)
+        return [injected]
+
+    return Act(f"delete {', '.join(one.pod for one in entry.targets)}", perform)
+
+
+def _with(status: Status, *changes: Change) -> Status:
+    return journal.apply_all(status, changes)

@@ -1,0 +1,71 @@
+"""What has to be asked of Kafka and ZooKeeper before a fault's targets can be named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from krt_operator.api.spec import Role
+from krt_operator.errors import TransientError
+from krt_operator.kafka.views import NO_BROKER
+from krt_operator.kafka.zookeeper import mode
+
+if TYPE_CHECKING:
+    from krt_operator.api.spec import Target
+    from krt_operator.kafka.views import ClusterView
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Ports
+
+PARTITION_ROLES = frozenset(
+    {Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found; only what the role needs is asked for.
+
+    Attributes:
+        cluster: the cluster's metadata.
+        coordinator: broker id of the group's coordinator, `NO_BROKER` where it has none.
+        zookeeper_leader: the ensemble's leader as a member name, `zk-1`.
+    """
+
+    cluster: ClusterView | None = None
+    coordinator: int = NO_BROKER
+    zookeeper_leader: str = ""
+
+
+def look(target: Target, plan: Plan, ports: Ports) -> Look:
+    """Ask for what the target's role needs.
+
+    Raises:
+        TransientError: nobody answered; ask again.
+    """
+    if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER:
+        with ports.kafka(plan.bootstrap) as kafka:
+            return Look(cluster=kafka.view())
+    if target.role is Role.GROUP_COORDINATOR:
+        with ports.kafka(plan.bootstrap) as kafka:
+            return Look(coordinator=kafka.group(group_of(target, plan)).coordinator)
+    if target.role is Role.ZOOKEEPER_LEADER:
+        return Look(zookeeper_leader=zookeeper_leader(plan, ports))
+    return Look()
+
+
+def group_of(target: Target, plan: Plan) -> str:
+    """The group a target means: the one named, else that of the first consumer entry."""
+    return target.group or plan.spec.traffic.consumers[0].group
+
+
+def zookeeper_leader(plan: Plan, ports: Ports) -> str:
+    """The member that leads the ensemble (or is all of it); empty while none does."""
+    for server in plan.zookeepers:
+        try:
+            answer = ports.four_letter(server.host, "srvr")
+        except TransientError:
+            # A server that is down is no leader; the others say who is.
+            continue
+        if mode(answer) in ("leader", "standalone"):
+            return server.member
+    return ""

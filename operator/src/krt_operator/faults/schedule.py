@@ -1,0 +1,130 @@
+"""When a fault is due, and when it never will be: from the journal alone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from krt_operator.api.spec import Fault, Role, StartEvent
+from krt_operator.api.status import FaultState, FaultStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krt_operator.api.spec import Spec
+
+LATE: Final = timedelta(seconds=10)
+"""How late a fault or a heal may be before the run no longer shows what it was to show."""
+
+OPEN: Final = frozenset({FaultState.INTENDED, FaultState.INJECTED, FaultState.HELD})
+"""States in which a fault's targets are its own."""
+
+
+def entry(status: Mapping[str, FaultStatus], fault: Fault) -> FaultStatus:
+    """The journal of a fault; an untouched one where there is none yet."""
+    return status.get(fault.name, FaultStatus(name=fault.name))
+
+
+def due_at(
+    fault: Fault, journal: Mapping[str, FaultStatus], injecting_since: datetime
+) -> datetime | None:
+    """When the fault is to be injected; None while what it waits for has not happened."""
+    after = fault.starts_after
+    since = injecting_since
+    if after.fault is not None:
+        before = journal.get(after.fault)
+        happened = None if before is None else _when(before, after.event)
+        if happened is None:
+            return None
+        since = happened
+    return since + timedelta(microseconds=fault.delay.micros)
+
+
+def heal_due(fault: Fault, journal: FaultStatus) -> datetime | None:
+    """When the fault is to be healed; None before it was injected."""
+    if journal.injected_at is None:
+        return None
+    return journal.injected_at + timedelta(microseconds=fault.down_for.micros)
+
+
+def recovery_deadline(journal: FaultStatus, recovery: timedelta) -> datetime | None:
+    """Until when the cluster may take to be whole again; None before the heal."""
+    return None if journal.healed_at is None else journal.healed_at + recovery
+
+
+def unrecovered(journal: FaultStatus, recovery: timedelta, now: datetime) -> bool:
+    """Whether the cluster did not become whole in time after this fault."""
+    deadline = recovery_deadline(journal, recovery)
+    return journal.recovered_at is None and deadline is not None and now > deadline
+
+
+def blocked(
+    fault: Fault, journal: Mapping[str, FaultStatus], recovery: timedelta, now: datetime
+) -> str:
+    """Why the fault will never be due, as a sentence; empty where it still may be."""
+    before = journal.get(fault.starts_after.fault or "")
+    if before is None:
+        return ""
+    if before.state is FaultState.SKIPPED:
+        return f"it waits for {before.name}, which was skipped"
+    waits_for_recovery = fault.starts_after.event is StartEvent.RECOVERED
+    if waits_for_recovery and unrecovered(before, recovery, now):
+        return f"it waits for the recovery from {before.name}, which did not come in time"
+    return ""
+
+
+def late(due: datetime, done: datetime) -> bool:
+    """Whether what was due then was done too late to count."""
+    return done - due > LATE
+
+
+def settled(journal: FaultStatus, recovery: timedelta, now: datetime) -> bool:
+    """Whether nothing more will happen to this fault."""
+    if journal.state is FaultState.SKIPPED:
+        return True
+    return journal.recovered_at is not None or unrecovered(journal, recovery, now)
+
+
+def conflicts(spec: Spec) -> list[str]:
+    """Pairs of faults that would be open on one pod at once, where the resource alone tells.
+
+    Only faults that name their members by ordinal can be seen to collide before the run; the
+    others are skipped when they are due and every pod they could hit is another fault's.
+
+    Returns:
+        Sentences that name both faults and the member; empty where there is no conflict.
+    """
+    found = []
+    faults = {fault.name: fault for fault in spec.faults}
+    for fault in spec.faults:
+        before = faults.get(fault.starts_after.fault or "")
+        if before is None or fault.starts_after.event is not StartEvent.STARTED:
+            continue
+        if fault.delay >= before.down_for:
+            continue
+        shared = sorted(_fixed(fault) & _fixed(before))
+        found += [
+            f"spec.faults[{fault.name}] hits {member} while {before.name} still holds it: "
+            f"raise its delay to {before.down_for} or let it wait for Healed"
+            for member in shared
+        ]
+    return found
+
+
+def _fixed(fault: Fault) -> frozenset[str]:
+    prefix = {Role.BROKER: "kafka", Role.ZOOKEEPER: "zk"}.get(fault.target.role)
+    count = fault.target.count
+    ordinals = fault.target.ordinals
+    if prefix is None or (count is not None and count < len(ordinals)):
+        return frozenset()
+    return frozenset(f"{prefix}-{ordinal}" for ordinal in ordinals)
+
+
+def _when(journal: FaultStatus, event: StartEvent) -> datetime | None:
+    match event:
+        case StartEvent.STARTED:
+            return journal.injected_at
+        case StartEvent.HEALED:
+            return journal.healed_at
+        case StartEvent.RECOVERED:
+            return journal.recovered_at

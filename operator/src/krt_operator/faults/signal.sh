@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Runs in an ephemeral container that shares the target container's processes: sends a signal to
+# the process under test and reports when, as JSON in the termination message (and on stdout for
+# the recorder, which follows the log).
+#
+#   signal.sh KILL|STOP|CONT PROCESS [hold|release]
+#
+# PROCESS  how the command of the process begins: java, python
+# hold     the wrapper stays up, the container down, until the pod is deleted
+# release  the wrapper is let go once the report is written: it is process 1 of this namespace,
+#          and its end would end this script before it has said anything
+#
+# Exit 0: done. 3: no such process. 4: the process cannot be signalled. 5: it outlived SIGKILL.
+set -u
+
+signal=$1 process=$2 mode=${3:-}
+run=/run/krt
+report=/dev/termination-log
+member=${KRT_MEMBER:-}
+
+micros() { # EPOCHREALTIME has a comma or a point, as the locale says, and six decimals
+  printf '%s' "${EPOCHREALTIME//[.,]/}"
+}
+
+say() { # say EVENT AT PID
+  local line
+  line=$(printf '{"krt":"member","event":"%s","at":%s,"member":"%s","pid":%s}' \
+    "$1" "$2" "$member" "$3")
+  printf '%s\n' "$line" >"$report"
+  printf '%s\n' "$line"
+}
+
+fail() { # fail EXIT_CODE WHY
+  printf '%s\n' "$2" >"$report"
+  printf '%s\n' "$2" >&2
+  exit "$1"
+}
+
+find_process() {
+  local dir command
+  for dir in /proc/[0-9]*; do
+    command=
+    { IFS= read -r -d '' command <"$dir/cmdline"; } 2>/dev/null
+    if [[ ${command##*/} == "$process"* ]]; then
+      printf '%s' "${dir#/proc/}"
+      return 0
+    fi
+  done
+  return 1
+}
+
+state() { # state PID: one letter, empty when it is gone
+  local key word
+  { while read -r key word _; do
+    if [[ $key == State: ]]; then
+      printf '%s' "$word"
+      return
+    fi
+  done <"/proc/$1/status"; } 2>/dev/null
+}
+
+await_state() { # await_state PID LETTER: at most 10 s; a process that is gone counts as Z
+  local try now
+  for ((try = 0; try < 1000; try++)); do
+    now=$(state "$1")
+    [[ $2 == "$now" || ($2 == Z && -z $now) ]] && return 0
+    sleep 0.01
+  done
+  return 1
+}
+
+if [[ $signal == KILL && -n $mode ]]; then
+  : >"$run/hold"
+fi
+
+pid=$(find_process) || fail 3 "no process $process to signal"
+((pid != 1)) || fail 4 "process 1 of a namespace ignores signals sent from inside it"
+
+at=$(micros)
+kill -s "$signal" "$pid" || fail 4 "signal $signal to process $pid was refused"
+
+case $signal in
+  KILL)
+    say killed "$at" "$pid"
+    # A zombie is dead: its parent has yet to read its exit code.
+    await_state "$pid" Z || fail 5 "process $pid outlived SIGKILL for 10 s"
+    if [[ $mode == release ]]; then
+      rm -f "$run/hold"
+    fi
+    ;;
+  STOP)
+    await_state "$pid" T || fail 5 "process $pid did not stop"
+    say frozen "$at" "$pid"
+    ;;
+  CONT)
+    say thawed "$at" "$pid"
+    ;;
+esac
+exit 0

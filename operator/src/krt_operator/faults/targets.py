@@ -1,0 +1,186 @@
+"""Whom a fault hits: role to members to pods, chosen once and by the seed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from krt_operator import names
+from krt_operator.api.spec import Role
+from krt_operator.api.status import TargetPod
+from krt_operator.faults.looking import PARTITION_ROLES, Look
+from krt_operator.kafka.views import NO_BROKER
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from krt_operator.api.spec import Fault
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Json
+
+
+class UnresolvedError(Exception):
+    """Nobody fits the target now; the message says why, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A member that a fault may hit, with the pod that runs it."""
+
+    member: str
+    pod: str
+    zone: str = ""
+
+    def __str__(self) -> str:
+        """The member's name, which the seeded choice goes by."""
+        return self.member
+
+
+_T = TypeVar("_T", str, Candidate)
+
+
+def resolve(
+    fault: Fault, plan: Plan, pods: Mapping[str, Json], look: Look, busy: Mapping[str, str]
+) -> tuple[TargetPod, ...]:
+    """Choose the pods a fault hits.
+
+    The choice depends on the seed, the fault's name and the candidates alone, and is made once:
+    afterwards the journal holds it.
+
+    Args:
+        fault: the fault that is due.
+        plan: members and traffic of the run.
+        pods: the run's pods by name.
+        look: what Kafka and ZooKeeper said, see `looking.look`.
+        busy: members that another open fault has, with its name.
+
+    Raises:
+        UnresolvedError: no leader now, no such member, or all of them are another fault's.
+    """
+    target = fault.target
+    fitting = candidates(fault, plan, look)
+    free = [one for one in fitting if one.member not in busy]
+    wanted = target.count or len(target.ordinals) or 1
+    if target.role is Role.RACK:
+        wanted = len(fitting)
+    if len(free) < wanted:
+        taken = sorted({busy[one.member] for one in fitting if one.member in busy})
+        under = f", {len(fitting) - len(free)} under {', '.join(taken)}" if taken else ""
+        raise UnresolvedError(f"{target.role} asks for {wanted}, there are {len(fitting)}{under}")
+    chosen = seeded(free, wanted, plan.spec.seed, fault.name)
+    return tuple(_pod(one, target.role, pods) for one in chosen)
+
+
+def candidates(fault: Fault, plan: Plan, look: Look) -> list[Candidate]:
+    """Every member that fits the target's role, whoever has it now."""
+    target = fault.target
+    if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER:
+        return _brokers(plan, _from_metadata(fault, plan, look))
+    match target.role:
+        case Role.GROUP_COORDINATOR:
+            if look.coordinator == NO_BROKER:
+                raise UnresolvedError("the group has no coordinator now")
+            return _brokers(plan, {look.coordinator})
+        case Role.BROKER:
+            return _brokers(plan, target.ordinals)
+        case Role.RACK:
+            zone = (
+                target.zone
+                or seeded(
+                    sorted({one.zone for one in plan.brokers}), 1, plan.spec.seed, fault.name
+                )[0]
+            )
+            return [one for one in _brokers(plan) if one.zone == zone]
+        case Role.ZOOKEEPER | Role.ZOOKEEPER_LEADER:
+            return _zookeepers(fault, plan, look)
+        case _:
+            return _traffic(fault, plan)
+
+
+def seeded(among: Iterable[_T], count: int, seed: int, salt: str) -> list[_T]:
+    """Choose `count` of them: those whose hash with seed and salt is lowest.
+
+    A member's rank does not depend on who else stands for choice, so the same seed hits the same
+    member again as long as it fits.
+    """
+
+    def rank(one: _T) -> bytes:
+        return hashlib.sha256(f"{seed}/{salt}/{one}".encode()).digest()
+
+    return sorted(sorted(among, key=rank)[:count], key=str)
+
+
+def _from_metadata(fault: Fault, plan: Plan, look: Look) -> frozenset[int]:
+    target = fault.target
+    if look.cluster is None:
+        raise UnresolvedError("the cluster's metadata is not known")
+    if target.role is Role.CONTROLLER:
+        if look.cluster.controller == NO_BROKER:
+            raise UnresolvedError("Kafka has no controller now")
+        return frozenset({look.cluster.controller})
+    topic = target.topic or plan.topics[0].name
+    number = target.partition
+    if number is None:
+        count = next((one.partitions for one in plan.topics if one.name == topic), 1)
+        number = int(seeded(map(str, range(count)), 1, plan.spec.seed, fault.name)[0])
+    found = look.cluster.partition(topic, number)
+    if found is None:
+        raise UnresolvedError(f"Kafka does not know partition {topic}-{number}")
+    if target.role is Role.PARTITION_REPLICA:
+        return frozenset(found.replicas)
+    if found.leader == NO_BROKER:
+        raise UnresolvedError(f"partition {topic}-{number} has no leader now")
+    if target.role is Role.PARTITION_LEADER:
+        return frozenset({found.leader})
+    return frozenset(found.replicas) - {found.leader}
+
+
+def _brokers(plan: Plan, among: Collection[int] = ()) -> list[Candidate]:
+    return [
+        Candidate(one.member, one.pod, one.zone)
+        for one in plan.brokers
+        if not among or one.ordinal in among
+    ]
+
+
+def _zookeepers(fault: Fault, plan: Plan, look: Look) -> list[Candidate]:
+    target = fault.target
+    leading = target.role is Role.ZOOKEEPER_LEADER
+    if leading and not look.zookeeper_leader:
+        raise UnresolvedError("ZooKeeper has no leader now")
+    return [
+        Candidate(one.member, one.pod, one.zone)
+        for one in plan.zookeepers
+        if not target.ordinals or one.ordinal in target.ordinals
+        if not leading or one.member == look.zookeeper_leader
+    ]
+
+
+def _traffic(fault: Fault, plan: Plan) -> list[Candidate]:
+    target = fault.target
+    producing = target.role is Role.PRODUCER
+    kind = "producer" if producing else "consumer"
+    pod_name = names.producer_pod if producing else names.consumer_pod
+    traffic = plan.spec.traffic
+    return [
+        Candidate(f"{kind}-{entry.name}-{replica}", pod_name(plan.name, entry.name, replica))
+        for entry in (traffic.producers if producing else traffic.consumers)
+        if target.name in (None, entry.name)
+        for replica in range(entry.replicas)
+        if not target.ordinals or replica in target.ordinals
+    ]
+
+
+def _pod(chosen: Candidate, role: Role, pods: Mapping[str, Json]) -> TargetPod:
+    pod = pods.get(chosen.pod)
+    if pod is None or pod["metadata"].get("deletionTimestamp"):
+        raise UnresolvedError(f"pod {chosen.pod} of {chosen.member} is not there")
+    return TargetPod(
+        pod=chosen.pod,
+        uid=pod["metadata"]["uid"],
+        member=chosen.member,
+        role=role.value,
+        node=pod["spec"].get("nodeName", ""),
+        zone=chosen.zone,
+    )
