@@ -27,7 +27,6 @@ LOG_ANOMALIES = (
 SEND_ANOMALIES = (
     "lost-write",
     "unseen",
-    "duplicate-write",
     "inconsistent-offsets",
     "aborted-read",
     "nonmonotonic-send",
@@ -69,6 +68,24 @@ OWNERSHIP_ANOMALIES = (
     "key-order",
 )
 """Anomalies that rest on the consumers' events: assignments, seeks, commits."""
+
+TIMELINE_ANOMALIES = (
+    "lost-write",
+    "vanished-read",
+    "inconsistent-offsets",
+    "duplicate-delivery",
+    "poll-skip",
+    "nonmonotonic-poll",
+    "commit-ahead",
+    "commit-rewind",
+    "double-ownership",
+    "unexpected-rebalance",
+    "accepted-below-min-isr",
+)
+"""Anomalies whose permission is read from the timeline (elections, ISRs, deaths)."""
+
+CLOCK_ANOMALIES = ("accepted-below-min-isr", "double-ownership", "unexpected-rebalance")
+"""Anomalies that compare times of different hosts; all others order by offset or counter."""
 
 ALL = tuple(
     sorted(

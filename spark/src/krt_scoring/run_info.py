@@ -205,12 +205,15 @@ def _topic(item: Mapping[str, Any]) -> TopicInfo:
 
 
 def _producer(item: Mapping[str, Any]) -> ProducerInfo:
+    acks = str(item.get("acks", "all"))
+    idempotent = item.get("enableIdempotence")
     return ProducerInfo(
         name=str(item["name"]),
         topic=str(item["topic"]),
         replicas=int(item.get("replicas", 1)),
-        acks=str(item.get("acks", "all")),
-        idempotent=bool(item.get("enableIdempotence", False)),
+        acks=acks,
+        # Unset means what Kafka's own client does.
+        idempotent=acks == "all" if idempotent is None else bool(idempotent),
         transactional=bool(item.get("transactional")),
         records_per_second=int(item.get("recordsPerSecond", 0)),
         config=_strings(item.get("config")),

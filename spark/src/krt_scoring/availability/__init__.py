@@ -1,0 +1,1 @@
+"""Unavailability as numbers: gaps of each partition and direction, and what they are made of."""

@@ -1,0 +1,171 @@
+"""Gaps: when operations were due and none succeeded.
+
+A gap runs from the first due operation that was not done within the threshold (3 times the steady
+99th percentile) to the next success of an operation due from then on. One slow operation among
+others that succeed is no gap. Operations are first folded into slots of half a threshold, in
+which at most one gap can begin, so that only slots, not records, are put in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Window
+from pyspark.sql import functions as sf
+
+from krt_scoring.windows import part_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.windows import FaultWindow
+
+THRESHOLD_FACTOR = 3
+"""Threshold of a gap, in steady 99th percentiles (correctness rules, "Availability")."""
+
+MIN_STEADY = 100
+"""Steady operations a 99th percentile needs to mean anything."""
+
+_KEY = ("direction", "grp", "topic", "partition")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Gap:
+    """One gap of a partition in one direction; UTC µs.
+
+    Attributes:
+        group: reading group; empty for writes.
+        open_end: nothing succeeded after it; ``end`` is the run's end.
+    """
+
+    direction: str
+    group: str
+    topic: str
+    partition: int
+    start: int
+    end: int
+    open_end: bool = False
+
+    @property
+    def duration(self) -> int:
+        """Length in µs."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Measured:
+    """How many operations were due on a partition in one direction.
+
+    Attributes:
+        progress: operations due while a fault was open and done all the same.
+    """
+
+    direction: str
+    group: str
+    topic: str
+    partition: int
+    due: int
+    progress: int
+
+
+def thresholds(steady: Mapping[tuple[str, str], tuple[int, int]]) -> dict[tuple[str, str], int]:
+    """Return (direction, group) → threshold in µs where it can be told.
+
+    Args:
+        steady: (direction, group) → (operations, 99th percentile in µs) of the steady time.
+    """
+    return {
+        key: max(2, THRESHOLD_FACTOR * p99)
+        for key, (count, p99) in steady.items()
+        if count >= MIN_STEADY
+    }
+
+
+def find(
+    rows: DataFrame,
+    limits: Mapping[tuple[str, str], int],
+    end: int,
+    windows: Sequence[FaultWindow],
+) -> tuple[list[Gap], list[Measured]]:
+    """Return every gap at least as long as its threshold, and what was due where.
+
+    Args:
+        rows: operations (``krt_scoring.operations``).
+        limits: (direction, group) → threshold in µs; what has none is not measured.
+        end: when the run ended, UTC µs: the end of gaps that never closed.
+        windows: the faults.
+    """
+    if not limits:
+        return [], []
+    slots = _slots(rows.where("partition IS NOT NULL"), _limit(limits), windows)
+    whole = Window.partitionBy(*_KEY)
+    ordered = whole.orderBy("slot")
+    later = sf.min("done").over(ordered.rowsBetween(1, Window.unboundedFollowing))
+    clean = sf.col("first_late") > sf.coalesce("last_ok", sf.lit(-1))
+    mixed = sf.col("last_late") > sf.col("last_ok")
+    marked = (
+        slots.withColumn("total", sf.sum("due").over(whole))
+        .withColumn("progress", sf.sum("progress").over(whole))
+        .withColumn("is_last", sf.lead("slot").over(ordered).isNull())
+        .withColumn("later", later)
+        # After a slow operation that others overtook the gap can only begin behind the last of
+        # those: within one inter-arrival time of its true start.
+        .withColumn("start", sf.when(clean, sf.col("first_late")).when(mixed, sf.col("last_ok")))
+        .withColumn(
+            "own", sf.when(clean, sf.col("late_done")).when(mixed, sf.col("last_late_done"))
+        )
+        .withColumn("success", sf.least("own", "later"))
+        .withColumn("gone", sf.coalesce("success", sf.lit(end)))
+        .withColumn("is_gap", sf.expr("coalesce(gone - start >= lim, false)"))
+        .where("is_gap OR is_last")
+    )
+    return _merge(row.asDict() for row in marked.toLocalIterator())
+
+
+def _merge(rows: Iterable[dict[str, Any]]) -> tuple[list[Gap], list[Measured]]:
+    """Join the slots of one gap; rows come by partition and, in it, in order of time."""
+    gaps: list[Gap] = []
+    measured: list[Measured] = []
+    open_until: dict[tuple[str, str, str, int], int] = {}
+    for row in rows:
+        key = (row["direction"], row["grp"], row["topic"], row["partition"])
+        if row["is_last"]:
+            measured.append(Measured(*key, due=row["total"], progress=row["progress"]))
+        if row["is_gap"] and row["start"] >= open_until.get(key, 0):
+            gaps.append(Gap(*key, row["start"], row["gone"], row["success"] is None))
+            open_until[key] = row["gone"]
+    return sorted(gaps), sorted(measured)
+
+
+def _limit(limits: Mapping[tuple[str, str], int]) -> Column:
+    expression = sf.lit(None).cast("long")
+    for (direction, group), limit in sorted(limits.items()):
+        here = (sf.col("direction") == direction) & (sf.col("grp") == group)
+        expression = sf.when(here, sf.lit(limit).cast("long")).otherwise(expression)
+    return expression
+
+
+def _slots(rows: DataFrame, limit: Column, windows: Sequence[FaultWindow]) -> DataFrame:
+    """Fold operations into slots of half a threshold of their due times."""
+    during = part_column(sf.col("due"), windows) == "during"
+    late = sf.col("done").isNull() | (sf.col("done") - sf.col("due") > sf.col("lim"))
+    return (
+        rows.withColumn("lim", limit)
+        .where("lim IS NOT NULL")
+        .withColumn("late", late)
+        .withColumn("slot", sf.expr("due div (lim div 2)"))
+        .groupBy(*_KEY, "slot", "lim")
+        .agg(
+            sf.count("*").alias("due"),
+            sf.count_if(during & sf.col("done").isNotNull()).alias("progress"),
+            sf.min("done").alias("done"),
+            sf.min(sf.when(sf.col("late"), sf.col("due"))).alias("first_late"),
+            sf.max(sf.when(sf.col("late"), sf.col("due"))).alias("last_late"),
+            sf.min(sf.when(sf.col("late"), sf.col("done"))).alias("late_done"),
+            sf.max_by("done", sf.when(sf.col("late"), sf.col("due"))).alias("last_late_done"),
+            sf.max(sf.when(~sf.col("late"), sf.col("due"))).alias("last_ok"),
+        )
+    )

@@ -1,0 +1,41 @@
+"""Guards: one module for each reason a run can be Inconclusive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_scoring.guards import (
+    clocks,
+    close_record,
+    controller,
+    effect,
+    log_stable,
+    mixed_runs,
+    operations_due,
+    recorder,
+    unknowns,
+    vanished,
+)
+
+if TYPE_CHECKING:
+    from krt_scoring.guards.facts import Facts
+    from krt_scoring.reasons import Reason
+
+GUARDS = (
+    clocks,
+    close_record,
+    controller,
+    effect,
+    log_stable,
+    mixed_runs,
+    operations_due,
+    recorder,
+    unknowns,
+    vanished,
+)
+"""Every guard; each has ``check(facts)``, which yields its reasons."""
+
+
+def check(facts: Facts) -> list[Reason]:
+    """Return what all guards found, in order."""
+    return sorted(reason for guard in GUARDS for reason in guard.check(facts))

@@ -1,0 +1,43 @@
+"""What the guards look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krt_scoring.availability.gaps import Gap
+    from krt_scoring.inspection import Inspection
+    from krt_scoring.operations import Operations
+    from krt_scoring.run_info import RunInfo
+    from krt_scoring.timeline import Timeline
+    from krt_scoring.windows import FaultWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One partition's row of ``log_bounds``."""
+
+    topic: str
+    partition: int
+    settled: bool
+    read_from: int
+    read_to: int
+    log_start: int
+    high_watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything a guard may judge by; nothing in it grows with the records."""
+
+    run: RunInfo
+    inspection: Inspection
+    timeline: Timeline
+    windows: tuple[FaultWindow, ...]
+    operations: Operations
+    bounds: tuple[Bound, ...]
+    ledger: Mapping[str, int]
+    gaps: tuple[Gap, ...]

@@ -1,0 +1,76 @@
+"""What the user asked the run to hold: limits from ``spec.scoring.objectives``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from krt_scoring import durations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULTS: dict[str, int] = {
+    "lostRecords": 0,
+    "maxWriteUnavailability": 15 * durations.MICROS["s"],
+    "maxReadUnavailability": 20 * durations.MICROS["s"],
+    "maxRecovery": 90 * durations.MICROS["s"],
+}
+"""Limits where the resource names none (records; µs)."""
+
+UNITS = {
+    "lostRecords": "records",
+    "duplicateDeliveries": "deliveries",
+    "unknownPermille": "permille",
+}
+"""Objectives that are counts; every other is a duration in µs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """One limit and what the run reached.
+
+    Attributes:
+        limit: largest value that meets it, µs or a count.
+        value: what was measured; None where nothing could be (then it is met).
+    """
+
+    name: str
+    limit: int
+    value: int | None
+
+    @property
+    def met(self) -> bool:
+        """Whether the run held the limit."""
+        return self.value is None or self.value <= self.limit
+
+    @property
+    def unit(self) -> str:
+        """Unit of limit and value."""
+        return UNITS.get(self.name, "us")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the objective as the scorecard holds it; ``value`` only where measured."""
+        measured = {} if self.value is None else {"value": self.value}
+        return {
+            "name": self.name,
+            "limit": self.limit,
+            "met": self.met,
+            "unit": self.unit,
+            **measured,
+        }
+
+
+def limits(spec: Mapping[str, Any]) -> dict[str, int]:
+    """Return objective → limit (µs or count): the resource's, defaults where it is silent."""
+    found = dict(DEFAULTS)
+    for name, value in ((spec.get("scoring") or {}).get("objectives") or {}).items():
+        if value is None:
+            continue
+        found[name] = durations.parse(value) if isinstance(value, str) else int(value)
+    return found
+
+
+def judge(wanted: Mapping[str, int], measured: Mapping[str, int | None]) -> tuple[Objective, ...]:
+    """Return each wanted objective with what was measured, in order of name."""
+    return tuple(Objective(name, wanted[name], measured.get(name)) for name in sorted(wanted))

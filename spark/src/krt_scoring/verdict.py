@@ -1,0 +1,48 @@
+"""The verdict: a pure function of violations, reasons and objectives.
+
+Order: Failed (a violation on intact evidence) > Inconclusive > Degraded (an objective missed)
+> Passed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krt_scoring.objectives import Objective
+    from krt_scoring.reasons import Reason
+
+Verdict = Literal["Passed", "Degraded", "Failed", "Inconclusive"]
+
+
+def voided(reasons: Iterable[Reason]) -> frozenset[str]:
+    """Return the anomalies that rest on damaged evidence."""
+    return frozenset(name for reason in reasons for name in reason.voids)
+
+
+def standing(violations: Mapping[str, int], reasons: Iterable[Reason]) -> dict[str, int]:
+    """Return the violations whose evidence is intact: anomaly → count, zeros left out."""
+    void = voided(reasons)
+    return {name: count for name, count in sorted(violations.items()) if count and name not in void}
+
+
+def decide(
+    violations: Mapping[str, int], reasons: Iterable[Reason], objectives: Iterable[Objective]
+) -> Verdict:
+    """Return the verdict.
+
+    Args:
+        violations: anomaly → findings the configuration does not permit.
+        reasons: why the run, or part of it, proves nothing.
+        objectives: the limits and what was reached.
+    """
+    reasons = tuple(reasons)
+    if standing(violations, reasons):
+        return "Failed"
+    if reasons:
+        return "Inconclusive"
+    if any(not objective.met for objective in objectives):
+        return "Degraded"
+    return "Passed"

@@ -1,0 +1,111 @@
+"""When each fault acted, and the three parts of a run: before, during, after.
+
+A send or delivery lies *during* a fault from its injection to the time the controller saw the
+cluster recovered (to the end of the run if it never did), *before* ahead of the first
+injection, *after* otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 (the name every Spark text uses)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column
+
+    from krt_scoring.timeline import Timeline
+
+PARTS = ("before", "during", "after")
+"""The parts of a run, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultWindow:
+    """One fault as the controller's journal tells it; times in UTC µs.
+
+    Attributes:
+        downFor: how long the members were to be held down, µs.
+        skipped: the fault was not injected.
+        proven: the controller saw its effect; None where it said nothing.
+    """
+
+    name: str
+    action: str = ""
+    down_for: int = 0
+    targets: tuple[Mapping[str, Any], ...] = ()
+    injected_at: int | None = None
+    healed_at: int | None = None
+    recovered_at: int | None = None
+    skipped: bool = False
+    proven: bool | None = None
+    proofs: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def target_uids(self) -> set[str]:
+        """Uids of the pods it acted on."""
+        return {str(target.get("uid")) for target in self.targets}
+
+    @property
+    def members(self) -> set[str]:
+        """Members it acted on, like ``kafka-0``."""
+        return {str(target.get("member")) for target in self.targets if target.get("member")}
+
+    def covers(self, at: int) -> bool:
+        """Whether ``at`` lies in the window."""
+        if self.injected_at is None or at < self.injected_at:
+            return False
+        return self.recovered_at is None or at <= self.recovered_at
+
+
+def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
+    """Return the faults of a run in order of injection, those never injected last."""
+    found: dict[str, FaultWindow] = {}
+    for event in timeline.of("fault"):
+        window = found.setdefault(event.subject, FaultWindow(event.subject))
+        detail = event.detail
+        changes: dict[str, Any] = {}
+        if detail.get("action"):
+            changes["action"] = str(detail["action"])
+        if detail.get("targets"):
+            changes["targets"] = tuple(detail["targets"])
+        if detail.get("downFor"):
+            changes["down_for"] = int(detail["downFor"])
+        if event.event == "effect":
+            changes["proven"] = bool(detail.get("proven"))
+            changes["proofs"] = tuple(detail.get("proofs") or ())
+        elif event.event == "skipped":
+            changes["skipped"] = True
+        elif event.event in ("injected", "healed", "recovered"):
+            changes[f"{event.event}_at"] = event.at
+        found[event.subject] = replace(window, **changes)
+    never = 1 << 62
+    return tuple(sorted(found.values(), key=lambda w: (w.injected_at or never, w.name)))
+
+
+def part_of(at: int, windows: Sequence[FaultWindow]) -> str:
+    """Return the part of the run ``at`` lies in."""
+    injected = [window.injected_at for window in windows if window.injected_at is not None]
+    if not injected or at < min(injected):
+        return "before"
+    return "during" if any(window.covers(at) for window in windows) else "after"
+
+
+def part_column(at: Column, windows: Sequence[FaultWindow]) -> Column:
+    """Return ``part_of`` as a Spark expression."""
+    injected = [window.injected_at for window in windows if window.injected_at is not None]
+    if not injected:
+        return F.lit("before")
+    during = F.lit(False)  # noqa: FBT003 (a literal of Spark, not a flag)
+    for window in windows:
+        if window.injected_at is None:
+            continue
+        inside = at >= window.injected_at
+        if window.recovered_at is not None:
+            inside &= at <= window.recovered_at
+        during |= inside
+    before = at < min(injected)
+    return F.when(before, "before").when(during, "during").otherwise("after")
