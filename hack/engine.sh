@@ -2,11 +2,14 @@
 # The Docker engine: the one that answers already, or, as root on Debian where none does, one of our
 # own with a data root, sockets and a containerd that nobody else uses. Sourced; needs lib.sh.
 
+# shellcheck source=hack/debian.sh
+. "$HACK/debian.sh"
+
 ENGINE_DATA=$CACHE/engine
 # Under /run, so that nothing of it survives a reboot; named after the data it belongs to.
 ENGINE_RUN=/run/krt-engine-$(printf '%s' "$CACHE" | sha256 | cut -c 1-8)
 ENGINE_HOST=unix://$ENGINE_RUN/docker.sock
-ENGINE_PACKAGES='docker.io debootstrap iptables jq ca-certificates'
+ENGINE_PACKAGES='docker.io iptables jq'
 # Bit 24 of the capability sets in /proc/self/status: CAP_SYS_RESOURCE.
 CAP_SYS_RESOURCE_BIT=24
 
@@ -22,35 +25,6 @@ engine_find() {
     ENGINE=given
   fi
   if [[ $ENGINE == ours ]]; then export DOCKER_HOST=$ENGINE_HOST; fi
-}
-
-is_debian() { [[ -r /etc/debian_version ]] && have apt-get; }
-
-engine_missing_packages() {
-  local package
-  for package in $ENGINE_PACKAGES; do
-    if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
-      printf '%s ' "$package"
-    fi
-  done
-}
-
-engine_install() {
-  local missing
-  missing=$(engine_missing_packages)
-  if [[ -z $missing ]]; then return 0; fi
-  export DEBIAN_FRONTEND=noninteractive
-  # policy-rc.d: the package would start a daemon of its own, with the machine's data root.
-  local policy=/usr/sbin/policy-rc.d made=
-  if [[ ! -e $policy ]]; then
-    printf '#!/bin/sh\nexit 101\n' >"$policy"
-    chmod +x "$policy"
-    made=yes
-  fi
-  apt-get update -qq
-  # shellcheck disable=SC2086  # a list of packages
-  apt-get install -y --no-install-recommends $missing
-  if [[ -n $made ]]; then rm -f "$policy"; fi
 }
 
 # engine_pids: the daemons and shims that carry our run directory in their command line.
@@ -133,22 +107,20 @@ engine_start() {
   await 60 dockerd "$dockerd" engine_answers "$ENGINE_HOST"
 }
 
+# Two scripts may have found no engine at the same time; the second finds the first one's.
+engine_start_once() { engine_answers "$ENGINE_HOST" || engine_start; }
+
 # engine_up: an engine that answers, and DOCKER_HOST set where it is ours.
 engine_up() {
   engine_find
   if [[ $ENGINE != none ]]; then return 0; fi
-  if ! is_debian || [[ $(id -u) != 0 ]]; then
+  if ! root_on_debian; then
     die "no Docker engine answers${DOCKER_HOST:+ at $DOCKER_HOST}" \
       "start Docker (on Linux or macOS), or run as root on Debian, where hack/up can start one of its own"
   fi
-  local missing
-  missing=$(engine_missing_packages)
-  log "No Docker engine answers. Starting one of our own (data in $ENGINE_DATA, socket in $ENGINE_RUN)."
-  if [[ -n $missing ]]; then
-    log "To be installed with apt first: $missing"
-    step 'install the engine' engine_install
-  fi
-  step 'start the engine' engine_start
+  log "No Docker engine answers; starting one of our own (data: $ENGINE_DATA, sockets: $ENGINE_RUN)."
+  debian_provide "$ENGINE_PACKAGES"
+  step 'start the engine' with_lock engine engine_start_once
   ENGINE=ours
   export DOCKER_HOST=$ENGINE_HOST
 }

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # What every script in hack/ shares: where things live, and how steps are told, timed and logged.
 # Sourced, never run. Works with bash 3.2, which is what macOS has.
 
@@ -48,7 +48,7 @@ step() {
   log "  .. $title"
   (
     trap 'kill "$pause" 2>/dev/null; exit 0' TERM
-    while :; do
+    while kill -0 "$$" 2>/dev/null; do
       sleep 15 &
       pause=$!
       wait "$pause"
@@ -74,15 +74,18 @@ step() {
   log "  ok $title ($((SECONDS - started)) s)"
 }
 
-# side_by_side NAME...: runs functions or scripts at once and fails if any of them failed.
+# side_by_side COMMAND...: runs functions or scripts at once and fails if any of them failed.
 side_by_side() {
   local pids='' job rc=0
+  # Jobs of a script do not hear an interrupt from the keyboard by themselves.
+  trap 'trap - INT TERM; kill -TERM 0' INT TERM
   for job in "$@"; do
     # shellcheck disable=SC2086  # a job is a command with its words
     $job &
     pids="$pids $!"
   done
   for job in $pids; do wait "$job" || rc=1; done
+  trap - INT TERM
   return "$rc"
 }
 

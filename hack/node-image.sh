@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The node image, made from Go modules and Debian packages where no image registry can be reached.
-# Prints its reference, krt/node:<version>-<key>, on standard output. Built once per content.
+# Prints its reference, krt/node:<version>-<key>, on standard output. Built once per content; with
+# --if-there it is never built, and nothing is printed where it is missing.
 set -Eeuo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -119,6 +120,7 @@ build() {
 
 engine_up
 if ! docker image inspect "$IMAGE" >/dev/null 2>&1; then
+  if [[ ${1:-} == --if-there ]]; then exit 0; fi
   with_lock node-image build >&2
 fi
 echo "$IMAGE"

@@ -2,7 +2,9 @@
 # The Debian base image, made from the package archive alone with debootstrap. Prints its reference,
 # krt/base:<suite>-<key>, on standard output. Only for machines that no image registry can be reached from.
 set -Eeuo pipefail
+# shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=hack/engine.sh
 . "$HACK/engine.sh"
 
 # Raise when the recipe below changes: the packages themselves move with the archive.
@@ -12,6 +14,7 @@ IMAGE=krt/base:$DEBIAN_SUITE-$(printf '%s' "$RECIPE $DEBIAN_SUITE $ARCH" | sha25
 
 # The archive this machine itself installs from, so that a mirror set up by its owner is used here too.
 archive() {
+  # shellcheck disable=SC2016  # apt's own variables
   apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
     awk -v suite="$DEBIAN_SUITE" '$2 == suite {print $1; exit}'
 }
@@ -44,6 +47,10 @@ EOT
 
 engine_up
 if ! docker image inspect "$IMAGE" >/dev/null 2>&1; then
+  if ! root_on_debian; then
+    die 'the Debian base image can be built only as root on Debian' 'make an image registry reachable, so that it is pulled'
+  fi
+  debian_provide 'debootstrap debian-archive-keyring'
   step "build the base image $IMAGE" with_lock rootfs build >&2
 fi
 echo "$IMAGE"

@@ -2,7 +2,9 @@
 # toolchain.sh NAME: builds the Go programs of toolchain/NAME (its own module, so that no two tools
 # fight over a dependency) and prints the folder they are in. Built once per content of that folder.
 set -Eeuo pipefail
+# shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=hack/go.sh
 . "$HACK/go.sh"
 
 NAME=${1:?usage: toolchain.sh NAME}

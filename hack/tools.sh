@@ -51,4 +51,5 @@ module_of() {
 mkdir -p "$BIN"
 # PATH without our own folder, or a link would come to point at itself.
 OUTSIDE=$(printf '%s' "$PATH" | tr ':' '\n' | grep -vFx "$BIN" | paste -s -d : -)
-for tool in ${*:-kind kubectl helm}; do provide "$tool"; done
+if (($# == 0)); then set -- kind kubectl helm; fi
+for tool in "$@"; do provide "$tool"; done

@@ -1,0 +1,39 @@
+# shellcheck shell=bash disable=SC2034
+# Debian packages where we are root on Debian, and only there. Sourced; needs lib.sh.
+
+# What building the node image and the base image takes (gcc: one back end of flannel, and pause).
+BUILD_PACKAGES='debootstrap debian-archive-keyring zstd gcc libc6-dev ca-certificates'
+
+root_on_debian() { [[ -r /etc/debian_version && $(id -u) == 0 ]] && have apt-get; }
+
+debian_missing() {
+  local package
+  for package in "$@"; do
+    if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then echo "$package"; fi
+  done
+}
+
+debian_install() {
+  export DEBIAN_FRONTEND=noninteractive
+  # policy-rc.d: docker.io would start a daemon, with the machine's data root instead of ours.
+  local policy=/usr/sbin/policy-rc.d
+  if [[ ! -e $policy ]]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+    # shellcheck disable=SC2064  # the value of now
+    trap "rm -f '$policy'" EXIT
+  fi
+  apt-get update -qq
+  apt-get install -y --no-install-recommends "$@"
+}
+
+# debian_provide 'PACKAGE ...': says which are missing, then installs them.
+debian_provide() {
+  local missing
+  # shellcheck disable=SC2086  # a list of packages
+  missing=$(debian_missing $1 | tr '\n' ' ')
+  if [[ -z $missing ]]; then return 0; fi
+  log "To be installed with apt: $missing"
+  # shellcheck disable=SC2086
+  step 'install Debian packages' with_lock apt debian_install $missing
+}
