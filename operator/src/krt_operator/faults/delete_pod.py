@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import FaultStatus, Status
+    from krt_operator.api.status import Status
     from krt_operator.ports import Change, Json, Ports, Run
 
     Render = Callable[[frozenset[str]], Sequence[Json]]
 
 
-def act(run: Run, fault: Fault, entry: FaultStatus, render: Render) -> Act:
+def act(run: Run, status: Status, fault: Fault, render: Render) -> Act:
     """Delete the targets by uid, hold their members down at once, say when.
 
     Args:
         run: the run.
+        status: the journal with this pass' intents, this fault's among them.
         fault: what was asked for.
-        entry: its journal, with the targets.
-        render: the run's objects when these members are held.
+        render: what must be applied for these members to be held down and no others.
     """
+    entry = next(one for one in status.faults if one.name == fault.name)
 
     def perform(ports: Ports) -> Sequence[Change]:
         hit = [
@@ -41,12 +42,8 @@ def act(run: Run, fault: Fault, entry: FaultStatus, render: Render) -> Act:
         injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
         if fault.down_for.micros:
             # In the same breath: the StatefulSet would have a new pod scheduled within 0.1 s.
-            for obj in render(held(_with(run.status, injected), run.spec)):
+            for obj in render(held(injected(status), run.spec)):
                 ports.cluster.apply(obj)
         return [injected]
 
     return Act(f"delete {', '.join(one.pod for one in entry.targets)}", perform)
-
-
-def _with(status: Status, *changes: Change) -> Status:
-    return journal.apply_all(status, changes)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_operator.api.status import FaultState, Status
+from krt_operator import journal
+from krt_operator.api.status import FaultState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from datetime import datetime
 
     from krt_operator.api.spec import Spec
+    from krt_operator.api.status import Status
+    from krt_operator.ports import Change
 
 HOLDING = frozenset({FaultState.INJECTED, FaultState.HELD})
 """States in which a fault with `downFor` keeps its targets down. Not Intended: a crash needs its
@@ -47,6 +50,16 @@ def busy(status: Status, but: str = "") -> dict[str, str]:
     }
 
 
-def names_of(targets: Iterable[str]) -> str:
-    """Member names as a sentence has them."""
-    return ", ".join(sorted(targets))
+def release(status: Status, now: datetime) -> tuple[Change, ...]:
+    """Let go whatever is held: for a run that ends before its faults do.
+
+    Faults that were not injected yet become Skipped, so that nobody injects them any more.
+    """
+    changes = []
+    for fault in status.faults:
+        if fault.state in HOLDING:
+            changes.append(journal.fault(fault.name, state=FaultState.HEALED, healed_at=now))
+        elif fault.state in (FaultState.PENDING, FaultState.INTENDED):
+            over = "the run ended before"
+            changes.append(journal.fault(fault.name, state=FaultState.SKIPPED, message=over))
+    return tuple(changes)

@@ -98,12 +98,16 @@ def in_group(
 ) -> list[Proof]:
     """What a consumer group shows of a coordinator that fell."""
     fallen = _ordinals(entry, plan)
-    meant = fault.target.role is Role.GROUP_COORDINATOR
-    meant = meant and group.group == group_of(fault.target, plan)
+    meant = asks_group(fault) and group.group == group_of(fault.target, plan)
     if not meant or group.coordinator in fallen | {NO_BROKER}:
         return []
     detail = f"group {group.group} is coordinated by broker {group.coordinator}"
     return [_moved(ProofKind.COORDINATOR_MOVED, fallen, now, detail)]
+
+
+def asks_group(fault: Fault) -> bool:
+    """Whether a consumer group's coordinator shows the fault's effect."""
+    return fault.target.role is Role.GROUP_COORDINATOR
 
 
 def merge(fault: Fault, entry: FaultStatus, seen: Iterable[Proof]) -> Effect:

@@ -1,0 +1,164 @@
+"""When the cluster is whole again after a fault, and whose it is when it is not.
+
+Each check returns what is still lacking as a sentence, empty when nothing is; a run asks them in
+this order and stops at the first that says something, so that Kafka is asked only once all pods
+are ready.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from krt_operator.api.spec import Action
+from krt_operator.build.traffic import traffic_pods
+from krt_operator.kafka.views import NO_BROKER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krt_operator.api.spec import Consumer, Fault
+    from krt_operator.api.status import FaultStatus
+    from krt_operator.kafka.views import Bounds, ClusterView, GroupView
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Json
+
+LAG_SECONDS: Final = 3
+"""Seconds of traffic a group may be behind and still count as caught up: consumers commit at most
+every 0.5 s, and what is in flight between a commit and our two readings is more of the same."""
+
+LAG_FLOOR: Final = 100
+"""Records a group may always be behind, for traffic so slow that seconds of it are nothing."""
+
+SESSION_MARGIN: Final = timedelta(seconds=2)
+"""Beyond the session timeout until ZooKeeper has dropped a dead broker: one tick of 2 s."""
+
+SESSION_SETTING: Final = "zookeeper.session.timeout.ms"
+SESSION_DEFAULT_MS: Final = 18_000
+"""Kafka 3.9's default of zookeeper.session.timeout.ms."""
+
+
+def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
+    """Until when the cluster's metadata may still show a killed broker as alive.
+
+    A killed broker stays registered, leader and in sync until its ZooKeeper session ends, so a
+    view from before that proves nothing. None where no broker was killed.
+    """
+    brokers = {one.member for one in plan.brokers}
+    killed = fault.action is Action.CRASH_POD and any(
+        target.member in brokers for target in entry.targets
+    )
+    if not killed or entry.injected_at is None:
+        return None
+    session = int(plan.broker_config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
+    return entry.injected_at + timedelta(milliseconds=session) + SESSION_MARGIN
+
+
+def lacking_pods(
+    plan: Plan, pods: Mapping[str, Json], held: frozenset[str], replaced: frozenset[str]
+) -> str:
+    """Which member or traffic pod that nothing holds down is not ready.
+
+    Args:
+        plan: the run's members and traffic.
+        pods: the run's pods by name.
+        held: members that open faults hold down.
+        replaced: uids of pods that a fault took away and that cannot be the ones to be ready.
+    """
+    wanted = [(one.member, one.pod) for one in plan.members]
+    wanted += [(one.member, one.pod) for one in traffic_pods(plan)]
+    for member, name in wanted:
+        if member in held:
+            continue
+        pod = pods.get(name)
+        if pod is None or pod["metadata"]["uid"] in replaced:
+            return f"pod {name} is not back"
+        if pod["metadata"].get("deletionTimestamp"):
+            return f"pod {name} is being deleted"
+        if not _ready(pod):
+            return f"pod {name} is not ready"
+    return ""
+
+
+def lacking_cluster(plan: Plan, view: ClusterView, held: frozenset[str]) -> str:
+    """Which broker is not registered, or which partition has no leader or a short ISR.
+
+    Replicas on brokers that another fault holds down are not waited for.
+    """
+    down = {one.ordinal for one in plan.brokers if one.member in held}
+    absent = sorted({one.ordinal for one in plan.brokers} - down - view.broker_ids)
+    if absent:
+        return f"broker {absent[0]} is not registered"
+    if view.controller == NO_BROKER:
+        return "Kafka has no controller"
+    for partition in view.partitions:
+        if partition.leader == NO_BROKER:
+            return f"partition {partition.name} has no leader"
+        out = sorted(set(partition.replicas) - down - set(partition.isr))
+        if out:
+            return f"partition {partition.name} lacks broker {out[0]} in its ISR"
+    return ""
+
+
+def lacking_group(
+    plan: Plan,
+    consumer: Consumer,
+    group: GroupView,
+    bounds: Iterable[Bounds],
+    held: frozenset[str],
+) -> str:
+    """Whether a group is unstable, has too few or too many members, or is behind."""
+    expected = sum(
+        f"consumer-{consumer.name}-{replica}" not in held for replica in range(consumer.replicas)
+    )
+    if expected == 0:
+        return ""
+    if not group.stable:
+        return f"group {group.group} is {group.state.lower()}"
+    if len(group.members) != expected:
+        return f"group {group.group} has {len(group.members)} members of {expected}"
+    lag = sum(
+        max(0, one.high_watermark - group.committed.get((one.topic, one.partition), one.log_start))
+        for one in bounds
+        if one.topic in consumer.topics
+    )
+    rate = sum(
+        producer.records_per_second * producer.replicas
+        for producer in plan.spec.traffic.producers
+        if producer.topic in consumer.topics
+    )
+    limit = max(LAG_FLOOR, rate * LAG_SECONDS)
+    return f"group {group.group} is {lag} records behind" if lag > limit else ""
+
+
+def not_running(plan: Plan, pods: Mapping[str, Json], held: frozenset[str]) -> str:
+    """Which member is kept from running by the Kubernetes cluster rather than by Kafka.
+
+    A container that starts and fails is Kafka's; one that never starts (unschedulable, image,
+    volume) is not, and must not be counted against it.
+    """
+    for one in plan.members:
+        if one.member in held:
+            continue
+        pod = pods.get(one.pod)
+        if pod is None:
+            return f"pod {one.pod} is not there"
+        statuses = pod.get("status", {}).get("containerStatuses") or []
+        if not statuses:
+            return f"pod {one.pod} is {_unscheduled(pod)}"
+        waiting = statuses[0].get("state", {}).get("waiting")
+        if waiting is not None and waiting.get("reason") != "CrashLoopBackOff":
+            return f"pod {one.pod} waits: {waiting.get('reason', 'unknown')}"
+    return ""
+
+
+def _ready(pod: Json) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def _unscheduled(pod: Json) -> str:
+    for one in pod.get("status", {}).get("conditions") or []:
+        if one["type"] == "PodScheduled" and one["status"] == "False":
+            return f"not scheduled: {one.get('message', 'no reason given')}"
+    return "not started"

@@ -1,0 +1,213 @@
+"""Injecting: one fault after another, or several at once, as the schedule says.
+
+Each fault goes Pending, Intended, Injected, Held, Healed (or Skipped) and every step is decided
+from the journal alone, so a controller killed anywhere goes on where it was. The intent, with pod
+names and uids, is in the journal before anything is done; what is done is named by it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from krt_operator import journal
+from krt_operator.api.spec import Action
+from krt_operator.api.status import (
+    ConditionStatus,
+    ConditionType,
+    FaultState,
+    FaultStatus,
+    Phase,
+)
+from krt_operator.errors import TransientError
+from krt_operator.faults import crash_pod, delete_pod, schedule
+from krt_operator.faults.hold import busy
+from krt_operator.faults.looking import look
+from krt_operator.faults.proof import merge
+from krt_operator.faults.targets import UnresolvedError, resolve
+from krt_operator.phases.injecting_pass import Pass
+from krt_operator.phases.recovering import recovering
+
+if TYPE_CHECKING:
+    from krt_operator.api.spec import Fault
+    from krt_operator.ports import Observed, Ports, Progress, Run
+
+POLL: Final = 0.2
+"""Seconds between looks at a kill under way: kubelet reports a container's end within 1 to 2 s."""
+
+RETRY: Final = 0.5
+"""Seconds between tries to name a target that is not there, such as a leader in an election."""
+
+KILL_PATIENCE: Final = timedelta(seconds=30)
+"""How long a killing container may take before the fault goes on without proof: its image is on
+the node, so it starts within a second unless the node does not answer."""
+
+AFTERMATH: Final = timedelta(seconds=5)
+"""Undisturbed traffic after the last recovery, so that `after` has operations to compare with."""
+
+
+def step(run: Run, world: Observed, ports: Ports) -> Progress:
+    """Take every fault one step further; when all are settled, on to Draining."""
+    this = Pass.begin(run, world, ports)
+    for fault in run.spec.faults:
+        entry = this.entry(fault)
+        match entry.state:
+            case FaultState.PENDING:
+                _pending(this, fault, entry)
+            case FaultState.INTENDED:
+                _intended(this, fault, entry)
+            case FaultState.INJECTED:
+                _injected(this, fault, entry)
+            case FaultState.HELD:
+                _held(this, fault, entry)
+            case FaultState.HEALED:
+                recovering(this, fault, entry)
+            case FaultState.SKIPPED:
+                pass
+    if all(
+        schedule.settled(this.entry(fault), this.recovery, this.now) for fault in run.spec.faults
+    ):
+        return _settled(this)
+    return this.progress()
+
+
+def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
+    never = schedule.blocked(fault, this.journal, this.recovery, this.now)
+    if never:
+        _skip(this, fault, never)
+        return
+    due = schedule.due_at(fault, this.journal, this.since)
+    if due is None:
+        return
+    if this.now < due:
+        this.wake((due - this.now).total_seconds())
+        return
+    # A due time in the journal says that a controller was there and found nobody to hit.
+    tried = entry.due_at is not None
+    try:
+        seen = look(fault.target, this.plan, this.ports)
+        targets = resolve(fault, this.plan, this.world.pods, seen, busy(this.status, fault.name))
+    except (UnresolvedError, TransientError) as error:
+        if tried and schedule.late(due, this.now):
+            _skip(this, fault, f"nobody to hit within {schedule.LATE.seconds} s: {error}")
+        else:
+            this.note(journal.fault(fault.name, due_at=due, message=journal.cut(str(error))))
+            this.wake(RETRY)
+        return
+    this.intend(
+        journal.fault(
+            fault.name,
+            state=FaultState.INTENDED,
+            targets=targets,
+            due_at=due,
+            intended_at=this.now,
+            attempt=1,
+            message="",
+        )
+    )
+    _act(this, fault)
+
+
+def _act(this: Pass, fault: Fault) -> None:
+    match fault.action:
+        case Action.DELETE_POD:
+            this.acts.append(delete_pod.act(this.run, this.status, fault, this.stateful_sets))
+        case Action.CRASH_POD:
+            this.acts.append(crash_pod.act(fault, this.entry(fault), this.world.pods))
+    this.wake(POLL)
+
+
+def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
+    if fault.action is not Action.CRASH_POD:
+        _act(this, fault)
+        return
+    result = crash_pod.outcome(entry, this.world.pods)
+    since = entry.intended_at or this.now
+    if result.pending and this.now - since <= KILL_PATIENCE:
+        _act(this, fault)
+        return
+    due = entry.due_at or since
+    if result.failures and not schedule.late(due, this.now):
+        this.intend(journal.fault(fault.name, attempt=entry.attempt + 1))
+        _act(this, fault)
+        return
+    why = [f"{pod}: {said}" for pod, said in sorted(result.failures.items())]
+    why += [f"{pod}: no answer from the killing container" for pod in result.pending]
+    why += [f"{pod}: gone before it was killed" for pod in result.lost]
+    this.intend(
+        journal.fault(
+            fault.name,
+            state=FaultState.INJECTED,
+            injected_at=result.first or since,
+            effect=merge(fault, entry, result.proofs),
+        )
+    )
+    if why:
+        this.doubt("NoEffect", f"fault {fault.name}: {'; '.join(why)}")
+    _injected(this, fault, this.entry(fault))
+
+
+def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
+    at = entry.injected_at or this.now
+    due = entry.due_at or at
+    if schedule.late(due, at):
+        this.interrupted(fault, "injected", due, at)
+    hit = ", ".join(target.pod for target in entry.targets)
+    this.tell("FaultInjected", f"{fault.name}: {fault.action} of {hit}")
+    if fault.down_for.micros:
+        this.note(journal.fault(fault.name, state=FaultState.HELD))
+        this.wake(POLL)
+    else:
+        this.note(journal.fault(fault.name, state=FaultState.HEALED, healed_at=at, message=""))
+    this.prove(fault)
+
+
+def _held(this: Pass, fault: Fault, entry: FaultStatus) -> None:
+    due = schedule.heal_due(fault, entry) or this.now
+    this.prove(fault)
+    if this.now < due:
+        this.wake((due - this.now).total_seconds())
+        return
+    if schedule.late(due, this.now):
+        this.interrupted(fault, "healed", due, this.now)
+    this.note(journal.fault(fault.name, state=FaultState.HEALED, healed_at=this.now, message=""))
+    this.tell("FaultHealed", f"{fault.name}: {', '.join(one.pod for one in entry.targets)} back")
+
+
+def _skip(this: Pass, fault: Fault, why: str) -> None:
+    message = journal.cut(why)
+    this.note(journal.fault(fault.name, state=FaultState.SKIPPED, message=message))
+    this.doubt("NoEffect", f"fault {fault.name}: not injected, {message}")
+    this.tell("FaultSkipped", f"{fault.name}: {message}", warning=True)
+
+
+def _settled(this: Pass) -> Progress:
+    ended = [this.entry(fault) for fault in this.run.spec.faults]
+    last = max((one.recovered_at for one in ended if one.recovered_at), default=None)
+    if last is not None and this.now < last + AFTERMATH:
+        this.wake((last + AFTERMATH - this.now).total_seconds())
+        return this.progress()
+    skipped = [one.name for one in ended if one.state is FaultState.SKIPPED]
+    lasting = [one for one in ended if one.healed_at is not None and one.recovered_at is None]
+    for one in ended:
+        proven = one.effect is not None and one.effect.proven
+        said = any(
+            doubt.code == "NoEffect" and doubt.message.startswith(f"fault {one.name}:")
+            for doubt in this.status.guards
+        )
+        if not proven and not said:
+            this.doubt("NoEffect", f"fault {one.name}: no effect was seen of it")
+    this.say(
+        ConditionType.FAULTS_INJECTED,
+        ConditionStatus.FALSE if skipped else ConditionStatus.TRUE,
+        "FaultSkipped" if skipped else "AllInjected",
+        f"not injected: {', '.join(skipped)}" if skipped else f"{len(ended)} injected and healed",
+    )
+    if not lasting:
+        this.say(
+            ConditionType.RECOVERED,
+            ConditionStatus.TRUE,
+            "ClusterWhole",
+            "after every heal all partitions had all replicas in sync and groups caught up",
+        )
+    return this.progress(Phase.DRAINING)

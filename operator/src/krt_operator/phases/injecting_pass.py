@@ -1,0 +1,181 @@
+"""One pass of Injecting: what was read, what has been decided so far, what Kafka was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from krt_operator import journal
+from krt_operator.api.spec import Action
+from krt_operator.api.status import FaultState, FaultStatus, GuardKind, Phase, Status
+from krt_operator.errors import TransientError
+from krt_operator.faults import proof, restore, schedule
+from krt_operator.faults.hold import held
+from krt_operator.faults.looking import group_of
+from krt_operator.ports import Act, Change, Happening, Json, Observed, Ports, Progress, Run
+
+if TYPE_CHECKING:
+    from krt_operator.api.spec import Fault
+    from krt_operator.api.status import ConditionStatus, ConditionType
+    from krt_operator.kafka.views import ClusterView
+    from krt_operator.plan import Plan
+
+WATCH: Final = 1.0
+"""Seconds between passes while a fault is open: short against any session timeout."""
+
+
+@dataclass
+class Pass:
+    """What the steps of all faults of one pass share and add to.
+
+    Attributes:
+        status: the journal with everything this pass has decided, so that one fault's step sees
+            what an earlier one chose.
+        since: when Injecting began.
+        recovery: how long the cluster may take to be whole again after a heal.
+    """
+
+    run: Run
+    world: Observed
+    ports: Ports
+    plan: Plan
+    now: datetime
+    since: datetime
+    recovery: timedelta
+    status: Status
+    intents: list[Change] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    acts: list[Act] = field(default_factory=list)
+    events: list[Happening] = field(default_factory=list)
+    requeue: float = WATCH
+    _view: ClusterView | None = None
+    _asked: bool = False
+
+    @classmethod
+    def begin(cls, run: Run, world: Observed, ports: Ports) -> Pass:
+        """Start from what was read.
+
+        Raises:
+            RuntimeError: the run has no plan, which Pending writes before anything is built.
+        """
+        if run.plan is None:
+            raise RuntimeError(f"{run.namespace}/{run.name} is in Injecting without a plan")
+        now = ports.clock.now()
+        return cls(
+            run=run,
+            world=world,
+            ports=ports,
+            plan=run.plan,
+            now=now,
+            since=journal.started(run.status, Phase.INJECTING) or now,
+            recovery=timedelta(microseconds=run.spec.timeouts.recovery.micros),
+            status=run.status,
+        )
+
+    @property
+    def journal(self) -> dict[str, FaultStatus]:
+        """The faults' journals by name, with this pass' decisions."""
+        return {one.name: one for one in self.status.faults}
+
+    def entry(self, fault: Fault) -> FaultStatus:
+        """A fault's journal, with this pass' decisions."""
+        return schedule.entry(self.journal, fault)
+
+    def held(self) -> frozenset[str]:
+        """Members that must not run, by this pass' decisions."""
+        return held(self.status, self.run.spec)
+
+    def intend(self, change: Change) -> None:
+        """Write this before anything of this pass is done."""
+        self.intents.append(change)
+        self.status = change(self.status)
+
+    def note(self, change: Change) -> None:
+        """Write this after everything of this pass is done."""
+        self.changes.append(change)
+        self.status = change(self.status)
+
+    def wake(self, seconds: float) -> None:
+        """Come back in at most so many seconds."""
+        self.requeue = max(0.0, min(self.requeue, seconds))
+
+    def tell(self, reason: str, message: str, *, warning: bool = False) -> None:
+        """An event for people."""
+        self.events.append(Happening(reason, message, warning=warning))
+
+    def doubt(self, code: str, message: str) -> None:
+        """Raise a guard: something was not covered as the resource asked."""
+        self.note(journal.guard(code, GuardKind.COVERAGE, message, self.now))
+
+    def interrupted(self, fault: Fault, what: str, due: datetime, at: datetime) -> None:
+        """Raise the guard of a controller that was away when something was due."""
+        by = (at - due).total_seconds()
+        self.doubt(
+            "OperatorInterrupted",
+            f"fault {fault.name} was {what} {by:.1f} s late (more than {schedule.LATE.seconds} s): "
+            "the controller was away or held up; run the test again",
+        )
+
+    def say(self, type_: ConditionType, status: ConditionStatus, reason: str, message: str) -> None:
+        """Set a condition."""
+        self.note(journal.say(type_, status, reason, message, at=self.now))
+
+    def view(self) -> ClusterView | None:
+        """The cluster's metadata, asked once a pass; None where nobody answers."""
+        if not self._asked:
+            self._asked = True
+            try:
+                with self.ports.kafka(self.plan.bootstrap) as kafka:
+                    self._view = kafka.view()
+            except TransientError:
+                self._view = None
+        return self._view
+
+    def prove(self, fault: Fault) -> None:
+        """Add to a fault's effect what can be seen of it now."""
+        entry = self.entry(fault)
+        seen = []
+        if fault.action is Action.DELETE_POD:
+            seen += proof.gone(entry, self.world.pods, self.now)
+        if proof.wanted(fault, entry, self.plan):
+            view = self.view()
+            if view is not None:
+                seen += proof.in_cluster(fault, entry, self.plan, view, self.now)
+                seen += self._coordinator(fault, entry)
+        effect = proof.merge(fault, entry, seen)
+        if effect != entry.effect:
+            self.note(journal.fault(fault.name, effect=effect))
+
+    def stateful_sets(self, down: frozenset[str]) -> list[Json]:
+        """The StatefulSets to apply for exactly these members to be held down."""
+        return restore.stateful_sets(
+            self.plan, self.world, down, self.ports.settings.image_pull_policy
+        )
+
+    def progress(self, next_phase: Phase | None = None) -> Progress:
+        """Everything decided, with what the holds ask for."""
+        down = self.held()
+        missing, dead = restore.traffic(
+            self.plan, self.world, self.status, down, self.ports.settings.image_pull_policy
+        )
+        return Progress(
+            requeue_after=self.requeue,
+            next_phase=next_phase,
+            intents=tuple(self.intents),
+            changes=tuple(self.changes),
+            apply=(*self.stateful_sets(down), *missing),
+            delete=tuple(dead),
+            acts=tuple(self.acts),
+            events=tuple(self.events),
+        )
+
+    def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[proof.Proof]:
+        if not proof.asks_group(fault) or entry.state is FaultState.INTENDED:
+            return []
+        try:
+            with self.ports.kafka(self.plan.bootstrap) as kafka:
+                group = kafka.group(group_of(fault.target, self.plan))
+        except TransientError:
+            return []
+        return proof.in_group(fault, entry, self.plan, group, self.now)

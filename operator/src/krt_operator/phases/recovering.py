@@ -1,0 +1,97 @@
+"""After the heal: is the cluster whole again, since when, and if not, whose is it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_operator import journal
+from krt_operator.api.spec import Action
+from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
+from krt_operator.errors import TransientError
+from krt_operator.faults import recovery, schedule
+
+if TYPE_CHECKING:
+    from krt_operator.api.spec import Fault
+    from krt_operator.api.status import FaultStatus
+    from krt_operator.phases.injecting_pass import Pass
+
+
+def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:
+    """Write `recoveredAt` when nothing is lacking; give up, once, when the time is over.
+
+    A healed fault with a message was given up: it is not looked at again, for a later fault may
+    make the cluster whole and that would be no recovery from this one.
+    """
+    if entry.recovered_at is not None or entry.message:
+        return
+    this.prove(fault)
+    lacking = _lacking(this, fault, this.entry(fault))
+    if not lacking:
+        this.note(journal.fault(fault.name, recovered_at=this.now))
+        took = (this.now - (entry.healed_at or this.now)).total_seconds()
+        this.tell("Recovered", f"{fault.name}: whole again {took:.1f} s after the heal")
+        deadline = schedule.recovery_deadline(entry, this.recovery)
+        if deadline is not None and schedule.late(deadline, this.now):
+            # Whole, but seen only now: the controller was away when it should have looked.
+            this.interrupted(fault, "seen to have recovered", deadline, this.now)
+        return
+    if schedule.unrecovered(entry, this.recovery, this.now):
+        _give_up(this, fault, lacking)
+
+
+def _give_up(this: Pass, fault: Fault, lacking: str) -> None:
+    why = recovery.not_running(this.plan, this.world.pods, this.held())
+    limit = this.run.spec.timeouts.recovery
+    message = f"{fault.name}: not whole {limit} after the heal: {why or lacking}"
+    this.note(journal.fault(fault.name, message=journal.cut(message)))
+    reason = "MembersNotRunning" if why else "KafkaDidNotRecover"
+    if why:
+        this.doubt("MembersNotRunning", f"{message}; mend the Kubernetes cluster and run again")
+    this.say(ConditionType.RECOVERED, ConditionStatus.FALSE, reason, message)
+    this.tell(reason, message, warning=True)
+
+
+def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
+    held = this.held()
+    lacking = recovery.lacking_pods(this.plan, this.world.pods, held, _replaced(this))
+    if lacking:
+        return lacking
+    earliest = recovery.not_before(fault, entry, this.plan)
+    if earliest is not None and this.now < earliest:
+        return "a killed broker's ZooKeeper session has not ended"
+    view = this.view()
+    if view is None:
+        return "no broker answers"
+    return recovery.lacking_cluster(this.plan, view, held) or _groups(this, held)
+
+
+def _replaced(this: Pass) -> frozenset[str]:
+    """Uids that cannot come back: but for a crash without a hold, whose pod restarts in place."""
+    restarted = {
+        fault.name
+        for fault in this.run.spec.faults
+        if fault.action is Action.CRASH_POD and not fault.down_for.micros
+    }
+    members = {one.member for one in this.plan.members}
+    return frozenset(
+        target.uid
+        for one in this.status.faults
+        if one.state is FaultState.HEALED
+        for target in one.targets
+        if one.name not in restarted or target.member not in members
+    )
+
+
+def _groups(this: Pass, held: frozenset[str]) -> str:
+    topics = sorted({topic.name for topic in this.plan.topics})
+    try:
+        with this.ports.kafka(this.plan.bootstrap) as kafka:
+            bounds = kafka.bounds(topics)
+            for consumer in this.plan.spec.traffic.consumers:
+                group = kafka.group(consumer.group)
+                lacking = recovery.lacking_group(this.plan, consumer, group, bounds, held)
+                if lacking:
+                    return lacking
+    except TransientError as error:
+        return str(error)
+    return ""
