@@ -1,0 +1,63 @@
+# ruff: noqa: INP001 - the text of helm test, no module of a package
+"""Asks the API server, as the controller, whether tests are served and may be worked on."""
+
+import json
+import os
+import ssl
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+SERVER = "https://kubernetes.default.svc"
+TESTS = "kafkaresilience.dev"
+NEEDED = (
+    ("list", TESTS, "kafkaresiliencetests", ""),
+    ("update", TESTS, "kafkaresiliencetests", "status"),
+    ("patch", "", "pods", "ephemeralcontainers"),
+    ("create", "apps", "statefulsets", ""),
+    ("create", "batch", "jobs", ""),
+)
+
+
+def call(path: str, body: object = None) -> dict:
+    """Return the answer of the API server as JSON."""
+    request = urllib.request.Request(  # noqa: S310 - always https
+        SERVER + path,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={
+            "Authorization": f"Bearer {(ACCOUNT / 'token').read_text()}",
+            "Content-Type": "application/json",
+        },
+    )
+    trust = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
+    with urllib.request.urlopen(request, timeout=20, context=trust) as answer:  # noqa: S310
+        return json.load(answer)
+
+
+def allowed(namespace: str, verb: str, group: str, resource: str, subresource: str) -> bool:
+    """Return whether this account may do it."""
+    asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {**asked, "namespace": namespace}},
+    }
+    return call("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)["status"][
+        "allowed"
+    ]
+
+
+try:
+    served = call(f"/apis/{TESTS}/v1alpha1")["resources"]
+except urllib.error.HTTPError as error:
+    sys.exit(f"the CRD is not installed ({error.code}): install it with crds.enabled=true")
+sys.stdout.write(f"served: {', '.join(one['name'] for one in served)}\n")
+missing = [
+    f"{verb} {resource} in {namespace or 'every namespace'}"
+    for namespace in os.environ["NAMESPACES"].split(",")
+    for verb, group, resource, subresource in NEEDED
+    if not allowed(namespace, verb, group, resource, subresource)
+]
+sys.exit(f"the controller may not: {'; '.join(missing)}" if missing else 0)
