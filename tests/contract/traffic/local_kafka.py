@@ -1,0 +1,181 @@
+"""A real broker with a real ZooKeeper on this machine, from the jars of hack/bench-traffic-jars.
+
+Used by the contract tests of traffic/ and by hack/bench-traffic.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+if TYPE_CHECKING:
+    import signal
+
+ROOT = Path(__file__).resolve().parents[3]
+START_SECONDS = 60.0
+"""A broker takes 2.5 s on an idle machine; others share this one."""
+
+LOG4J = """log4j.rootLogger=INFO, stdout
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+
+
+def missing() -> str | None:
+    """Return why no broker can be started here, or None."""
+    for tool in ("java", "mvn"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not on PATH (Debian: maven openjdk-17-jre-headless)"
+    return None
+
+
+def jars() -> Path:
+    """Return the folder of the jars, fetched by the project's own script."""
+    script = ROOT / "hack" / "bench-traffic-jars"
+    done = subprocess.run([script], check=True, stdout=subprocess.PIPE, text=True)
+    return Path(done.stdout.strip())
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(what: str, condition: Any, seconds: float = START_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"after {seconds} s still not: {what}")
+        time.sleep(0.05)
+
+
+def answers(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+@dataclass
+class LocalKafka:
+    """One ZooKeeper and one broker below ``folder``."""
+
+    folder: Path
+    libs: Path
+    heap: str = "384m"
+    settings: dict[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+    zookeeper_port: int = field(default_factory=free_port)
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def zookeeper(self) -> str:
+        return f"127.0.0.1:{self.zookeeper_port}"
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "log4j.properties").write_text(LOG4J)
+        self.start_zookeeper()
+        self.start_broker()
+
+    def start_zookeeper(self) -> None:
+        self._java(
+            "zookeeper",
+            "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+            {
+                "dataDir": str(self.folder / "zk"),
+                "clientPort": str(self.zookeeper_port),
+                "clientPortAddress": "127.0.0.1",
+                "admin.enableServer": "false",
+                "4lw.commands.whitelist": "srvr,ruok,mntr",
+                "tickTime": "500",
+            },
+            "128m",
+        )
+        wait_until("ZooKeeper answers", lambda: answers(self.zookeeper_port))
+
+    def start_broker(self) -> None:
+        self._java("broker", "kafka.Kafka", self._broker_settings(), self.heap)
+        wait_until("the broker knows itself", self._serves)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL the broker or zookeeper and reap it."""
+        process = self._processes.pop(name)
+        process.kill()
+        process.wait()
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        self._processes[name].send_signal(number)
+
+    def stop(self) -> None:
+        for name in ("broker", "zookeeper"):
+            if name in self._processes:
+                self.kill(name)
+
+    def create_topic(self, name: str, partitions: int, **config: str) -> None:
+        topic = NewTopic(name, partitions, 1, config=config)
+        admin = self.admin()  # kept: the client ends with its last reference
+        for future in admin.create_topics([topic]).values():
+            future.result(30)
+
+    def admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    def _serves(self) -> bool:
+        if (code := self._processes["broker"].poll()) is not None:
+            log = self.folder / "broker.log"
+            raise RuntimeError(f"the broker ended with {code}; see {log}")
+        return answers(self.port) and bool(self._brokers())
+
+    def _brokers(self) -> Any:
+        with contextlib.suppress(Exception):
+            return self.admin().list_topics(timeout=5).brokers
+        return None
+
+    def _broker_settings(self) -> dict[str, str]:
+        return {
+            "broker.id": "0",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "zookeeper.connect": self.zookeeper,
+            "log.dirs": str(self.folder / "kafka"),
+            "offsets.topic.num.partitions": "3",
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.num.partitions": "3",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "zookeeper.session.timeout.ms": "2000",
+            **self.settings,
+        }
+
+    def _java(self, name: str, main: str, settings: dict[str, str], heap: str) -> None:
+        properties = self.folder / f"{name}.properties"
+        properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                [
+                    "java",
+                    f"-Xmx{heap}",
+                    "-XX:+UseSerialGC" if name == "zookeeper" else "-XX:+UseG1GC",
+                    f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
+                    "-cp",
+                    f"{self.libs}/*",
+                    main,
+                    str(properties),
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )

@@ -1,0 +1,115 @@
+"""The traffic image's command as processes of this machine, with the environment of a pod."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from krt_evidence.schemas import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from control_api import ControlApi
+    from local_kafka import LocalKafka
+
+
+def plan_document(kafka: LocalKafka, topic: str, partitions: int, **traffic: Any) -> dict[str, Any]:
+    producer = {
+        "name": "main",
+        "topic": topic,
+        "replicas": 1,
+        "acks": "all",
+        "enableIdempotence": False,
+        "recordsPerSecond": 500,
+        "valueBytes": 200,
+        "keyCount": 6,
+        "compression": "none",
+        "config": {},
+        **traffic.get("producer", {}),
+    }
+    consumer = {
+        "name": "read",
+        "topics": [topic],
+        "group": f"group-{topic}",
+        "commit": "AfterProcessing",
+        "isolation": "read_committed",
+        "config": {"session.timeout.ms": "6000"},
+        **traffic.get("consumer", {}),
+    }
+    return {
+        "schemaVersion": 1,
+        "run": {"namespace": "ns", "name": "t", "uid": "run-1", "seed": 42},
+        "bundle": "ns/t/run-1",
+        "bootstrap": kafka.bootstrap,
+        "zookeeper": kafka.zookeeper,
+        "members": [
+            {"member": "kafka-0", "kind": "kafka", "ordinal": 0, "pod": "t-kafka-0-0"},
+            {"member": "zk-0", "kind": "zookeeper", "ordinal": 0, "pod": "t-zk-0-0"},
+        ],
+        "topics": [{"name": topic, "partitions": partitions}],
+        "spec": {
+            "timeouts": {"drain": traffic.get("drain", "40s")},
+            "traffic": {"producers": [producer], "consumers": [consumer]},
+        },
+    }
+
+
+@dataclass
+class Pods:
+    """Starts pods of one run and reads what they leave."""
+
+    folder: Path
+    api: ControlApi
+    plan: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "plan.json").write_text(json.dumps(self.plan))
+
+    @property
+    def bundle(self) -> Path:
+        return self.folder / "evidence" / self.plan["bundle"]
+
+    def start(self, role: str, name: str, uid: str, replica: int = 0) -> subprocess.Popen[bytes]:
+        variables = {
+            "KRT_PLAN": str(self.folder / "plan.json"),
+            "KRT_EVIDENCE": str(self.folder / "evidence"),
+            "KRT_CONTROL": "t-control",
+            "KRT_NAMESPACE": "ns",
+            "KRT_TEST": "t",
+            "KRT_TEST_UID": "run-1",
+            "KRT_NAME": name,
+            "KRT_REPLICA": str(replica),
+            "KRT_POD": f"t-{role}-{name}-{replica}",
+            "KRT_POD_UID": uid,
+            "KRT_API": self.api.url,
+            "KRT_TERMINATION_LOG": str(self.folder / f"{uid}.json"),
+        }
+        with (self.folder / f"{uid}.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "krt_traffic", role],
+                env={**os.environ, **variables},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def message(self, uid: str) -> dict[str, Any]:
+        return json.loads((self.folder / f"{uid}.json").read_text())  # type: ignore[no-any-return]
+
+    def log(self, uid: str) -> str:
+        return (self.folder / f"{uid}.log").read_text()
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        files = sorted((self.bundle / table).glob("*.parquet"))
+        return [
+            row
+            for file in files
+            for row in pq.ParquetFile(file).read().cast(TABLES[table]).to_pylist()
+        ]

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, TopicPartition
+from local_kafka import LocalKafka, wait_until
+from pods import Pods, plan_document
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+    from control_api import ControlApi
+
+
+def end_offsets(kafka: LocalKafka, topic: str, partitions: int) -> dict[str, dict[str, int]]:
+    client = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "ends"})
+    ends = {
+        str(number): client.get_watermark_offsets(TopicPartition(topic, number), timeout=20)[1]
+        for number in range(partitions)
+    }
+    client.close()
+    return {topic: ends}
+
+
+def wait(process: subprocess.Popen[bytes], seconds: float = 60) -> int:
+    return process.wait(seconds)
+
+
+def identities(rows: list[dict[str, Any]]) -> Counter[tuple[str, int]]:
+    return Counter((row["producer_incarnation"], row["seq"]) for row in rows)
+
+
+def acked(pods: Pods) -> int:
+    return sum(row["outcome"] == "acked" for row in pods.rows("produce"))
+
+
+def test_what_is_acked_is_read_by_a_draining_group(
+    kafka: LocalKafka, api: ControlApi, tmp_path: Path
+) -> None:
+    kafka.create_topic("plain", 3)
+    pods = Pods(tmp_path, api, plan_document(kafka, "plain", 3))
+    api.set("running")
+    producer = pods.start("producer", "main", "p1")
+    consumers = [pods.start("consumer", "read", f"c{n}", n) for n in range(2)]
+    wait_until("a thousand sends are acked", lambda: acked(pods) >= 1000)
+    api.set("stopping")
+    assert wait(producer) == 0, pods.log("p1")
+    api.set("draining", end_offsets(kafka, "plain", 3))
+    assert [wait(consumer) for consumer in consumers] == [0, 0], pods.log("c0") + pods.log("c1")
+
+    sends = pods.rows("produce")
+    close = pods.rows("produce_close")
+    assert len(close) == 1
+    assert close[0]["attempted"] == len(sends) == close[0]["acked"]
+    assert pods.message("p1")["counts"]["attempted"] == len(sends)
+    assert {row["seq"] for row in sends} == set(range(len(sends)))
+    offsets = {(row["partition"], row["offset"]): row["seq"] for row in sends}
+    assert len(offsets) == len(sends)
+    assert all(row["scheduled_at"] <= row["sent_at"] <= row["done_at"] for row in sends)
+
+    deliveries = pods.rows("consume")
+    assert identities(deliveries) == identities(sends)
+    assert all(offsets[row["partition"], row["offset"]] == row["seq"] for row in deliveries)
+    assert all(row["checksum_ok"] and row["processed_at"] for row in deliveries)
+    for uid in ("c0", "c1"):
+        assert pods.message(uid)["reason"] == "drained", pods.log(uid)
+        ns = [
+            row["n"]
+            for table in ("consume", "consumer_events")
+            for row in pods.rows(table)
+            if row["incarnation"] == uid
+        ]
+        assert sorted(ns) == list(range(len(ns)))
+    events = pods.rows("consumer_events")
+    assert {row["event"] for row in events} >= {"assigned", "committed", "drained", "closed"}

@@ -1,0 +1,58 @@
+"""``python -m krt_traffic producer|consumer|recorder``: one pod of a run."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+
+from krt_traffic.control import Control, follow
+from krt_traffic.environment import Environment
+from krt_traffic.errors import EXIT_UNUSABLE, UnusableError
+from krt_traffic.kube import Api
+from krt_traffic.plan import load
+
+GROUP_WRITABLE = 0o002
+"""Files of a bundle belong to group 0, whatever uid the cluster gives each pod."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one role and return the exit status (``krt_traffic.errors``)."""
+    parser = argparse.ArgumentParser(prog="krt_traffic", description=__doc__)
+    parser.add_argument("role", choices=["producer", "consumer", "recorder"])
+    role = parser.parse_args(arguments).role
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    os.umask(GROUP_WRITABLE)
+    try:
+        return _run(role)
+    except UnusableError as error:
+        logging.getLogger(__name__).error("%s", error)  # noqa: TRY400 - the message says it all
+        return EXIT_UNUSABLE
+
+
+def _run(role: str) -> int:
+    environment = Environment.read(os.environ)
+    plan = load(environment.plan)
+    api = Api.from_environment()
+    control = Control()
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: control.terminate())
+    # Each role is imported when it is wanted: the recorder must not pay for Kafka and Arrow.
+    if role == "producer":
+        from krt_traffic.producer.run import ProducerRun  # noqa: PLC0415 - see above
+
+        follow(api, environment, control)
+        return ProducerRun(environment, plan, control).run()
+    if role == "consumer":
+        from krt_traffic.consumer.run import ConsumerRun  # noqa: PLC0415 - see above
+
+        follow(api, environment, control)
+        return ConsumerRun(environment, plan, control).run()
+    from krt_traffic.recorder.run import RecorderRun  # noqa: PLC0415 - see above
+
+    return RecorderRun(api, environment, plan, control).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Consumers: every delivery in the ledger before its offset is committed."""

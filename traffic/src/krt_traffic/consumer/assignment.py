@@ -1,0 +1,162 @@
+"""Owning partitions: where each one starts, and how it is given up."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krt_traffic.consumer.commits import Commits
+    from krt_traffic.consumer.journal import Journal
+
+log = logging.getLogger(__name__)
+
+CALL_SECONDS = 5.0
+"""How long one question to a broker may take before orders are looked at again."""
+
+TRUNCATED_AT = re.compile(r"broker end offset is (\d+)")
+"""How the client words where the log parted from what was read (rdkafka_offset.c)."""
+
+
+class Assignment:
+    """Answers the client's rebalance callbacks.
+
+    Args:
+        journal: where ownership is noted.
+        commits: positions and commits of what is owned.
+        cooperative: whether partitions come and go one by one.
+        given_up: whether to stop asking brokers that do not answer.
+
+    Attributes:
+        client: the consumer; set before it subscribes.
+        changes: how often ownership changed.
+        ends: owned partition → end the client reported with nothing handed out after it.
+    """
+
+    client: Consumer
+
+    def __init__(
+        self,
+        journal: Journal,
+        commits: Commits,
+        *,
+        cooperative: bool,
+        given_up: Callable[[], bool],
+    ) -> None:
+        self.changes = 0
+        self.ends: dict[tuple[str, int], int] = {}
+        self._journal, self._commits = journal, commits
+        self._cooperative, self._given_up = cooperative, given_up
+        self._broken: dict[tuple[str, int], str] = {}
+
+    def assigned(self, client: Consumer, partitions: list[TopicPartition]) -> None:
+        """Seek to the committed offset, or else to the log's start, and take the partitions."""
+        self.changes += 1
+        starts: list[TopicPartition] = []
+        for item in self._committed(client, partitions):
+            start = item
+            committed = item.offset if item.offset >= 0 else None
+            if committed is None:
+                start = TopicPartition(item.topic, item.partition, self._log_start(client, item))
+            starts.append(start)
+            self._commits.own((item.topic, item.partition), start.offset, committed)
+        if self._cooperative:
+            client.incremental_assign(starts)
+        else:
+            client.assign(starts)
+        member = client.memberid()
+        for item in starts:
+            self._journal.event(
+                "assigned", item.topic, item.partition, item.offset, member_id=member
+            )
+        if not starts:
+            self._journal.event("assigned", member_id=member)
+
+    def revoked(self, client: Consumer, partitions: list[TopicPartition]) -> None:
+        """Commit the positions and give the partitions up."""
+        self._commits.settle([(item.topic, item.partition) for item in partitions])
+        self._give_up(client, partitions, "revoked")
+
+    def lost(self, client: Consumer, partitions: list[TopicPartition]) -> None:
+        """Give up partitions that already belong to somebody else; nothing may be committed."""
+        self._give_up(client, partitions, "lost")
+
+    def end_reached(self, partition: tuple[str, int], offset: int) -> bool:
+        """Note the end of a partition; True for the first one since it was owned."""
+        first = partition not in self.ends
+        self.ends[partition] = offset
+        return first
+
+    def broken(self, partition: tuple[str, int], reason: str) -> None:
+        """Take that the client has no valid position on a partition any more."""
+        self._broken[partition] = reason
+        self.mend()
+
+    def mend(self) -> None:
+        """Seek where a position was lost: to where the log parted, or to its nearest end."""
+        for partition, reason in list(self._broken.items()):
+            if partition in self._commits.positions and not self._reset(partition, reason):
+                continue
+            del self._broken[partition]
+
+    def _reset(self, partition: tuple[str, int], reason: str) -> bool:
+        position = self._commits.positions[partition]
+        try:
+            if found := TRUNCATED_AT.search(reason):
+                target = int(found.group(1))
+            else:
+                low, high = self.client.get_watermark_offsets(
+                    TopicPartition(*partition), timeout=CALL_SECONDS, cached=False
+                )
+                target = min(max(position, low), high)
+            self.client.seek(TopicPartition(*partition, target))
+        except KafkaException as exception:
+            log.warning("%s-%d: no new position yet: %s", *partition, exception)
+            return False
+        self._commits.positions[partition] = target
+        self.ends.pop(partition, None)
+        self._journal.event("reset", *partition, target, detail=reason)
+        return True
+
+    def _give_up(self, client: Consumer, partitions: list[TopicPartition], event: str) -> None:
+        self.changes += 1
+        owned = [(item.topic, item.partition) for item in partitions]
+        member = client.memberid()
+        for partition in owned:
+            position = self._commits.positions.get(partition)
+            self._journal.event(event, *partition, position, member_id=member)
+            self.ends.pop(partition, None)
+            self._broken.pop(partition, None)
+        self._commits.disown(owned)
+        if self._cooperative:
+            client.incremental_unassign(partitions)
+        else:
+            client.unassign()
+
+    def _committed(
+        self, client: Consumer, partitions: list[TopicPartition]
+    ) -> list[TopicPartition]:
+        while partitions and not self._given_up():
+            try:
+                answered = client.committed(partitions, timeout=CALL_SECONDS)
+            except KafkaException as exception:
+                log.warning("the group's offsets are not to be had yet: %s", exception)
+                continue
+            if not any(item.error for item in answered):
+                return answered
+        return [TopicPartition(item.topic, item.partition, OFFSET_INVALID) for item in partitions]
+
+    def _log_start(self, client: Consumer, item: TopicPartition) -> int:
+        while not self._given_up():
+            try:
+                low, _ = client.get_watermark_offsets(item, timeout=CALL_SECONDS, cached=False)
+            except KafkaException as exception:
+                log.warning("%s-%d: log start unknown: %s", item.topic, item.partition, exception)
+                continue
+            return int(low)
+        return 0

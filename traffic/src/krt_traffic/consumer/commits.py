@@ -1,0 +1,193 @@
+"""Committing what was handed out, once its rows are durable."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from krt_traffic.clock import mono
+from krt_traffic.consumer.settings import AUTO, BEFORE_PROCESSING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from confluent_kafka import Consumer
+
+    from krt_traffic.consumer.journal import Journal
+    from krt_traffic.ledger import LedgerThread
+
+log = logging.getLogger(__name__)
+
+Partition = tuple[str, int]
+
+INTERVAL = 500_000
+"""Microseconds between two commits: each one waits for the ledger, which must not be every few
+records."""
+
+REJECTIONS = frozenset(
+    {
+        KafkaError.ILLEGAL_GENERATION,
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError.REBALANCE_IN_PROGRESS,
+        KafkaError.FENCED_INSTANCE_ID,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.OFFSET_METADATA_TOO_LARGE,
+        KafkaError.INVALID_COMMIT_OFFSET_SIZE,
+    }
+)
+"""The coordinator refused the commit. After anything else it may have been written."""
+
+NOTHING_TO_COMMIT = KafkaError._NO_OFFSET  # noqa: SLF001 - no public name
+
+
+def event_of(code: int | None) -> str:
+    """Return the event for the code of a commit's answer (None: no error)."""
+    if code is None:
+        return "committed"
+    return "commit_failed" if code in REJECTIONS else "commit_unknown"
+
+
+class Commits:
+    """Positions of the owned partitions and what of them is committed.
+
+    Args:
+        journal: where commits are noted.
+        ledger: makes rows durable.
+        mode: AfterProcessing, BeforeProcessing or Auto.
+
+    Attributes:
+        client: the consumer; set before the first partition is owned.
+        positions: owned partition → next offset to be handed out.
+        succeeded: commits of a partition known to have been written.
+    """
+
+    client: Consumer
+
+    def __init__(self, journal: Journal, ledger: LedgerThread, mode: str) -> None:
+        self.positions: dict[Partition, int] = {}
+        self.succeeded = 0
+        self._journal, self._ledger, self._mode = journal, ledger, mode
+        self._committed: dict[Partition, int] = {}
+        self._covered: dict[Partition, int] = {}
+        self._ticket = 0
+        self._in_flight = False
+        self._next_at = 0
+
+    def own(self, partition: Partition, start: int, committed: int | None) -> None:
+        """Start at ``start``; ``committed`` is the group's offset, None where there is none."""
+        self.positions[partition] = start
+        if committed is None:
+            self._committed.pop(partition, None)
+        else:
+            self._committed[partition] = committed
+
+    def disown(self, partitions: Iterable[Partition]) -> None:
+        """Forget partitions that are no longer ours."""
+        for partition in partitions:
+            self.positions.pop(partition, None)
+            self._committed.pop(partition, None)
+            self._covered.pop(partition, None)
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything up to the positions is known to be committed."""
+        return not self._dirty(self.positions)
+
+    def step(self) -> None:
+        """Go on with the commit that is due or under way; never blocks."""
+        if self._in_flight:
+            return
+        if self._covered:
+            if self._ledger.durable >= self._ticket:
+                self._submit()
+        elif mono() >= self._next_at and (dirty := self._dirty(self.positions)):
+            self._covered = dirty
+            self._ticket = self._ledger.request()
+
+    def settle(self, partitions: Iterable[Partition]) -> None:
+        """Commit the positions of partitions about to be given up; blocks until answered.
+
+        The client waits for the coordinator no longer than the session timeout.
+        """
+        self._ledger.settle()
+        dirty = self._dirty(partitions)
+        for partition in dirty:
+            self._covered.pop(partition, None)
+        if not dirty:
+            return
+        if self._mode == AUTO:
+            self._store(dirty)  # the client commits what is stored as it gives partitions up
+            return
+        offsets = _offsets(dirty)
+        try:
+            answered = self.client.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as exception:
+            self._note(exception.args[0], offsets)
+        else:
+            self._note(None, answered or offsets)
+
+    def answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        """Take the answer to a commit, from the client's callback."""
+        self._in_flight = False
+        self._note(error, partitions)
+
+    def _submit(self) -> None:
+        covered = {
+            partition: offset
+            for partition, offset in self._covered.items()
+            if partition in self.positions
+        }
+        self._covered = {}
+        self._next_at = mono() + INTERVAL
+        if not covered:
+            return
+        if self._mode == AUTO:
+            self._store(covered)
+            return
+        try:
+            self.client.commit(offsets=_offsets(covered), asynchronous=True)
+            self._in_flight = True
+        except KafkaException as exception:
+            self._note(exception.args[0], _offsets(covered))
+
+    def _store(self, offsets: dict[Partition, int]) -> None:
+        try:
+            self.client.store_offsets(offsets=_offsets(offsets))
+        except KafkaException as exception:
+            # The partition is being taken from us; its next owner starts at what was committed.
+            log.info("offsets not stored: %s", exception)
+
+    def _note(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        for item in partitions:
+            cause = item.error or error
+            code = cause.code() if cause else None
+            if code == NOTHING_TO_COMMIT or item.offset < 0:
+                continue
+            partition = (item.topic, item.partition)
+            name = event_of(code)
+            detail = cause.name() if cause else None
+            self._journal.event(name, *partition, item.offset, detail=detail)
+            if name != "committed":
+                continue
+            self.succeeded += 1
+            if partition in self.positions:
+                self._committed[partition] = item.offset
+            if self._mode == BEFORE_PROCESSING:
+                self._journal.event("processed", *partition, item.offset)
+
+    def _dirty(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        return {
+            partition: self.positions[partition]
+            for partition in partitions
+            if partition in self.positions
+            and self._committed.get(partition) != self.positions[partition]
+        }
+
+
+def _offsets(offsets: dict[Partition, int]) -> list[TopicPartition]:
+    return [
+        TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()
+    ]

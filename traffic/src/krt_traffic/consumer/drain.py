@@ -1,0 +1,95 @@
+"""Reading to the agreed end, as a group: nobody leaves while a member still has work."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from krt_traffic.clock import mono
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+    from krt_traffic.consumer.assignment import Assignment
+    from krt_traffic.consumer.commits import Commits, Partition
+
+log = logging.getLogger(__name__)
+
+ASK_MICROS = 500_000
+"""Microseconds between two looks at the group's committed offsets."""
+
+CALL_SECONDS = 2.0
+"""How long one look may take; reading goes on afterwards."""
+
+
+class Drain:
+    """Knows when this member may leave.
+
+    It may when every partition it owns is read to its end *and* the group's committed offsets
+    have reached the end of every partition of the group's topics. Until then it stays in the
+    group: leaving would rebalance partitions under members that still read them, and a partition
+    whose owner died would find nobody.
+
+    Args:
+        client: the consumer.
+        commits: positions and commits of what is owned.
+        assignment: the ends the client reported.
+        ends: partition → offset to read up to (exclusive), of all the group's partitions.
+        seconds: how long to try.
+    """
+
+    def __init__(
+        self,
+        client: Consumer,
+        commits: Commits,
+        assignment: Assignment,
+        ends: dict[Partition, int],
+        seconds: float,
+    ) -> None:
+        self._client, self._commits, self._assignment = client, commits, assignment
+        self._ends = ends
+        self._deadline = mono() + int(seconds * 1e6)
+        self._ask_at = 0
+        self._committed: dict[Partition, int] = {}
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the time is over."""
+        return mono() >= self._deadline
+
+    def done(self) -> bool:
+        """Return whether the whole group has reached the end."""
+        behind = False
+        for partition, position in self._commits.positions.items():
+            # Markers of transactions are passed, not read: only the end tells.
+            reached = max(position, self._assignment.ends.get(partition, position))
+            self._commits.positions[partition] = reached
+            behind = behind or reached < self._ends.get(partition, 0)
+        if behind or not self._commits.clean or mono() < self._ask_at:
+            return False
+        self._ask_at = mono() + ASK_MICROS
+        return self._group_done()
+
+    def behind(self) -> str:
+        """Return where the group's commits stand short of the end, for people."""
+        return ", ".join(
+            f"{topic}-{partition} at {self._committed.get((topic, partition), 'nothing')} of {end}"
+            for (topic, partition), end in sorted(self._ends.items())
+            if self._committed.get((topic, partition), -1) < end
+        )
+
+    def _group_done(self) -> bool:
+        wanted = [TopicPartition(*partition) for partition in self._ends]
+        try:
+            answered = self._client.committed(wanted, timeout=CALL_SECONDS)
+        except KafkaException as exception:
+            log.warning("the group's offsets are not to be had yet: %s", exception)
+            return False
+        self._committed = {
+            (item.topic, item.partition): item.offset for item in answered if not item.error
+        }
+        return all(
+            self._committed.get(partition, -1) >= end for partition, end in self._ends.items()
+        )

@@ -1,0 +1,199 @@
+"""The life of one consumer incarnation."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, KafkaError, Message
+
+from krt_traffic import termination
+from krt_traffic.consumer.assignment import Assignment
+from krt_traffic.consumer.commits import Commits
+from krt_traffic.consumer.drain import Drain
+from krt_traffic.consumer.journal import Journal
+from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
+from krt_traffic.control import State
+from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
+from krt_traffic.ledger import LedgerThread, Rolling, writer
+
+if TYPE_CHECKING:
+    from krt_traffic.control import Control
+    from krt_traffic.environment import Environment
+    from krt_traffic.plan import Plan
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+"""Records of one poll at most, as Kafka's own consumer has it (max.poll.records)."""
+
+IDLE_SECONDS = 0.1
+"""How long a poll waits for a first record before orders and commits are looked at."""
+
+
+class ConsumerRun:
+    """One incarnation from its first order to its termination message.
+
+    Args:
+        environment: who this pod is.
+        plan: the run.
+        control: orders.
+    """
+
+    def __init__(self, environment: Environment, plan: Plan, control: Control) -> None:
+        self._environment, self._plan, self._control = environment, plan, control
+        self._entry = entry = plan.consumer(environment.name)
+        member, incarnation = environment.member, environment.pod_uid
+        folder = environment.evidence / plan.bundle
+        self._deliveries = Rolling(writer(folder, "consume", member, incarnation))
+        self._events = Rolling(writer(folder, "consumer_events", member, incarnation))
+        self._journal = Journal(
+            member, incarnation, entry.group, processes_at_once=entry.commit != BEFORE_PROCESSING
+        )
+        self._ledger = LedgerThread(self._flush)
+        self._commits = Commits(self._journal, self._ledger, entry.commit)
+        settings = client_settings(plan, entry, member)
+        self._assignment = Assignment(
+            self._journal,
+            self._commits,
+            cooperative=cooperative(settings),
+            given_up=lambda: control.aborted,
+        )
+        self._fatal: KafkaError | None = None
+        self._client = Consumer(
+            settings | {"error_cb": self._error, "on_commit": self._commits.answered}, logger=log
+        )
+        self._commits.client = self._assignment.client = self._client
+        self._drain: Drain | None = None
+
+    def run(self) -> int:
+        """Consume until told to stop and return the exit status."""
+        self._ledger.start()
+        error: str | None = None
+        try:
+            self._control.first()
+            self._client.subscribe(
+                list(self._entry.topics),
+                on_assign=self._assignment.assigned,
+                on_revoke=self._assignment.revoked,
+                on_lost=self._assignment.lost,
+            )
+            reason, error = self._consume()
+        except FatalClientError as fatal:
+            reason, error = "fatal", str(fatal)
+            log.error("the client is over: %s", error)  # noqa: TRY400 - no defect of ours to trace
+        positions = dict(self._commits.positions)
+        self._client.close()
+        self._journal.event("closed", detail=reason)
+        self._end(reason, error, positions)
+        return EXIT_FATAL if reason == "fatal" else EXIT_DONE
+
+    def _consume(self) -> tuple[str, str | None]:
+        while True:
+            self._poll()
+            if self._fatal is not None:
+                raise FatalClientError(f"{self._fatal.name()}: {self._fatal.str()}")
+            self._assignment.mend()
+            self._commits.step()
+            if self._control.terminated:
+                return "terminated", None
+            order = self._control.first()
+            if order.state in (State.ABORTED, State.FINISHED):
+                return "aborted", None
+            if order.state is not State.DRAINING:
+                continue
+            if self._drain is None:
+                self._drain = self._begin_drain(order.end_offsets)
+            if self._drain.done():
+                for partition, position in self._commits.positions.items():
+                    self._journal.event("drained", *partition, position)
+                return "drained", None
+            if self._drain.overdue:
+                return "aborted", f"drain timed out: {self._drain.behind()}"
+
+    def _begin_drain(self, ends: dict[str, dict[int, int]]) -> Drain:
+        wanted = {
+            (topic, partition): end
+            for topic in self._entry.topics
+            for partition, end in ends.get(topic, {}).items()
+        }
+        log.info("draining to %s", wanted)
+        return Drain(
+            self._client, self._commits, self._assignment, wanted, self._plan.drain_seconds
+        )
+
+    def _poll(self) -> None:
+        """Hand out what is there, at most BATCH records and of one ownership."""
+        message = self._client.poll(IDLE_SECONDS)
+        ownership = self._assignment.changes
+        self._journal.poll += 1
+        position = 0
+        while message is not None:
+            if (error := message.error()) is None:
+                self._hand(message, position)
+                position += 1
+            else:
+                self._trouble(message, error)
+            if position >= BATCH or ownership != self._assignment.changes:
+                return
+            message = self._client.poll(0)
+            if ownership != self._assignment.changes:
+                ownership = self._assignment.changes
+                self._journal.poll += 1
+                position = 0
+
+    def _hand(self, message: Message, position: int) -> None:
+        self._journal.hand(message, position)
+        topic, partition, offset = _place(message)
+        self._commits.positions[topic, partition] = offset + 1
+
+    def _trouble(self, message: Message, error: KafkaError) -> None:
+        code = error.code()
+        if code == KafkaError._PARTITION_EOF:  # noqa: SLF001 - no public name
+            topic, partition, offset = _place(message)
+            first = self._assignment.end_reached((topic, partition), offset)
+            if first or self._drain is not None:
+                self._journal.event("eof", topic, partition, offset)
+        elif code == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - no public name
+            topic, partition, _ = _place(message)
+            self._assignment.broken((topic, partition), error.str())
+        elif error.fatal():
+            self._fatal = error
+        else:
+            log.warning("client: %s", error)
+
+    def _error(self, error: KafkaError) -> None:
+        if error.fatal():
+            self._fatal = error
+        log.warning("client: %s", error)
+
+    def _flush(self) -> None:
+        # Events first: a delivery must never be durable without the assignment it came from.
+        self._events.flush(self._journal.events())
+        self._deliveries.flush(self._journal.deliveries())
+
+    def _end(self, reason: str, error: str | None, positions: dict[tuple[str, int], int]) -> None:
+        self._ledger.stop()
+        self._events.close(self._journal.events())
+        self._deliveries.close(self._journal.deliveries())
+        text = termination.message(
+            "consumer",
+            {"delivered": self._journal.delivered, "committed": self._commits.succeeded},
+            reason=reason,
+            positions={f"{topic}-{number}": at for (topic, number), at in positions.items()},
+            error=error,
+        )
+        termination.write(self._environment.termination_log, text)
+        log.info("%s", text)
+
+
+def _place(message: Message) -> tuple[str, int, int]:
+    """Return topic, partition and offset of a message that has them (errors may have none).
+
+    Raises:
+        RuntimeError: it lacks one; the client promises them for records and partition errors.
+    """
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    if topic is None or partition is None or offset is None:
+        raise RuntimeError(f"the client gave a message without its place: {message.error()}")
+    return topic, partition, offset

@@ -1,0 +1,50 @@
+"""The consumer's client settings: what is ours and what the resource says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from krt_traffic.plan import ConsumerPlan, Plan
+
+PREFETCH_KIB = 16 * 1024
+"""Share of the pod's 256 MiB for records fetched ahead; the client's default is 64 MiB."""
+
+AUTO = "Auto"
+BEFORE_PROCESSING = "BeforeProcessing"
+AFTER_PROCESSING = "AfterProcessing"
+
+
+def client_settings(plan: Plan, consumer: ConsumerPlan, member: str) -> dict[str, Any]:
+    """Return librdkafka's settings for one incarnation.
+
+    Session timeout, assignor and fetch settings stay the client's unless the resource says.
+
+    Args:
+        plan: the run.
+        consumer: the entry it plays.
+        member: ``<name>-<replica>``.
+    """
+    settings: dict[str, Any] = {"queued.max.messages.kbytes": PREFETCH_KIB}
+    settings.update(consumer.config)
+    settings.update(
+        {
+            "bootstrap.servers": plan.bootstrap,
+            "client.id": member,
+            "group.id": consumer.group,
+            "isolation.level": consumer.isolation,
+            "enable.auto.commit": consumer.commit == AUTO,
+            # Offsets may be stored only when the rows of what they cover are durable.
+            "enable.auto.offset.store": False,
+            # The client's own reset says nothing; we seek, and write down where to and why.
+            "auto.offset.reset": "error",
+            # The position past transaction markers is told by the end of the partition only.
+            "enable.partition.eof": True,
+        }
+    )
+    return settings
+
+
+def cooperative(settings: dict[str, Any]) -> bool:
+    """Return whether partitions are handed over one by one rather than all at once."""
+    return "cooperative" in str(settings.get("partition.assignment.strategy", ""))

@@ -1,0 +1,154 @@
+"""The sends of one incarnation: in flight, held by an open transaction, done.
+
+Two threads meet here. The producer's thread moves sends forward; the ledger's thread takes what
+is done and looks at the rest. There is no lock, so the producer never waits: every move removes
+before it adds, and the ledger takes the done before it copies the others. A send on the move may
+thus be in neither view of one flush, never in both.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from krt_evidence.ledger import table_of
+from krt_traffic.clock import mono, wall
+from krt_traffic.producer.outcomes import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from krt_traffic.plan import ProducerPlan
+    from krt_traffic.producer.rate import Schedule
+
+IN_FLIGHT = "in flight when last flushed"
+"""Error of a row written before its send was done; stays only when the incarnation is killed."""
+
+
+class Sent(NamedTuple):
+    """What the sends of one call to the client share.
+
+    Attributes:
+        at: UTC microseconds.
+        mono: monotonic microseconds.
+        transaction: ordinal of the open transaction, None outside transactions.
+    """
+
+    at: int
+    mono: int
+    transaction: int | None
+
+
+class Done(NamedTuple):
+    """A send with its outcome; the fields are those of the ledger."""
+
+    seq: int
+    sent: Sent
+    at: int
+    mono: int
+    offset: int | None
+    outcome: str
+    error: str | None
+    transaction_outcome: str | None = None
+
+
+class Records:
+    """All sends of one incarnation and the counts over them.
+
+    Args:
+        plan: the entry of the plan it plays.
+        member: producer identity, ``<name>-<replica>``.
+        incarnation: pod uid.
+
+    Attributes:
+        schedule: when records are due; None where they are sent as fast as may be. Set before the
+            first send.
+        in_flight: sends the client has not reported on.
+        held: sends reported on whose transaction is open.
+        attempted: sends begun, counted apart from the rows.
+        counts: done sends by outcome.
+    """
+
+    def __init__(self, plan: ProducerPlan, member: str, incarnation: str) -> None:
+        self.in_flight: dict[int, Sent] = {}
+        self.held: dict[int, Done] = {}
+        self.attempted = 0
+        self.counts = {"acked": 0, "failed": 0, "unknown": 0}
+        self._done: deque[Done] = deque()
+        self._plan = plan
+        self.schedule: Schedule | None = None
+        self._member, self._incarnation = member, incarnation
+        self._keys = [f"k{index}" for index in range(plan.key_count)]
+
+    def key(self, seq: int) -> str:
+        """Return the key of record ``seq``: round robin over the keys."""
+        return self._keys[seq % self._plan.key_count]
+
+    def partition(self, seq: int) -> int:
+        """Return the partition of record ``seq``: that of its key, keys dealt out in turn.
+
+        Ours rather than a hash's, so that each partition has operations due at a steady rate.
+        """
+        return seq % self._plan.key_count % self._plan.partitions
+
+    def done(self, record: Done) -> None:
+        """Take the outcome of a send that is no longer in flight or held."""
+        self.counts[record.outcome] += 1
+        self._done.append(record)
+
+    def settled(self) -> pa.Table:
+        """Return the sends done since the last call; for the ledger's thread."""
+        return self._table([self._done.popleft() for _ in range(len(self._done))])
+
+    def unsettled(self) -> pa.Table:
+        """Return what is in flight or held, as unknown so far; for the ledger's thread."""
+        held, in_flight = self.held.copy(), self.in_flight.copy()
+        at, now = wall(), mono()
+        rows = [
+            Done(seq, sent, at, now, None, UNKNOWN, IN_FLIGHT) for seq, sent in in_flight.items()
+        ]
+        rows += [
+            row._replace(outcome=UNKNOWN, error=IN_FLIGHT)
+            for row in held.values()
+            if row.seq not in in_flight
+        ]
+        return self._table(rows)
+
+    def _table(self, rows: Sequence[Done]) -> pa.Table:
+        count = len(rows)
+        columns: list[Any] = [list(column) for column in zip(*rows, strict=True)] or [[]] * 8
+        seqs, sents, done_at, done_mono, offsets, outcomes, errors, transaction_outcomes = columns
+        transactional = self._plan.transactions is not None
+        return table_of(
+            "produce",
+            {
+                "producer": [self._member] * count,
+                "producer_incarnation": [self._incarnation] * count,
+                "seq": seqs,
+                "topic": [self._plan.topic] * count,
+                "partition": [self.partition(seq) for seq in seqs],
+                "key": [self.key(seq) for seq in seqs],
+                "scheduled_at": self._scheduled(seqs, sents),
+                "sent_at": [sent.at for sent in sents],
+                "done_at": done_at,
+                "sent_mono": [sent.mono for sent in sents],
+                "done_mono": done_mono,
+                "outcome": outcomes,
+                "offset": offsets,
+                "error": errors,
+                "transaction": [sent.transaction for sent in sents],
+                "transaction_outcome": [
+                    outcome or (UNKNOWN if transactional else None)
+                    for outcome in transaction_outcomes
+                ],
+            },
+        )
+
+    def _scheduled(self, seqs: Sequence[int], sents: Sequence[Sent]) -> list[int]:
+        if self.schedule is None:
+            return [sent.at for sent in sents]
+        at = self.schedule.at
+        # Both clocks as read at the send, so that sent_at - scheduled_at is a true duration.
+        return [at(seq) - sent.mono + sent.at for seq, sent in zip(seqs, sents, strict=True)]

@@ -1,0 +1,165 @@
+"""The life of one producer incarnation."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from krt_evidence.ledger import LedgerWriter
+from krt_traffic import termination
+from krt_traffic.clock import mono, wall
+from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
+from krt_traffic.ledger import LedgerThread, Rolling, writer
+from krt_traffic.producer.rate import MICROS, Schedule
+from krt_traffic.producer.records import Records
+from krt_traffic.producer.sender import CHUNK, Sender
+from krt_traffic.producer.transactions import TransactionalSender
+
+if TYPE_CHECKING:
+    from krt_traffic.control import Control
+    from krt_traffic.environment import Environment
+    from krt_traffic.plan import Plan
+
+log = logging.getLogger(__name__)
+
+TICK = 5_000
+"""Microseconds between two looks at the schedule: the client's own linger.ms, so that what is
+due within one batch is handed over at once and the pod sleeps in between."""
+
+LONGEST_POLL = 100_000
+"""Microseconds until orders are looked at again when nothing is due."""
+
+SHORTEST_POLL = 1_000
+"""The client counts in milliseconds; less would be a busy loop."""
+
+TERMINATION_FLUSH_SECONDS = 5.0
+"""How long SIGTERM leaves the brokers to answer, within any sensible grace period."""
+
+
+class ProducerRun:
+    """One incarnation from its first order to its termination message.
+
+    Args:
+        environment: who this pod is.
+        plan: the run.
+        control: orders.
+    """
+
+    def __init__(self, environment: Environment, plan: Plan, control: Control) -> None:
+        self._environment, self._plan, self._control = environment, plan, control
+        self._entry = plan.producer(environment.name)
+        member, incarnation = environment.member, environment.pod_uid
+        self._schedule: Schedule | None = None
+        self._records = Records(self._entry, member, incarnation)
+        folder = environment.evidence / plan.bundle
+        self._table = Rolling(writer(folder, "produce", member, incarnation))
+        self._close = LedgerWriter(
+            folder / "produce_close", "produce_close", f"{member}-{incarnation}"
+        )
+        self._ledger = LedgerThread(self._flush)
+        self._sender = Sender(plan, self._entry, self._records, member, incarnation)
+        self._transactions = self._transactional(member)
+
+    def run(self) -> int:
+        """Produce until told to stop and return the exit status."""
+        self._ledger.start()
+        error: str | None = None
+        try:
+            self._produce()
+            self._finish()
+        except FatalClientError as fatal:
+            error = str(fatal)
+            log.error("the client is over: %s", error)  # noqa: TRY400 - no defect of ours to trace
+        self._sender.purge()
+        if self._transactions is not None:
+            self._transactions.abandon()
+        self._end(error)
+        return EXIT_DONE if error is None else EXIT_FATAL
+
+    def _produce(self) -> None:
+        if self._control.first().producers_stop:
+            return
+        if self._entry.rate:
+            self._schedule = self._records.schedule = Schedule(mono(), self._entry.rate)
+        if self._transactions is not None and not self._transactions.start():
+            return
+        wake = 0
+        while not self._stop:
+            now = mono()
+            if now >= wake:
+                wake = self._send_due(now)
+            pause = min(max(wake - mono(), SHORTEST_POLL), LONGEST_POLL)
+            self._sender.client.poll(pause / MICROS if self._schedule else 0)
+
+    def _send_due(self, now: int) -> int:
+        if self._schedule is None:
+            self._sender.send_patiently(CHUNK)
+            return 0
+        due = min(self._schedule.due(now) - self._records.attempted, CHUNK)
+        if self._transactions is not None:
+            self._transactions.send(due)
+        elif due > 0:
+            self._sender.send(due)
+        return max(self._schedule.at(self._records.attempted), now + TICK if due < CHUNK else 0)
+
+    def _finish(self) -> None:
+        """Give the brokers time to answer what was sent; half the drain is the consumers'."""
+        started = mono()
+        if self._transactions is not None:
+            self._transactions.end()
+        while self._records.in_flight and not self._flush_is_over(started):
+            self._sender.client.flush(0.2)
+
+    def _flush_is_over(self, started: int) -> bool:
+        waited = (mono() - started) / MICROS
+        if self._control.terminated:
+            return waited > TERMINATION_FLUSH_SECONDS
+        return self._control.aborted or waited > self._plan.drain_seconds / 2
+
+    @property
+    def _stop(self) -> bool:
+        order = self._control.order
+        return self._control.aborted or order is None or order.producers_stop
+
+    def _flush(self) -> None:
+        settled = self._records.settled()
+        self._table.flush(settled, self._records.unsettled())
+
+    def _end(self, error: str | None) -> None:
+        self._ledger.stop()
+        self._table.close(self._records.settled())
+        counts = {"attempted": self._records.attempted, **self._records.counts}
+        self._close.write(
+            {
+                "producer": [self._environment.member],
+                "producer_incarnation": [self._environment.pod_uid],
+                **{name: [count] for name, count in counts.items()},
+                "at": [wall()],
+            }
+        )
+        text = termination.message(
+            "producer",
+            counts,
+            reason="fatal" if error else self._reason,
+            positions=self._sender.positions,
+            error=error,
+        )
+        termination.write(self._environment.termination_log, text)
+        log.info("%s", text)
+
+    @property
+    def _reason(self) -> str:
+        if self._control.terminated:
+            return "terminated"
+        return "aborted" if self._control.aborted else "stopped"
+
+    def _transactional(self, member: str) -> TransactionalSender | None:
+        if self._entry.transactions is None:
+            return None
+        return TransactionalSender(
+            self._sender,
+            self._records,
+            self._entry.transactions,
+            f"{self._plan.seed}-{member}",
+            lambda: self._control.aborted,
+        )

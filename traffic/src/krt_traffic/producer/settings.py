@@ -1,0 +1,58 @@
+"""The producer's client settings: what is ours, what the resource says, and our few defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from krt_traffic.plan import Plan, ProducerPlan
+
+IDEMPOTENT_TIMEOUT_MS = 24 * 3600 * 1000
+"""Longer than any run. When a message of an idempotent producer expires, the client renumbers
+and may write a retried record twice; so it must not expire."""
+
+QUEUE_KIB = 64 * 1024
+"""Share of the pod's 256 MiB the client may fill while brokers are away; the default is 1 GiB."""
+
+STATISTICS_MS = 1000
+"""How often the client says whether it ever had an answer from a broker."""
+
+
+def client_settings(plan: Plan, producer: ProducerPlan, member: str) -> dict[str, Any]:
+    """Return librdkafka's settings for one incarnation.
+
+    Kafka's defaults stand unless the resource or the reasons at the constants say otherwise.
+
+    Args:
+        plan: the run.
+        producer: the entry it plays.
+        member: ``<name>-<replica>``.
+    """
+    settings: dict[str, Any] = {
+        "queue.buffering.max.kbytes": QUEUE_KIB,
+    }
+    if producer.idempotent:
+        settings["message.timeout.ms"] = IDEMPOTENT_TIMEOUT_MS
+    if producer.transactions:
+        # The client refuses transactions with a message timeout beyond the transaction's own.
+        settings.pop("message.timeout.ms", None)
+    settings.update(producer.config)
+    settings.update(
+        {
+            "bootstrap.servers": plan.bootstrap,
+            "client.id": member,
+            "acks": producer.acks,
+            "enable.idempotence": producer.idempotent,
+            "compression.type": producer.compression,
+            "statistics.interval.ms": STATISTICS_MS,
+        }
+    )
+    if producer.transactions:
+        settings["transactional.id"] = f"{plan.run_uid}-{member}"
+    return settings
+
+
+def single_attempt(settings: dict[str, Any]) -> bool:
+    """Return whether the settings let the client try each message only once."""
+    retries = settings.get("message.send.max.retries", settings.get("retries"))
+    return retries is not None and int(retries) == 0

@@ -1,0 +1,1 @@
+"""The recorder: what happened around the data, seen from Kubernetes and from ZooKeeper."""

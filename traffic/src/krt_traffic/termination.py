@@ -1,0 +1,59 @@
+"""The termination message: what a pod says of itself when it ends in order."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIMIT_BYTES = 4096
+"""What Kubernetes keeps of a termination message."""
+
+ERROR_LIMIT = 500
+"""Characters kept of an error, so that the counts always fit beside it."""
+
+
+def message(
+    kind: str,
+    counts: dict[str, int],
+    *,
+    reason: str,
+    positions: dict[str, int] | None = None,
+    error: str | None = None,
+) -> str:
+    """Return the message as one line of JSON of at most LIMIT_BYTES.
+
+    Positions that do not fit are left out from the end of their sorted order, and
+    ``positionsLeftOut`` says how many.
+
+    Args:
+        kind: producer, consumer or recorder.
+        counts: totals over the incarnation.
+        reason: why it ended.
+        positions: ``topic-partition`` → last acked offset or next offset.
+        error: the error that ended it, if one did.
+    """
+    body: dict[str, Any] = {"kind": kind, "counts": counts, "reason": reason}
+    body["error"] = error[:ERROR_LIMIT] if error else None
+    if positions is None:
+        return _encode(body)
+    kept = sorted(positions.items())
+    while True:
+        body["positions"] = dict(kept)
+        if len(kept) < len(positions):
+            body["positionsLeftOut"] = len(positions) - len(kept)
+        text = _encode(body)
+        if len(text.encode()) <= LIMIT_BYTES or not kept:
+            return text
+        kept = kept[: len(kept) * 9 // 10]
+
+
+def write(path: Path, text: str) -> None:
+    """Write the message to the file Kubernetes reads it from."""
+    path.write_text(text, encoding="utf-8")
+
+
+def _encode(body: dict[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, separators=(",", ":"))
