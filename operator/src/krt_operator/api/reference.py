@@ -12,8 +12,8 @@ HEAD = """\
 # KafkaResilienceTest
 
 `kafkaresilience.dev/v1alpha1`, short name `krt`, namespaced. One resource is one run: it is fixed
-from creation on, but for `spec.abort`, which may be set once. The API server refuses what breaks a rule below and
-names the element.
+from creation on, but for `spec.abort`, which may be set once. The API server refuses what breaks a
+rule below and names the element.
 
 Durations are whole numbers with units in falling order: `1h30m`, `20s`, `500ms`. Quantities are
 Kubernetes'. Settings are strings, as in Kafka's property files: `"6000"`, not `6000`.
@@ -100,7 +100,8 @@ def _default(schema: Json) -> str:
     if default in ({}, []):
         return ""
     if isinstance(default, dict):
-        return f"`{json.dumps(default).replace('"', '')}`"
+        flow = json.dumps(default).replace('"', "")
+        return f"`{flow}`"
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
