@@ -79,8 +79,13 @@ def require_bundle(root: Path) -> Bundle:
     return bundle
 
 
-def inspect(bundle: Bundle) -> Inspection:
-    """Look at every ledger file's name, size and footer."""
+def inspect(bundle: Bundle, *, deep: bool = False) -> Inspection:
+    """Look at every ledger file's name, size and footer.
+
+    Args:
+        bundle: where they lie.
+        deep: read every file whole, which finds damage that a footer does not show.
+    """
     files: dict[str, tuple[Path, ...]] = {}
     rows: dict[str, int] = {}
     incarnations: dict[str, frozenset[tuple[str, str]]] = {}
@@ -88,7 +93,7 @@ def inspect(bundle: Bundle) -> Inspection:
     reasons: list[Reason] = []
     left_out: set[str] = set()
     for table in TABLES:
-        result = _inspect_table(bundle, table)
+        result = _inspect_table(bundle, table, deep=deep)
         files[table], rows[table], incarnations[table] = result.files, result.rows, result.writers
         times.update({(table, column): pair for column, pair in result.times.items()})
         reasons.extend(result.reasons)
@@ -112,7 +117,7 @@ class _Table:
         self.times[column] = min(before[0], low), max(before[1], high)
 
 
-def _inspect_table(bundle: Bundle, table: str) -> _Table:
+def _inspect_table(bundle: Bundle, table: str, *, deep: bool) -> _Table:
     result = _Table()
     folder = bundle.table(table)
     paths = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
@@ -129,6 +134,8 @@ def _inspect_table(bundle: Bundle, table: str) -> _Table:
         try:
             metadata = pq.read_metadata(path)
             problem = _schema_problem(metadata.schema.to_arrow_schema(), TABLES[table])
+            if deep and not problem:
+                pq.read_table(path)
         except (pa.ArrowInvalid, OSError) as error:
             cause = str(error).splitlines()[0]
             message = f"truncated or no Parquet file ({cause})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krt_scoring import durations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
 DEFAULTS: dict[str, int] = {
     "lostRecords": 0,
@@ -33,16 +33,19 @@ class Objective:
     Attributes:
         limit: largest value that meets it, µs or a count.
         value: what was measured; None where nothing could be (then it is met).
+        ended: the value is final; where False (still not recovered at the run's end) it is a
+            lower bound and the objective is missed.
     """
 
     name: str
     limit: int
     value: int | None
+    ended: bool = True
 
     @property
     def met(self) -> bool:
         """Whether the run held the limit."""
-        return self.value is None or self.value <= self.limit
+        return self.value is None or (self.ended and self.value <= self.limit)
 
     @property
     def unit(self) -> str:
@@ -71,6 +74,19 @@ def limits(spec: Mapping[str, Any]) -> dict[str, int]:
     return found
 
 
-def judge(wanted: Mapping[str, int], measured: Mapping[str, int | None]) -> tuple[Objective, ...]:
-    """Return each wanted objective with what was measured, in order of name."""
-    return tuple(Objective(name, wanted[name], measured.get(name)) for name in sorted(wanted))
+def judge(
+    wanted: Mapping[str, int],
+    measured: Mapping[str, int | None],
+    unended: Container[str] = (),
+) -> tuple[Objective, ...]:
+    """Return each wanted objective with what was measured, in order of name.
+
+    Args:
+        wanted: objective to limit.
+        measured: objective to value; None where nothing could be measured.
+        unended: objectives whose value is only a lower bound.
+    """
+    return tuple(
+        Objective(name, wanted[name], measured.get(name), name not in unended)
+        for name in sorted(wanted)
+    )

@@ -44,7 +44,6 @@ class ScoreInputs:
         deliveries: all ok deliveries.
         unavailability: (largest gap, limit) in µs for each direction that was measured.
         recovery: (longest recovery, limit) in µs; None where no fault was to be recovered from.
-        other_violations: findings of kinds that belong to none of the above.
         violated_kinds: number of anomalies with a violation.
     """
 
@@ -61,7 +60,6 @@ class ScoreInputs:
     deliveries: int = 0
     unavailability: tuple[tuple[int, int], ...] = ()
     recovery: tuple[int, int] | None = None
-    other_violations: int = 0
     violated_kinds: int = 0
 
 
@@ -116,8 +114,8 @@ def _durability(inputs: ScoreInputs) -> int:
 
 def _delivery(inputs: ScoreInputs) -> int:
     base = max(inputs.deliveries, inputs.acked)
-    spots = inputs.delivery_permitted + inputs.delivered_late
-    return _findings(spots, inputs.delivery_violations + inputs.undelivered, base)
+    spots = inputs.delivery_permitted + inputs.delivered_late + inputs.undelivered
+    return _findings(spots, inputs.delivery_violations, base)
 
 
 def _findings(permitted: int, violations: int, base: int) -> int:

@@ -6,6 +6,7 @@ Order: Failed (a violation on intact evidence) > Inconclusive > Degraded (an obj
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -15,6 +16,22 @@ if TYPE_CHECKING:
     from krt_scoring.reasons import Reason
 
 Verdict = Literal["Passed", "Degraded", "Failed", "Inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict and what decided it.
+
+    Attributes:
+        standing: violations whose evidence is intact: anomaly to count.
+        reasons: why the run, or part of it, proves nothing.
+        objectives: the limits and what was reached.
+    """
+
+    verdict: Verdict
+    standing: Mapping[str, int]
+    reasons: tuple[Reason, ...]
+    objectives: tuple[Objective, ...]
 
 
 def voided(reasons: Iterable[Reason]) -> frozenset[str]:
@@ -30,19 +47,21 @@ def standing(violations: Mapping[str, int], reasons: Iterable[Reason]) -> dict[s
 
 def decide(
     violations: Mapping[str, int], reasons: Iterable[Reason], objectives: Iterable[Objective]
-) -> Verdict:
-    """Return the verdict.
+) -> Decision:
+    """Return the verdict and what decided it.
 
     Args:
         violations: anomaly → findings the configuration does not permit.
         reasons: why the run, or part of it, proves nothing.
         objectives: the limits and what was reached.
     """
-    reasons = tuple(reasons)
-    if standing(violations, reasons):
-        return "Failed"
-    if reasons:
-        return "Inconclusive"
-    if any(not objective.met for objective in objectives):
-        return "Degraded"
-    return "Passed"
+    reasons, objectives = tuple(reasons), tuple(objectives)
+    stands = standing(violations, reasons)
+    verdict: Verdict = "Passed"
+    if stands:
+        verdict = "Failed"
+    elif reasons:
+        verdict = "Inconclusive"
+    elif any(not objective.met for objective in objectives):
+        verdict = "Degraded"
+    return Decision(verdict, stands, reasons, objectives)

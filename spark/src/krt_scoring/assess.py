@@ -1,0 +1,230 @@
+"""From a bundle to its scorecard: the one path of the driver Job and of ``krt-score``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from krt_evidence.schemas import TABLES
+from krt_scoring import (
+    guards,
+    history,
+    inspection,
+    objectives,
+    operations,
+    recovery,
+    run_info,
+    score,
+    scorecard,
+    summary,
+    timeline,
+    verdict,
+    windows,
+)
+from krt_scoring.anomalies.judge import judge
+from krt_scoring.availability import gaps as gap_finder
+from krt_scoring.errors import PlanError
+from krt_scoring.guards import effect
+from krt_scoring.guards.facts import Bound, Facts
+from krt_scoring.inputs import score_inputs
+from krt_scoring.reasons import ALL, Reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from krt_evidence.bundle import Bundle
+    from krt_scoring.findings import Judgement
+    from krt_scoring.inspection import Inspection
+    from krt_scoring.run_info import RunInfo
+    from krt_scoring.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """A scored bundle.
+
+    Attributes:
+        card: the scorecard.
+        run: the plan; None where it could not be used.
+        events: the timeline, for the report.
+    """
+
+    card: dict[str, Any]
+    run: RunInfo | None
+    events: Timeline = field(default_factory=lambda: timeline.Timeline(()))
+
+
+def assess(spark: SparkSession, inspected: Inspection, parallelism: int) -> Assessment:
+    """Score a bundle.
+
+    Args:
+        spark: where the ledgers are joined.
+        inspected: the bundle's usable files.
+        parallelism: partitions of the largest exchanges.
+    """
+    bundle = inspected.bundle
+    try:
+        run = run_info.load(bundle.run_json)
+    except PlanError as error:
+        return without_plan(bundle, str(error))
+    events = timeline.read(bundle.timeline)
+    try:
+        return _assess(spark, inspected, run, events, parallelism)
+    except (Py4JJavaError, PySparkException):
+        # A footer can be whole while the pages are not. Only then is every file read twice.
+        deep = inspection.inspect(bundle, deep=True)
+        if deep.left_out == inspected.left_out:
+            raise
+        return _assess(spark, deep, run, events, parallelism)
+
+
+def without_plan(bundle: Bundle, problem: str) -> Assessment:
+    """Return the verdict on a bundle that does not say what was run."""
+    uid, name, namespace = (
+        *reversed(bundle.root.resolve().parts[-3:]),
+        "",
+        "",
+        "",
+    )[:3]
+    reason = Reason("evidence", "PlanUnusable", "run.json", problem, ALL)
+    card = scorecard.header(namespace, name, uid, None) | {
+        "verdict": "Inconclusive",
+        "summary": f"PlanUnusable run.json: {problem}"[: summary.MAX_LENGTH],
+        "reasons": [reason.as_dict()],
+    }
+    return Assessment(card, None)
+
+
+def _assess(
+    spark: SparkSession,
+    inspected: Inspection,
+    run: RunInfo,
+    events: Timeline,
+    parallelism: int,
+) -> Assessment:
+    faults = windows.fault_windows(events)
+    span = _span(inspected, events)
+    past = history.of(run, _tables(spark, inspected), events.events)
+    judgement = judge(past)
+
+    whole = recovery.wholes(events, run, faults, span.end)
+    rows = operations.operations(past, parallelism)
+    counted = operations.count(rows, span, faults, whole)
+    limits = gap_finder.thresholds(_steady(counted))
+    gaps, measured = gap_finder.find(rows, limits, span.end, faults)
+    rows.unpersist()
+
+    facts = Facts(
+        run=run,
+        inspection=inspected,
+        timeline=events,
+        windows=faults,
+        operations=counted,
+        bounds=_bounds(inspected),
+        ledger=judgement.ledger,
+        gaps=tuple(gaps),
+    )
+    reasons = sorted(
+        {*inspected.reasons, *events.reasons, *judgement.reasons, *guards.check(facts)}
+    )
+    recovered = recovery.recoveries(faults, whole, counted.last_read, span.end)
+    limits_wanted = objectives.limits(run.spec)
+    reached = objectives.judge(
+        limits_wanted,
+        {
+            "lostRecords": _lost(judgement),
+            "maxWriteUnavailability": _longest(gaps, measured, operations.WRITE),
+            "maxReadUnavailability": _longest(gaps, measured, operations.READ),
+            "maxRecovery": recovery.longest(recovered),
+        },
+        () if all(item.complete for item in recovered) else ("maxRecovery",),
+    )
+    violations = {item.name: item.violations for item in judgement.anomalies}
+    decision = verdict.decide(violations, reasons, reached)
+    card = scorecard.header(run.namespace, run.name, run.uid, run.seed) | {
+        "verdict": decision.verdict,
+        "summary": summary.line(decision, judgement.ledger, judgement.anomalies),
+        "reasons": [reason.as_dict() for reason in reasons],
+        "ledger": judgement.ledger,
+        "anomalies": scorecard.anomalies(judgement.anomalies),
+        "expectations": scorecard.expectations(judgement.anomalies),
+        "truncations": list(judgement.truncations),
+        "objectives": [item.as_dict() for item in reached],
+        "faults": scorecard.faults(faults, {w.name: effect.proven(w, events) for w in faults}),
+        "availability": scorecard.availability(run, gaps, measured, faults, events),
+        "latency": scorecard.latency(counted),
+        "recovery": {
+            "max": recovery.longest(recovered) or 0,
+            "faults": [item.as_dict() for item in recovered],
+        },
+    }
+    if decision.verdict != "Inconclusive":
+        result = score.compute(score_inputs(judgement, decision))
+        card |= {"score": result.permille, "terms": result.terms}
+    return Assessment(card, run, events)
+
+
+def _tables(spark: SparkSession, inspected: Inspection) -> dict[str, DataFrame]:
+    """Read each table by its schema: its folder, or the usable files where some are left out."""
+    found = {}
+    for table in TABLES:
+        files = inspected.files[table]
+        schema = history.SCHEMAS[table]
+        if not files:
+            found[table] = spark.createDataFrame([], schema)
+            continue
+        reader = spark.read.schema(schema).option("pathGlobFilter", "*.parquet")
+        folder = str(inspected.bundle.table(table).resolve())
+        paths = [str(path.resolve()) for path in files] if table in inspected.left_out else folder
+        found[table] = reader.parquet(*([paths] if isinstance(paths, str) else paths))
+    return found
+
+
+def _span(inspected: Inspection, events: Timeline) -> operations.Span:
+    first, last = inspected.times.get(("produce", "scheduled_at"), (0, 0))
+    ends = [high for _, high in inspected.times.values()]
+    ends += [event.at for event in events.of("partition") if not ends]
+    return operations.Span(first, last, max(ends, default=0))
+
+
+def _steady(counted: operations.Operations) -> dict[tuple[str, str], tuple[int, int]]:
+    found = {}
+    pairs = [(operations.WRITE, "")] + [(operations.READ, name) for name in counted.groups]
+    for kind, group in pairs:
+        histogram = counted.latency(kind, "before", group=group)
+        found[kind, group] = (histogram.total, histogram.percentile(99))
+    return found
+
+
+def _bounds(inspected: Inspection) -> tuple[Bound, ...]:
+    columns = (
+        "topic",
+        "partition",
+        "settled",
+        "read_from",
+        "read_to",
+        "log_start",
+        "high_watermark",
+    )
+    files = inspected.files["log_bounds"]
+    if not files:
+        return ()
+    table = pa.concat_tables([pq.read_table(path, columns=list(columns)) for path in files])
+    return tuple(Bound(**row) for row in table.to_pylist())
+
+
+def _lost(judgement: Judgement) -> int:
+    return max(judgement.anomaly("lost-write").count, judgement.ledger.get("lost", 0))
+
+
+def _longest(
+    gaps: list[gap_finder.Gap], measured: list[gap_finder.Measured], direction: str
+) -> int | None:
+    if not any(item.direction == direction for item in measured):
+        return None
+    return max((gap.duration for gap in gaps if gap.direction == direction), default=0)

@@ -1,0 +1,73 @@
+"""``krt-score BUNDLE``: score a bundle on this machine, byte for byte as the cluster does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krt_evidence.bundle import write_text
+from krt_scoring import inspection, outputs, session
+from krt_scoring.assess import assess
+from krt_scoring.errors import NotABundleError
+from krt_scoring.scorecard import dump
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_SCORED = 0
+EXIT_NO_BUNDLE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Score the bundle named on the command line and say the verdict.
+
+    Returns:
+        0 whatever the verdict, 2 where the path is no bundle.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        bundle = inspection.require_bundle(options.bundle)
+    except NotABundleError as error:
+        sys.stderr.write(f"krt-score: {error}\n")
+        return EXIT_NO_BUNDLE
+    cores = options.cores or os.cpu_count() or 1
+    inspected = inspection.inspect(bundle)
+    rows = sum(inspected.rows.values())
+    spark = session.local(rows, options.driver_memory, cores)
+    try:
+        result = assess(spark, inspected, session.Sizing(rows, cores).shuffle_partitions)
+    finally:
+        spark.stop()
+    if options.out:
+        write_text(options.out, dump(result.card))
+    else:
+        outputs.write(bundle, result)
+    score = result.card.get("score")
+    shown = "" if score is None else f", score {score // 10}"
+    sys.stdout.write(f"{result.card['verdict']}{shown}: {result.card['summary']}\n")
+    return EXIT_SCORED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="krt-score",
+        description="Score an evidence bundle on local Spark. The ledgers are only read.",
+    )
+    parser.add_argument("bundle", type=Path, help="directory <namespace>/<name>/<uid>")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="write the scorecard to this file and nothing into the bundle",
+    )
+    parser.add_argument(
+        "--driver-memory", default="1g", help="heap of the Spark process (default %(default)s)"
+    )
+    parser.add_argument("--cores", type=int, help="worker threads (default: all cores)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""JUnit XML for CI: a test case for each anomaly, each objective and the evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def render(card: Mapping[str, Any]) -> str:
+    """Return the scorecard as JUnit XML.
+
+    A violation or a missed objective is a failure, a reason for Inconclusive an error.
+    """
+    run = card["run"]
+    suite = ET.Element("testsuite", name=f"{run['namespace']}/{run['name']}")
+    for name, item in sorted(card.get("anomalies", {}).items()):
+        case = ET.SubElement(suite, "testcase", classname="anomaly", name=name)
+        if item["violations"]:
+            text = f"{item['violations']} {item['unit']} that the configuration does not permit"
+            ET.SubElement(case, "failure", message=text)
+        elif item["permitted"]:
+            rules = ", ".join(sorted(item["rules"]))
+            ET.SubElement(case, "system-out").text = f"{item['permitted']} permitted by {rules}"
+    for item in card.get("objectives", []):
+        case = ET.SubElement(suite, "testcase", classname="objective", name=item["name"])
+        if not item["met"]:
+            text = f"{item.get('value')} {item['unit']}, limit {item['limit']}"
+            ET.SubElement(case, "failure", message=text)
+    for reason in card["reasons"]:
+        name = f"{reason['code']} {reason['subject']}"
+        case = ET.SubElement(suite, "testcase", classname="evidence", name=name)
+        ET.SubElement(case, "error", message=reason["message"])
+    for attribute, tag in (("failures", "failure"), ("errors", "error")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
