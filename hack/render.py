@@ -24,7 +24,7 @@ MODELS = "krt_operator.api"
 
 CRD_HEAD = """\
 {{- if .Values.crds.enabled }}
-apiVersion: apiextensions.k8s.io/v1
+NOTEapiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
   name: NAME
@@ -68,7 +68,8 @@ def chart_crd() -> str:
     if "{{" in spec:
         raise ValueError("a description or rule in krt_operator.api holds '{{', Helm's own mark")
     head = CRD_HEAD.replace("NAME", definition["metadata"]["name"])
-    return NOTE.format(source=MODELS) + head + spec + "{{- end }}\n"
+    head = head.replace("NOTE", NOTE.format(source=MODELS))
+    return head + spec + "{{- end }}\n"
 
 
 def operator_manifest(helm: str) -> str:
