@@ -36,7 +36,7 @@ die() {
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # step TITLE COMMAND...: runs the command with its output in a log, tells how long it took, shows
-# the last line of the log every 15 s, and on failure the log's tail and where the rest is. Not to be
+# the last line of the log every 20 s, and on failure the log's tail and where the rest is. Not to be
 # used in a condition (`if step`, `step ||`): there bash ignores `set -e` within the command.
 step() {
   local title=$1 slug started=$SECONDS file ticker rc=0
@@ -49,7 +49,7 @@ step() {
   (
     trap 'kill "$pause" 2>/dev/null; exit 0' TERM
     while kill -0 "$$" 2>/dev/null; do
-      sleep 15 &
+      sleep 20 &
       pause=$!
       wait "$pause"
       log "     $title: $((SECONDS - started)) s: $(tail -n 1 "$file" | tr -d '\r' | cut -c 1-120)"
@@ -106,6 +106,14 @@ content_key() {
       (cd "$HACK" && find "${path#"$HACK"/}" -type f | LC_ALL=C sort | while read -r f; do sha256 "$f"; done)
     done
   } | sha256 | cut -c 1-12
+}
+
+# fresh_tmp NAME: an empty folder to build in, with what an earlier build was killed over taken away.
+# Only while holding the lock of what is built.
+fresh_tmp() {
+  mkdir -p "$CACHE/tmp"
+  rm -rf "$CACHE/tmp/$1".*
+  mktemp -d "$CACHE/tmp/$1.XXXXXX"
 }
 
 # publish TMP FINAL: gives a finished entry its name; whoever comes second keeps the first one's.

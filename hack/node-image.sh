@@ -95,22 +95,19 @@ write_input() {
 }
 
 assemble() {
-  local container rc=0
-  mkdir -p "$CACHE/tmp"
-  TMP=$(mktemp -d "$CACHE/tmp/node.XXXXXX")
-  # shellcheck disable=SC2064  # the value of now
-  trap "rm -rf '$TMP'" EXIT
+  local container=krt-node-image
+  TMP=$(fresh_tmp node)
+  trap 'rm -rf "$TMP"; docker rm --force krt-node-image >/dev/null 2>&1' EXIT
   write_input
   write_images
-  container=$(docker create --security-opt seccomp=unconfined --volume "$TMP/input:/input:ro" --network none \
-    "$IMAGE-system" /input/assemble "$KUBERNETES_VERSION" "$PAUSE_VERSION")
-  docker start --attach "$container" || rc=$?
-  if ((rc == 0)); then
-    docker commit --change 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]' --change 'CMD []' "$container" "$IMAGE"
-  fi
+  docker rm --force "$container" >/dev/null 2>&1 || :
+  docker create --name "$container" --security-opt seccomp=unconfined --volume "$TMP/input:/input:ro" --network none \
+    "$IMAGE-system" /input/assemble "$KUBERNETES_VERSION" "$PAUSE_VERSION"
+  docker start --attach "$container"
+  docker commit --change 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]' --change 'CMD []' "$container" "$IMAGE"
   docker rm --force "$container" >/dev/null
-  if ((rc == 0)); then docker rmi "$IMAGE-net" "$IMAGE-system" >/dev/null; fi
-  return "$rc"
+  # Their layers are the node image's; only their names go.
+  docker rmi "$IMAGE-net" "$IMAGE-system" >/dev/null
 }
 
 build() {

@@ -21,8 +21,7 @@ archive() {
 
 build() {
   local tmp uri
-  mkdir -p "$CACHE/tmp"
-  tmp=$(mktemp -d "$CACHE/tmp/rootfs.XXXXXX")
+  tmp=$(fresh_tmp rootfs)
   # shellcheck disable=SC2064  # the value of now
   trap "rm -rf '$tmp'" EXIT
   uri=$(archive)

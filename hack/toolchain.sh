@@ -58,15 +58,15 @@ ENTRY=$CACHE/tools/$NAME-${VERSION#v}-$KEY
 
 build() {
   local tmp packages=tool
-  mkdir -p "$CACHE/tools" "$CACHE/tmp"
-  tmp=$(mktemp -d "$CACHE/tmp/$NAME.XXXXXX")
+  mkdir -p "$CACHE/tools"
+  tmp=$(fresh_tmp "$NAME")
   # shellcheck disable=SC2064  # the value of now
   trap "rm -rf '$tmp'" EXIT
   go_ready
   if compgen -G "$MODULE/*.go" >/dev/null; then packages=.; fi
   if [[ $NAME == kubectl ]]; then packages=k8s.io/kubernetes/cmd/kubectl; fi
   cd "$MODULE"
-  CGO_ENABLED=$CGO go build -mod=readonly -trimpath -tags "$TAGS" -ldflags "$LDFLAGS" -o "$tmp/bin/" "$packages"
+  CGO_ENABLED=$CGO go build -v -mod=readonly -trimpath -tags "$TAGS" -ldflags "$LDFLAGS" -o "$tmp/bin/" "$packages"
   # The program takes its folder's name, which says nothing here.
   if [[ $NAME == etcd ]]; then mv "$tmp/bin/server" "$tmp/bin/etcd"; fi
   if [[ $NAME == flannel ]]; then mv "$tmp/bin/flannel" "$tmp/bin/flanneld"; fi
