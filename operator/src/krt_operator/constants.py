@@ -51,8 +51,19 @@ SETTLED_APART: Final = 1.0
 """Seconds at least between two equal readings of the log ends: longer than replica.fetch.wait
 (0.5 s), in which a high watermark still moves after the last write."""
 
-VANISHED_PATIENCE: Final = 15.0
-"""Seconds a traffic pod may be away while a fault is open before its absence counts."""
+RECORDER_PATIENCE: Final = 20.0
+"""Seconds the recorder may take to close its files after it was told that all is over."""
 
-BROKERLESS: Final = 5.0
-"""Seconds of patience with an admin call; brokers answer in milliseconds or are gone."""
+SCORING_GRACE: Final = 30.0
+"""Seconds beyond the Job's own deadline until the controller gives scoring up."""
+
+SCORING_ATTEMPTS: Final = 2
+"""Times scoring is tried when the driver's pod was lost with its node; what the driver itself
+says, a second attempt would say again."""
+
+CLEANUP_PATIENCE: Final = 60.0
+"""Seconds pods may take to go before the run is called over without them; the garbage collector
+has their owner when the resource goes."""
+
+FAREWELL: Final = 10.0
+"""Seconds traffic and recorder have to close their files when a run is cut short."""

@@ -172,11 +172,11 @@ class Cluster(Protocol):
         """The object, or None where there is none."""
         ...
 
-    def list(self, kind: str, labels: Mapping[str, str] | None = None) -> list[Json]:
+    def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
         """All objects of a kind that bear the labels."""
         ...
 
-    def tests(self) -> list[Json]:
+    def tests(self) -> Sequence[Json]:
         """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
         ...
 

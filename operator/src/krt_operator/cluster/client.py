@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from krt_operator.ports import Deletion, Json
 
+list_ = list
+"""The builtin, which the method of that name hides inside the class."""
+
 FIELD_MANAGER: Final = "krt-operator"
 """Our one field manager: server-side apply takes back fields we no longer render."""
 
@@ -41,11 +44,11 @@ class ApiCluster:
         except NotFoundError:
             return None
 
-    def list(self, kind: str, labels: Mapping[str, str] | None = None) -> list[Json]:
+    def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
         """All objects of a kind that bear the labels."""
         return self._list(self._path(kind), labels)
 
-    def tests(self) -> list[Json]:
+    def tests(self) -> Sequence[Json]:
         """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
         kind = KINDS[names.KIND]
         return [
@@ -54,11 +57,11 @@ class ApiCluster:
             for one in self._list(kind.path(namespace), None)
         ]
 
-    def _list(self, path: str, labels: Mapping[str, str] | None) -> list[Json]:
+    def _list(self, path: str, labels: Mapping[str, str] | None) -> Sequence[Json]:
         query = {"limit": str(PAGE)}
         if labels:
             query["labelSelector"] = ",".join(f"{k}={v}" for k, v in sorted(labels.items()))
-        items: list[Json] = []
+        items: list_[Json] = []
         while True:
             page = self._rest.call("GET", path, query=query)
             items.extend(page.get("items") or [])

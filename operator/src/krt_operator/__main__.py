@@ -1,0 +1,74 @@
+"""`python -m krt_operator run | release`.
+
+run      the controller.
+release  takes the controller's finalizer off every test, for when the controller is being removed:
+         nobody else would, and a test that was under way could never be deleted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+
+from krt_operator.errors import KrtError, UserError
+from krt_operator.settings import Settings
+
+USAGE_ERROR = 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="krt_operator", description=__doc__)
+    parser.add_argument("command", nargs="?", default="run", choices=("run", "release"))
+    command = parser.parse_args(arguments).command
+    logging.basicConfig(
+        level=os.environ.get("KRT_LOG_LEVEL", "INFO"),
+        format="%(asctime)s %(levelname)s %(message)s",
+        stream=sys.stdout,
+    )
+    # Kopf tells every handler's success; a level-triggered loop has no news in that.
+    logging.getLogger("kopf").setLevel(logging.WARNING)
+    try:
+        settings = Settings.from_environment()
+        return _release(settings) if command == "release" else _run(settings)
+    except UserError as error:
+        sys.stderr.write(f"{error}\n")
+        return USAGE_ERROR
+    except KrtError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+def _run(settings: Settings) -> int:
+    import kopf  # noqa: PLC0415 - 40 MiB that `release` does not need
+
+    import krt_operator.handlers  # noqa: F401, PLC0415 - registers the handlers
+
+    watched = settings.watch_namespaces
+    asyncio.run(
+        kopf.operator(
+            standalone=True,
+            clusterwide=not watched,
+            namespaces=list(watched),
+            liveness_endpoint=os.environ.get("KRT_LIVENESS", "http://0.0.0.0:8080/healthz"),
+        )
+    )
+    return 0
+
+
+def _release(settings: Settings) -> int:
+    from krt_operator.assembly import Assembly  # noqa: PLC0415 - as above
+
+    assembly = Assembly.on_api_server(settings)
+    for test in assembly.cluster("").tests():
+        meta = test["metadata"]
+        if assembly.cluster(meta["namespace"]).free_finalizers(meta["name"]):
+            sys.stdout.write(f"released {meta['namespace']}/{meta['name']}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

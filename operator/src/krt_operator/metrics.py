@@ -1,0 +1,53 @@
+"""What Prometheus may know of the controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
+
+if TYPE_CHECKING:
+    from krt_operator.api.status import Status
+
+PHASE_SECONDS = (1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1800)
+"""Buckets of a phase's length in seconds: around what the sample run is to reach."""
+
+
+class Metrics:
+    """The controller's counters, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._tests = Counter(
+            "krt_tests", "Tests that ended, by verdict.", ["verdict"], registry=self.registry
+        )
+        self._phases = Histogram(
+            "krt_phase_duration_seconds",
+            "How long phases took.",
+            ["phase"],
+            buckets=PHASE_SECONDS,
+            registry=self.registry,
+        )
+        self._errors = Counter(
+            "krt_reconcile_errors",
+            "Passes that failed, by kind of error.",
+            ["reason"],
+            registry=self.registry,
+        )
+
+    def serve(self, port: int) -> None:
+        """Answer Prometheus on this port."""
+        start_http_server(port, registry=self.registry)
+
+    def entered(self, before: Status, after: Status) -> None:
+        """Count a phase that was left, and the verdict of a test that ended."""
+        for record in after.phases:
+            if record.name is before.phase and record.end_time is not None:
+                took = (record.end_time - record.start_time).total_seconds()
+                self._phases.labels(record.name.value).observe(took)
+        if after.phase is not None and after.phase.terminal and after.verdict is not None:
+            self._tests.labels(after.verdict.value).inc()
+
+    def failed(self, error: BaseException) -> None:
+        """Count a pass that raised."""
+        self._errors.labels(type(error).__name__).inc()

@@ -1,0 +1,110 @@
+"""CleaningUp: heal what is held, take away what the run built, then say that it is over.
+
+The scoring Job, the scorecard, the plan and the evidence stay. The verdict is set already.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from krt_operator import journal, names
+from krt_operator.api.spec import Cleanup
+from krt_operator.api.status import Phase
+from krt_operator.build.members import budgets, members
+from krt_operator.build.shared import ROLES, control_map
+from krt_operator.constants import BUSY, CLEANUP_PATIENCE, FAREWELL
+from krt_operator.phases import endings, looking
+from krt_operator.phases.upkeep import control_state
+from krt_operator.ports import Deletion, Progress
+
+if TYPE_CHECKING:
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Json, Observed, Ports, Run
+
+TRANSIENT: Final = frozenset(
+    {"kafka", "zookeeper", "producer", "consumer", "recorder", "preflight"}
+)
+"""Components whose pods go at the end."""
+
+WRITERS: Final = frozenset({"producer", "consumer", "recorder"})
+"""Components that write evidence and are let finish first."""
+
+MEMBER_GRACE: Final = 1
+"""Seconds a member has at the end: what it holds is taken away with it."""
+
+
+def step(run: Run, world: Observed, ports: Ports) -> Progress:
+    """Take away one layer a pass: first the writers close, then everything goes."""
+    plan = run.plan
+    if plan is None:
+        # Nothing was built before the plan was written.
+        return endings.finish(run.status, world.at)
+    since = world.at - (journal.started(run.status, Phase.CLEANING_UP) or world.at)
+    told = control_state(world, plan)
+    control = world.config_maps.get(names.control(plan.name))
+    if control is not None and told not in {"finished", "aborted"}:
+        version = str(control["metadata"].get("resourceVersion", ""))
+        stop = control_map(plan, "aborted", resource_version=version)
+        return Progress(requeue_after=BUSY, apply=(stop,))
+    if run.spec.cleanup is Cleanup.RETAIN:
+        # Every member back at 1 replica: nothing stays held.
+        healed = members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
+        done = endings.finish(run.status, world.at)
+        return Progress(
+            requeue_after=0,
+            next_phase=done.next_phase,
+            apply=tuple(healed),
+            changes=done.changes,
+            events=done.events,
+        )
+    writing = [
+        pod
+        for pod in world.pods.values()
+        if _component(pod) in WRITERS and not looking.over(pod) and not looking.leaving(pod)
+    ]
+    if writing and since < timedelta(seconds=FAREWELL):
+        return Progress(requeue_after=BUSY / 2)
+    rest = _rest(plan, world)
+    going = {pod["metadata"]["uid"] for pod in world.pods.values() if looking.leaving(pod)}
+    if not rest or since > timedelta(seconds=CLEANUP_PATIENCE):
+        return endings.finish(run.status, world.at)
+    return Progress(requeue_after=BUSY, delete=tuple(one for one in rest if one.uid not in going))
+
+
+def _rest(plan: Plan, world: Observed) -> list[Deletion]:
+    """What is still to go; objects without pods first, so that nothing comes back."""
+    found: list[Deletion] = []
+    found += [_deletion("StatefulSet", one) for one in world.stateful_sets.values()]
+    found += [
+        _deletion("Pod", one, MEMBER_GRACE)
+        for one in world.pods.values()
+        if _component(one) in TRANSIENT
+    ]
+    found += [_deletion("PersistentVolumeClaim", one) for one in world.claims.values()]
+    of_members = {names.of_member(plan.name, one.member) for one in plan.members}
+    found += [
+        _deletion("ConfigMap", one) for name, one in world.config_maps.items() if name in of_members
+    ]
+    gone = {names.of_member(plan.name, one.member) for one in plan.members}
+    gone |= {one["metadata"]["name"] for one in budgets(plan)}
+    gone |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
+    found += [
+        _deletion(kind, one) for (kind, name), one in sorted(world.others.items()) if name in gone
+    ]
+    return found
+
+
+def _deletion(kind: str, obj: Json, grace: int | None = None) -> Deletion:
+    meta = obj["metadata"]
+    return Deletion(kind, meta["name"], meta["uid"], grace)
+
+
+def _component(pod: Json) -> str:
+    return str(pod["metadata"].get("labels", {}).get(names.LABEL_COMPONENT, ""))
+
+
+def _built(world: Observed, plan: Plan) -> bool:
+    return any(
+        names.of_member(plan.name, one.member) in world.stateful_sets for one in plan.members
+    )

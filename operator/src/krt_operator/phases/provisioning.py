@@ -1,0 +1,162 @@
+"""Provisioning: preflight, recorder, members, topics; all of it checked before traffic starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from krt_operator import journal, names
+from krt_operator.api.status import ConditionStatus, ConditionType, Phase
+from krt_operator.build.members import budgets, members
+from krt_operator.build.shared import (
+    PREFLIGHT_ROLES,
+    accounts,
+    control_map,
+    evidence_claim,
+    preflight_pods,
+    scripts_map,
+)
+from krt_operator.build.traffic import recorder
+from krt_operator.constants import BUSY
+from krt_operator.errors import TransientError, UserError
+from krt_operator.phases import looking, standing
+from krt_operator.phases.internal_topics import internal_topics
+from krt_operator.phases.pending import OWN_CLAIM
+from krt_operator.phases.preflight import judge
+from krt_operator.ports import Act, Deletion, Happening, Progress, TopicPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Change, Json, Observed, Ports, Run
+
+
+def step(run: Run, world: Observed, ports: Ports) -> Progress:
+    """One look at how far the run's objects stand.
+
+    Raises:
+        UserError: an image, the evidence volume, or time ran out; the message says which and why.
+    """
+    plan = run.plan
+    if plan is None:
+        raise TransientError(f"ConfigMap {names.plan(run.name)} is not there (yet)")
+    looking.check_images(world.pods.values(), world.at, image_fields(plan))
+    settings = ports.settings
+    pull = settings.image_pull_policy
+    wanted = [scripts_map(plan, pull), *accounts(plan)]
+    if names.control(plan.name) not in world.config_maps:
+        wanted.append(control_map(plan, "running"))
+
+    recording = world.pods.get(names.recorder_pod(plan.name))
+    if recording is None:
+        checked = judge(plan, world)
+        told = "starting the recorder"
+        if checked:
+            wanted.append(recorder(plan, pull))
+        else:
+            told = "checking the evidence volume from two nodes, and the images"
+            wanted += preflight_pods(plan, pull)
+        waiting = _wait(run, world, told, wanted)
+        return replace(waiting, acts=_claim(plan, settings.evidence_storage_class))
+    cleared = _preflight_gone(world, plan)
+    if not looking.running(recording):
+        # First of all: what happens before it is up, nobody has seen.
+        return replace(_wait(run, world, "waiting for the recorder", wanted), delete=cleared)
+
+    wanted += [*budgets(plan), *members(plan, pull)]
+    lacking = standing.not_ready(plan, world)
+    if lacking:
+        return replace(_wait(run, world, lacking, wanted), delete=cleared)
+    return _join(run, world, ports, wanted)
+
+
+def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progress:
+    plan = run.plan
+    if plan is None:
+        raise TransientError("the plan is not there (yet)")
+    try:
+        with ports.kafka(plan.bootstrap) as kafka:
+            view = kafka.view()
+            missing = standing.not_joined(plan, view)
+            if missing:
+                return _wait(run, world, missing, wanted)
+            known = {one.topic for one in view.partitions}
+            topics = [one for one in topic_plans(plan) if one.name not in known]
+            if topics:
+                kafka.create_topics(topics)
+                told = "creating topics " + ", ".join(one.name for one in topics)
+                return _wait(run, world, told, wanted)
+    except TransientError as error:
+        return _wait(run, world, f"waiting for Kafka to answer: {error}", wanted)
+    incomplete = standing.not_whole(plan, view)
+    if incomplete:
+        return _wait(run, world, incomplete, wanted)
+    standing.check_racks(plan, view)
+    standing.check_hosts(plan, world)
+    told = standing.in_words(plan, world)
+    return Progress(
+        requeue_after=0,
+        next_phase=Phase.WARMUP,
+        apply=tuple(wanted),
+        changes=(
+            journal.say(
+                ConditionType.PROVISIONED, ConditionStatus.TRUE, "ClusterStands", told, at=world.at
+            ),
+        ),
+        events=(Happening("Provisioned", told),),
+    )
+
+
+def topic_plans(plan: Plan) -> list[TopicPlan]:
+    """The topics under test and Kafka's own."""
+    ours = [TopicPlan(one.name, dict(one.config), dict(one.assignment)) for one in plan.topics]
+    return [*internal_topics(plan), *ours]
+
+
+def image_fields(plan: Plan) -> dict[str, str]:
+    """Image reference to what names it, for messages."""
+    kafka = "spec.kafka.image" if plan.spec.kafka.image else "chart value images.kafka"
+    return {
+        plan.images["scoring"]: "chart value images.scoring",
+        plan.images["traffic"]: "chart value images.traffic",
+        plan.images["kafka"]: kafka,
+    }
+
+
+def _claim(plan: Plan, storage_class: str) -> tuple[Act, ...]:
+    if plan.spec.evidence.claim_name != OWN_CLAIM:
+        return ()
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        # Created, not applied: it is shared by all runs of the namespace and none of them owns it.
+        ports.cluster.create(evidence_claim(plan, storage_class))
+        return ()
+
+    return (Act(f"make claim {OWN_CLAIM}", perform),)
+
+
+def _preflight_gone(world: Observed, plan: Plan) -> tuple[Deletion, ...]:
+    pods = (world.pods.get(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES)
+    return tuple(
+        Deletion("Pod", pod["metadata"]["name"], pod["metadata"]["uid"])
+        for pod in pods
+        if pod is not None and not looking.leaving(pod)
+    )
+
+
+def _wait(run: Run, world: Observed, told: str, wanted: Sequence[Json]) -> Progress:
+    start = journal.started(run.status, Phase.PROVISIONING) or world.at
+    limit = run.spec.timeouts.provisioning
+    if world.at > start + timedelta(microseconds=limit.micros):
+        why = "; ".join([told, *looking.obstacles(world.pods.values())])
+        raise UserError(
+            "ProvisioningTimedOut",
+            "spec.timeouts.provisioning",
+            f"after {limit}: {why}; make room on the nodes, or allow more time",
+        )
+    said = journal.say(
+        ConditionType.PROVISIONED, ConditionStatus.UNKNOWN, "Provisioning", told, at=world.at
+    )
+    return Progress(requeue_after=BUSY, changes=(said,), apply=tuple(wanted))

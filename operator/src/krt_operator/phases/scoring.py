@@ -1,0 +1,155 @@
+"""Scoring: one Job, its driver's termination message, the verdict."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from krt_operator import journal, names
+from krt_operator.api.status import (
+    ConditionStatus,
+    ConditionType,
+    GuardKind,
+    Phase,
+    Report,
+    Verdict,
+)
+from krt_operator.build.scoring import scoring_job
+from krt_operator.constants import BUSY, SCORING_ATTEMPTS, SCORING_GRACE
+from krt_operator.errors import TransientError
+from krt_operator.phases import endings, looking
+from krt_operator.ports import Happening, Progress
+
+if TYPE_CHECKING:
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Json, Observed, Ports, Run
+
+NO_EXECUTORS = 4
+"""Exit code of a driver whose executors never came."""
+
+
+def step(run: Run, world: Observed, ports: Ports) -> Progress:
+    """Start the Job once, and read what its driver said when it has ended."""
+    plan = run.plan
+    if plan is None:
+        raise TransientError("the plan is not there (yet)")
+    attempt = run.status.scoring_attempt
+    if attempt == 0:
+        return _start(plan, 1, world, ports)
+    job = world.jobs.get(names.scoring_job(plan.name, attempt))
+    if job is None:
+        return Progress(
+            requeue_after=BUSY,
+            apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
+        )
+    pod = _driver(world, job)
+    code, told = looking.end(pod) if pod is not None else (None, "")
+    if code == 0:
+        return _scored(plan, looking.message_json(told), world)
+    if code is not None:
+        why = "its executors never came" if code == NO_EXECUTORS else f"its driver exited {code}"
+        return _failed(plan, f"{why}: {told}", world)
+    failed = _condition(job, "Failed")
+    lost = failed is not None and failed.get("reason") != "DeadlineExceeded"
+    if lost and attempt < SCORING_ATTEMPTS:
+        return _start(plan, attempt + 1, world, ports)
+    why = _hopeless(run, world, failed, pod)
+    return _failed(plan, why, world) if why else Progress(requeue_after=BUSY)
+
+
+def _hopeless(run: Run, world: Observed, failed: Json | None, pod: Json | None) -> str:
+    """Why the Job will not score any more; empty while it may."""
+    if failed is not None:
+        return str(failed.get("message") or failed.get("reason", "the Job failed"))
+    start = journal.started(run.status, Phase.SCORING) or world.at
+    allowed = run.spec.timeouts.scoring.seconds * run.status.scoring_attempt + SCORING_GRACE
+    if world.at <= start + timedelta(seconds=allowed):
+        return ""
+    why = "; ".join(looking.obstacles([pod] if pod else [])) or "it has not ended"
+    return f"after {run.spec.timeouts.scoring}: {why}"
+
+
+def _start(plan: Plan, attempt: int, world: Observed, ports: Ports) -> Progress:
+    told = f"Job {names.scoring_job(plan.name, attempt)} scores the evidence"
+    return Progress(
+        requeue_after=BUSY,
+        intents=(
+            journal.put(scoring_attempt=attempt),
+            journal.say(
+                ConditionType.SCORED, ConditionStatus.UNKNOWN, "Scoring", told, at=world.at
+            ),
+        ),
+        apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
+        events=(Happening("Scoring", told),),
+    )
+
+
+def _driver(world: Observed, job: Json) -> Json | None:
+    uid = job["metadata"]["uid"]
+    for pod in world.pods.values():
+        owners = pod["metadata"].get("ownerReferences") or []
+        if any(one["uid"] == uid for one in owners):
+            return pod
+    return None
+
+
+def _condition(job: Json, type_: str) -> dict[str, Any] | None:
+    for one in job.get("status", {}).get("conditions") or []:
+        if one["type"] == type_ and one["status"] == "True":
+            found: dict[str, Any] = one
+            return found
+    return None
+
+
+def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
+    try:
+        verdict = Verdict(str(result.get("verdict")))
+    except ValueError:
+        return _failed(plan, f"its driver ended without a verdict: {result}", world)
+    permille = result.get("score")
+    summary = str(result.get("summary") or verdict.value)
+    ledger = {
+        str(key): value
+        for key, value in (result.get("ledger") or {}).items()
+        if isinstance(value, int)
+    }
+    return Progress(
+        requeue_after=0,
+        next_phase=Phase.CLEANING_UP,
+        changes=(
+            journal.put(
+                score=None if permille is None else int(permille) // 10,
+                ledger=ledger,
+                report=Report(config_map=names.scorecard(plan.name), path=plan.bundle),
+            ),
+            journal.say(
+                ConditionType.SCORED,
+                ConditionStatus.TRUE,
+                "Judged",
+                f"{verdict}: {summary}",
+                at=world.at,
+            ),
+            *endings.decide(endings.JUDGED, verdict, summary, world.at),
+        ),
+        events=(Happening("Scored", f"{verdict}: {summary}"),),
+    )
+
+
+def _failed(plan: Plan, why: str, world: Observed) -> Progress:
+    told = journal.cut(
+        f"the scoring Job could not score: {why}; the evidence is kept, score it again with "
+        f"krt-score <evidence volume>/{plan.bundle}"
+    )
+    return Progress(
+        requeue_after=0,
+        next_phase=Phase.CLEANING_UP,
+        changes=(
+            journal.guard("ScoringFailed", GuardKind.EVIDENCE, told, world.at),
+            journal.put(report=Report(path=plan.bundle)),
+            journal.say(
+                ConditionType.SCORED, ConditionStatus.FALSE, "ScoringFailed", told, at=world.at
+            ),
+            *endings.decide(endings.JUDGED, Verdict.INCONCLUSIVE, told, world.at),
+        ),
+        events=(Happening("ScoringFailed", told, warning=True),),
+    )

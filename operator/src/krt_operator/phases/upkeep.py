@@ -1,0 +1,112 @@
+"""What is kept standing while a run is at work, whatever phase it is in.
+
+Members have the replicas that open faults leave them; traffic pods that a fault took away, or that
+ended on a fatal Kafka error, come back as new incarnations. A traffic pod that is gone without a
+reason we know makes the run's coverage doubtful: it is never assumed to have done well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from krt_operator import journal, names
+from krt_operator.api.status import ConditionType, GuardKind, Phase
+from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
+from krt_operator.faults.hold import busy, held
+from krt_operator.faults.restore import stateful_sets
+from krt_operator.phases import looking
+from krt_operator.ports import Act, Deletion, Happening, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_operator.build.traffic import TrafficPod
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Change, Json, Observed, Ports, Run
+
+FATAL: Final = 3
+"""Exit code of a traffic pod whose client met a fatal Kafka error: the next incarnation follows."""
+
+
+def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
+    """Members, recorder and traffic as they should be now; never a change of phase."""
+    pull = ports.settings.image_pull_policy
+    down = held(run.status, run.spec)
+    wanted: list[Json] = []
+    if run.status.phase is not Phase.INJECTING:
+        # While faults are open, Injecting itself decides who is down, with what it decides now.
+        wanted += stateful_sets(plan, world, down, pull)
+    open_faults = busy(run.status)
+    control = control_state(world, plan)
+    if control != "finished" and names.recorder_pod(plan.name) not in world.pods:
+        wanted.append(recorder(plan, pull))
+    acts: list[Act] = []
+    changes: list[Change] = []
+    events: list[Happening] = []
+    for one in traffic_pods(plan):
+        if one.member in open_faults or not _needed(one, control):
+            continue
+        pod = world.pods.get(one.pod)
+        if pod is None:
+            if journal.holds(run.status, ConditionType.TRAFFIC_ESTABLISHED) and not _hit(run, one):
+                changes.append(_vanished(one, "its pod is gone", world))
+            wanted.append(traffic_pod(plan, one, pull))
+        elif looking.over(pod) and not looking.leaving(pod):
+            why = _unexplained(run, one, pod, control)
+            if why:
+                changes.append(_vanished(one, why, world))
+                events.append(Happening("TrafficVanished", f"{one.pod}: {why}", warning=True))
+            if not (control == "draining" and looking.end(pod)[0] == 0):
+                acts.append(_again(plan, one, pod, pull))
+    return Progress(
+        apply=tuple(wanted), acts=tuple(acts), changes=tuple(changes), events=tuple(events)
+    )
+
+
+def control_state(world: Observed, plan: Plan) -> str:
+    """What traffic was last told; running where nothing was."""
+    control = world.config_maps.get(names.control(plan.name))
+    return "running" if control is None else str(control["data"].get("state", "running"))
+
+
+def _needed(one: TrafficPod, control: str) -> bool:
+    if control == "running":
+        return True
+    # Producers are done when told to stop; consumers when the end offsets have been reached.
+    return one.role == "consumer" and control in {"stopping", "draining"}
+
+
+def _hit(run: Run, one: TrafficPod, uid: str = "") -> bool:
+    """Whether a fault explains that this pod (with this uid) is gone."""
+    return any(
+        target.member == one.member and uid in {"", target.uid}
+        for fault in run.status.faults
+        for target in fault.targets
+    )
+
+
+def _unexplained(run: Run, one: TrafficPod, pod: Json, control: str) -> str:
+    code, told = looking.end(pod)
+    if code == FATAL or _hit(run, one, pod["metadata"]["uid"]):
+        return ""
+    if code == 0 and control == "draining":
+        return ""
+    return f"ended with {'no exit code' if code is None else f'exit code {code}'}: {told}"
+
+
+def _vanished(one: TrafficPod, why: str, world: Observed) -> Change:
+    return journal.guard(
+        "TrafficVanished", GuardKind.COVERAGE, f"{one.pod} vanished: {why}", world.at
+    )
+
+
+def _again(plan: Plan, one: TrafficPod, pod: Json, pull: str) -> Act:
+    """Replace an ended pod in one breath, so that no pass finds it missing in between."""
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        gone = Deletion("Pod", one.pod, pod["metadata"]["uid"], grace_seconds=0)
+        ports.cluster.delete(gone)
+        ports.cluster.apply(traffic_pod(plan, one, pull))
+        return ()
+
+    return Act(f"replace {one.pod}", perform)
