@@ -91,7 +91,10 @@ def candidates(fault: Fault, plan: Plan, look: Look) -> list[Candidate]:
                     sorted({one.zone for one in plan.brokers}), 1, plan.spec.seed, fault.name
                 )[0]
             )
-            return [one for one in _brokers(plan) if one.zone == zone]
+            found = [one for one in _brokers(plan) if one.zone == zone]
+            if not found:
+                raise UnresolvedError(f"no broker in zone {zone}")
+            return found
         case Role.ZOOKEEPER | Role.ZOOKEEPER_LEADER:
             return _zookeepers(fault, plan, look)
         case _:

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from krt_operator.faults import ephemeral
+
+POD: dict[str, Any] = {
+    "metadata": {"name": "t-kafka-0-0", "labels": {"kafkaresilience.dev/member": "kafka-0"}},
+    "spec": {
+        "containers": [
+            {
+                "name": "kafka",
+                "image": "krt-kafka:1",
+                "securityContext": {"runAsNonRoot": True},
+                "volumeMounts": [
+                    {"name": "data", "mountPath": "/data"},
+                    {"name": "run", "mountPath": "/run/krt"},
+                ],
+            }
+        ]
+    },
+}
+
+
+def test_the_container_has_the_targets_image_and_rights_and_no_more() -> None:
+    built = ephemeral.container(POD, "krt-crash-f-1", "KILL", mode="hold")
+    assert built.pop("command") == [
+        "bash", "-c", ephemeral.script(), "signal.sh", "KILL", "java", "hold",
+    ]  # fmt: skip
+    assert built == {
+        "name": "krt-crash-f-1",
+        "image": "krt-kafka:1",
+        "imagePullPolicy": "IfNotPresent",
+        "targetContainerName": "kafka",
+        "env": [{"name": "KRT_MEMBER", "value": "kafka-0"}],
+        "securityContext": {"runAsNonRoot": True},
+        "volumeMounts": [{"name": "run", "mountPath": "/run/krt"}],
+    }
+
+
+def test_traffic_has_no_wrapper_and_no_hold() -> None:
+    pod = {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "traffic", "image": "krt-traffic:1"}]},
+    }
+    built = ephemeral.container(pod, "krt-crash-f-1", "KILL", mode="hold")
+    assert built["command"][-2:] == ["KILL", "python"]
+    assert "volumeMounts" not in built
+
+
+def test_a_pod_without_a_process_under_test_is_refused() -> None:
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "sidecar"}]}}
+    with pytest.raises(ValueError, match="p runs no process"):
+        ephemeral.container(pod, "n", "KILL")
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({"running": {}}, None),
+        (
+            {
+                "terminated": {
+                    "exitCode": 0,
+                    "message": '{"event":"killed","at":1763697600000001}\n',
+                }
+            },
+            ephemeral.Report(done=True, at=datetime(2025, 11, 21, 4, 0, 0, 1, tzinfo=UTC)),
+        ),
+        (
+            {"terminated": {"exitCode": 3, "message": "no process java to signal\n"}},
+            ephemeral.Report(done=False, message="no process java to signal"),
+        ),
+        (
+            {"terminated": {"exitCode": 137}},
+            ephemeral.Report(done=False, message="ended with exit code 137 and said nothing"),
+        ),
+    ],
+)
+def test_reports(state: dict[str, Any], expected: ephemeral.Report | None) -> None:
+    statuses = [{"name": "krt-crash-f-1", "state": state}]
+    pod = POD | {"status": {"ephemeralContainerStatuses": statuses}}
+    assert ephemeral.report(pod, "krt-crash-f-1") == expected
+    assert ephemeral.report(pod, "krt-crash-f-2") is None

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from krt_operator.api.status import FaultState, Phase, ProofKind
+from krt_operator.phases.injecting import step
+
+LEADER = {
+    "name": "leader-down",
+    "delay": "10s",
+    "action": "CrashPod",
+    "target": {"role": "PartitionLeader", "topic": "foo", "partition": 0},
+    "downFor": "20s",
+}
+DELETE_ZK = {"name": "zk", "action": "DeletePod", "target": {"role": "ZooKeeperLeader"}}
+SHARED = HealthCheck.function_scoped_fixture
+"""The fixtures are classes: every example makes its own cluster of them."""
+LIMIT = 2000
+"""Passes after which a run that has not ended never will."""
+
+
+def play(sim: Any, kills: dict[int, int] | None = None, killed: Any = None) -> list[str]:
+    """Run passes until the phase is over; `kills` is pass number to step it dies before."""
+    states: list[str] = []
+    for number in range(LIMIT):
+        if sim.status.phase is not Phase.INJECTING:
+            return states
+        run, world = sim.run()
+        progress = step(run, world, sim.ports())
+        try:
+            sim.carry_out(progress, (kills or {}).get(number, -1))
+        except Exception as death:
+            if killed is None or not isinstance(death, killed):
+                raise
+            sim.advance(3)
+            continue
+        for fault in sim.status.faults:
+            word = f"{fault.name}:{fault.state}"
+            if word not in states:
+                states.append(word)
+        sim.advance(max(progress.requeue_after, 0.05))
+    raise AssertionError(f"still injecting after {LIMIT} passes: {sim.status.faults}")
+
+
+def entry(sim: Any, name: str) -> Any:
+    return next(one for one in sim.status.faults if one.name == name)
+
+
+def kinds(sim: Any, name: str) -> set[ProofKind]:
+    return {one.kind for one in entry(sim, name).effect.proofs}
+
+
+def test_a_leader_is_crashed_held_and_let_back(simulate: Any) -> None:
+    sim = simulate([LEADER])
+    play(sim)
+    fault = entry(sim, "leader-down")
+    assert [one.member for one in fault.targets] == ["kafka-0"]
+    assert fault.targets[0].zone == "zone-a"
+    assert sim.kills == ["t-kafka-0-0"]
+    assert sim.deleted == []
+    # The node's clock counts, 0.3 s after the container was asked for.
+    assert fault.injected_at - fault.intended_at == timedelta(seconds=0.3)
+    assert fault.healed_at - fault.injected_at >= timedelta(seconds=20)
+    assert fault.recovered_at > fault.healed_at
+    assert fault.effect.proven
+    assert kinds(sim, "leader-down") == {
+        ProofKind.PROCESS_KILLED,
+        ProofKind.SESSION_EXPIRED,
+        ProofKind.LEADER_MOVED,
+        ProofKind.ISR_SHRANK,
+    }
+    assert sim.status.guards == ()
+    assert sim.sets["t-kafka-0"] == 1
+    assert {c.type: c.status for c in sim.status.conditions} == {
+        "FaultsInjected": "True",
+        "Recovered": "True",
+    }
+
+
+def test_the_intent_is_in_the_journal_before_anything_is_done(simulate: Any, killed: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}])
+    run, world = sim.run()
+    progress = step(run, world, sim.ports())
+    assert sim.kills == []
+    with pytest.raises(killed):
+        sim.carry_out(progress, kill_at=1)
+    assert sim.kills == []
+    fault = entry(sim, "leader-down")
+    assert (fault.state, fault.targets[0].uid) == (FaultState.INTENDED, "uid-1")
+
+
+def test_a_deleted_pod_is_held_by_its_stateful_set_at_once(simulate: Any) -> None:
+    sim = simulate([LEADER | {"action": "DeletePod", "gracePeriodSeconds": 0, "delay": "0s"}])
+    run, world = sim.run()
+    sim.carry_out(step(run, world, sim.ports()))
+    assert sim.deleted == ["t-kafka-0-0"]
+    assert sim.sets["t-kafka-0"] == 0
+    play(sim)
+    assert ProofKind.POD_GONE in kinds(sim, "leader-down")
+    assert entry(sim, "leader-down").effect.proven
+    assert sim.sets["t-kafka-0"] == 1
+
+
+def test_without_downtime_the_zookeeper_leader_is_back_at_once(simulate: Any) -> None:
+    sim = simulate([DELETE_ZK])
+    play(sim)
+    fault = entry(sim, "zk")
+    assert fault.targets[0].member == "zk-2"
+    assert fault.healed_at == fault.injected_at
+    assert fault.effect.proven
+
+
+def test_a_crash_without_hold_is_not_called_recovered_before_the_session_ended(
+    simulate: Any,
+) -> None:
+    sim = simulate([LEADER | {"downFor": "0s", "delay": "0s"}])
+    play(sim)
+    fault = entry(sim, "leader-down")
+    assert sim.deleted == []
+    assert fault.recovered_at - fault.injected_at >= timedelta(seconds=8)
+
+
+def test_a_crashed_producer_is_replaced_by_another_incarnation(simulate: Any) -> None:
+    crash = {"name": "p", "action": "CrashPod", "target": {"role": "Producer"}, "downFor": "5s"}
+    sim = simulate([crash])
+    play(sim)
+    assert sim.kills == ["t-producer-a-0"]
+    assert sim.deleted == ["t-producer-a-0"]
+    assert sim.pods["t-producer-a-0"]["metadata"]["uid"] != entry(sim, "p").targets[0].uid
+    assert entry(sim, "p").effect.proven
+
+
+def test_faults_overlap_and_never_share_a_pod(simulate: Any) -> None:
+    second = {
+        "name": "second",
+        "startsAfter": {"event": "Started"},
+        "delay": "5s",
+        "action": "CrashPod",
+        "target": {"role": "PartitionReplica", "topic": "foo", "partition": 0},
+        "downFor": "20s",
+    }
+    sim = simulate([LEADER | {"delay": "0s"}, second])
+    play(sim)
+    first, other = entry(sim, "leader-down"), entry(sim, "second")
+    assert first.targets[0].member != other.targets[0].member
+    assert first.injected_at < other.injected_at < first.healed_at
+    assert sim.status.guards == ()
+
+
+def test_a_fault_on_a_pod_that_is_down_is_skipped_and_said(simulate: Any) -> None:
+    again = {
+        "name": "again",
+        "startsAfter": {"event": "Started"},
+        "action": "CrashPod",
+        "target": {"role": "Broker", "ordinals": [0]},
+    }
+    sim = simulate([LEADER | {"delay": "0s", "downFor": "30s"}, again])
+    play(sim)
+    fault = entry(sim, "again")
+    assert fault.state is FaultState.SKIPPED
+    assert "leader-down" in fault.message
+    assert [one.code for one in sim.status.guards] == ["NoEffect"]
+    assert next(c for c in sim.status.conditions if c.type == "FaultsInjected").status == "False"
+
+
+def test_a_rack_falls_as_one(simulate: Any) -> None:
+    rack = {
+        "name": "rack",
+        "action": "CrashPod",
+        "target": {"role": "Rack", "zone": "zone-b"},
+        "downFor": "10s",
+    }
+    sim = simulate(
+        [rack], kafka={"replicas": 5, "config": {"zookeeper.session.timeout.ms": "6000"}}
+    )
+    play(sim)
+    assert sorted(sim.kills) == ["t-kafka-1-0", "t-kafka-4-0"]
+
+
+def test_a_controller_that_was_away_says_so(simulate: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}])
+    sim.advance(11)
+    play(sim)
+    assert [one.code for one in sim.status.guards] == ["OperatorInterrupted"]
+    assert "11.3 s late" in sim.status.guards[0].message
+
+
+def test_away_across_a_heal(simulate: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}])
+    while not sim.status.faults or entry(sim, "leader-down").state is not FaultState.HELD:
+        run, world = sim.run()
+        sim.carry_out(step(run, world, sim.ports()))
+        sim.advance(0.2)
+    sim.advance(31)
+    play(sim)
+    assert [one.code for one in sim.status.guards] == ["OperatorInterrupted"]
+    assert "healed" in sim.status.guards[0].message
+
+
+def test_a_kafka_that_stays_short_is_kafkas(simulate: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}], timeouts={"recovery": "30s"})
+    sim.recovers = False
+    play(sim)
+    assert entry(sim, "leader-down").recovered_at is None
+    found = next(c for c in sim.status.conditions if c.type == "Recovered")
+    assert (found.status, found.reason) == ("False", "KafkaDidNotRecover")
+    assert sim.status.guards == ()
+
+
+def test_members_that_cannot_start_are_not_kafkas(simulate: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}], timeouts={"recovery": "30s"})
+    start = sim._start  # noqa: SLF001 - the double is told to schedule nothing any more
+
+    def unscheduled(name: str, kind: str, member: str, ago: timedelta) -> None:
+        start(name, kind, member, ago)
+        sim.pods[name]["status"] = {"phase": "Pending"}
+
+    sim._start = unscheduled  # noqa: SLF001 - as above
+    play(sim)
+    found = next(c for c in sim.status.conditions if c.type == "Recovered")
+    assert (found.status, found.reason) == ("False", "MembersNotRunning")
+    assert [one.code for one in sim.status.guards] == ["MembersNotRunning"]
+
+
+def test_a_kill_that_never_comes_goes_on_without_proof(simulate: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}])
+    sim.ephemeral_works = False
+    play(sim)
+    assert not entry(sim, "leader-down").effect.proven
+    assert next(one.code for one in sim.status.guards) == "NoEffect"
+    assert sim.sets["t-kafka-0"] == 1
+
+
+def test_without_faults_the_phase_is_over(simulate: Any) -> None:
+    sim = simulate([])
+    play(sim)
+    assert sim.status.phase is Phase.DRAINING
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[SHARED])
+@given(
+    kills=st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=3),
+    action=st.sampled_from(["CrashPod", "DeletePod"]),
+    down=st.sampled_from(["0s", "20s"]),
+    role=st.sampled_from(["PartitionLeader", "Producer"]),
+)
+def test_killed_at_any_step_the_end_is_the_same(  # noqa: PLR0913, PLR0917 - what varies
+    simulate: Any, killed: Any, kills: dict[int, int], action: str, down: str, role: str
+) -> None:
+    target = {"role": role} | ({"topic": "foo", "partition": 0} if role != "Producer" else {})
+    fault = LEADER | {"action": action, "downFor": down, "target": target}
+    calm, wild = simulate([fault]), simulate([fault])
+    play(calm)
+    play(wild, kills, killed)
+    a, b = entry(calm, "leader-down"), entry(wild, "leader-down")
+    assert (b.state, b.targets, b.effect.proven) == (a.state, a.targets, True)
+    assert wild.kills == calm.kills
+    assert wild.deleted == calm.deleted
+    assert wild.sets == calm.sets
+    assert wild.status.guards == ()
+    late = timedelta(seconds=10)
+    assert timedelta() <= b.injected_at - b.due_at <= late
+    assert b.recovered_at is not None
+
+
+def test_two_controllers_do_it_once(simulate: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}])
+    run, world = sim.run()
+    first = step(run, world, sim.ports())
+    second = step(run, world, sim.ports())
+    sim.carry_out(first)
+    # The second's status write would conflict; even its acts, carried out, do nothing more.
+    for act in second.acts:
+        act.perform(sim.ports())
+    assert sim.kills == ["t-kafka-0-0"]

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krt_operator.faults import recovery
+from krt_operator.kafka.views import (  # fmt: skip
+    NO_BROKER,
+    Bounds,
+    Broker,
+    ClusterView,
+    GroupMember,
+    GroupView,
+    Partition,
+)
+
+NOBODY: frozenset[str] = frozenset()
+
+
+def view(brokers: int = 3, controller: int = 0, **partition: Any) -> ClusterView:
+    fields: dict[str, Any] = {"leader": 0, "replicas": (0, 1, 2), "isr": (2, 1, 0)} | partition
+    one = Partition("foo", 0, **fields)
+    return ClusterView(tuple(Broker(i, "h") for i in range(brokers)), controller, (one,))
+
+
+@pytest.mark.parametrize(
+    ("seen", "held", "lacking"),
+    [
+        (view(), NOBODY, ""),
+        (view(brokers=2), NOBODY, "broker 2 is not registered"),
+        (view(brokers=2, isr=(0, 1)), frozenset({"kafka-2"}), ""),
+        (view(isr=(0, 1)), NOBODY, "partition foo-0 lacks broker 2 in its ISR"),
+        (view(leader=NO_BROKER), NOBODY, "partition foo-0 has no leader"),
+        (view(controller=NO_BROKER), NOBODY, "Kafka has no controller"),
+    ],
+)
+def test_the_cluster_is_whole(
+    simulate: Any, seen: ClusterView, held: frozenset[str], lacking: str
+) -> None:
+    assert recovery.lacking_cluster(simulate([]).plan, seen, held) == lacking
+
+
+def group(members: int = 2, state: str = "STABLE", committed: int = 10_000) -> GroupView:
+    several = tuple(GroupMember(str(i), "c", "h", ()) for i in range(members))
+    return GroupView("g", state, 0, several, {("foo", 0): committed})
+
+
+@pytest.mark.parametrize(
+    ("seen", "lacking"),
+    [
+        (group(), ""),
+        (group(state="PREPARING_REBALANCING"), "group g is preparing_rebalancing"),
+        # A dead member counts until its session ends, so three of two are no recovery.
+        (group(members=3), "group g has 3 members of 2"),
+        # One producer of 500/s: 1,500 records are three seconds.
+        (group(committed=8_500), ""),
+        (group(committed=8_499), "group g is 1501 records behind"),
+    ],
+)
+def test_groups_have_caught_up(simulate: Any, seen: GroupView, lacking: str) -> None:
+    plan = simulate([]).plan
+    bounds = [Bounds("foo", 0, 0, 0, 10_000, 10_000, 0, 1, (0,))]
+    consumer = plan.spec.traffic.consumers[0]
+    assert recovery.lacking_group(plan, consumer, seen, bounds, NOBODY) == lacking
+
+
+def test_pods_that_a_fault_took_are_not_taken_for_their_successors(simulate: Any) -> None:
+    sim = simulate([])
+    uid = sim.pods["t-kafka-1-0"]["metadata"]["uid"]
+    assert recovery.lacking_pods(sim.plan, sim.pods, NOBODY, NOBODY) == ""
+    assert "t-kafka-1-0" in recovery.lacking_pods(sim.plan, sim.pods, NOBODY, frozenset({uid}))
+    held = frozenset({"kafka-1"})
+    assert recovery.lacking_pods(sim.plan, sim.pods, held, frozenset({uid})) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        ({"containerStatuses": [{"state": {"running": {}}}]}, ""),
+        ({"containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}, ""),
+        ({"containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}, "ErrImage"),
+        ({"conditions": [{"type": "PodScheduled", "status": "False"}]}, "not scheduled"),
+    ],
+)
+def test_a_container_that_starts_and_fails_is_kafkas(
+    simulate: Any, status: dict[str, Any], says: str
+) -> None:
+    sim = simulate([])
+    sim.pods["t-kafka-0-0"]["status"] = status
+    said = recovery.not_running(sim.plan, sim.pods, NOBODY)
+    assert bool(said) is bool(says)
+    assert says in said

@@ -1,0 +1,71 @@
+"""The script on real processes of this machine, with its paths moved to a folder of the test."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from krt_operator.faults.ephemeral import script
+
+if not Path("/proc/self/status").exists():
+    pytest.skip("the script reads Linux's /proc", allow_module_level=True)
+
+
+@pytest.fixture
+def process() -> object:
+    code = "import time\nprint(1, flush=True)\ntime.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        yield child
+        child.kill()
+
+
+def send(folder: Path, pid: int, *arguments: str) -> tuple[int, str]:
+    """Run the script seeing this one process only."""
+    moved = (
+        script()
+        .replace("/dev/termination-log", str(folder / "report"))
+        .replace("run=/run/krt", f"run={folder}")
+        .replace("/proc/[0-9]*", f"/proc/{pid}")
+    )
+    done = subprocess.run(["bash", "-c", moved, "signal.sh", *arguments], check=False, timeout=30)
+    return done.returncode, (folder / "report").read_text()
+
+
+def test_kill_is_sigkill_and_says_when(tmp_path: Path, process: subprocess.Popen[bytes]) -> None:
+    before = time.time_ns() // 1000
+    code, said = send(tmp_path, process.pid, "KILL", "python", "hold")
+    assert code == 0
+    assert process.wait(5) == -signal.SIGKILL
+    report = json.loads(said)
+    assert (report["krt"], report["event"], report["pid"]) == ("member", "killed", process.pid)
+    assert before <= report["at"] <= time.time_ns() // 1000
+    assert (tmp_path / "hold").exists()
+
+
+def test_release_lets_the_wrapper_go(tmp_path: Path, process: subprocess.Popen[bytes]) -> None:
+    assert send(tmp_path, process.pid, "KILL", "python", "release")[0] == 0
+    assert not (tmp_path / "hold").exists()
+
+
+def test_stop_and_continue(tmp_path: Path, process: subprocess.Popen[bytes]) -> None:
+    status = Path(f"/proc/{process.pid}/status")
+    code, said = send(tmp_path, process.pid, "STOP", "python")
+    assert (code, json.loads(said)["event"]) == (0, "frozen")
+    assert "State:\tT" in status.read_text()
+    code, said = send(tmp_path, process.pid, "CONT", "python")
+    assert (code, json.loads(said)["event"]) == (0, "thawed")
+    assert "State:\tT" not in status.read_text()
+
+
+def test_nobody_to_signal_is_said(tmp_path: Path) -> None:
+    code, said = send(tmp_path, os.getpid(), "KILL", "no-such-command")
+    assert (code, said.strip()) == (3, "no process no-such-command to signal")

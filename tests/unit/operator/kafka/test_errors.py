@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError
+
+from krt_operator.errors import TransientError, UserError
+from krt_operator.kafka.errors import TRANSIENT_CODES, USER_CODES, KafkaDefectError, translate
+
+
+@pytest.mark.parametrize("code", sorted(USER_CODES))
+def test_what_the_user_can_mend_is_told_with_the_remedy(code: int) -> None:
+    found = translate(KafkaError(code), "creating topic foo", "spec.topics[foo]")
+    assert isinstance(found, UserError)
+    assert (found.field, found.reason) == ("spec.topics[foo]", USER_CODES[code][0])
+    assert "creating topic foo" in found.message
+    assert USER_CODES[code][1] in found.message
+
+
+@pytest.mark.parametrize("code", sorted(TRANSIENT_CODES))
+def test_what_passes_is_waited_for(code: int) -> None:
+    assert isinstance(translate(KafkaError(code), "looking"), TransientError)
+
+
+@pytest.mark.parametrize("code", [KafkaError.INVALID_MSG, KafkaError._INVALID_ARG])  # noqa: SLF001 - a public code
+def test_anything_else_is_a_defect(code: int) -> None:
+    assert isinstance(translate(KafkaError(code), "looking"), KafkaDefectError)
+
+
+def test_user_and_transient_are_apart() -> None:
+    assert not TRANSIENT_CODES & set(USER_CODES)
