@@ -1,0 +1,192 @@
+"""The driver Job: read the topics into the bundle, score it, tell the result.
+
+Exit codes: 0 scored, whatever the verdict; 2 the plan or bundle cannot be used; 4 no executor
+came; 5 the topics could not be read; anything else is a defect.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krt_evidence.bundle import Bundle, write_json
+from krt_scoring import executors, inspection, outputs, result, run_info, session, topics
+from krt_scoring.assess import assess
+from krt_scoring.errors import NoExecutorsError, ScoringError, TopicReadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krt_scoring.assess import Assessment
+    from krt_scoring.topics import PartitionBound
+
+TERMINATION_LOG = Path("/dev/termination-log")
+EXIT_UNUSABLE = 2
+EXIT_NO_EXECUTORS = 4
+EXIT_TOPICS = 5
+
+log = logging.getLogger("krt_scoring.job")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the controller tells the Job by environment."""
+
+    plan: Path
+    evidence: Path
+    control: Path
+    namespace: str
+    test: str
+    test_uid: str
+    scorecard: str
+    cluster: session.ClusterSettings
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Settings:
+        """Return the settings of an environment.
+
+        Raises:
+            ScoringError: a variable is missing.
+        """
+        try:
+            return cls(
+                plan=Path(env["KRT_PLAN"]),
+                evidence=Path(env["KRT_EVIDENCE"]),
+                control=Path(env["KRT_CONTROL_DIR"]),
+                namespace=env["KRT_NAMESPACE"],
+                test=env["KRT_TEST"],
+                test_uid=env["KRT_TEST_UID"],
+                scorecard=env["KRT_SCORECARD"],
+                cluster=session.ClusterSettings(
+                    namespace=env["KRT_NAMESPACE"],
+                    pod=env["KRT_POD"],
+                    pod_ip=env["KRT_POD_IP"],
+                    image=env["KRT_IMAGE"],
+                    executors=int(env["KRT_EXECUTORS"]),
+                    pod_template=env["KRT_EXECUTOR_POD_TEMPLATE"],
+                    prefix=env["KRT_EXECUTOR_PREFIX"],
+                    executor_cpu=env["KRT_EXECUTOR_CPU"],
+                    driver_memory_mib=int(env["KRT_DRIVER_MEMORY_MIB"]),
+                    executor_memory_mib=int(env["KRT_EXECUTOR_MEMORY_MIB"]),
+                ),
+            )
+        except KeyError as error:
+            raise ScoringError(f"environment variable {error.args[0]} is not set") from error
+
+
+def main() -> int:
+    """Run the Job and return its exit code."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    # Files in the bundle belong to group 0, whatever uid the cluster gave us.
+    os.umask(0o002)
+    try:
+        told = result.message(run(Settings.of(os.environ)).card)
+        code = 0
+    except ScoringError as error:
+        told, code = str(error), _exit_code(error)
+        log.error("%s", error)  # noqa: TRY400 (the message is the whole story; a trace is not)
+    _tell(told)
+    return code
+
+
+def _exit_code(error: ScoringError) -> int:
+    if isinstance(error, NoExecutorsError):
+        return EXIT_NO_EXECUTORS
+    return EXIT_TOPICS if isinstance(error, TopicReadError) else EXIT_UNUSABLE
+
+
+def _tell(text: str) -> None:
+    if TERMINATION_LOG.exists():
+        TERMINATION_LOG.write_text(text[: result.MAX_MESSAGE], encoding="utf-8")
+
+
+def run(settings: Settings) -> Assessment:
+    """Score the run and publish the result: bundle first, then ConfigMap.
+
+    Raises:
+        ScoringError: see its subclasses.
+    """
+    clock = _Clock()
+    plan = run_info.load(settings.plan)
+    bundle = inspection.require_bundle(settings.evidence / str(plan.raw["bundle"]))
+    bounds = _bounds(settings.control)
+    rows = sum(inspection.inspect(bundle).rows.values())
+    rows += sum(bound.high_watermark - bound.log_start for bound in bounds)
+    clock.lap("inspect")
+    spark = session.kubernetes(settings.cluster, rows)
+    try:
+        clock.lap("driver")
+        executors.wait(spark, settings.cluster.executors, settings.cluster.registration_s)
+        clock.lap("executors")
+        topics.read(spark, plan, bounds, bundle)
+        clock.lap("topics")
+        sizing = session.Sizing(rows, settings.cluster.executors)
+        inspected = inspection.inspect(bundle)
+        assessment = assess(spark, inspected, sizing.shuffle_partitions)
+        clock.lap("rules")
+        version = spark.version
+    finally:
+        spark.stop()
+    outputs.write(bundle, assessment)
+    _write_scoring(bundle, settings, rows, version, clock)
+    result.publish(
+        result.config_map(
+            settings.scorecard,
+            settings.namespace,
+            settings.test,
+            settings.test_uid,
+            assessment.card,
+        )
+    )
+    log.info("%s: %s", assessment.card["verdict"], assessment.card["summary"])
+    return assessment
+
+
+def _bounds(control: Path) -> list[PartitionBound]:
+    path = control / "bounds"
+    try:
+        return topics.parse_bounds(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TopicReadError(f"{path}: no bounds were taken ({error.strerror})") from error
+
+
+class _Clock:
+    """Times the steps of the Job, µs."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic_ns()
+        self.laps: dict[str, int] = {}
+
+    def lap(self, name: str) -> None:
+        now = time.monotonic_ns()
+        self.laps[name] = (now - self._last) // 1000
+        self._last = now
+        log.info("%s took %d ms", name, self.laps[name] // 1000)
+
+
+def _write_scoring(
+    bundle: Bundle, settings: Settings, rows: int, version: str, clock: _Clock
+) -> None:
+    """Write scoring.json: how the scoring went, apart from what it found."""
+    clock.lap("outputs")
+    write_json(
+        bundle.scoring,
+        {
+            "attempt": settings.cluster.prefix,
+            "durations": clock.laps,
+            "executors": settings.cluster.executors,
+            "pythonPeakKib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            "rows": rows,
+            "spark": version,
+        },
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
