@@ -357,7 +357,7 @@ REFUSED = (
     Refused("no traffic", lambda spec: spec.pop("traffic"), ("spec.traffic", "Required")),
 )
 
-CHANGED = (
+CHANGED: tuple[tuple[str, Spec], ...] = (
     ("kafka", {"kafka": {"replicas": 5}}),
     ("zookeeper", {"zookeeper": {"replicas": 1}}),
     ("placement", {"placement": {"separateZooKeeper": "Ignored"}}),

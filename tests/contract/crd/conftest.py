@@ -189,8 +189,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
         definition["spec"]["group"] = GROUP
         installed = running.run("apply", "--server-side", "-f", "-", body=definition)
         assert installed.ok, installed.text
-        resource = f"crd/kafkaresiliencetests.{GROUP}"
-        established = running.run("wait", "--for=condition=Established", "--timeout=30s", resource)
-        assert established.ok, established.text
+        # Asked until it is served: `kubectl wait` fails on a CRD that has no conditions yet.
+        until = time.monotonic() + START_SECONDS
+        while not (served := running.run("get", f"kafkaresiliencetests.{GROUP}")).ok:
+            assert time.monotonic() < until, served.text
+            time.sleep(0.2)
         yield running
-        running.run("delete", resource, "--wait=false")
+        running.run("delete", f"crd/kafkaresiliencetests.{GROUP}", "--wait=false")

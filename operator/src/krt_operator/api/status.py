@@ -166,7 +166,8 @@ class Guard(StatusModel):
         description="One word, such as OperatorInterrupted."
     )
     kind: GuardKind = Field(
-        description="evidence: anomalies resting on it are void; coverage: too little was tried."
+        description="What is in doubt: evidence (anomalies resting on it are void) or "
+        "coverage (too little was tried)."
     )
     message: Text = Field(description="What happened and what to do.")
     at: Time = Field(description="When it was seen.")

@@ -1,0 +1,128 @@
+"""The chart through helm itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+CHART = ROOT / "helm/kafka-resilience"
+
+
+@pytest.fixture(scope="session")
+def helm() -> str:
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    ours = Path(os.environ.get("KRT_CACHE") or f"{home}/krt") / "bin/helm"
+    found = str(ours) if ours.exists() else shutil.which("helm")
+    if found is None:
+        pytest.skip("no helm: hack/tools.sh helm provides it")
+    return found
+
+
+def run(helm: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([helm, *arguments], capture_output=True, text=True, check=False)
+
+
+def template(helm: str, *values: str) -> list[dict[str, Any]]:
+    """Return the chart's objects; values as `key=value`."""
+    settings = [part for value in values for part in ("--set", value)]
+    done = run(
+        *(helm, "template", "krt", str(CHART), "--namespace", "krt-system"),
+        *("--kube-version", "1.34.0", *settings),
+    )
+    assert done.returncode == 0, done.stderr
+    return [one for one in yaml.safe_load_all(done.stdout) if one]
+
+
+def test_lint(helm: str) -> None:
+    done = run(helm, "lint", "--strict", str(CHART))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_everything_rendered_is_current(helm: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "hack/render.py"), "--check", "--helm", helm],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("images.kafka.tag=latest", "images"),
+        ("images.operator.digest=abc", "digest"),
+        ("maxConcurrentTests=0", "maxConcurrentTests"),
+        ("imagePullPolicy=Sometimes", "imagePullPolicy"),
+        ("watchNamespaces={Not_A_Name}", "watchNamespaces"),
+        ("maxConcurentTests=3", "maxConcurentTests"),
+    ],
+)
+def test_wrong_values_are_refused_by_name(helm: str, value: str, named: str) -> None:
+    done = run(helm, "template", "krt", str(CHART), "--kube-version", "1.34.0", "--set", value)
+    assert done.returncode != 0
+    assert named in done.stderr
+
+
+def test_the_crd_is_kept_unless_said_otherwise(helm: str) -> None:
+    def definitions(*values: str) -> list[dict[str, Any]]:
+        return [o for o in template(helm, *values) if o["kind"] == "CustomResourceDefinition"]
+
+    (kept,) = definitions()
+    assert kept["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    (dropped,) = definitions("crds.keep=false")
+    assert "annotations" not in dropped["metadata"]
+    assert definitions("crds.enabled=false") == []
+
+
+def test_a_digest_wins_over_a_tag(helm: str) -> None:
+    digest = "sha256:" + "0" * 64
+    (deployment,) = [
+        one
+        for one in template(
+            helm,
+            "images.operator.registry=here:5000",
+            "images.operator.tag=abc",
+            f"images.traffic.digest={digest}",
+            "images.traffic.tag=abc",
+        )
+        if one["kind"] == "Deployment"
+    ]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "here:5000/kafka-resilience/operator:abc"
+    env = {one["name"]: one.get("value") for one in container["env"]}
+    assert env["KRT_IMAGE_TRAFFIC"] == f"kafka-resilience/traffic@{digest}"
+    assert env["KRT_IMAGE_KAFKA"] == "apache/kafka:3.9.1"
+
+
+def test_watched_namespaces_bound_the_rights(helm: str) -> None:
+    objects = template(helm, "watchNamespaces={one,two}")
+    everywhere = [o["metadata"]["name"] for o in objects if o["kind"] == "ClusterRoleBinding"]
+    assert sorted(everywhere) == ["krt-controller-cluster", "krt-release"]
+    bound = [o["metadata"]["namespace"] for o in objects if o["kind"] == "RoleBinding"]
+    assert bound == ["one", "two"]
+
+
+def test_every_pod_is_restricted(helm: str) -> None:
+    pods = [
+        one["spec"] if one["kind"] == "Pod" else one["spec"]["template"]["spec"]
+        for one in template(helm)
+        if one["kind"] in {"Pod", "Deployment", "Job"}
+    ]
+    assert len(pods) == 3
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in pod["containers"]:
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            assert container["resources"]["limits"]["memory"]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from krt_operator.api.conditions import (
+    Condition,
+    ConditionStatus,
+    ConditionType,
+    find_condition,
+    set_condition,
+)
+from krt_operator.api.status import FaultState, FaultStatus, Phase, Status, Verdict
+
+NOW = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=1)
+
+
+def condition(status: ConditionStatus, at: datetime, reason: str = "Waiting") -> Condition:
+    return Condition(
+        type=ConditionType.FINISHED,
+        status=status,
+        reason=reason,
+        message="",
+        last_transition_time=at,
+        observed_generation=1,
+    )
+
+
+def test_a_transition_time_moves_only_with_the_status() -> None:
+    first = set_condition((), condition(ConditionStatus.UNKNOWN, NOW))
+    same = set_condition(first, condition(ConditionStatus.UNKNOWN, LATER, reason="Queued"))
+    assert [(c.reason, c.last_transition_time) for c in same] == [("Queued", NOW)]
+    changed = set_condition(same, condition(ConditionStatus.TRUE, LATER))
+    assert [(c.status, c.last_transition_time) for c in changed] == [("True", LATER)]
+
+
+def test_a_condition_not_set_is_none() -> None:
+    conditions = set_condition((), condition(ConditionStatus.TRUE, NOW))
+    assert find_condition(conditions, ConditionType.FINISHED) is conditions[0]
+    assert find_condition(conditions, ConditionType.SUCCEEDED) is None
+
+
+def test_active_faults_are_those_under_way() -> None:
+    status = Status(
+        faults=tuple(FaultStatus(name=state.lower(), state=state) for state in FaultState)
+    )
+    assert status.active_faults == "intended,injected,held"
+    assert status.dump()["activeFaults"] == "intended,injected,held"
+
+
+def test_what_is_written_is_read_back_identical() -> None:
+    status = Status(
+        phase=Phase.SCORING,
+        start_time=NOW,
+        verdict=Verdict.PENDING,
+        ledger={"attempted": 3},
+        conditions=set_condition((), condition(ConditionStatus.TRUE, NOW)),
+        faults=(FaultStatus(name="a", state=FaultState.HELD, injected_at=LATER),),
+    )
+    assert Status.model_validate(status.dump()) == status
+
+
+def test_replace_validates() -> None:
+    status = Status().replace(phase=Phase.WARMUP, score=100)
+    assert (status.phase, status.score) == (Phase.WARMUP, 100)
+    with pytest.raises(ValidationError):
+        status.replace(score=101)
+
+
+def test_terminal_phases() -> None:
+    assert [phase for phase in Phase if phase.terminal] == ["Completed", "Error", "Aborted"]
