@@ -172,9 +172,7 @@ def finding(anomaly: str, rows: DataFrame, **columns: Column | str) -> DataFrame
     """
     picked = [sf.lit(anomaly).alias("anomaly")]
     for spec in FINDING.fields[1:]:
-        value = columns.get(spec.name, spec.name if spec.name in rows.columns else None)
-        column = (
-            sf.col(value) if isinstance(value, str) else sf.lit(None) if value is None else value
-        )
+        value = columns.get(spec.name, spec.name if spec.name in rows.columns else sf.lit(None))
+        column = sf.col(value) if isinstance(value, str) else value
         picked.append(column.cast(spec.dataType).alias(spec.name))
     return rows.select(*picked)

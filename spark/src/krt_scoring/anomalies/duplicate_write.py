@@ -1,0 +1,31 @@
+"""duplicate-write: one record at two or more offsets of the settled log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.places import offset_of
+from krt_scoring.expectations.duplicates import write_rule
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.derive.base import Base
+
+NAME = "duplicate-write"
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding a record that lies in the log more than once."""
+    twice = base.suspects.filter(sf.col("log_first") != sf.col("log_last"))
+    detail = sf.to_json(
+        sf.struct(
+            sf.col("log_rows").alias("copies"),
+            offset_of(sf.col("log_first")).alias("first"),
+            offset_of(sf.col("log_last")).alias("last"),
+        )
+    )
+    return finding(NAME, write_rule(base, twice), detail=detail)

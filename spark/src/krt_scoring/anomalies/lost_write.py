@@ -1,0 +1,57 @@
+"""lost-write: acked, or unknown but proven, and absent from the settled log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.records import ACKED, LOG_COMMITTED, UNKNOWN, has
+from krt_scoring.expectations.losses import write_rule
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.derive.base import Base
+
+NAME = "lost-write"
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding a lost record.
+
+    An unknown send is proven by its own delivery, an unknown transaction by a read_committed
+    delivery or a committed log record of any of its sends: then all of them were written.
+    """
+    missing = base.suspects.filter(~sf.col("present") & (sf.col("fate") != "expired"))
+    proven = sf.col("outcome") == ACKED
+    unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
+    alone = unknown & sf.col("transaction").isNull() & sf.col("got_first").isNotNull()
+    if base.facts.run.transactional:
+        missing = missing.join(_decided(base), ["pk", "transaction"], "left")
+        proven = proven | (unknown & sf.coalesce(sf.col("decided"), sf.lit(col=False)))
+    lost = missing.filter(proven | alone)
+    detail = sf.to_json(
+        sf.struct(
+            "acks",
+            sf.col("got_first").isNotNull().cast("int").alias("delivered"),
+            sf.col("done_at").alias("doneAt"),
+        )
+    )
+    tag = sf.when(sf.col("got_first").isNotNull(), "afterDelivery")
+    return finding(NAME, lost, rule=write_rule(), tag=tag, detail=detail)
+
+
+def _decided(base: Base) -> DataFrame:
+    """Return the transactions that were certainly committed, one row each."""
+    seen = has(LOG_COMMITTED)
+    for group in base.facts.groups:
+        if group.committed_only:
+            seen = seen | (sf.col(f"d_{group.index}") > 0)
+    return (
+        base.records.filter(sf.col("transaction").isNotNull() & seen)
+        .select("pk", "transaction")
+        .distinct()
+        .withColumn("decided", sf.lit(col=True))
+    )

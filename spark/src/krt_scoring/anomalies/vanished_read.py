@@ -1,0 +1,37 @@
+"""vanished-read: delivered ok and absent from the settled log above its start.
+
+What was delivered lay below the high watermark, so it is judged like acks=all whatever its
+producer asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.places import offset_of
+from krt_scoring.expectations.losses import committed_rule
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.derive.base import Base
+
+NAME = "vanished-read"
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding a record that was read and is gone."""
+    offset = offset_of(sf.col("got_first"))
+    start = sf.coalesce(sf.col("log_start"), sf.lit(0))
+    # An aborted record lies in the log, and a read_uncommitted group rightly gets it.
+    gone = base.suspects.filter(
+        ~sf.col("present")
+        & (sf.col("log_rows") == 0)
+        & sf.col("got_first").isNotNull()
+        & (offset >= start)
+    )
+    rule = committed_rule(offset, sf.col("done_at"))
+    return finding(NAME, gone, rule=rule, offset=offset)

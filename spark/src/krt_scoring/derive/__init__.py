@@ -1,0 +1,1 @@
+"""Base tables shared by the rules, derived from the history once."""

@@ -1,0 +1,112 @@
+"""Leadership of the partitions, from the timeline's partition states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from krt_evidence.timeline import Event
+    from krt_scoring.history import History
+
+NO_LEADER = -1
+"""Kafka's leader id while no eligible replica lives."""
+
+STORAGE_LOSING_ACTIONS = frozenset({"LoseStorage"})
+"""Fault actions that take a member's volume. Killing processes, however many at once, is none:
+the page cache outlives the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One state of a partition, as ZooKeeper held it from ``at`` on."""
+
+    at: int
+    leader: int
+    epoch: int
+    isr: tuple[int, ...]
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """A leader took over from another epoch.
+
+    Attributes:
+        at: when, in UTC µs.
+        outside_isr: the leader was not in the ISR of the state before.
+        storage_lost: the leader's storage, or that of every ISR member before, had been lost.
+    """
+
+    topic: str
+    partition: int
+    at: int
+    epoch: int
+    leader: int
+    outside_isr: bool
+    storage_lost: bool
+
+
+def states(history: History) -> dict[tuple[str, int], tuple[State, ...]]:
+    """Return every partition's states in the order ZooKeeper had them."""
+    found: dict[tuple[str, int], dict[tuple[int, int], State]] = {}
+    for event in history.timeline:
+        if event.source == "partition" and event.event == "state":
+            topic, _, partition = event.subject.rpartition("-")
+            state = _state(event)
+            found.setdefault((topic, int(partition)), {})[state.epoch, state.version] = state
+    return {
+        place: tuple(versions[version] for version in sorted(versions))
+        for place, versions in sorted(found.items())
+    }
+
+
+def _state(event: Event) -> State:
+    detail: dict[str, Any] = event.detail
+    return State(
+        at=event.at,
+        leader=int(detail["leader"]),
+        epoch=int(detail["leader_epoch"]),
+        isr=tuple(sorted(int(broker) for broker in detail["isr"])),
+        version=int(detail.get("version", 0)),
+    )
+
+
+def elections(history: History) -> tuple[Election, ...]:
+    """Return the elections of every partition, in order of partition and epoch."""
+    lost = _lost_storage(history)
+    found = []
+    for (topic, partition), sequence in states(history).items():
+        for before, after in pairwise(sequence):
+            if after.epoch <= before.epoch or after.leader == NO_LEADER:
+                continue
+            gone = {broker for broker, at in lost if at <= after.at}
+            found.append(
+                Election(
+                    topic=topic,
+                    partition=partition,
+                    at=after.at,
+                    epoch=after.epoch,
+                    leader=after.leader,
+                    outside_isr=after.leader not in before.isr,
+                    storage_lost=after.leader in gone or set(before.isr) <= gone,
+                )
+            )
+    return tuple(found)
+
+
+def _lost_storage(history: History) -> tuple[tuple[int, int], ...]:
+    """Return (broker, when) of every storage lost by a fault."""
+    found = []
+    for event in history.timeline:
+        detail = event.detail
+        if (event.source, event.event) != ("fault", "injected"):
+            continue
+        if detail.get("action") not in STORAGE_LOSING_ACTIONS:
+            continue
+        for target in detail.get("targets", ()):
+            kind, _, ordinal = str(target.get("member", "")).rpartition("-")
+            if kind == "kafka" and ordinal.isdigit():
+                found.append((int(ordinal), event.at))
+    return tuple(found)

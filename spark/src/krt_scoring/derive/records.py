@@ -1,0 +1,299 @@
+"""One row a record: what its producer was told, where it lies in the log, who got it.
+
+Ledger, log and deliveries are put one under the other and grouped by identity: one shuffle and
+one aggregation over longs, where three-way joins would take three. A row is *clean* when there
+is nothing any rule about single records could say of it; the rules look at the rest only.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+from krt_scoring.derive.facts import key, ours
+from krt_scoring.derive.places import offset_of, tp_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.facts import Facts, Group
+    from krt_scoring.derive.faults import FaultWindow
+    from krt_scoring.history import History
+
+ACKED, FAILED, UNKNOWN = 1, 2, 3
+OUTCOME_CODES = {"acked": ACKED, "failed": FAILED, "unknown": UNKNOWN}
+COMMITTED, ABORTED, UNDECIDED = 1, 2, 3
+TRANSACTION_CODES = {"committed": COMMITTED, "aborted": ABORTED, "unknown": UNDECIDED}
+
+IN_LOG, LOG_COMMITTED, LOG_ABORTED, LOG_OPEN = 1, 2, 4, 8
+STATE_BITS = {"plain": IN_LOG, "committed": LOG_COMMITTED, "aborted": LOG_ABORTED, "open": LOG_OPEN}
+BAD_IN_LOG, BAD_DELIVERED = 16, 32
+"""Bits of a record's ``bits``: the states it has in the log, and damaged bytes seen."""
+
+PRESENT = IN_LOG | LOG_COMMITTED | LOG_OPEN
+"""States in which a record is in the log; one lying there as aborted counts as absent."""
+
+SEQ_BUCKET_BITS = 12
+"""Records are spread by (incarnation, seq / 4096): even work, and neighbours stay together for
+the rules about order of sends."""
+
+
+def delivered(group: Group) -> str:
+    """Return the column that counts a record's ok deliveries to a group."""
+    return f"d_{group.index}"
+
+
+def handed(group: Group) -> str:
+    """Return the column with the time of a record's first ok delivery to a group."""
+    return f"h_{group.index}"
+
+
+def tried(group: Group) -> str:
+    """Return the column that is 1 where any delivery, ok or not, reached the group."""
+    return f"a_{group.index}"
+
+
+def owed(group: Group) -> str:
+    """Return the column that says whether the group is owed the record."""
+    return f"owed_{group.index}"
+
+
+def has(bits: int) -> Column:
+    """Whether a record has any of the bits."""
+    return sf.col("bits").bitwiseAND(sf.lit(bits)) != 0
+
+
+def code(column: str, codes: dict[str, int]) -> Column:
+    """Return the code of a text column, null for a text that has none."""
+    value: Column = sf.lit(None).cast("int")
+    for name, number in codes.items():
+        value = sf.when(sf.col(column) == name, sf.lit(number)).otherwise(value)
+    return value
+
+
+def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
+    """Return the records of a run.
+
+    Columns: ``pk, seq`` identity; ``rows`` ledger rows; ``outcome, tp, ack_place, sent_at,
+    done_at, transaction, transaction_outcome`` as its ledger says; ``log_rows, log_first,
+    log_last`` places in the log; ``got_first, got_last`` places of ok deliveries; ``bits``;
+    per group ``d_i, h_i, a_i, owed_i``; ``log_start, high_watermark, readable`` of its
+    partition; ``place`` where it lies or should lie; ``present, fate, clean``.
+    """
+    rows = _ledger(history, facts).unionAll(_log(history, facts)).unionAll(_got(history, facts))
+    bucket = sf.shiftright("seq", SEQ_BUCKET_BITS)
+    grouped = (
+        rows.withColumn("bucket", bucket)
+        .repartition("pk", "bucket")
+        .groupBy("pk", "bucket", "seq")
+        .agg(*_aggregates(facts))
+    )
+    placed = grouped.withColumn(
+        "place", sf.coalesce("log_first", "ack_place", "got_first")
+    ).withColumn("tp", sf.coalesce(tp_of(sf.col("place")), sf.col("ledger_tp")))
+    joined = placed.join(sf.broadcast(_partitions(history, facts)), "tp", "left")
+    return _judged(joined, facts, faults)
+
+
+def _blank() -> dict[str, Column]:
+    long = sf.lit(None).cast("long")
+    small = sf.lit(None).cast("int")
+    return {
+        "rows": sf.lit(0),
+        "outcome": small,
+        "ledger_tp": long,
+        "ack_place": long,
+        "sent_at": long,
+        "done_at": long,
+        "transaction": long,
+        "transaction_outcome": small,
+        "log_row": sf.lit(0),
+        "log_place": long,
+        "got_place": long,
+        "bits": sf.lit(0),
+        "ok_group": small,
+        "handed_at": long,
+        "tried_group": small,
+    }
+
+
+def _select(table: DataFrame, **columns: Column) -> DataFrame:
+    chosen = _blank() | columns
+    return table.select(
+        key().alias("pk"), "seq", *[column.alias(name) for name, column in chosen.items()]
+    )
+
+
+def _ledger(history: History, facts: Facts) -> DataFrame:
+    return _select(
+        history.produce,
+        rows=sf.lit(1),
+        outcome=code("outcome", OUTCOME_CODES),
+        ledger_tp=facts.places.tp_column(),
+        ack_place=sf.when(sf.col("outcome") == "acked", facts.places.column()),
+        sent_at=sf.col("sent_at"),
+        done_at=sf.col("done_at"),
+        transaction=sf.col("transaction"),
+        transaction_outcome=code("transaction_outcome", TRANSACTION_CODES),
+    )
+
+
+def _log(history: History, facts: Facts) -> DataFrame:
+    damage = sf.when(sf.col("checksum_ok"), 0).otherwise(BAD_IN_LOG)
+    return _select(
+        history.log.filter(ours(history.run)),
+        log_row=sf.lit(1),
+        log_place=facts.places.column(),
+        bits=sf.coalesce(code("state", STATE_BITS), sf.lit(0)).bitwiseOR(damage),
+    )
+
+
+def _got(history: History, facts: Facts) -> DataFrame:
+    ok = sf.col("outcome") == "ok"
+    damage = sf.when(ok & ~sf.col("checksum_ok"), BAD_DELIVERED).otherwise(0)
+    return _select(
+        history.consume.filter(ours(history.run)),
+        got_place=sf.when(ok, facts.places.column()),
+        bits=damage,
+        ok_group=sf.when(ok, facts.group_index()),
+        handed_at=sf.when(ok, sf.col("handed_at")),
+        tried_group=facts.group_index(),
+    )
+
+
+def _aggregates(facts: Facts) -> list[Column]:
+    columns = [
+        sf.sum("rows").cast("int").alias("rows"),
+        sf.max("outcome").alias("outcome"),
+        sf.max("ledger_tp").alias("ledger_tp"),
+        sf.max("ack_place").alias("ack_place"),
+        sf.max("sent_at").alias("sent_at"),
+        sf.max("done_at").alias("done_at"),
+        sf.max("transaction").alias("transaction"),
+        sf.max("transaction_outcome").alias("transaction_outcome"),
+        sf.sum("log_row").cast("int").alias("log_rows"),
+        sf.min("log_place").alias("log_first"),
+        sf.max("log_place").alias("log_last"),
+        sf.min("got_place").alias("got_first"),
+        sf.max("got_place").alias("got_last"),
+        sf.bit_or("bits").alias("bits"),
+    ]
+    for group in facts.groups:
+        ok = sf.col("ok_group") == group.index
+        columns += [
+            sf.sum(sf.when(ok, 1).otherwise(0)).cast("int").alias(delivered(group)),
+            sf.min(sf.when(ok, sf.col("handed_at"))).alias(handed(group)),
+            sf.max(sf.when(sf.col("tried_group") == group.index, 1).otherwise(0)).alias(
+                tried(group)
+            ),
+        ]
+    return columns
+
+
+def _partitions(history: History, facts: Facts) -> DataFrame:
+    """One row a partition: its bounds, and the place each group starts at."""
+    starts = [StructField(f"start_{group.index}", LongType()) for group in facts.groups]
+    schema = StructType(
+        [
+            StructField("tp", LongType()),
+            StructField("log_start", LongType()),
+            StructField("high_watermark", LongType()),
+            StructField("readable", IntegerType()),
+            *starts,
+        ]
+    )
+    known = set(facts.bounds) | {tp for _, tp in facts.starts}
+    rows = []
+    for tp in sorted(known):
+        bounds = facts.bounds.get(tp)
+        begin = [facts.starts.get((group.index, tp)) for group in facts.groups]
+        rows.append(
+            (
+                tp,
+                bounds.log_start if bounds else None,
+                bounds.high_watermark if bounds else None,
+                1 if bounds else 0,
+                *[start.offset if start else None for start in begin],
+            )
+        )
+    return history.produce.sparkSession.createDataFrame(rows, schema)
+
+
+def _judged(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
+    offset = offset_of(sf.col("place"))
+    known = sf.coalesce(sf.col("readable"), sf.lit(0)) == 1
+    # Where a partition's log could not be read, what lay in it is unknown: an acked or delivered
+    # record is taken to be there, and lost-write judges by deliveries.
+    there = has(PRESENT) | (~sf.col("readable") & (sf.col("place").isNotNull()))
+    rows = rows.withColumn("readable", known).withColumn("present", there)
+    wanted = (sf.col("outcome") == ACKED) | (
+        sf.col("present") & (sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN)
+    )
+    dues: dict[str, Column] = {}
+    committed = has(IN_LOG | LOG_COMMITTED) | ~sf.col("readable")
+    for group in facts.groups:
+        visible = committed if group.committed_only else sf.lit(col=True)
+        start = sf.col(f"start_{group.index}")
+        due = wanted & sf.col("present") & visible & (offset >= start)
+        dues[owed(group)] = sf.coalesce(due, sf.lit(col=False))
+    starts = [f"start_{group.index}" for group in facts.groups]
+    rows = rows.withColumns(dues).drop("bucket", *starts) if dues else rows.drop("bucket")
+    return rows.withColumn("fate", _fate(facts, faults)).withColumn("clean", _clean(facts))
+
+
+def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
+    """The one term of the ledger identity a record falls under."""
+    missing = sf.lit(col=False)
+    last = sf.lit(None).cast("long")
+    for group in facts.groups:
+        missing = missing | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
+        reached = sf.when(sf.col(owed(group)), sf.col(handed(group)))
+        last = sf.greatest(last, reached) if facts.groups.index(group) else reached
+    healed = sf.lit(0).cast("long")
+    for fault in faults:
+        during = (sf.col("done_at") >= fault.begin) & (sf.col("done_at") < fault.end)
+        healed = sf.greatest(healed, sf.when(during, sf.lit(fault.end)).otherwise(sf.lit(0)))
+    late = sf.coalesce((healed > 0) & (last > healed), sf.lit(col=False))
+    expired = offset_of(sf.col("ack_place")) < sf.col("log_start")
+    acked = (
+        sf.when(~sf.col("present") & sf.coalesce(expired, sf.lit(col=False)), "expired")
+        .when(~sf.col("present"), "lost")
+        .when(missing, "undelivered")
+        .when(late, "deliveredLate")
+        .otherwise("delivered")
+    )
+    return (
+        sf.when(sf.col("outcome") == ACKED, acked)
+        .when(
+            sf.col("outcome") == FAILED,
+            sf.when(sf.col("present"), "resurrected").otherwise("absent"),
+        )
+        .otherwise(sf.when(sf.col("present"), "landed").otherwise("notLanded"))
+    )
+
+
+def _clean(facts: Facts) -> Column:
+    same = sf.col("log_first")
+    parts = [
+        sf.col("rows") == 1,
+        sf.col("fate").isin("delivered", "deliveredLate", "landed", "notLanded", "absent"),
+        sf.col("readable") | (sf.col("fate") == "absent"),
+        ~has(BAD_IN_LOG | BAD_DELIVERED),
+        (sf.col("log_rows") == 1)
+        & (sf.coalesce(sf.col("ack_place"), same) == same)
+        & (sf.coalesce(sf.col("got_first"), same) == same)
+        & (sf.coalesce(sf.col("got_last"), same) == same)
+        & (sf.coalesce(sf.col("ledger_tp"), tp_of(same)) == tp_of(same))
+        & ~has(LOG_ABORTED)
+        | (sf.col("log_rows") == 0) & sf.col("got_first").isNull() & sf.col("ack_place").isNull(),
+        (sf.coalesce(sf.col("transaction_outcome"), sf.lit(COMMITTED)) == COMMITTED)
+        | (sf.col("log_rows") == 0) & sf.col("transaction").isNull(),
+    ]
+    for group in facts.groups:
+        got = sf.col(delivered(group))
+        parts.append(sf.when(sf.col(owed(group)), got == 1).otherwise(got <= 1))
+    return sf.coalesce(reduce(and_, parts), sf.lit(col=False))

@@ -1,0 +1,41 @@
+"""Which duplicates in the log a configuration permits.
+
+Without idempotence the client's own retries; with it only a message.timeout.ms expiry in that
+incarnation and partition, after which the client bumps its epoch and numbers anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.derive.base import Base
+
+RETRIES = "retries-without-idempotence"
+EXPIRY = "message-timeout-expiry"
+
+EXPIRY_ERROR = "_MSG_TIMED_OUT"
+"""librdkafka's name of a message that outlived message.timeout.ms, as ledgers hold it."""
+
+
+def write_rule(base: Base, rows: DataFrame) -> DataFrame:
+    """Return suspects with the column ``rule``: what permits their duplicate, or null."""
+    expired = (
+        base.history.produce.filter(
+            (sf.col("outcome") == "unknown") & sf.col("error").contains(EXPIRY_ERROR)
+        )
+        .select(
+            sf.xxhash64("producer", "producer_incarnation").alias("pk"),
+            base.facts.places.tp_column().alias("tp"),
+        )
+        .distinct()
+        .withColumn("expired", sf.lit(col=True))
+    )
+    joined = rows.join(sf.broadcast(expired), ["pk", "tp"], "left")
+    retried = ~sf.col("idempotent") & sf.col("retries")
+    after = sf.col("idempotent") & sf.coalesce(sf.col("expired"), sf.lit(col=False))
+    return joined.withColumn("rule", sf.when(retried, RETRIES).when(after, EXPIRY))

@@ -1,0 +1,44 @@
+"""Which losses a configuration permits.
+
+acks=all: only after an unclean election that is switched on, or the loss of storage. acks=1
+(and acks=0 once appended): when leadership left the acking epoch and the offset was cut.
+acks=0: also whatever was not provably appended.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.places import offset_of
+from krt_scoring.expectations import truncations
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+LEADER_CHANGE = {"1": "acks-1-leader-change", "0": "acks-0-leader-change"}
+"""acks → rule by which a loss after a change of leadership is permitted."""
+
+NOT_APPENDED = "acks-0-not-provably-appended"
+
+
+def committed_rule(offset: Column, before: Column) -> Column:
+    """Return the rule that permits the loss of a record below the high watermark, or null."""
+    permitting = sf.filter(truncations.reached(offset, before), lambda cut: cut["rule"].isNotNull())
+    return sf.get(permitting, sf.lit(0))["rule"]
+
+
+def write_rule() -> Column:
+    """Return the rule that permits the loss of an acked record, or null.
+
+    Of rows with ``acks, ack_place, got_first, done_at, cuts``.
+    """
+    known = offset_of(sf.coalesce("ack_place", "got_first"))
+    cut = sf.size(truncations.reached(known, sf.col("done_at"))) > 0
+    by_all = committed_rule(known, sf.col("done_at"))
+    after: Column = sf.lit(None).cast("string")
+    for acks, rule in LEADER_CHANGE.items():
+        after = sf.when((sf.col("acks") == acks) & cut, sf.lit(rule)).otherwise(after)
+    unproven = (sf.col("acks") == "0") & sf.col("got_first").isNull()
+    return sf.coalesce(by_all, after, sf.when(unproven, sf.lit(NOT_APPENDED)))

@@ -1,0 +1,1 @@
+"""The conservation identity of the ledgers against the settled log."""

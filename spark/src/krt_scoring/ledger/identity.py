@@ -1,0 +1,181 @@
+"""The ledger identity: every attempted send is exactly one thing.
+
+``attempted = acked + failed + unknown``; every acked record is lost, expired, undelivered,
+deliveredLate or delivered; every unknown landed or notLanded; every failed absent or
+resurrected. ``attempted`` comes from the close records (counted apart from the rows), for a
+killed incarnation from the highest seq anybody knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.places import offset_of
+from krt_scoring.derive.records import (
+    ACKED,
+    BAD_DELIVERED,
+    BAD_IN_LOG,
+    PRESENT,
+    UNKNOWN,
+    delivered,
+    has,
+)
+from krt_scoring.reasons import ALL, Reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.facts import Facts, Incarnation
+
+FATES = (
+    "lost",
+    "expired",
+    "undelivered",
+    "deliveredLate",
+    "delivered",
+    "landed",
+    "notLanded",
+    "absent",
+    "resurrected",
+)
+"""Terms a record can fall under, in the order of the identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What one pass over the records counts.
+
+    Attributes:
+        counts: term → records; besides the fates: lostAfterDelivery, unledgered, corrupt,
+            offsetUnusable, repeated (identities with two ledger rows), doubled (identities
+            with two log rows at one offset), missing (what lost-write may concern), copied
+            (identities at two offsets), vanished (delivered ok and absent), misplaced
+            (a place told that is not where the record lies), redelivered, suspects.
+    """
+
+    counts: dict[str, int]
+
+    def __getitem__(self, term: str) -> int:
+        """Return the count of a term."""
+        return self.counts[term]
+
+
+def count(records: DataFrame, facts: Facts) -> Totals:
+    """Count the terms of the identity in one aggregation."""
+    got = sf.col("got_first").isNotNull()
+    acked = sf.col("outcome") == ACKED
+    ack_offset = offset_of(sf.col("ack_place"))
+    outside = (ack_offset < sf.col("log_start")) | (ack_offset >= sf.col("high_watermark"))
+    again: Column = sf.lit(col=False)
+    for group in facts.groups:
+        again = again | (sf.col(delivered(group)) > 1)
+    unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
+    doubtful = unknown & (got | sf.col("transaction").isNotNull())
+    terms = {fate: sf.col("fate") == fate for fate in FATES}
+    unsent = sf.col("rows") == 0
+    # A seq no ledger row tells of was sent by a producer that died before it wrote it.
+    terms["landed"] = terms["landed"] & ~unsent
+    terms["notLanded"] = terms["notLanded"] & ~unsent
+    terms |= {
+        "lostAfterDelivery": terms["lost"] & got,
+        "unledgered": unsent & has(PRESENT),
+        "unledgeredGone": unsent & ~has(PRESENT),
+        "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
+        "offsetUnusable": acked & outside & (sf.col("fate") != "expired"),
+        "repeated": sf.col("rows") > 1,
+        "doubled": (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last")),
+        "vanished": got & ~sf.col("present") & (offset_of(sf.col("got_first")) >= _start()),
+        "misplaced": (sf.col("got_first") != sf.col("place"))
+        | (sf.col("got_last") != sf.col("place"))
+        | (sf.col("ack_place") != sf.col("place"))
+        | (~sf.col("present") & (got | acked)),
+        "missing": ~sf.col("present") & (sf.col("fate") != "expired") & (acked | doubtful),
+        "copied": sf.col("log_first") != sf.col("log_last"),
+        "redelivered": again,
+        "suspects": ~sf.col("clean"),
+    }
+    row = records.agg(
+        *[
+            sf.coalesce(sf.sum(sf.when(term, 1).otherwise(0).cast("long")), sf.lit(0)).alias(name)
+            for name, term in terms.items()
+        ]
+    ).first()
+    return Totals(dict(row.asDict()) if row is not None else dict.fromkeys(terms, 0))
+
+
+def _start() -> Column:
+    return sf.coalesce(sf.col("log_start"), sf.lit(0))
+
+
+def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, ...]]:
+    """Return the terms of the identity as the scorecard names them, and what does not balance."""
+    incarnations = facts.incarnations.values()
+    problems = [text for item in incarnations for text in _problems(item)]
+    if totals["repeated"]:
+        problems.append(f"{totals['repeated']} records have more than one ledger row")
+    acked = sum(item.acked for item in incarnations)
+    failed = sum(item.failed for item in incarnations)
+    blind = sum(item.attempted - item.rows for item in incarnations if item.close is None)
+    unknown = sum(item.unknown for item in incarnations) + blind
+    attempted = sum(item.attempted for item in incarnations)
+    landed = totals["landed"] + totals["unledgered"]
+    terms = {
+        "attempted": attempted,
+        "acked": acked,
+        "failed": failed,
+        "unknown": unknown,
+        **{name: totals[name] for name in FATES},
+        "landed": landed,
+        "notLanded": unknown - landed,
+        "lostAfterDelivery": totals["lostAfterDelivery"],
+        "unledgered": totals["unledgered"],
+        "corrupt": totals["corrupt"],
+        "offsetUnusable": totals["offsetUnusable"],
+        "blindSends": blind,
+        "logRecords": facts.log_records,
+        "deliveries": facts.deliveries,
+        "foreign": 0,
+    }
+    problems += _sums(terms)
+    terms["balanced"] = 0 if problems else 1
+    reasons = tuple(
+        Reason("evidence", "LedgerDoesNotBalance", "produce", text, ALL)
+        for text in sorted(problems)
+    )
+    return terms, reasons
+
+
+def _problems(item: Incarnation) -> list[str]:
+    name = f"{item.producer}/{item.incarnation}"
+    if item.close is None:
+        return []
+    if item.closes > 1:
+        return [f"{name}: {item.closes} close records where one was written"]
+    close = item.close
+    said = (close.attempted, close.acked, close.failed, close.unknown)
+    rows = (item.rows, item.acked, item.failed, item.unknown)
+    if said != rows:
+        terms = "(attempted, acked, failed, unknown)"
+        return [f"{name}: closed with {terms} = {said}, its ledger holds {rows}"]
+    if item.highest + 1 > close.attempted:
+        return [f"{name}: seq {item.highest} is known, but only {close.attempted} were attempted"]
+    return []
+
+
+def _sums(terms: dict[str, int]) -> list[str]:
+    rules = {
+        "attempted": ("acked", "failed", "unknown"),
+        "acked": ("lost", "expired", "undelivered", "deliveredLate", "delivered"),
+        "unknown": ("landed", "notLanded"),
+        "failed": ("absent", "resurrected"),
+    }
+    problems = []
+    for total, parts in rules.items():
+        found = sum(terms[part] for part in parts)
+        if found != terms[total] or any(terms[part] < 0 for part in parts):
+            listed = " + ".join(f"{part} {terms[part]}" for part in parts)
+            problems.append(f"{total} {terms[total]} is not {listed}")
+    return problems

@@ -1,0 +1,425 @@
+"""Histories as readable tables: one line a fact, in the order things happened.
+
+Every case is a topic of its own, with producers and groups of its own, so that many cases are
+judged in one run. A line's time is its number in the case, in seconds, unless ``at=`` is given.
+``P/I#S`` is producer, incarnation, seq; ``0@5`` partition and offset; a consumer is ``c1`` of
+group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it matters.
+
+    topic KEY=VALUE...                      settings of the topic
+    producer P KEY=VALUE...                 acks, idempotent, transactional, client settings
+    group G KEY=VALUE...                    isolation, commit, client settings
+    send P/I#S 0@5|0|- OUTCOME [txn=1:committed] [error=E] [key=K]
+    killed P/I                              no close record
+    log 0@5 P/I#S [state=aborted] [bad=1]   ("foreign" for no identity)
+    got C 0@5 P/I#S [outcome=failed] [poll=3] [bad=1]
+    assigned C 0@5 | revoked C 0 | seek C 0@5 | committed C 0@5 | drained C 0 ... [gen=2]
+    bounds 0 START..END
+    leader 0 LEADER EPOCH ISR,ISR
+    fault NAME ACTION [member=kafka-0] | healed NAME
+    pod EVENT C
+    expect ANOMALY COUNT [RULE]             all of them, and no others
+    fates NAME=COUNT...                     all of them, and no others
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as sf
+
+from krt_evidence.timeline import Event
+from krt_scoring import history as history_module
+from krt_scoring.anomalies import judgement
+from krt_scoring.derive import base as base_module
+from krt_scoring.run_info import RunInfo, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from krt_scoring.history import History
+
+CASES = Path(__file__).parent / "cases"
+BATCH = 40
+"""Cases judged in one run: above, the topics make long expressions and slow code generation."""
+
+RUN = "run-uid"
+SECOND = 1_000_000
+CONSUMER_EVENTS = (
+    "assigned", "revoked", "lost", "seek", "reset", "position", "eof", "drained",
+    "committed", "commit_failed", "commit_unknown", "processed", "closed",
+)  # fmt: skip
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@dataclass
+class Case:
+    """One history, parsed."""
+
+    name: str
+    topic: dict[str, str] = field(default_factory=dict)
+    producers: dict[str, dict[str, str]] = field(default_factory=dict)
+    groups: dict[str, dict[str, str]] = field(default_factory=dict)
+    rows: Rows = field(default_factory=lambda: {name: [] for name in history_module.SCHEMAS})
+    events: list[Event] = field(default_factory=list)
+    killed: set[tuple[str, str]] = field(default_factory=set)
+    bounds: dict[int, tuple[int, int]] = field(default_factory=dict)
+    expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    fates: dict[str, int] | None = None
+    counters: Counter[str] = field(default_factory=Counter)
+
+    def parse(self, text: str) -> Case:
+        for number, line in enumerate(text.strip().splitlines()):
+            words = line.split()
+            if not words or line.startswith("#"):
+                continue
+            options = dict(word.split("=", 1) for word in words[1:] if "=" in word)
+            plain = [word for word in words[1:] if "=" not in word]
+            at = int(float(options.pop("at", number)) * SECOND)
+            kind = words[0].replace("-", "_")
+            if kind in CONSUMER_EVENTS:
+                self.consumer_event(kind, plain, options, at)
+            else:
+                getattr(self, f"do_{kind}")(plain, options, at)
+        self.finish()
+        return self
+
+    # What the run is.
+    def do_topic(self, _: list[str], options: dict[str, str], _at: int) -> None:
+        self.topic |= options
+
+    def do_producer(self, plain: list[str], options: dict[str, str], _at: int) -> None:
+        self.producers[plain[0]] = options
+
+    def do_group(self, plain: list[str], options: dict[str, str], _at: int) -> None:
+        self.groups[plain[0]] = options
+
+    def do_killed(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        name, incarnation = plain[0].split("/")
+        self.killed.add((name, incarnation))
+
+    def do_expect(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        rule = plain[2] if len(plain) > 2 else None
+        self.expected[plain[0], rule] += int(plain[1])
+
+    def do_fates(self, _: list[str], options: dict[str, str], _at: int) -> None:
+        self.fates = {name: int(count) for name, count in options.items()}
+
+    # What happened.
+    def identity(self, text: str) -> dict[str, Any]:
+        name, rest = text.split("/")
+        incarnation, seq = rest.split("#")
+        self.producers.setdefault(name, {})
+        return {
+            "producer": f"{self.name}-{name}-0",
+            "producer_incarnation": f"{self.name}-{name}-{incarnation}",
+            "seq": int(seq),
+        }
+
+    def place(self, text: str) -> dict[str, Any]:
+        partition, _, offset = text.partition("@")
+        known = None if partition == "-" else int(partition)
+        return {
+            "topic": self.name,
+            "partition": known,
+            "offset": int(offset) if offset else None,
+        }
+
+    def do_send(self, plain: list[str], options: dict[str, str], at: int) -> None:
+        transaction, _, fate = options.get("txn", "").partition(":")
+        self.rows["produce"].append(
+            {
+                **self.identity(plain[0]),
+                **self.place(plain[1]),
+                "key": options.get("key"),
+                "scheduled_at": at,
+                "sent_at": at,
+                "done_at": int(float(options["done"]) * SECOND) if "done" in options else at,
+                "sent_mono": at,
+                "done_mono": at,
+                "outcome": plain[2],
+                "error": options.get("error"),
+                "transaction": int(transaction) if transaction else None,
+                "transaction_outcome": fate or None,
+            }
+        )
+
+    def do_log(self, plain: list[str], options: dict[str, str], at: int) -> None:
+        foreign = plain[1] == "foreign"
+        blank = {"producer": None, "producer_incarnation": None, "seq": None}
+        self.rows["log"].append(
+            {
+                **self.place(plain[0]),
+                **(blank if foreign else self.identity(plain[1])),
+                "run_uid": None if foreign else RUN,
+                "key": options.get("key"),
+                "checksum_ok": "bad" not in options and not foreign,
+                "size": 100,
+                "timestamp": at,
+                "state": options.get("state", "plain"),
+            }
+        )
+
+    def member(self, text: str) -> dict[str, Any]:
+        group, _, rest = text.rpartition(".")
+        name, _, incarnation = rest.partition("/")
+        group = group or "g"
+        self.groups.setdefault(group, {})
+        consumer = f"{self.name}-{group}-{name}"
+        incarnation = f"{consumer}-{incarnation or 1}"
+        self.counters[incarnation] += 1
+        return {
+            "consumer": consumer,
+            "incarnation": incarnation,
+            "group": group,
+            "n": self.counters[incarnation],
+        }
+
+    def do_got(self, plain: list[str], options: dict[str, str], at: int) -> None:
+        foreign = plain[2] == "foreign"
+        blank = {"producer": None, "producer_incarnation": None, "seq": None}
+        member = self.member(plain[0])
+        self.rows["consume"].append(
+            {
+                **member,
+                "poll": int(options.get("poll", member["n"] + 1000)),
+                "pos_in_poll": member["n"],
+                **self.place(plain[1]),
+                **(blank if foreign else self.identity(plain[2])),
+                "run_uid": None if foreign else RUN,
+                "checksum_ok": "bad" not in options and not foreign,
+                "handed_at": at,
+                "handed_mono": at,
+                "processed_at": at,
+                "outcome": options.get("outcome", "ok"),
+            }
+        )
+
+    def group(self, name: str) -> str:
+        """Return the group's name: groups of equal settings are one, to judge many cases fast."""
+        options = self.groups[name]
+        own = f"{self.name}-" if "own" in options else ""
+        return "-".join([own + name, *(f"{key}={options[key]}" for key in sorted(options))])
+
+    def value(self, row: dict[str, Any], column: str) -> Any:
+        """Return a column of a row as the evidence holds it."""
+        return self.group(row[column]) if column == "group" else row.get(column)
+
+    def consumer_event(self, kind: str, plain: list[str], options: dict[str, str], at: int) -> None:
+        member = self.member(plain[0])
+        place = self.place(plain[1]) if len(plain) > 1 else {"topic": None}
+        self.rows["consumer_events"].append(
+            {
+                **member,
+                "poll": None,
+                "at": at,
+                "mono": at,
+                "event": kind,
+                **place,
+                "generation": int(options["gen"]) if "gen" in options else None,
+                "member_id": member["incarnation"],
+                "detail": None,
+            }
+        )
+
+    def do_bounds(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        start, _, end = plain[1].partition("..")
+        self.bounds[int(plain[0])] = (int(start), int(end))
+
+    def event(self, at: int, source: str, event: str, subject: str, **detail: object) -> None:
+        self.events.append(Event(at, at, source, event, subject, detail))
+
+    def do_leader(self, plain: list[str], _: dict[str, str], at: int) -> None:
+        partition, leader, epoch, isr = plain
+        self.event(
+            at,
+            "partition",
+            "state",
+            f"{self.name}-{partition}",
+            leader=int(leader),
+            leader_epoch=int(epoch),
+            isr=[int(broker) for broker in isr.split(",")],
+            version=self.counters.total(),
+            controller_epoch=1,
+            mtime=at,
+        )
+        self.counters["version"] += 1
+
+    def do_fault(self, plain: list[str], options: dict[str, str], at: int) -> None:
+        targets = [{"member": options["member"]}] if "member" in options else []
+        self.event(at, "fault", "injected", plain[0], action=plain[1], targets=targets)
+
+    def do_healed(self, plain: list[str], _: dict[str, str], at: int) -> None:
+        self.event(at, "fault", "healed", plain[0])
+
+    def do_pod(self, plain: list[str], _: dict[str, str], at: int) -> None:
+        member = self.member(plain[1])
+        self.counters[member["incarnation"]] -= 1
+        self.event(
+            at, "pod", plain[0], member["consumer"], uid=member["incarnation"], component="consumer"
+        )
+
+    def finish(self) -> None:
+        """Close the incarnations that were not killed, and bound the partitions."""
+        sent: dict[tuple[str, str], list[str]] = {}
+        for row in self.rows["produce"]:
+            identity = row["producer"], row["producer_incarnation"]
+            sent.setdefault(identity, []).append(row["outcome"])
+        dead = {(f"{self.name}-{name}-0", f"{self.name}-{name}-{inc}") for name, inc in self.killed}
+        for (producer, incarnation), outcomes in sent.items():
+            if (producer, incarnation) in dead:
+                continue
+            self.rows["produce_close"].append(
+                {
+                    "producer": producer,
+                    "producer_incarnation": incarnation,
+                    "attempted": len(outcomes),
+                    **{name: outcomes.count(name) for name in ("acked", "failed", "unknown")},
+                    "at": 1000 * SECOND,
+                }
+            )
+        for row in self.rows["log"]:
+            low, high = self.bounds.get(row["partition"], (0, 0))
+            self.bounds[row["partition"]] = low, max(high, row["offset"] + 1)
+        for table in ("produce", "consume", "consumer_events"):
+            for row in self.rows[table]:
+                if row.get("partition") is not None:
+                    self.bounds.setdefault(row["partition"], (0, 0))
+        for partition, (low, high) in self.bounds.items():
+            self.rows["log_bounds"].append(
+                {
+                    "topic": self.name, "partition": partition, "taken_at": 2000 * SECOND,
+                    "log_start": low, "high_watermark": high, "last_stable": high,
+                    "leader": 0, "leader_epoch": 0, "isr": [0, 1], "settled": True,
+                    "read_from": low, "read_to": high, "rows_read": high - low,
+                }
+            )  # fmt: skip
+
+
+def plan(cases: list[Case]) -> RunInfo:
+    """The plan under which all the cases ran side by side."""
+    own = ("acks", "idempotent", "transactional")
+    producers = [
+        {
+            "name": f"{case.name}-{name}",
+            "topic": case.name,
+            "replicas": 1,
+            "acks": options.get("acks", "all"),
+            "enableIdempotence": options.get("idempotent", "true") == "true",
+            "transactional": "transactional" in options,
+            "config": {key: value for key, value in options.items() if key not in own},
+        }
+        for case in cases
+        for name, options in case.producers.items()
+    ]
+    consumers = [
+        {
+            "name": f"{case.name}-{name}",
+            "topics": [case.name],
+            "group": case.group(name),
+            "commit": options.get("commit", "AfterProcessing"),
+            "isolation": options.get("isolation", "read_uncommitted"),
+            "config": {
+                key: value for key, value in options.items() if key not in ("commit", "isolation")
+            },
+        }
+        for case in cases
+        for name, options in case.groups.items()
+    ]
+    topics = [
+        {"name": case.name, "partitions": 4, "replicationFactor": 3, "config": case.topic}
+        for case in cases
+    ]
+    return parse(
+        {
+            "schemaVersion": 1,
+            "run": {"namespace": "n", "name": "t", "uid": RUN, "seed": 1},
+            "spec": {"traffic": {"producers": producers, "consumers": consumers}},
+            "topics": topics,
+        }
+    )
+
+
+def together(spark: SparkSession, cases: list[Case]) -> History:
+    """One history of many cases."""
+    tables = {}
+    for table, schema in history_module.SCHEMAS.items():
+        rows = [
+            tuple(case.value(row, name) for name in schema.names)
+            for case in cases
+            for row in case.rows[table]
+        ]
+        tables[table] = spark.createDataFrame(rows, schema).coalesce(2)
+    events = [event for case in cases for event in case.events]
+    return history_module.of(plan(cases), tables, events)
+
+
+@dataclass
+class Outcome:
+    """What was found of one case."""
+
+    findings: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    fates: dict[str, int] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+def judged(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
+    """Judge cases side by side."""
+    base = base_module.build(together(spark, cases))
+    outcomes = {case.name: Outcome() for case in cases}
+    found = judgement.findings(base)
+    for row in found.collect() if found is not None else []:
+        outcome = outcomes[row["topic"]]
+        outcome.findings[row["anomaly"], row["rule"]] += 1
+        outcome.rows.append(row.asDict())
+    owner = {
+        incarnation.key: name
+        for incarnation in base.facts.incarnations.values()
+        for name in outcomes
+        if incarnation.producer.startswith(f"{name}-")
+    }
+    for row in base.records.groupBy("pk", "fate").agg(sf.count("*").alias("n")).collect():
+        fates = outcomes[owner[row["pk"]]].fates
+        fates[row["fate"]] = fates.get(row["fate"], 0) + row["n"]
+    base.records.unpersist()
+    return outcomes
+
+
+def load() -> list[Case]:
+    """Every case of the folder ``cases``; a case begins with a line ``== name``."""
+    found = []
+    for path in sorted(CASES.glob("*.txt")):
+        for block in path.read_text(encoding="utf-8").split("\n== ")[1:]:
+            title, _, text = block.partition("\n")
+            name = f"{path.stem}.{title.strip()}".replace(" ", "_")
+            found.append(Case(name).parse(text))
+    return found
+
+
+ALL = {case.name: case for case in load()}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", list(ALL.values()), ids=list(ALL))
+
+
+@pytest.fixture(scope="session")
+def outcome_of(spark: SparkSession) -> Iterator[Callable[[Case], Outcome]]:
+    """Judges a case together with its batch, once."""
+    names = list(ALL)
+    done: dict[str, Outcome] = {}
+
+    def outcome(case: Case) -> Outcome:
+        if case.name not in done:
+            first = names.index(case.name) // BATCH * BATCH
+            batch = [ALL[name] for name in names[first : first + BATCH]]
+            done.update(judged(spark, batch))
+        return done[case.name]
+
+    return outcome
