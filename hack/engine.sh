@@ -9,7 +9,7 @@ ENGINE_DATA=$CACHE/engine
 # Under /run, so that nothing of it survives a reboot; named after the data it belongs to.
 ENGINE_RUN=/run/krt-engine-$(printf '%s' "$CACHE" | sha256 | cut -c 1-8)
 ENGINE_HOST=unix://$ENGINE_RUN/docker.sock
-ENGINE_PACKAGES='docker.io iptables jq'
+ENGINE_PACKAGES='docker.io iptables jq procps'
 # Bit 24 of the capability sets in /proc/self/status: CAP_SYS_RESOURCE.
 CAP_SYS_RESOURCE_BIT=24
 
@@ -27,14 +27,12 @@ engine_find() {
   if [[ $ENGINE == ours ]]; then export DOCKER_HOST=$ENGINE_HOST; fi
 }
 
-# engine_pids: the daemons and shims that carry our run directory in their command line.
+# engine_pids PROGRAM: the processes of that name with our run directory in their command line.
 engine_pids() {
   local proc words
   for proc in /proc/[0-9]*; do
     words=$({ tr '\0' ' ' <"$proc/cmdline"; } 2>/dev/null) || continue
-    case $words in
-      *dockerd*"$ENGINE_RUN/"* | *containerd*"$ENGINE_RUN/"*) echo "${proc#/proc/}" ;;
-    esac
+    if [[ ${words%% *} == *"$1" && $words == *"$ENGINE_RUN/"* ]]; then echo "${proc#/proc/}"; fi
   done
 }
 
@@ -45,20 +43,30 @@ gone() {
   done
 }
 
-# engine_end: ends what is left of our engine, by process id, and clears what it left behind.
+# end_processes SECONDS PID...: asks them to end, waits, and insists.
+end_processes() {
+  local deadline=$((SECONDS + $1))
+  shift
+  if (($# == 0)); then return 0; fi
+  kill "$@" 2>/dev/null || :
+  until gone "$@" || ((SECONDS > deadline)); do sleep 0.1; done
+  kill -KILL "$@" 2>/dev/null || :
+}
+
+# engine_end: ends our engine, or what is left of it, and clears what it leaves in the system.
 engine_end() {
-  local pids signal deadline
-  for signal in TERM KILL; do
-    pids=$(engine_pids)
-    if [[ -z $pids ]]; then break; fi
-    # shellcheck disable=SC2086  # a list of process ids
-    kill "-$signal" $pids 2>/dev/null || :
-    # 20 s: dockerd gives its containers 15 s to end.
-    deadline=$((SECONDS + 20))
-    # shellcheck disable=SC2086
-    until gone $pids || ((SECONDS > deadline)); do sleep 0.2; done
+  local shim mount
+  # 25 s: dockerd gives its containers 15 s.
+  # shellcheck disable=SC2046  # lists of process ids
+  end_processes 25 $(engine_pids dockerd)
+  # A dockerd that was killed leaves containers running below their shims.
+  for shim in $(engine_pids containerd-shim-runc-v2); do
+    # shellcheck disable=SC2046
+    kill -KILL $(pgrep -P "$shim") 2>/dev/null || :
+    kill -KILL "$shim" 2>/dev/null || :
   done
-  local mount
+  # shellcheck disable=SC2046
+  end_processes 10 $(engine_pids containerd)
   while read -r mount; do umount -l "$mount" 2>/dev/null || :; done \
     < <(awk -v a="$ENGINE_RUN/" -v b="$ENGINE_DATA/" 'index($5, a) == 1 || index($5, b) == 1 {print $5}' \
       /proc/self/mountinfo | sort -r)
@@ -97,7 +105,9 @@ engine_start() {
     >"$containerd" 2>&1 </dev/null &
   await 30 containerd "$containerd" test -S "$ENGINE_RUN/containerd.sock"
   if lacks_cap_sys_resource; then
-    runtime=(--add-runtime "krt=$HACK/engine/runc-without-cap" --default-runtime krt)
+    # A copy, for the engine may outlive this working tree.
+    install -m 0755 "$HACK/engine/runc-without-cap" "$ENGINE_DATA/runc-without-cap"
+    runtime=(--add-runtime "krt=$ENGINE_DATA/runc-without-cap" --default-runtime krt)
   fi
   # nofile: the hard limit here is handed on to the nodes, whose containerd wants as much as there is.
   setsid dockerd --host "$ENGINE_HOST" --data-root "$ENGINE_DATA/docker" \

@@ -74,11 +74,18 @@ step() {
   log "  ok $title ($((SECONDS - started)) s)"
 }
 
+# end_tree PID: ends a process and what it started.
+end_tree() {
+  local child
+  for child in $(pgrep -P "$1" || :); do end_tree "$child"; done
+  kill "$1" 2>/dev/null || :
+}
+
 # side_by_side COMMAND...: runs functions or scripts at once and fails if any of them failed.
 side_by_side() {
   local pids='' job rc=0
   # Jobs of a script do not hear an interrupt from the keyboard by themselves.
-  trap 'trap - INT TERM; kill -TERM 0' INT TERM
+  trap 'for job in $pids; do end_tree "$job"; done; exit 130' INT TERM
   for job in "$@"; do
     # shellcheck disable=SC2086  # a job is a command with its words
     $job &
@@ -126,12 +133,15 @@ with_lock() {
   local dir=$CACHE/locks/$1.lock holder rc
   shift
   mkdir -p "$CACHE/locks"
+  local told=''
   until mkdir "$dir" 2>/dev/null; do
     holder=$(cat "$dir/pid" 2>/dev/null || :)
     if [[ -n $holder ]] && ! kill -0 "$holder" 2>/dev/null; then
       rm -rf "$dir"
       continue
     fi
+    if [[ -z $told ]]; then log "  waiting for process ${holder:-?}, which is at the same work ($dir)"; fi
+    told=yes
     sleep 1
   done
   echo "${BASHPID:-$$}" >"$dir/pid"

@@ -56,12 +56,18 @@ check_inotify() {
   done
 }
 
-# preflight BUILD: BUILD is yes where the node image is still to be built.
+# preflight BUILD: BUILD is yes where the node image is still to be built. After engine_find.
 preflight() {
-  local disk=$DISK_RUN_GIB
-  if [[ $1 == yes ]]; then disk=$((disk + DISK_BUILD_GIB)); fi
-  check_disk "$disk" "$CACHE"
-  check_disk 1 "$STATE"
+  local build=0 data=$CACHE
+  if [[ $1 == yes ]]; then build=$DISK_BUILD_GIB; fi
+  if [[ $ENGINE == given ]]; then data=$(docker info --format '{{.DockerRootDir}}'); fi
+  # The engine's data may be in a virtual machine (Docker Desktop), or not ours to look at.
+  if [[ $data == "$CACHE" || ! -r $data ]]; then
+    check_disk $((DISK_RUN_GIB + build)) "$CACHE"
+  else
+    check_disk "$DISK_RUN_GIB" "$data"
+    check_disk $((1 + build)) "$CACHE"
+  fi
   check_memory
   check_inotify
 }
