@@ -40,3 +40,25 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
+
+{{/* What krt_operator.settings reads: the same for the controller and for releasing finalizers. */}}
+{{- define "krt.settings" -}}
+- name: KRT_IMAGE_OPERATOR
+  value: {{ include "krt.image" (list .Values.images.operator .Chart.AppVersion) | quote }}
+- name: KRT_IMAGE_TRAFFIC
+  value: {{ include "krt.image" (list .Values.images.traffic .Chart.AppVersion) | quote }}
+- name: KRT_IMAGE_SCORING
+  value: {{ include "krt.image" (list .Values.images.scoring .Chart.AppVersion) | quote }}
+- name: KRT_IMAGE_KAFKA
+  value: {{ include "krt.image" (list .Values.images.kafka .Chart.AppVersion) | quote }}
+- name: KRT_IMAGE_PULL_POLICY
+  value: {{ .Values.imagePullPolicy | quote }}
+- name: KRT_EVIDENCE_STORAGE_CLASS
+  value: {{ .Values.evidence.storageClass | quote }}
+- name: KRT_MAX_CONCURRENT_TESTS
+  value: {{ .Values.maxConcurrentTests | quote }}
+- name: KRT_WATCH_NAMESPACES
+  value: {{ join "," .Values.watchNamespaces | quote }}
+- name: KRT_METRICS_PORT
+  value: {{ .Values.metrics.port | quote }}
+{{- end -}}
