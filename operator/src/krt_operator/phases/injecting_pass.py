@@ -154,18 +154,13 @@ class Pass:
         )
 
     def progress(self, next_phase: Phase | None = None) -> Progress:
-        """Everything decided, with what the holds ask for."""
-        down = self.held()
-        missing, dead = restore.traffic(
-            self.plan, self.world, self.status, down, self.ports.settings.image_pull_policy
-        )
+        """Everything decided, with what the holds ask for; traffic pods are the upkeep's."""
         return Progress(
             requeue_after=self.requeue,
             next_phase=next_phase,
             intents=tuple(self.intents),
             changes=tuple(self.changes),
-            apply=(*self.stateful_sets(down), *missing),
-            delete=tuple(dead),
+            apply=tuple(self.stateful_sets(self.held())),
             acts=tuple(self.acts),
             events=tuple(self.events),
         )

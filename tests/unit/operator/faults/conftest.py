@@ -103,6 +103,7 @@ class Sim:
             self._start(one.pod, one.kind, one.member, -BACK)
         for one_name, member in (("t-producer-a-0", "producer-a-0"),):
             self._start(one_name, "traffic", member, -BACK)
+        self._start("t-recorder", "recorder", "recorder", -BACK)
         for i in range(2):
             self._start(f"t-consumer-c-{i}", "traffic", f"consumer-c-{i}", -BACK)
 
@@ -231,6 +232,7 @@ class Sim:
         pod["metadata"]["created"] = self.time
         if pod["spec"]["containers"][0]["name"] == "traffic":
             pod["status"]["phase"] = "Failed"
+            pod["status"]["containerStatuses"] = [{"state": {"terminated": {"exitCode": 137}}}]
         self._fall(pod)
 
     def _ready(self, pod: Json) -> bool:

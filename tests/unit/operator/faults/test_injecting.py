@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from krt_operator.api.status import FaultState, Phase, ProofKind
-from krt_operator.phases.injecting import step
+from krt_operator.phases.steps import step
 
 LEADER = {
     "name": "leader-down",

@@ -1,0 +1,129 @@
+"""The admin client on a real broker with a real ZooKeeper."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from krt_operator.errors import TransientError, UserError
+from krt_operator.kafka.admin import REQUEST_SECONDS, KafkaAdmin
+from krt_operator.kafka.zookeeper import four_letter, mode
+from krt_operator.ports import TopicPlan
+from tests.contract.traffic.local_kafka import wait_until
+
+if TYPE_CHECKING:
+    from tests.contract.traffic.local_kafka import LocalKafka
+
+
+@pytest.fixture
+def topic(kafka: LocalKafka) -> str:
+    name = f"t-{uuid4().hex[:8]}"
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        admin.create_topics([TopicPlan(name, {"retention.ms": "3600000"}, {0: (0,), 1: (0,)})])
+    return name
+
+
+def test_brokers_racks_controller_and_partitions(kafka: LocalKafka, topic: str) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        view = admin.view()
+    assert [(one.id, one.rack) for one in view.brokers] == [(0, "zone-a")]
+    assert view.controller == 0
+    found = view.partition(topic, 1)
+    assert found is not None
+    assert (found.leader, found.replicas, found.isr) == (0, (0,), (0,))
+    assert found.whole
+
+
+def test_creating_again_changes_nothing(kafka: LocalKafka, topic: str) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        admin.create_topics([TopicPlan(topic, {}, {0: (0,)})])
+        assert admin.view().partition(topic, 1) is not None
+
+
+def test_a_setting_kafka_refuses_is_the_users(kafka: LocalKafka) -> None:
+    plan = TopicPlan("refused", {"min.insync.replicas": "none"}, {0: (0,)})
+    with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(UserError) as caught:
+        admin.create_topics([plan])
+    assert caught.value.field == "spec.topics[refused]"
+    assert "min.insync.replicas" in caught.value.message
+
+
+def test_an_open_transaction_holds_back_the_last_stable_offset(
+    kafka: LocalKafka, topic: str
+) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for number in range(5):
+        producer.produce(topic, value=str(number), partition=0)
+    producer.flush(30)
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        opened = admin.bounds([topic])[0]
+        producer.commit_transaction(30)
+        # The coordinator writes the marker after it has answered the commit.
+        wait_until("the transaction ended", lambda: admin.bounds([topic])[0].last_stable > 0)
+        closed = admin.bounds([topic])[0]
+    assert (opened.log_start, opened.high_watermark, opened.last_stable) == (0, 5, 0)
+    # The commit marker takes an offset of its own.
+    assert (closed.high_watermark, closed.last_stable) == (6, 6)
+    assert (closed.leader, closed.leader_epoch, closed.isr) == (0, 0, (0,))
+    assert not opened.same_log(closed)
+
+
+def test_an_unknown_topic_is_waited_for(kafka: LocalKafka) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(TransientError, match="nowhere"):
+        admin.bounds(["nowhere"])
+
+
+def test_a_groups_state_members_and_commits(kafka: LocalKafka, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    for number in range(3):
+        producer.produce(topic, value=str(number), partition=1)
+    producer.flush(30)
+    group = f"g-{topic}"
+    consumer = Consumer(
+        {
+            "bootstrap.servers": kafka.bootstrap,
+            "group.id": group,
+            "client.id": "c-0",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe([topic])
+    read = 0
+    deadline = time.monotonic() + 30
+    while read < 3 and time.monotonic() < deadline:
+        message = consumer.poll(1)
+        read += message is not None and message.error() is None
+    consumer.commit(offsets=[TopicPartition(topic, 1, 3)], asynchronous=False)
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        found = admin.group(group)
+    consumer.close()
+    assert (found.state, found.coordinator, found.stable) == ("STABLE", 0, True)
+    assert [one.client_id for one in found.members] == ["c-0"]
+    assert found.members[0].partitions == ((topic, 0), (topic, 1))
+    assert found.committed == {(topic, 1): 3}
+
+
+def test_a_group_nobody_has_joined_is_dead_not_an_error(kafka: LocalKafka) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        found = admin.group("nobody")
+    assert (found.state, found.members, found.committed) == ("DEAD", (), {})
+
+
+def test_zookeeper_says_how_it_serves(kafka: LocalKafka) -> None:
+    assert mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
+
+
+def test_a_cluster_that_is_gone_is_transient_and_bounded_in_time(kafka: LocalKafka) -> None:
+    kafka.kill("broker")
+    before = time.monotonic()
+    with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(TransientError) as caught:
+        admin.view()
+    assert time.monotonic() - before < REQUEST_SECONDS + 2
+    assert "metadata" in str(caught.value)
