@@ -26,7 +26,7 @@ from krt_scoring import (
     verdict,
     windows,
 )
-from krt_scoring.anomalies.judge import judge
+from krt_scoring.anomalies.judgement import judge
 from krt_scoring.availability import gaps as gap_finder
 from krt_scoring.errors import PlanError
 from krt_scoring.guards import effect

@@ -214,7 +214,7 @@ def _producer(item: Mapping[str, Any]) -> ProducerInfo:
         acks=acks,
         # Unset means what Kafka's own client does.
         idempotent=acks == "all" if idempotent is None else bool(idempotent),
-        transactional=bool(item.get("transactional")),
+        transactional=item.get("transactional") not in (None, False),
         records_per_second=int(item.get("recordsPerSecond", 0)),
         config=_strings(item.get("config")),
     )

@@ -275,6 +275,8 @@ def _events(scenario: Scenario) -> list[Event]:
         ("consumer", CONSUMER),
     ):
         events.append(event(-SECOND, "pod", "added", f"t-{uid}", uid=uid, component=component))
+    for at, phase in ((0, "Warmup"), (4, "Injecting"), (10, "Draining")):
+        events.append(event(at * SECOND, "phase", "entered", phase))
     if scenario.stall:
         begin, end = scenario.stall
         targets = [{"pod": "t-kafka-0-0", "uid": "uid-kafka-0", "member": "kafka-0", "role": "x"}]

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+# The modules of the traffic room's tests are imported by their path, as mypy knows them.
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from tests.contract.traffic.local_kafka import ROOT, LocalKafka, jars, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+POM = ROOT / "hack" / "images" / "spark" / "pom.xml"
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    if (reason := missing()) is not None:
+        pytest.skip(f"no real broker can be started: {reason}")
+    local = LocalKafka(tmp_path_factory.mktemp("kafka"), jars())
+    try:
+        local.start()
+        yield local
+    finally:
+        local.stop()
+
+
+@pytest.fixture(scope="session")
+def connector(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The Kafka connector's jars, as the image has them, comma-joined."""
+    if shutil.which("mvn") is None:
+        pytest.skip("mvn is not on PATH (Debian: maven)")
+    folder = tmp_path_factory.mktemp("connector")
+    subprocess.run(
+        ["mvn", "-q", "-B", "-f", POM, "dependency:copy", f"-DoutputDirectory={folder}"],
+        check=True,
+        env={**os.environ},
+    )
+    return ",".join(str(path) for path in sorted(folder.glob("*.jar")))
