@@ -31,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     # Kopf tells every handler's success; a level-triggered loop has no news in that.
     logging.getLogger("kopf").setLevel(logging.WARNING)
+    # One line a probe, every few seconds.
+    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     try:
         settings = Settings.from_environment()
         return _release(settings) if command == "release" else _run(settings)
@@ -53,7 +55,7 @@ def _run(settings: Settings) -> int:
             standalone=True,
             clusterwide=not watched,
             namespaces=list(watched),
-            liveness_endpoint=os.environ.get("KRT_LIVENESS", "http://0.0.0.0:8080/healthz"),
+            liveness_endpoint=f"http://0.0.0.0:{os.environ.get('KRT_HEALTH_PORT', '8080')}/healthz",
         )
     )
     return 0

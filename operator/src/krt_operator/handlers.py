@@ -68,6 +68,8 @@ def start(settings: kopf.OperatorSettings, **_: Any) -> None:
         prefix=names.GROUP, key="last-handled-configuration"
     )
     settings.peering.standalone = True
+    # Only for resources that come and go; it would take a right to list every CRD.
+    settings.scanning.disabled = True
     settings.posting.enabled = False
     settings.watching.server_timeout = WATCH_SERVER_TIMEOUT
     settings.watching.client_timeout = WATCH_CLIENT_TIMEOUT
