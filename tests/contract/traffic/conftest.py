@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-# The modules beside this file are shared with hack/bench-traffic, which finds them by path too.
-sys.path.insert(0, str(Path(__file__).parent))
+# The modules beside this file are imported by their path in the repository, as mypy knows them.
+sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from control_api import ControlApi
-from local_kafka import LocalKafka, jars, missing
+from tests.contract.traffic.control_api import ControlApi
+from tests.contract.traffic.local_kafka import LocalKafka, jars, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,18 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
     local = LocalKafka(tmp_path_factory.mktemp("kafka"), jars())
     try:
         local.start()
+        yield local
+    finally:
+        local.stop()
+
+
+@pytest.fixture
+def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    """One that is not started yet and that the test may break."""
+    if (reason := missing()) is not None:
+        pytest.skip(f"no real broker can be started: {reason}")
+    local = LocalKafka(tmp_path_factory.mktemp("own"), jars())
+    try:
         yield local
     finally:
         local.stop()

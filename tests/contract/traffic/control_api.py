@@ -64,9 +64,7 @@ class ControlApi:
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
         while True:
-            with self.changed:
-                self.changed.wait_for(lambda: len(self.versions) > seen)
-                item = self.versions[seen]
+            item = self.after(seen)
             seen += 1
             line = json.dumps({"type": "MODIFIED", "object": item}).encode() + b"\n"
             try:
@@ -74,6 +72,11 @@ class ControlApi:
                 handler.wfile.flush()
             except OSError:
                 return
+
+    def after(self, seen: int) -> dict[str, Any]:
+        with self.changed:
+            self.changed.wait_for(lambda: len(self.versions) > seen)
+            return self.versions[seen]
 
     def stop(self) -> None:
         self._server.shutdown()

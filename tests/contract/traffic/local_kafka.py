@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 if TYPE_CHECKING:
     import signal
@@ -85,9 +86,12 @@ class LocalKafka:
     def zookeeper(self) -> str:
         return f"127.0.0.1:{self.zookeeper_port}"
 
-    def start(self) -> None:
+    def prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "log4j.properties").write_text(LOG4J)
+
+    def start(self) -> None:
+        self.prepare()
         self.start_zookeeper()
         self.start_broker()
 

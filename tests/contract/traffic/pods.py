@@ -16,8 +16,8 @@ from krt_evidence.schemas import TABLES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from control_api import ControlApi
-    from local_kafka import LocalKafka
+    from tests.contract.traffic.control_api import ControlApi
+    from tests.contract.traffic.local_kafka import LocalKafka
 
 
 def plan_document(kafka: LocalKafka, topic: str, partitions: int, **traffic: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Pods:
 
     @property
     def bundle(self) -> Path:
-        return self.folder / "evidence" / self.plan["bundle"]
+        return self.folder / "evidence" / str(self.plan["bundle"])
 
     def start(self, role: str, name: str, uid: str, replica: int = 0) -> subprocess.Popen[bytes]:
         variables = {

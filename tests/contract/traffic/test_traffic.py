@@ -4,14 +4,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, TopicPartition
-from local_kafka import LocalKafka, wait_until
-from pods import Pods, plan_document
+from tests.contract.traffic.local_kafka import LocalKafka, wait_until
+from tests.contract.traffic.pods import Pods, plan_document
 
 if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
-    from control_api import ControlApi
+    from tests.contract.traffic.control_api import ControlApi
 
 
 def end_offsets(kafka: LocalKafka, topic: str, partitions: int) -> dict[str, dict[str, int]]:

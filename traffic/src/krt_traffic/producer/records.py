@@ -1,9 +1,9 @@
 """The sends of one incarnation: in flight, held by an open transaction, done.
 
-Two threads meet here. The producer's thread moves sends forward; the ledger's thread takes what
-is done and looks at the rest. There is no lock, so the producer never waits: every move removes
-before it adds, and the ledger takes the done before it copies the others. A send on the move may
-thus be in neither view of one flush, never in both.
+Two threads meet here. The producer's thread moves sends forward; the ledger's thread looks at all
+of them twice a second. There is no lock, so the producer never waits: every move adds before it
+removes, and the ledger copies what is on the way before it takes what is done. It thus sees each
+send at least once, and knows which ones it sees twice.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class Records:
         self.attempted = 0
         self.counts = {"acked": 0, "failed": 0, "unknown": 0}
         self._done: deque[Done] = deque()
+        self._lingering: set[int] = set()
         self._plan = plan
         self.schedule: Schedule | None = None
         self._member, self._incarnation = member, incarnation
@@ -93,28 +94,39 @@ class Records:
         """
         return seq % self._plan.key_count % self._plan.partitions
 
+    def report(self, record: Done) -> None:
+        """Take the client's report on a send: done, or held while its transaction is open."""
+        if record.sent.transaction is None:
+            self.done(record)
+        else:
+            self.held[record.seq] = record
+            del self.in_flight[record.seq]
+
     def done(self, record: Done) -> None:
-        """Take the outcome of a send that is no longer in flight or held."""
+        """Take the final outcome of a send."""
         self.counts[record.outcome] += 1
         self._done.append(record)
+        self.held.pop(record.seq, None)
+        self.in_flight.pop(record.seq, None)
 
-    def settled(self) -> pa.Table:
-        """Return the sends done since the last call; for the ledger's thread."""
-        return self._table([self._done.popleft() for _ in range(len(self._done))])
+    def snapshot(self) -> tuple[pa.Table, pa.Table]:
+        """Return the sends done since the last call, and all others as unknown so far.
 
-    def unsettled(self) -> pa.Table:
-        """Return what is in flight or held, as unknown so far; for the ledger's thread."""
-        held, in_flight = self.held.copy(), self.in_flight.copy()
+        For the ledger's thread. No send is in both or was done in an earlier call.
+        """
+        in_flight, held = self.in_flight.copy(), self.held.copy()
+        done = [self._done.popleft() for _ in range(len(self._done))]
+        # Done, and not yet removed when it was copied: now or at an earlier call.
+        seen = self._lingering.union(record.seq for record in done)
+        self._lingering = {seq for seq in seen if seq in in_flight or seq in held}
         at, now = wall(), mono()
+        sents = in_flight | {seq: record.sent for seq, record in held.items()}
         rows = [
-            Done(seq, sent, at, now, None, UNKNOWN, IN_FLIGHT) for seq, sent in in_flight.items()
+            Done(seq, sent, at, now, None, UNKNOWN, IN_FLIGHT)
+            for seq, sent in sents.items()
+            if seq not in self._lingering
         ]
-        rows += [
-            row._replace(outcome=UNKNOWN, error=IN_FLIGHT)
-            for row in held.values()
-            if row.seq not in in_flight
-        ]
-        return self._table(rows)
+        return self._table(done), self._table(rows)
 
     def _table(self, rows: Sequence[Done]) -> pa.Table:
         count = len(rows)

@@ -122,12 +122,11 @@ class ProducerRun:
         return self._control.aborted or order is None or order.producers_stop
 
     def _flush(self) -> None:
-        settled = self._records.settled()
-        self._table.flush(settled, self._records.unsettled())
+        self._table.flush(*self._records.snapshot())
 
     def _end(self, error: str | None) -> None:
         self._ledger.stop()
-        self._table.close(self._records.settled())
+        self._table.close(self._records.snapshot()[0])
         counts = {"attempted": self._records.attempted, **self._records.counts}
         self._close.write(
             {

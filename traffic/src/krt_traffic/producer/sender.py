@@ -85,7 +85,6 @@ class Sender:
                     on_delivery=partial(self._delivered, seq),
                 )
             except (BufferError, KafkaException) as error:
-                del records.in_flight[seq]
                 self._refused(seq, sent, error)
         if self.fatal is not None:
             raise FatalClientError(str(self.fatal))
@@ -125,7 +124,7 @@ class Sender:
 
     def _delivered(self, seq: int, error: KafkaError | None, message: Message) -> None:
         at, now = wall(), mono()
-        sent = self._records.in_flight.pop(seq)
+        sent = self._records.in_flight[seq]
         if error is None:
             offset = self._offset(message)
             self._circumstances.ever_acked = True
@@ -140,10 +139,7 @@ class Sender:
             if error.code() in PURGED and outcome == FAILED and sent.transaction is None:
                 self._purged.append(done)
                 return
-        if sent.transaction is None:
-            self._records.done(done)
-        else:
-            self._records.held[seq] = done
+        self._records.report(done)
 
     def _offset(self, message: Message) -> int | None:
         offset = message.offset() if self._offsets_known else None

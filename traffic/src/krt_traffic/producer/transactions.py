@@ -140,13 +140,13 @@ class TransactionalSender:
         # Reports of what the end of the transaction purged come with the next poll.
         self._sender.client.poll(0)
         records = self._records
-        for seq in list(records.held):
-            done = records.held.pop(seq)
+        for done in list(records.held.values()):
+            final = done._replace(transaction_outcome=outcome)
             if outcome == ABORTED:
-                done = done._replace(outcome=FAILED)
+                final = final._replace(outcome=FAILED)
             elif outcome == UNKNOWN and done.outcome == ACKED:
-                done = done._replace(outcome=UNKNOWN)
-            records.done(done._replace(transaction_outcome=outcome))
+                final = final._replace(outcome=UNKNOWN)
+            records.done(final)
 
 
 class _AbortRequiredError(Exception):

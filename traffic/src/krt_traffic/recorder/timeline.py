@@ -1,0 +1,98 @@
+"""The recorder's own stream of the timeline, shared by its threads."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from krt_evidence.timeline import Event, TimelineWriter
+from krt_traffic.clock import mono, wall
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GAP_MICROS = 1_000_000
+"""A blind second makes what falls into it unproven; shorter ones are below what is claimed."""
+
+TAIL_BYTES = 65_536
+"""How much of an earlier recorder's stream is looked at for its last line."""
+
+
+class Timeline:
+    """Writes events under a lock; counts them for the termination message.
+
+    Args:
+        folder: the bundle's timeline folder.
+        incarnation: pod uid; a recorder that was replaced leaves its stream beside ours.
+    """
+
+    def __init__(self, folder: Path, incarnation: str) -> None:
+        self.counts = {"events": 0, "gaps": 0}
+        self._lock = threading.Lock()
+        self._closed = False
+        earlier = _last_time(folder)
+        self._writer = TimelineWriter(folder, f"recorder-{incarnation}")
+        if earlier is not None:
+            self.gap("recorder", earlier, wall())
+
+    def write(
+        self,
+        source: str,
+        event: str,
+        subject: str,
+        detail: dict[str, Any] | None = None,
+        at: int | None = None,
+    ) -> None:
+        """Append an event.
+
+        Args:
+            source: one of ``krt_evidence.timeline.SOURCES``.
+            event: one of the source's events.
+            subject: what it is about.
+            detail: more of it.
+            at: the event's own time in UTC microseconds; now where it has none.
+        """
+        line = Event(wall() if at is None else at, mono(), source, event, subject, detail or {})
+        with self._lock:
+            if not self._closed:
+                self._writer.write(line)
+                self.counts["events"] += 1
+
+    def gap(self, stream: str, start: int, end: int) -> None:
+        """Note that ``stream`` was blind from ``start`` to ``end``, if that is worth noting."""
+        if end - start > GAP_MICROS:
+            self.counts["gaps"] += 1
+            self.write("recorder", "gap", "recorder", {"from": start, "to": end, "stream": stream})
+
+    def close(self) -> None:
+        """Make everything durable; later events are dropped."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._writer.close()
+
+
+def micros(time: str) -> int:
+    """Return an RFC 3339 time of the Kubernetes API as UTC microseconds.
+
+    Raises:
+        ValueError: it is none.
+    """
+    moment = datetime.fromisoformat(time)
+    return int(moment.timestamp()) * 1_000_000 + moment.microsecond
+
+
+def _last_time(folder: Path) -> int | None:
+    times = []
+    for path in sorted(folder.glob("recorder-*.jsonl")):
+        with path.open("rb") as handle:
+            handle.seek(max(0, path.stat().st_size - TAIL_BYTES))
+            lines = handle.read().split(b"\n")[:-1]
+        if lines:
+            try:
+                times.append(int(json.loads(lines[-1])["at"]))
+            except ValueError:  # the tail began inside a single long line
+                continue
+    return max(times, default=None)

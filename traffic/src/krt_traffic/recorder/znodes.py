@@ -1,0 +1,215 @@
+"""Kafka's cluster state as ZooKeeper has it: brokers, controller, leaders and ISRs, by watch.
+
+Client metadata misses short states and delivery reports carry no leader epoch; the state nodes
+have every epoch. A watch tells that something changed, not what: states between two reads are
+missed, and the node's version, which is recorded, tells how many.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import threading
+from typing import TYPE_CHECKING, Any
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.retry import KazooRetry
+
+from krt_traffic.clock import wall
+
+if TYPE_CHECKING:
+    from krt_traffic.recorder.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+BROKERS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+CONTROLLER = "/controller"
+EPOCH = "/controller_epoch"
+
+SESSION_SECONDS = 4.0
+"""Our own ZooKeeper session; short, so that a lost server is left soon."""
+
+_RESCAN = ""
+
+
+class Znodes:
+    """Follows the nodes in a thread of its own, through ZooKeeper's outages.
+
+    Args:
+        hosts: ZooKeeper's host:port, comma-joined.
+        timeline: where events go.
+    """
+
+    def __init__(self, hosts: str, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._changed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._brokers: dict[str, int] = {}
+        self._controller = ""
+        self._versions: dict[str, tuple[int, int]] = {}
+        self._watched: set[str] = set()
+        self._blind: int | None = None
+        self._client = KazooClient(
+            hosts=hosts,
+            timeout=SESSION_SECONDS,
+            connection_retry=KazooRetry(max_tries=-1, delay=0.1, backoff=2, max_delay=1.0),
+            command_retry=KazooRetry(max_tries=0),
+        )
+        self._client.add_listener(self._connection)
+        self._thread = threading.Thread(target=self._run, name="znodes", daemon=True)
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a session now."""
+        return bool(self._client.connected)
+
+    def start(self) -> None:
+        """Begin; returns at once, whether ZooKeeper is there or not."""
+        self._client.start_async()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the session and the thread."""
+        self._changed.put(None)
+        self._thread.join(timeout=5)
+        self._client.stop()
+        self._client.close()
+
+    def _connection(self, state: str) -> None:
+        if state == KazooState.CONNECTED:
+            self._changed.put(_RESCAN)
+        elif self._blind is None:
+            self._blind = wall()
+
+    def _run(self) -> None:
+        while (path := self._changed.get()) is not None:
+            try:
+                if path == _RESCAN:
+                    self._rescan()
+                else:
+                    self._watched.discard(path)
+                    self._look(path)
+            except KazooException as error:
+                # The connection went; its return puts a rescan into the queue.
+                log.info("ZooKeeper: %s: %r", path or "rescan", error)
+
+    def _rescan(self) -> None:
+        self._watched.clear()
+        for path in (BROKERS, CONTROLLER, TOPICS):
+            self._look(path)
+        if self._blind is not None:
+            self._timeline.gap("zookeeper", self._blind, wall())
+            self._blind = None
+
+    def _look(self, path: str) -> None:
+        if path in self._watched:
+            return
+        if path == BROKERS:
+            self._look_at_brokers()
+        elif path == CONTROLLER:
+            self._look_at_controller()
+        elif path.endswith("/state"):
+            self._look_at_partition(path)
+        else:
+            self._look_at_children(path)
+
+    def _children(self, path: str) -> list[str]:
+        self._watched.add(path)
+        try:
+            return sorted(self._client.get_children(path, watch=self._tell))
+        except NoNodeError:
+            if self._client.exists(path, watch=self._tell) is not None:
+                self._changed.put(path)
+            return []
+
+    def _get(self, path: str) -> tuple[dict[str, Any], Any] | None:
+        self._watched.add(path)
+        try:
+            data, stat = self._client.get(path, watch=self._tell)
+        except NoNodeError:
+            if self._client.exists(path, watch=self._tell) is not None:
+                self._changed.put(path)
+            return None
+        return json.loads(data or b"{}"), stat
+
+    def _tell(self, event: Any) -> None:
+        if event.path:
+            self._changed.put(event.path)
+
+    def _look_at_brokers(self) -> None:
+        present: dict[str, tuple[dict[str, Any], Any]] = {}
+        for broker in self._children(BROKERS):
+            try:
+                data, stat = self._client.get(f"{BROKERS}/{broker}")
+            except NoNodeError:
+                continue
+            present[broker] = (json.loads(data), stat)
+        for broker, epoch in list(self._brokers.items()):
+            if broker not in present or present[broker][1].czxid != epoch:
+                del self._brokers[broker]
+                self._timeline.write("broker", "unregistered", broker, {"epoch": epoch})
+        for broker, (data, stat) in present.items():
+            if broker not in self._brokers:
+                self._brokers[broker] = stat.czxid
+                detail = {
+                    "epoch": stat.czxid,
+                    "host": data.get("host") or _host(data),
+                    "rack": data.get("rack"),
+                }
+                at = stat.ctime * 1000
+                self._timeline.write("broker", "registered", broker, detail, at=at)
+
+    def _look_at_controller(self) -> None:
+        found = self._get(CONTROLLER)
+        if found is None:
+            if self._controller:
+                self._controller = ""
+                self._timeline.write("controller", "vacant", "", {})
+            return
+        data, stat = found
+        broker = f"{data.get('brokerid')}/{stat.czxid}"
+        if broker == self._controller:
+            return
+        self._controller = broker
+        try:
+            epoch = int(self._client.get(EPOCH)[0])
+        except NoNodeError:
+            epoch = None
+        subject, at = str(data.get("brokerid")), stat.mtime * 1000
+        self._timeline.write("controller", "elected", subject, {"epoch": epoch}, at=at)
+
+    def _look_at_children(self, path: str) -> None:
+        """Go down /brokers/topics/<topic>/partitions/<partition>/state."""
+        below = path.removeprefix(TOPICS).strip("/").split("/") if path != TOPICS else []
+        for child in self._children(path):
+            down = {0: f"{child}/partitions", 2: f"{child}/state"}[len(below)]
+            self._look(f"{path}/{down}")
+
+    def _look_at_partition(self, path: str) -> None:
+        found = self._get(path)
+        if found is None:
+            return
+        state, stat = found
+        mark = (stat.czxid, stat.version)
+        if self._versions.get(path) == mark:
+            return
+        self._versions[path] = mark
+        topic, _, partition = path.removeprefix(f"{TOPICS}/").split("/")[:3]
+        at = stat.mtime * 1000
+        detail = {
+            "leader": state["leader"],
+            "leader_epoch": state["leader_epoch"],
+            "isr": state["isr"],
+            "controller_epoch": state["controller_epoch"],
+            "version": stat.version,
+            "mtime": at,
+        }
+        self._timeline.write("partition", "state", f"{topic}-{partition}", detail, at=at)
+
+
+def _host(data: dict[str, Any]) -> str | None:
+    """Return the host of a broker's first endpoint; ``host`` is null without PLAINTEXT."""
+    endpoints = data.get("endpoints") or []
+    return endpoints[0].split("//")[-1].rsplit(":", 1)[0] if endpoints else None
