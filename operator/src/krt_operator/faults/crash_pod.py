@@ -45,6 +45,16 @@ def act(fault: Fault, entry: FaultStatus, pods: Mapping[str, Json]) -> Act:
     return Act(f"kill the process of {', '.join(one.pod for one in entry.targets)}", perform)
 
 
+def asked(entry: FaultStatus, pods: Mapping[str, Json]) -> bool:
+    """Whether every target that is still there has this attempt's killing container."""
+    name = container_name(entry.name, entry.attempt)
+    there = [pods[one.pod] for one in entry.targets if one.pod in pods]
+    return all(
+        any(one["name"] == name for one in pod["spec"].get("ephemeralContainers") or [])
+        for pod in there
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What the killing containers of one attempt have come to.

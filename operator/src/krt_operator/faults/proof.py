@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus
-    from krt_operator.kafka.views import ClusterView, GroupView
+    from krt_operator.kafka.views import ClusterView, GroupView, Partition
     from krt_operator.plan import Plan
     from krt_operator.ports import Json
 
@@ -73,7 +73,7 @@ def in_cluster(
             at=now,
             detail=f"replicas {list(partition.replicas)}, in sync {list(partition.isr)}",
         )
-        for partition in shrunk[:MAX_ISR_PROOFS]
+        for partition in sorted(shrunk, key=_internal)[:MAX_ISR_PROOFS]
     ]
     target = fault.target
     if target.role is Role.CONTROLLER and view.controller not in fallen | {NO_BROKER}:
@@ -135,6 +135,10 @@ def wanted(fault: Fault, entry: FaultStatus, plan: Plan) -> bool:
         Role.GROUP_COORDINATOR: ProofKind.COORDINATOR_MOVED,
     }.get(fault.target.role)
     return extra is not None and extra not in kinds
+
+
+def _internal(partition: Partition) -> bool:
+    return partition.topic.startswith("__")
 
 
 def _ordinals(entry: FaultStatus, plan: Plan) -> frozenset[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
 
     from krt_operator.ports import TopicPlan
 
-REQUEST_SECONDS: Final = 5.0
-"""How long one request may take: a broker answers metadata within 10 ms, and a pass that waits
-longer than this would delay the next fault towards the 10 s that make it late."""
+LOOK_SECONDS: Final = 5.0
+"""How long all requests of one look may take together: a broker answers within 10 ms, and a pass
+that waits longer than this would delay the next fault towards the 10 s that make it late."""
+
+LEAST_SECONDS: Final = 0.5
+"""What the last request of a look gets in any case: librdkafka refuses a timeout of nothing."""
 
 CREATE_SECONDS: Final = 20.0
 """How long brokers may take to create topics: each new log is a directory and fsyncs."""
@@ -63,13 +67,14 @@ class KafkaAdmin:
             {
                 "bootstrap.servers": bootstrap,
                 "client.id": "krt-operator",
-                "socket.timeout.ms": int(REQUEST_SECONDS * 1000),
+                "socket.timeout.ms": int(LOOK_SECONDS * 1000),
                 "socket.connection.setup.timeout.ms": 2000,
                 "reconnect.backoff.max.ms": 500,
                 "log.connection.close": False,
             },
             logger=_LOG,
         )
+        self._until = time.monotonic() + LOOK_SECONDS
 
     def __enter__(self) -> Self:
         """The client itself, connected lazily."""
@@ -83,9 +88,7 @@ class KafkaAdmin:
         """Brokers with racks, controller and partitions, internal topics included."""
         doing = "reading the cluster's metadata"
         metadata = self._metadata(doing)
-        cluster = self._wait(
-            self._client.describe_cluster(request_timeout=REQUEST_SECONDS), doing, REQUEST_SECONDS
-        )
+        cluster = self._wait(self._client.describe_cluster(request_timeout=self._left()), doing)
         return ClusterView(
             brokers=tuple(
                 Broker(node.id, node.host, node.rack or "")
@@ -113,9 +116,11 @@ class KafkaAdmin:
         )
         for name, future in futures.items():
             try:
-                self._wait(future, f"creating topic {name}", CREATE_SECONDS, f"spec.topics[{name}]")
+                self._wait(future, f"creating topic {name}", f"spec.topics[{name}]", CREATE_SECONDS)
             except _TopicExistsError:
                 continue
+        # A new look may follow: what creating took is not its fault.
+        self._until = time.monotonic() + LOOK_SECONDS
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         """The bounds of every partition of these topics, ordered by topic and partition.
@@ -151,12 +156,12 @@ class KafkaAdmin:
     def group(self, group: str) -> GroupView:
         """State, coordinator, members and committed offsets, as the coordinator has them."""
         doing = f"describing group {group}"
-        described = self._client.describe_consumer_groups([group], request_timeout=REQUEST_SECONDS)
-        found = self._wait(described[group], doing, REQUEST_SECONDS)
+        described = self._client.describe_consumer_groups([group], request_timeout=self._left())
+        found = self._wait(described[group], doing)
         asked = self._client.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group)], request_timeout=REQUEST_SECONDS
+            [ConsumerGroupTopicPartitions(group)], request_timeout=self._left()
         )
-        offsets = self._wait(asked[group], f"reading offsets of group {group}", REQUEST_SECONDS)
+        offsets = self._wait(asked[group], f"reading offsets of group {group}")
         return GroupView(
             group=group,
             state=found.state.name,
@@ -171,7 +176,7 @@ class KafkaAdmin:
 
     def _metadata(self, doing: str) -> Any:
         try:
-            return self._client.list_topics(timeout=REQUEST_SECONDS)
+            return self._client.list_topics(timeout=self._left())
         except KafkaException as error:
             raise translate(error.args[0], doing) from error
 
@@ -180,18 +185,26 @@ class KafkaAdmin:
     ) -> Mapping[tuple[str, int], Any]:
         asked = {TopicPartition(topic, number): spec for topic, number in keys}
         futures = self._client.list_offsets(
-            asked, isolation_level=isolation, request_timeout=REQUEST_SECONDS
+            asked, isolation_level=isolation, request_timeout=self._left()
         )
         return {
             (one.topic, one.partition): self._wait(
-                future, f"reading offsets of {one.topic}-{one.partition}", REQUEST_SECONDS
+                future, f"reading offsets of {one.topic}-{one.partition}"
             )
             for one, future in futures.items()
         }
 
+    def _left(self) -> float:
+        return max(LEAST_SECONDS, self._until - time.monotonic())
+
     def _wait(
-        self, future: Future[_T], doing: str, timeout: float, field: str = "spec.kafka"
+        self,
+        future: Future[_T],
+        doing: str,
+        field: str = "spec.kafka",
+        seconds: float | None = None,
     ) -> _T:
+        timeout = self._left() if seconds is None else seconds
         try:
             return future.result(timeout + GRACE_SECONDS)
         except FutureTimeoutError as error:

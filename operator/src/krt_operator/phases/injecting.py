@@ -124,7 +124,9 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     result = crash_pod.outcome(entry, this.world.pods)
     since = entry.intended_at or this.now
     if result.pending and this.now - since <= KILL_PATIENCE:
-        _act(this, fault)
+        if not crash_pod.asked(entry, this.world.pods):
+            _act(this, fault)
+        this.wake(POLL)
         return
     due = entry.due_at or since
     if result.failures and not schedule.late(due, this.now):

@@ -25,6 +25,11 @@ WATCH: Final = 1.0
 """Seconds between passes while a fault is open: short against any session timeout."""
 
 
+CALM: Final = timedelta(seconds=6)
+"""How far the next deed must lie ahead for Kafka to be asked anything that can wait: a cluster
+that is failing over answers late, and no look may make a fault or a heal late."""
+
+
 @dataclass
 class Pass:
     """What the steps of all faults of one pass share and add to.
@@ -86,6 +91,23 @@ class Pass:
         """Members that must not run, by this pass' decisions."""
         return held(self.status, self.run.spec)
 
+    def calm(self) -> bool:
+        """Whether no fault is to be injected, held or healed soon."""
+        dues = (self._next_deed(fault) for fault in self.run.spec.faults)
+        return all(due is None or due - self.now > CALM for due in dues)
+
+    def _next_deed(self, fault: Fault) -> datetime | None:
+        entry = self.entry(fault)
+        match entry.state:
+            case FaultState.PENDING:
+                return schedule.due_at(fault, self.journal, self.since)
+            case FaultState.INTENDED | FaultState.INJECTED:
+                return self.now
+            case FaultState.HELD:
+                return schedule.heal_due(fault, entry)
+            case FaultState.HEALED | FaultState.SKIPPED:
+                return None
+
     def intend(self, change: Change) -> None:
         """Write this before anything of this pass is done."""
         self.intents.append(change)
@@ -138,7 +160,7 @@ class Pass:
         seen = []
         if fault.action is Action.DELETE_POD:
             seen += proof.gone(entry, self.world.pods, self.now)
-        if proof.wanted(fault, entry, self.plan):
+        if proof.wanted(fault, entry, self.plan) and self.calm():
             view = self.view()
             if view is not None:
                 seen += proof.in_cluster(fault, entry, self.plan, view, self.now)
@@ -166,7 +188,7 @@ class Pass:
         )
 
     def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[proof.Proof]:
-        if not proof.asks_group(fault) or entry.state is FaultState.INTENDED:
+        if not proof.asks_group(fault):
             return []
         try:
             with self.ports.kafka(self.plan.bootstrap) as kafka:

@@ -59,6 +59,8 @@ def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
     earliest = recovery.not_before(fault, entry, this.plan)
     if earliest is not None and this.now < earliest:
         return "a killed broker's ZooKeeper session has not ended"
+    if not this.calm():
+        return "another fault is about to be injected or healed"
     view = this.view()
     if view is None:
         return "no broker answers"

@@ -310,6 +310,8 @@ class SimKafka:
         return
 
     def view(self) -> ClusterView:
+        if self.sim.silent:
+            self.sim.time += timedelta(seconds=5)
         if self.sim.silent or not self.sim.view().brokers:
             raise TransientError("no broker answers")
         return self.sim.view()

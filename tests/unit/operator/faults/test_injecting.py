@@ -47,6 +47,13 @@ def play(sim: Any, kills: dict[int, int] | None = None, killed: Any = None) -> l
     raise AssertionError(f"still injecting after {LIMIT} passes: {sim.status.faults}")
 
 
+def until_held(sim: Any) -> None:
+    while not sim.status.faults or entry(sim, "leader-down").state is not FaultState.HELD:
+        run, world = sim.run()
+        sim.carry_out(step(run, world, sim.ports()))
+        sim.advance(0.2)
+
+
 def entry(sim: Any, name: str) -> Any:
     return next(one for one in sim.status.faults if one.name == name)
 
@@ -192,14 +199,24 @@ def test_a_controller_that_was_away_says_so(simulate: Any) -> None:
 
 def test_away_across_a_heal(simulate: Any) -> None:
     sim = simulate([LEADER | {"delay": "0s"}])
-    while not sim.status.faults or entry(sim, "leader-down").state is not FaultState.HELD:
-        run, world = sim.run()
-        sim.carry_out(step(run, world, sim.ports()))
-        sim.advance(0.2)
+    until_held(sim)
     sim.advance(31)
     play(sim)
     assert [one.code for one in sim.status.guards] == ["OperatorInterrupted"]
     assert "healed" in sim.status.guards[0].message
+
+
+def test_a_kafka_that_does_not_answer_delays_no_heal(simulate: Any) -> None:
+    sim = simulate([LEADER | {"delay": "0s"}])
+    until_held(sim)
+    sim.silent = True
+    while entry(sim, "leader-down").state is FaultState.HELD:
+        run, world = sim.run()
+        progress = step(run, world, sim.ports())
+        sim.carry_out(progress)
+        sim.advance(progress.requeue_after)
+    fault = entry(sim, "leader-down")
+    assert fault.healed_at - fault.injected_at <= timedelta(seconds=21)
 
 
 def test_a_kafka_that_stays_short_is_kafkas(simulate: Any) -> None:
