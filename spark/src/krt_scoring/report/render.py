@@ -28,6 +28,9 @@ TERMS = {
 }
 """Term of the ledger identity → what it says of the records."""
 
+EPOCH_MICROS = 1_000_000_000_000_000
+"""Times are µs since 1970; no count or offset of a run comes near this."""
+
 IDENTITY = {
     "acked": ("delivered", "deliveredLate", "undelivered", "expired", "lost"),
     "unknown": ("landed", "notLanded"),
@@ -47,7 +50,14 @@ def render(card: Mapping[str, Any], events: Timeline) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        {"duration": durations.show, "clock": clock, "number": number, "value": shown}
+        {
+            "duration": durations.show,
+            "clock": clock,
+            "number": number,
+            "value": shown,
+            "cell": cell,
+            "lines": lines,
+        }
     )
     return environment.get_template("report.html.j2").render(
         card=card,
@@ -67,6 +77,24 @@ def clock(at: int) -> str:
 def number(count: int) -> str:
     """Return an integer with thin spaces between thousands."""
     return f"{count:,}".replace(",", "\u2009")
+
+
+def cell(value: Any, column: str) -> str:
+    """Return an example's value; a time as a time of day."""
+    if isinstance(value, int) and value >= EPOCH_MICROS and column.lower().endswith("at"):
+        return clock(value)
+    return str(value)
+
+
+def lines(value: list[Any] | dict[str, Any]) -> list[str]:
+    """Return a mini-history as one line an entry."""
+    entries = value if isinstance(value, list) else [value]
+    return [
+        ", ".join(f"{key} {cell(item, key)}" for key, item in entry.items())
+        if isinstance(entry, dict)
+        else str(entry)
+        for entry in entries
+    ]
 
 
 def shown(item: Mapping[str, Any], key: str) -> str:
