@@ -259,30 +259,65 @@ def test_without_faults_the_phase_is_over(simulate: Any) -> None:
     assert sim.status.phase is Phase.DRAINING
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[SHARED])
-@given(
-    kills=st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=3),
-    action=st.sampled_from(["CrashPod", "DeletePod"]),
-    down=st.sampled_from(["0s", "20s"]),
-    role=st.sampled_from(["PartitionLeader", "Producer"]),
-)
-def test_killed_at_any_step_the_end_is_the_same(  # noqa: PLR0913, PLR0917 - what varies
-    simulate: Any, killed: Any, kills: dict[int, int], action: str, down: str, role: str
-) -> None:
+def short(action: str, down: str, role: str) -> dict[str, Any]:
     target = {"role": role} | ({"topic": "foo", "partition": 0} if role != "Producer" else {})
-    fault = LEADER | {"action": action, "downFor": down, "target": target}
-    calm, wild = simulate([fault]), simulate([fault])
-    play(calm)
-    play(wild, kills, killed)
+    return LEADER | {"action": action, "delay": "1s", "downFor": down, "target": target}
+
+
+def eventful(sim: Any) -> list[tuple[int, int]]:
+    """Play undisturbed; return every (pass, step) in which something was written or done."""
+    found = []
+    for number in range(LIMIT):
+        if sim.status.phase is not Phase.INJECTING:
+            break
+        run, world = sim.run()
+        progress = step(run, world, sim.ports())
+        before, done = sim.status, len(progress.apply) + len(progress.acts)
+        sim.carry_out(progress)
+        if done or sim.status != before:
+            # The steps: intents, each apply and act, changes, the next phase.
+            found += [(number, at) for at in range(3 + done)]
+        sim.advance(max(progress.requeue_after, 0.05))
+    return found
+
+
+def assert_same_end(calm: Any, wild: Any) -> None:
     a, b = entry(calm, "leader-down"), entry(wild, "leader-down")
     assert (b.state, b.targets, b.effect.proven) == (a.state, a.targets, True)
     assert wild.kills == calm.kills
     assert wild.deleted == calm.deleted
     assert wild.sets == calm.sets
     assert wild.status.guards == ()
-    late = timedelta(seconds=10)
-    assert timedelta() <= b.injected_at - b.due_at <= late
+    assert timedelta() <= b.injected_at - b.due_at <= timedelta(seconds=10)
     assert b.recovered_at is not None
+
+
+@pytest.mark.parametrize("action", ["CrashPod", "DeletePod"])
+@pytest.mark.parametrize("down", ["0s", "3s"])
+@pytest.mark.parametrize("role", ["PartitionLeader", "Producer"])
+def test_killed_at_any_step_the_end_is_the_same(
+    simulate: Any, killed: Any, action: str, down: str, role: str
+) -> None:
+    fault = short(action, down, role)
+    calm = simulate([fault])
+    moments = eventful(calm)
+    assert len(moments) > 10
+    for number, at in moments:
+        wild = simulate([fault])
+        play(wild, {number: at}, killed)
+        assert_same_end(calm, wild)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[SHARED])
+@given(kills=st.dictionaries(st.integers(0, 15), st.integers(0, 4), min_size=2, max_size=3))
+def test_killed_again_and_again_the_end_is_the_same(
+    simulate: Any, killed: Any, kills: dict[int, int]
+) -> None:
+    fault = short("CrashPod", "3s", "PartitionLeader")
+    calm, wild = simulate([fault]), simulate([fault])
+    play(calm)
+    play(wild, kills, killed)
+    assert_same_end(calm, wild)
 
 
 def test_two_controllers_do_it_once(simulate: Any) -> None:
