@@ -87,7 +87,8 @@ def _settle(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) 
                 plan, "draining", end_offsets=ends, bounds=bounds, resource_version=version
             ),
         ),
-        changes=(*guards, _saying("Reading", f"consumers read to {json.dumps(ends)}", world)),
+        # Before the control moves on: a controller killed in between would not say it again.
+        intents=(*guards, _saying("Reading", f"consumers read to {json.dumps(ends)}", world)),
     )
 
 
@@ -113,14 +114,14 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
             "every group has read and committed to the settled end of its topics",
             at=world.at,
         )
-        return Progress(requeue_after=BUSY / 2, apply=(finished,), changes=(said,))
+        return Progress(requeue_after=BUSY / 2, intents=(said,), apply=(finished,))
     told = f"not at the end after {run.spec.timeouts.drain}: {', '.join(alive)}"
     return Progress(
         requeue_after=BUSY,
         apply=(finished,),
         # Told by SIGTERM, which they write their ledgers on.
         delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in alive),
-        changes=(
+        intents=(
             journal.guard("NotDrained", GuardKind.EVIDENCE, told, world.at),
             journal.say(
                 ConditionType.DRAINED, ConditionStatus.FALSE, "NotInTime", told, at=world.at

@@ -1,0 +1,411 @@
+"""An API server, its kubelets and the Kafka under test in one process.
+
+Resource versions and conflicts, uid preconditions, names that are taken, owners and garbage
+collection, StatefulSets that keep one pod, pods that start after a while and obey the control
+ConfigMap, a Job whose driver ends with a termination message.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from krt_operator import names
+from krt_operator.api.times import to_micros
+from krt_operator.errors import ConflictError, GoneError, TransientError
+from krt_operator.kafka.views import Bounds, Broker, ClusterView, GroupMember, GroupView, Partition
+from krt_operator.metrics import Metrics
+from krt_operator.ports import Deletion, Json, Ports, TopicPlan
+from krt_operator.reconcile import Reconciler
+from krt_operator.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
+STARTED = timedelta(seconds=2)
+"""From a pod's creation until it runs and is ready."""
+SCORED = timedelta(seconds=20)
+RESULT = {"verdict": "Passed", "score": 987, "summary": "nothing lost", "ledger": {"acked": 7}}
+SETTINGS = Settings("op:1", "traffic:1", "scoring:1", "kafka:1", max_concurrent_tests=2)
+NAMESPACE, TEST, UID = "ns", "t", "uid-t"
+
+
+class Killed(BaseException):
+    """The controller was killed here; nothing of its may catch it."""
+
+
+def spec(**changes: Any) -> Json:
+    """The smallest whole spec, without faults."""
+    return {
+        "topics": [{"name": "foo", "partitions": 2, "replicationFactor": 3}],
+        "traffic": {
+            "producers": [{"name": "a", "topic": "foo", "recordsPerSecond": 100}],
+            "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
+        },
+        "warmup": "5s",
+    } | changes
+
+
+def node(name: str, zone: str, **changes: Any) -> Json:
+    """A ready node."""
+    return {
+        "metadata": {"name": name, "labels": {"topology.kubernetes.io/zone": zone}},
+        "spec": {},
+        "status": {
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "nodeInfo": {"kubeletVersion": "v1.34.2"},
+        },
+    } | changes
+
+
+class World:
+    """The cluster under one test resource (and whatever a test adds)."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.time = START
+        self.versions = itertools.count(1)
+        self.serials = itertools.count(1)
+        self.objects: dict[tuple[str, str], Json] = {}
+        self.events: list[Json] = []
+        self.topics: dict[str, TopicPlan] = {}
+        self.mutations = 0
+        self.kill_at = 0
+        self.before_write: Callable[[], None] | None = None
+        self.conflicts = 0
+        self.written = 0.0
+        self.silent_kafka = False
+        self.restless_log = False
+        self.result: tuple[int, str] = (0, json.dumps(RESULT))
+        self.preflight: tuple[int, str] = (0, "shared")
+        self.stuck: set[str] = set()
+        self.nodes = [node(f"n{i}", f"zone-{'abc'[i % 3]}") for i in range(6)]
+        self.classes = {"krt-evidence"}
+        self.put(
+            {
+                "apiVersion": names.API_VERSION,
+                "kind": names.KIND,
+                "metadata": {"name": TEST, "namespace": NAMESPACE, "uid": UID, "generation": 1},
+                "spec": spec(**changes),
+            }
+        )
+
+    # --- the controller -------------------------------------------------------------------------
+
+    def controller(self, settings: Settings = SETTINGS) -> Reconciler:
+        ports = Ports(
+            cluster=self,
+            clock=self,
+            kafka=lambda _: FakeKafka(self),
+            four_letter=lambda _host, _word: "Mode: leader",
+            settings=settings,
+        )
+        return Reconciler(self, ports, Metrics())
+
+    def run(
+        self, until: str = "", seconds: float = 600, controller: Reconciler | None = None
+    ) -> Json:
+        """Pass after pass until the run is over, or in the phase `until`; returns the status."""
+        engine = controller or self.controller()
+        end = self.time + timedelta(seconds=seconds)
+        while self.time < end:
+            delay = engine.run_once(TEST)
+            if delay is None or (until and self.status.get("phase") == until):
+                return self.status
+            self.tick(delay or 0.01)
+        return self.status
+
+    @property
+    def test(self) -> Json:
+        return self.objects[names.KIND, TEST]
+
+    @property
+    def status(self) -> Json:
+        found: Json = self.test.get("status", {})
+        return found
+
+    def condition(self, type_: str) -> Json:
+        return next(one for one in self.status["conditions"] if one["type"] == type_)
+
+    def phases(self) -> list[str]:
+        return [one["name"] for one in self.status["phases"]]
+
+    def names_of(self, kind: str) -> set[str]:
+        return {name for (of, name) in self.objects if of == kind}
+
+    # --- ports: clock, cluster, resources -------------------------------------------------------
+
+    def now(self) -> datetime:
+        return self.time
+
+    def get(self, kind: str, name: str) -> Json | None:
+        if kind == "StorageClass":
+            return {"metadata": {"name": name}} if name in self.classes else None
+        return copy.deepcopy(self.objects.get((kind, name)))
+
+    def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
+        if kind == "Node":
+            return copy.deepcopy(self.nodes)
+        return [
+            copy.deepcopy(one)
+            for (of, _), one in self.objects.items()
+            if of == kind and (labels or {}).items() <= one["metadata"].get("labels", {}).items()
+        ]
+
+    def tests(self) -> Sequence[Json]:
+        return self.list(names.KIND)
+
+    def apply(self, obj: Json) -> Json:
+        with self.mutation():
+            there = self.objects.get((obj["kind"], obj["metadata"]["name"]))
+            wanted = obj["metadata"].get("resourceVersion")
+            if wanted and (there is None or there["metadata"]["resourceVersion"] != wanted):
+                self.conflicts += 1
+                raise ConflictError("resourceVersion")
+            if there is not None and obj["kind"] == "Pod":
+                raise AssertionError(f"a pod's fields cannot be changed: {obj['metadata']['name']}")
+            return self.put(obj)
+
+    def create(self, obj: Json) -> Json:
+        with self.mutation():
+            there = self.objects.get((obj["kind"], obj["metadata"]["name"]))
+            return copy.deepcopy(there) if there is not None else self.put(obj)
+
+    def delete(self, deletion: Deletion) -> bool:
+        with self.mutation():
+            there = self.objects.get((deletion.kind, deletion.name))
+            if there is None or deletion.uid not in {None, there["metadata"]["uid"]}:
+                return False
+            del self.objects[deletion.kind, deletion.name]
+            return True
+
+    def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
+        raise GoneError(f"{pod} {uid} {container['name']}")
+
+    def read_test(self, name: str) -> Json | None:
+        return self.get(names.KIND, name)
+
+    def write_status(self, read: Json, status: Json) -> Json:
+        if self.before_write is not None:
+            other, self.before_write = self.before_write, None
+            other()
+        with self.mutation():
+            there = self.objects.get((names.KIND, read["metadata"]["name"]))
+            if there is None:
+                raise GoneError("test")
+            if there["metadata"]["resourceVersion"] != read["metadata"]["resourceVersion"]:
+                self.conflicts += 1
+                raise ConflictError("resourceVersion")
+            there["status"] = json.loads(json.dumps(status))
+            there["metadata"]["resourceVersion"] = str(next(self.versions))
+            return copy.deepcopy(there)
+
+    def emit(self, event: Json) -> None:
+        self.events.append(event)
+
+    def mutation(self) -> Mutation:
+        self.mutations += 1
+        return Mutation(self, self.mutations)
+
+    def put(self, obj: Json) -> Json:
+        stored = copy.deepcopy(obj)
+        key = (stored["kind"], stored["metadata"]["name"])
+        there = self.objects.get(key)
+        meta = stored["metadata"]
+        meta["resourceVersion"] = str(next(self.versions))
+        old = {} if there is None else there["metadata"]
+        meta.setdefault("uid", old.get("uid") or f"uid-{next(self.serials)}")
+        meta["creationTimestamp"] = old.get("creationTimestamp") or (
+            self.time.strftime("%Y-%m-%dT%H:%M:%SZ")
+        )
+        if there is not None:
+            stored = {**{k: v for k, v in there.items() if k == "status"}, **stored}
+        self.objects[key] = stored
+        if stored["kind"] == "Pod" and there is None:
+            stored["status"] = {"phase": "Pending"}
+            stored["born"] = self.time
+            stored["spec"]["nodeName"] = f"node-of-{key[1]}"
+        return copy.deepcopy(stored)
+
+    # --- kubelets and controllers ---------------------------------------------------------------
+
+    def tick(self, seconds: float) -> None:
+        step = timedelta(seconds=seconds)
+        if self.control() == "running" and self.up("producer"):
+            self.written += 100 * seconds
+        self.time += step
+        for (kind, name), obj in list(self.objects.items()):
+            if kind == "StatefulSet":
+                self._keep_pod(name, obj)
+            if kind == "Job":
+                self._keep_driver(name, obj)
+        for (kind, name), pod in list(self.objects.items()):
+            owners = pod["metadata"].get("ownerReferences", [])
+            alive = {one["metadata"]["uid"] for one in self.objects.values()}
+            if owners and not any(one["uid"] in alive for one in owners):
+                del self.objects[kind, name]
+            elif kind == "Pod":
+                self._kubelet(name, pod)
+
+    def control(self) -> str:
+        found = self.objects.get(("ConfigMap", names.control(TEST)))
+        return "running" if found is None else str(found["data"]["state"])
+
+    def up(self, component: str) -> list[Json]:
+        return [
+            one
+            for one in self.list("Pod", {names.LABEL_COMPONENT: component})
+            if one["status"]["phase"] == "Running"
+        ]
+
+    def end(self, name: str, code: int, message: str = "") -> None:
+        """End a pod's container."""
+        pod = self.objects["Pod", name]
+        ended = {"exitCode": code, "message": message}
+        pod["status"] = {
+            "phase": "Failed" if code else "Succeeded",
+            "containerStatuses": [{"name": "x", "state": {"terminated": ended}}],
+        }
+
+    def _keep_pod(self, name: str, obj: Json) -> None:
+        pod = f"{name}-0"
+        wanted = obj["spec"]["replicas"] == 1
+        if wanted and ("Pod", pod) not in self.objects:
+            template = obj["spec"]["template"]
+            owner = {"uid": obj["metadata"]["uid"], "kind": "StatefulSet"}
+            meta = {"name": pod, "labels": template["metadata"]["labels"]}
+            self.put(
+                {
+                    "kind": "Pod",
+                    "metadata": {**meta, "ownerReferences": [owner]},
+                    "spec": copy.deepcopy(template["spec"]),
+                }
+            )
+
+    def _keep_driver(self, name: str, job: Json) -> None:
+        if job.get("driver"):
+            return
+        job["driver"] = True
+        template = job["spec"]["template"]
+        owner = {"uid": job["metadata"]["uid"], "kind": "Job"}
+        self.put(
+            {
+                "kind": "Pod",
+                "metadata": {
+                    "name": f"{name}-x",
+                    "labels": template["metadata"]["labels"],
+                    "ownerReferences": [owner],
+                },
+                "spec": copy.deepcopy(template["spec"]),
+            }
+        )
+
+    def _kubelet(self, name: str, pod: Json) -> None:
+        age, phase = self.time - pod["born"], pod["status"]["phase"]
+        component = pod["metadata"]["labels"][names.LABEL_COMPONENT]
+        if name in self.stuck or phase in {"Succeeded", "Failed"}:
+            return
+        if phase == "Pending" and age >= STARTED:
+            pod["status"] = {
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": "True"}],
+            }
+        elif phase == "Running":
+            over = {
+                "preflight": self.preflight,
+                "producer": (0, "stopped") if self.control() != "running" else None,
+                "consumer": (0, "drained") if self.control() in {"draining", "aborted"} else None,
+                "recorder": (0, "stopped") if self.control() in {"finished", "aborted"} else None,
+                "scoring": self.result if age >= SCORED else None,
+            }.get(component)
+            if over is not None:
+                self.end(name, *over)
+
+
+class Mutation:
+    """One change of the API server, after which the controller may be killed."""
+
+    def __init__(self, world: World, number: int) -> None:
+        self.world, self.number = world, number
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.world.kill_at == self.number:
+            self.world.kill_at = 0
+            raise Killed
+
+
+class FakeKafka:
+    """The Kafka port: brokers whose pods are ready, topics as they were created."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __enter__(self) -> Self:
+        if self.world.silent_kafka:
+            raise TransientError("nobody answers")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def view(self) -> ClusterView:
+        brokers = []
+        for pod in self.world.up("kafka"):
+            member = pod["metadata"]["labels"][names.LABEL_MEMBER]
+            files = self.world.objects["ConfigMap", names.of_member(TEST, member)]["data"]
+            lines = files["server.properties"].splitlines()
+            told = dict(line.split("=", 1) for line in lines)
+            brokers.append(Broker(int(told["broker.id"]), "host", told["broker.rack"]))
+        partitions = [
+            Partition(topic.name, number, ids[0], tuple(ids), tuple(ids))
+            for topic in self.world.topics.values()
+            for number, ids in topic.assignment.items()
+        ]
+        return ClusterView(tuple(brokers), 0, tuple(partitions))
+
+    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+        for one in topics:
+            self.world.topics.setdefault(one.name, one)
+
+    def bounds(self, topics: Sequence[str]) -> list[Bounds]:
+        at, moving = to_micros(self.world.time), self.world.restless_log
+        return [
+            Bounds(
+                topic=name,
+                partition=number,
+                taken_at=at,
+                log_start=0,
+                high_watermark=int(self.world.written) + (at % 1000 if moving else 0),
+                last_stable=int(self.world.written) - (1 if moving else 0),
+                leader=ids[0],
+                leader_epoch=0,
+                isr=ids,
+            )
+            for name in topics
+            for number, ids in self.world.topics[name].assignment.items()
+        ]
+
+    def group(self, group: str) -> GroupView:
+        committed = {("foo", 0): int(self.world.written)}
+        member = GroupMember("m", "c", "h", (("foo", 0),))
+        return GroupView(group, "STABLE", 0, (member,), committed)
+
+
+@pytest.fixture
+def make_world() -> Callable[..., World]:
+    """Worlds by changes of the smallest spec."""
+    return World
+
+
+@pytest.fixture
+def world() -> World:
+    """A world under the smallest spec."""
+    return World()

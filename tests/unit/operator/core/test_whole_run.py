@@ -1,0 +1,170 @@
+"""A run from creation to its end, undisturbed and disturbed, on one API server double."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WAY = [
+    "Pending",
+    "Provisioning",
+    "Warmup",
+    "Injecting",
+    "Draining",
+    "Scoring",
+    "CleaningUp",
+    "Completed",
+]
+STAYS = {
+    ("Job", "t-scoring-1"),
+    ("Pod", "t-scoring-1-x"),
+    ("PersistentVolumeClaim", "krt-evidence"),
+}
+"""What must be there when all is over, besides plan, control and scripts."""
+
+
+def test_goes_the_whole_way_and_reports_what_scoring_said(world: Any) -> None:
+    status = world.run()
+    assert world.phases() == WAY
+    assert (status["phase"], status["verdict"], status["score"]) == ("Completed", "Passed", 98)
+    assert status["summary"] == "nothing lost"
+    assert status["ledger"] == {"acked": 7}
+    assert status["report"] == {"configMap": "t-scorecard", "path": "ns/t/uid-t"}
+    held = ["Provisioned", "TrafficEstablished", "Drained", "Scored", "Finished", "Succeeded"]
+    assert {one: world.condition(one)["status"] for one in held} == dict.fromkeys(held, "True")
+    assert world.condition("Succeeded")["reason"] == "Passed"
+    assert status["guards"] == []
+
+
+def test_phases_have_starts_and_ends_in_order(world: Any) -> None:
+    records = world.run()["phases"]
+    for one, after in itertools.pairwise(records):
+        assert one["startTime"] <= one["endTime"] == after["startTime"]
+
+
+def test_takes_away_what_it_built_and_keeps_the_result(world: Any) -> None:
+    world.run()
+    assert world.names_of("StatefulSet") == world.names_of("Service") == set()
+    assert world.names_of("PodDisruptionBudget") == set()
+    assert world.names_of("PersistentVolumeClaim") == {"krt-evidence"}
+    assert world.names_of("Pod") == {"t-scoring-1-x"}
+    assert world.names_of("ConfigMap") == {"t-plan", "t-control", "t-scripts"}
+    assert world.names_of("ServiceAccount") == {"t-scoring"}
+
+
+def test_retains_members_and_claims_where_asked(make_world: Callable[..., Any]) -> None:
+    world = make_world(cleanup="Retain")
+    assert world.run()["phase"] == "Completed"
+    assert len(world.names_of("StatefulSet")) == 6
+
+
+def test_everything_built_has_the_test_as_its_only_owner(world: Any) -> None:
+    world.run(until="Injecting")
+    for (kind, name), obj in world.objects.items():
+        owners = obj["metadata"].get("ownerReferences", [])
+        if name == "krt-evidence":
+            assert not owners
+        elif kind != "KafkaResilienceTest":
+            assert len(owners) == 1, (kind, name)
+
+
+def test_traffic_starts_only_after_the_cluster_was_checked(world: Any) -> None:
+    world.run(until="Provisioning")
+    while world.condition("Provisioned")["status"] != "True":
+        assert not any("producer" in one for one in world.names_of("Pod"))
+        world.run(seconds=0.5)
+
+
+def test_recorder_runs_before_any_member_is_made(world: Any) -> None:
+    engine = world.controller()
+    while not world.names_of("StatefulSet"):
+        world.tick(engine.run_once("t") or 0.01)
+    assert world.objects["Pod", "t-recorder"]["status"]["phase"] == "Running"
+
+
+def test_an_unchanged_status_is_not_written(world: Any) -> None:
+    engine = world.controller()
+    world.run(until="Warmup", controller=engine)
+    world.stuck = {"t-producer-a-0"}
+    for _ in range(5):
+        engine.run_once("t")
+        world.tick(0.1)
+    before = world.test["metadata"]["resourceVersion"]
+    engine.run_once("t")
+    assert world.test["metadata"]["resourceVersion"] == before
+
+
+def _end(world: Any) -> tuple[Any, ...]:
+    status = world.status
+    conditions = {one["type"]: (one["status"], one["reason"]) for one in status["conditions"]}
+    left = {key for key in world.objects if key[0] != "KafkaResilienceTest"}
+    kept = (status["phase"], status["verdict"], status["score"], json.dumps(status["guards"]))
+    return (*kept, conditions, world.phases(), left)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_killed_after_any_change_it_ends_the_same(
+    make_world: Callable[..., Any], part: int
+) -> None:
+    undisturbed = make_world()
+    undisturbed.run()
+    expected = _end(undisturbed)
+    # Every fourth change in each part: all of them over the parts, spread over workers.
+    for number in range(1 + part, undisturbed.mutations + 1, 4):
+        world = make_world()
+        world.kill_at = number
+        try:
+            world.run()
+        except BaseException as death:
+            if type(death).__name__ != "Killed":
+                raise
+            world.tick(1)
+            world.run()
+        assert _end(world) == expected, f"killed after change {number}"
+
+
+def test_two_controllers_at_once_do_what_one_does(make_world: Callable[..., Any]) -> None:
+    alone = make_world()
+    alone.run()
+    world = make_world()
+    first, second = world.controller(), world.controller()
+    for _ in range(2000):
+        # The other one makes a whole pass between this one's reading and its writing.
+        world.before_write = lambda: second.run_once("t")
+        delay = first.run_once("t")
+        world.before_write = None
+        if delay is None:
+            break
+        world.tick(max(delay, 0.05))
+    assert world.conflicts > 10
+    assert _end(world) == _end(alone)
+
+
+@pytest.mark.parametrize("phase", WAY[:6])
+def test_abort_in_any_phase_takes_everything_away(world: Any, phase: str) -> None:
+    world.run(until=phase)
+    world.test["spec"]["abort"] = True
+    status = world.run()
+    assert (status["phase"], status["verdict"]) == ("Aborted", "Inconclusive")
+    assert world.condition("Finished")["status"] == "True"
+    assert world.condition("Succeeded")["reason"] == "Inconclusive"
+    assert world.names_of("StatefulSet") == set()
+    assert not [one for one in world.names_of("Pod") if "scoring" not in one]
+
+
+def test_deleting_needs_nothing_of_the_controller(world: Any) -> None:
+    engine = world.controller()
+    world.run(until="Injecting", controller=engine)
+    world.test["metadata"]["deletionTimestamp"] = "2026-11-21T04:00:00Z"
+    assert engine.run_once("t") is None
+    del world.objects["KafkaResilienceTest", "t"]
+    assert engine.run_once("t") is None
+    world.tick(1)
+    world.tick(1)
+    assert {name for _, name in world.objects} == {"krt-evidence"}
