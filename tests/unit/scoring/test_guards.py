@@ -1,0 +1,235 @@
+"""Every reason for Inconclusive, and the clean run that has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krt_evidence.bundle import Bundle
+from krt_evidence.timeline import Event
+from krt_scoring import guards, run_info
+from krt_scoring.availability.gaps import Gap
+from krt_scoring.guards.facts import Bound, Facts
+from krt_scoring.inspection import Inspection
+from krt_scoring.operations import Operations
+from krt_scoring.timeline import Timeline
+from krt_scoring.windows import fault_windows
+
+TARGETS = [{"pod": "t-kafka-0-0", "uid": "uid-kafka-0", "member": "kafka-0"}]
+
+
+def event(at: int, source: str, name: str, subject: str, **detail: Any) -> Event:
+    return Event(at, at, source, name, subject, detail)
+
+
+def pod(at: int, name: str, uid: str, component: str, **detail: Any) -> Event:
+    return event(at, "pod", name, f"t-{uid}", uid=uid, component=component, **detail)
+
+
+EVENTS = (
+    event(0, "recorder", "started", "recorder"),
+    pod(1, "added", "p0", "producer"),
+    pod(1, "added", "c0", "consumer"),
+    event(10, "fault", "injected", "leader-down", action="CrashPod", targets=TARGETS),
+    event(10, "fault", "effect", "leader-down", proven=True),
+    event(20, "fault", "healed", "leader-down"),
+    event(30, "fault", "recovered", "leader-down"),
+    pod(90, "exited", "p0", "producer", exitCode=0, message="{}"),
+    pod(91, "exited", "c0", "consumer", exitCode=0, message="{}"),
+    event(99, "recorder", "stopped", "recorder"),
+)
+
+RUN = run_info.parse(
+    {
+        "schemaVersion": 1,
+        "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
+        "spec": {
+            "traffic": {
+                "producers": [{"name": "p", "topic": "foo"}],
+                "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
+            },
+            "faults": [{"name": "leader-down"}],
+        },
+        "topics": [{"name": "foo", "partitions": 1, "replicationFactor": 3}],
+    }
+)
+WRITERS = {
+    "produce": frozenset({("p-0", "p0")}),
+    "produce_close": frozenset({("p-0", "p0")}),
+    "consume": frozenset({("c-0", "c0")}),
+}
+OUTCOMES = {
+    ("startup", "acked"): 500,
+    ("before", "acked"): 500,
+    ("during", "acked"): 500,
+    ("after", "acked"): 500,
+}
+BOUND = Bound("foo", 0, settled=True, read_from=0, read_to=9, log_start=0, high_watermark=9)
+
+
+def facts(events: tuple[Event, ...] = EVENTS, **changes: Any) -> Facts:
+    line = Timeline(events)
+    whole = Facts(
+        run=RUN,
+        inspection=Inspection(Bundle(Path()), {}, {}, WRITERS, {}),
+        timeline=line,
+        windows=fault_windows(line),
+        operations=Operations(outcomes=dict(OUTCOMES)),
+        bounds=(BOUND,),
+        ledger={"attempted": 2000, "acked": 2000},
+        gaps=(),
+    )
+    return replace(whole, **changes)
+
+
+def codes(found: Facts) -> list[tuple[str, str, str]]:
+    return [(reason.kind, reason.code, reason.subject) for reason in guards.check(found)]
+
+
+def without(*dropped: tuple[str, str]) -> tuple[Event, ...]:
+    return tuple(item for item in EVENTS if (item.source, item.event) not in dropped)
+
+
+def test_a_clean_run_has_no_reason() -> None:
+    assert codes(facts()) == []
+
+
+CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
+    "the controller was away": (
+        facts((*EVENTS, event(40, "guard", "OperatorInterrupted", "f", kind="coverage"))),
+        ("coverage", "OperatorInterrupted", "f"),
+    ),
+    "the controller could not settle the log": (
+        facts((*EVENTS, event(40, "guard", "LogNotStable", "foo-0", kind="evidence"))),
+        ("evidence", "LogNotStable", "foo-0"),
+    ),
+    "no effect was proved": (
+        facts(without(("fault", "effect"))),
+        ("coverage", "NoEffect", "leader-down"),
+    ),
+    "a fault was never injected": (
+        facts(tuple(item for item in EVENTS if item.source != "fault")),
+        ("coverage", "FaultSkipped", "leader-down"),
+    ),
+    "the recorder has a gap": (
+        facts((*EVENTS, event(50, "recorder", "gap", "recorder", stream="pods", to=60))),
+        ("coverage", "TimelineGap", "pods"),
+    ),
+    "the recorder did not end": (
+        facts(without(("recorder", "stopped"))),
+        ("coverage", "TimelineGap", "recorder"),
+    ),
+    "a pod vanished": (
+        facts((*without(("pod", "exited")), pod(80, "deleted", "c0", "consumer"))),
+        ("coverage", "TrafficVanished", "t-c0"),
+    ),
+    "a producer has no close record": (
+        facts(
+            inspection=replace(
+                facts().inspection, incarnations={**WRITERS, "produce_close": frozenset()}
+            )
+        ),
+        ("evidence", "CloseMissing", "p-0"),
+    ),
+    "a ledger of another run": (
+        facts(
+            inspection=replace(
+                facts().inspection,
+                incarnations={**WRITERS, "consume": frozenset({("c-0", "c0"), ("c-0", "other")})},
+            )
+        ),
+        ("evidence", "MixedRuns", "consume/c-0"),
+    ),
+    "a writer the plan does not name": (
+        facts(
+            inspection=replace(
+                facts().inspection,
+                incarnations={**WRITERS, "consume": frozenset({("c-7", "c0")})},
+            )
+        ),
+        ("evidence", "MixedRuns", "consume/c-7"),
+    ),
+    "the log was not settled": (
+        facts(bounds=(replace(BOUND, settled=False),)),
+        ("evidence", "LogNotStable", "foo-0"),
+    ),
+    "the log was not read to its end": (
+        facts(bounds=(replace(BOUND, read_to=8),)),
+        ("evidence", "LogNotRead", "foo-0"),
+    ),
+    "a partition has no bounds": (
+        facts(bounds=(replace(BOUND, topic="bar"),)),
+        ("evidence", "LogNotRead", "foo-0"),
+    ),
+    "nothing was sent": (
+        facts(ledger={"attempted": 0}),
+        ("coverage", "EmptyRun", "traffic"),
+    ),
+    "nothing was acked": (
+        facts(ledger={"attempted": 5, "acked": 0}),
+        ("coverage", "TooFewOperations", "run"),
+    ),
+    "clocks disagree": (
+        facts(
+            operations=Operations(outcomes=dict(OUTCOMES), skew=50_000),
+            gaps=(Gap("write", "", "foo", 0, 0, 40_000),),
+        ),
+        ("evidence", "ClocksDisagree", "clocks"),
+    ),
+    "too many unknown outside the faults": (
+        facts(operations=Operations(outcomes={**OUTCOMES, ("after", "unknown"): 100})),
+        ("coverage", "TooManyUnknown", "run"),
+    ),
+    **{
+        f"too little {part}": (
+            facts(
+                operations=Operations(
+                    outcomes={k: v for k, v in OUTCOMES.items() if k[0] not in dropped}
+                )
+            ),
+            ("coverage", "TooFewOperations", part),
+        )
+        for part, dropped in (
+            ("before", ("startup", "before")),
+            ("during", ("during",)),
+            ("after", ("after",)),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_each_reason(name: str) -> None:
+    found, wanted = CASES[name]
+    assert codes(found) == [wanted]
+
+
+def test_a_killed_producer_needs_no_close_record() -> None:
+    targets = [{"uid": "p0", "member": "producer-p-0"}]
+    events = tuple(
+        replace(item, detail={**item.detail, "targets": targets})
+        if item.event == "injected"
+        else item
+        for item in EVENTS
+    )
+    inspection = replace(facts().inspection, incarnations={**WRITERS, "produce_close": frozenset()})
+    assert codes(facts(events, inspection=inspection)) == []
+
+
+def test_the_timeline_itself_can_prove_a_crash() -> None:
+    killed = event(11, "member", "exited", "t-kafka-0-0", uid="uid-kafka-0", exitCode=137)
+    assert codes(facts((*without(("fault", "effect")), killed))) == []
+
+
+def test_unknown_sends_during_a_fault_are_no_reason() -> None:
+    operations = Operations(outcomes={**OUTCOMES, ("during", "unknown"): 400})
+    assert codes(facts(operations=operations)) == []
+
+
+def test_clocks_may_disagree_by_less_than_the_shortest_gap() -> None:
+    operations = Operations(outcomes=dict(OUTCOMES), skew=30_000)
+    gaps = (Gap("write", "", "foo", 0, 0, 40_000),)
+    assert codes(facts(operations=operations, gaps=gaps)) == []

@@ -1,0 +1,157 @@
+"""Bundles with something wrong: every file that cannot be used is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from krt_evidence.bundle import Bundle, write_json
+from krt_evidence.ledger import LedgerWriter
+from krt_evidence.schemas import TABLES
+from krt_scoring import cli, inspection, run_info, timeline
+from krt_scoring.errors import NotABundleError, PlanError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def close(incarnation: str) -> dict[str, list[Any]]:
+    row = {"producer": "p-0", "producer_incarnation": incarnation, "at": 1}
+    return {name: [row.get(name, 0)] for name in TABLES["produce_close"].names}
+
+
+def produce(seq: int) -> dict[str, list[Any]]:
+    row = {"producer": "p-0", "producer_incarnation": "i", "topic": "t", "seq": seq}
+    row |= {"outcome": "acked", "scheduled_at": 100 + seq, "done_at": 200 + seq}
+    numbers = {"sent_at": 1, "sent_mono": 1, "done_mono": 1}
+    return {name: [(row | numbers).get(name)] for name in TABLES["produce"].names}
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Bundle:
+    found = Bundle(tmp_path / "ns" / "t" / "uid")
+    write_json(found.run_json, {})
+    writer = LedgerWriter(found.table("produce"), "produce", "p-0-i")
+    for seq in range(3):
+        writer.write(produce(seq))
+    bounds = LedgerWriter(found.table("log_bounds"), "log_bounds", "scoring")
+    row: dict[str, Any] = dict.fromkeys(TABLES["log_bounds"].names, 0)
+    row |= {"topic": "t", "isr": [0], "settled": True}
+    bounds.write({name: [value] for name, value in row.items()})
+    return found
+
+
+def reasons(bundle: Bundle, *, deep: bool = False) -> list[tuple[str, str]]:
+    found = inspection.inspect(bundle, deep=deep)
+    return [(reason.code, reason.subject) for reason in found.reasons]
+
+
+def test_a_whole_bundle(bundle: Bundle) -> None:
+    found = inspection.inspect(bundle)
+    assert found.reasons == ()
+    assert found.rows["produce"] == 3
+    assert found.incarnations["produce"] == {("p-0", "i")}
+    assert found.times["produce", "scheduled_at"] == (100, 102)
+    assert found.left_out == frozenset()
+
+
+def test_a_file_in_progress_is_not_looked_at(bundle: Bundle) -> None:
+    (bundle.table("produce") / "p-0-i-000003.parquet.tmp").write_bytes(b"PAR1")
+    assert reasons(bundle) == []
+
+
+def test_a_truncated_file(bundle: Bundle) -> None:
+    path = bundle.table("produce") / "p-0-i-000001.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    assert reasons(bundle) == [("FileUnreadable", "produce/p-0-i-000001.parquet")]
+    found = inspection.inspect(bundle)
+    assert found.rows["produce"] == 2
+    assert found.left_out == {"produce"}
+    assert "lost-write" in found.reasons[0].voids
+
+
+def test_damage_behind_a_whole_footer_is_found_by_reading_deep(bundle: Bundle) -> None:
+    path = bundle.table("produce") / "p-0-i-000001.parquet"
+    data = bytearray(path.read_bytes())
+    data[4:400] = bytes(396)
+    path.write_bytes(bytes(data))
+    assert reasons(bundle) == []
+    assert reasons(bundle, deep=True) == [("FileUnreadable", "produce/p-0-i-000001.parquet")]
+
+
+def test_a_missing_file(bundle: Bundle) -> None:
+    (bundle.table("produce") / "p-0-i-000000.parquet").unlink()
+    assert reasons(bundle) == [("FileMissing", "produce/p-0-i-000000.parquet")]
+
+
+def test_a_missing_table(bundle: Bundle) -> None:
+    shutil.rmtree(bundle.table("produce"))
+    assert reasons(bundle) == [("FileMissing", "produce")]
+
+
+def test_a_duplicated_file(bundle: Bundle) -> None:
+    folder = bundle.table("produce")
+    shutil.copy(folder / "p-0-i-000001.parquet", folder / "p-0-i-000003.parquet")
+    assert reasons(bundle) == [("FileDuplicated", "produce/p-0-i-000003.parquet")]
+    assert inspection.inspect(bundle).rows["produce"] == 3
+
+
+def test_another_schema(bundle: Bundle) -> None:
+    path = bundle.table("produce") / "x.parquet"
+    pq.write_table(pa.table({"producer": ["p"]}), path)
+    found = inspection.inspect(bundle)
+    assert [reason.code for reason in found.reasons] == ["SchemaDiffers"]
+    assert found.reasons[0].message == "column producer_incarnation is missing"
+
+
+def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(NotABundleError, match="holds no evidence bundle"):
+        inspection.require_bundle(tmp_path)
+    for path in (tmp_path, tmp_path / "missing"):
+        assert cli.main([str(path)]) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.startswith(f"krt-score: {path}")
+        assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "schemaVersion None"),
+        (json.dumps({"schemaVersion": 99}), "schemaVersion 99"),
+        (json.dumps({"schemaVersion": 1}), "not a usable plan"),
+    ],
+)
+def test_a_plan_that_cannot_be_used(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(text)
+    with pytest.raises(PlanError, match=problem):
+        run_info.load(path)
+
+
+LINE = '{"at":1,"mono":1,"source":"pod","event":"ready","subject":"x","detail":{}}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "code"),
+    [
+        (LINE + LINE[:20], "coverage", "TimelineTorn"),
+        (LINE[:20] + "\n" + LINE, "evidence", "FileUnreadable"),
+    ],
+)
+def test_a_damaged_timeline(tmp_path: Path, text: str, kind: str, code: str) -> None:
+    (tmp_path / "events.jsonl").write_text(text)
+    found = timeline.read(tmp_path)
+    assert len(found.events) == 1
+    assert [(reason.kind, reason.code) for reason in found.reasons] == [(kind, code)]
+
+
+def test_a_missing_timeline(tmp_path: Path) -> None:
+    assert [reason.code for reason in timeline.read(tmp_path / "none").reasons] == ["FileMissing"]

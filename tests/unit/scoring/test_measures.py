@@ -1,0 +1,168 @@
+"""Durations, histograms, windows, recovery and the parts of a gap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krt_evidence.timeline import Event
+from krt_scoring import durations, histogram, recovery, run_info
+from krt_scoring.availability import decompose
+from krt_scoring.availability.gaps import Gap
+from krt_scoring.timeline import Timeline
+from krt_scoring.windows import FaultWindow, fault_windows, part_of
+
+S = 1_000_000
+
+
+def event(at: int, source: str, name: str, subject: str = "x", **detail: Any) -> Event:
+    return Event(at, at, source, name, subject, detail)
+
+
+def state(at: int, isr: list[int], leader: int = 0, epoch: int = 0) -> Event:
+    return event(at, "partition", "state", "foo-0", isr=isr, leader=leader, leader_epoch=epoch)
+
+
+RUN = run_info.parse(
+    {
+        "schemaVersion": 1,
+        "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
+        "spec": {},
+        "topics": [{"name": "foo", "partitions": 1, "replicationFactor": 3}],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [("15s", 15 * S), ("500ms", 500_000), ("2m", 120 * S), ("1m30s", 90 * S), ("0s", 0)],
+)
+def test_durations_are_read(text: str, micros: int) -> None:
+    assert durations.parse(text) == micros
+
+
+@pytest.mark.parametrize("text", ["", "15", "s", "1 s", "-1s", "1.5s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no duration"):
+        durations.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("micros", "text"),
+    [(7, "7 µs"), (12_400, "12.4 ms"), (7_320_000, "7.32 s"), (125 * S, "2 m 05 s")],
+)
+def test_durations_are_shown(micros: int, text: str) -> None:
+    assert durations.show(micros) == text
+
+
+@given(st.integers(0, 1 << 40))
+def test_a_bin_holds_its_value_within_1_6_percent(value: int) -> None:
+    edge = histogram.upper_edge(histogram.bin_of(value))
+    assert value <= edge <= value + value // 64 + 1
+    assert histogram.bin_of(edge) == histogram.bin_of(value)
+
+
+@given(st.lists(st.integers(0, 10**8), min_size=1, max_size=300), st.integers(1, 3))
+def test_percentiles_do_not_depend_on_how_the_counts_were_cut(
+    values: list[int], parts: int
+) -> None:
+    whole = histogram.Histogram()
+    pieces = [histogram.Histogram() for _ in range(parts)]
+    for index, value in enumerate(values):
+        for target in (whole, pieces[index % parts]):
+            target.add(histogram.bin_of(value), 1, value)
+    assert histogram.merge(pieces).as_dict() == whole.as_dict()
+    exact = sorted(values)[-(-len(values) * 99 // 100) - 1]
+    assert exact <= whole.percentile(99) <= exact + exact // 64 + 1
+
+
+def test_parts_of_a_run() -> None:
+    windows = (
+        FaultWindow("a", injected_at=10, recovered_at=20),
+        FaultWindow("b", injected_at=30, recovered_at=None),
+    )
+    assert [part_of(at, windows) for at in (9, 10, 20, 21, 30, 99)] == [
+        "before",
+        "during",
+        "during",
+        "after",
+        "during",
+        "during",
+    ]
+    assert part_of(5, ()) == "before"
+
+
+def test_windows_are_read_from_the_journal() -> None:
+    targets = [{"uid": "u1", "member": "kafka-0"}]
+    events = (
+        event(5, "fault", "injected", "f", action="CrashPod", targets=targets, downFor=7),
+        event(5, "fault", "effect", "f", proven=True, proofs=[{"kind": "PodGone"}]),
+        event(8, "fault", "healed", "f"),
+        event(9, "fault", "recovered", "f"),
+        event(1, "fault", "skipped", "g"),
+    )
+    first, second = fault_windows(Timeline(events))
+    assert (first.injected_at, first.healed_at, first.recovered_at) == (5, 8, 9)
+    assert (first.proven, first.down_for, first.members) == (True, 7, {"kafka-0"})
+    assert second.skipped
+    assert second.injected_at is None
+
+
+WINDOW = FaultWindow("f", injected_at=10, healed_at=20, recovered_at=30)
+
+
+@pytest.mark.parametrize(
+    ("events", "whole"),
+    [
+        ([state(0, [0, 1, 2]), state(12, [1, 2]), state(25, [1, 2, 0])], 25),
+        ([state(0, [0, 1, 2])], 20),
+        ([state(0, [0, 1, 2]), state(12, [1, 2])], None),
+        # Back before the heal was written: whole from the heal on.
+        ([state(0, [0, 1, 2]), state(12, [1, 2]), state(15, [0, 1, 2])], 20),
+        # Whole but leaderless is not whole.
+        ([state(0, [0, 1, 2]), state(12, [0, 1, 2], leader=-1), state(26, [0, 1, 2])], 26),
+        # The controller saw it recovered although this state came a little later.
+        ([state(0, [0, 1, 2]), state(12, [1, 2]), state(31, [0, 1, 2])], 31),
+    ],
+)
+def test_when_replica_sets_are_whole(events: list[Event], whole: int | None) -> None:
+    assert recovery.wholes(Timeline(tuple(events)), RUN, (WINDOW,), 100) == [whole]
+
+
+def test_a_pod_deleted_and_let_back_at_once_recovers_after_its_isr_shrank() -> None:
+    window = FaultWindow("f", injected_at=10, healed_at=10, recovered_at=30)
+    events = (state(0, [0, 1, 2]), state(14, [1, 2]), state(22, [0, 1, 2]))
+    assert recovery.wholes(Timeline(events), RUN, (window,), 100) == [22]
+
+
+def test_recovery_lasts_until_the_lag_is_gone_and_has_a_lower_bound_without_an_end() -> None:
+    (found,) = recovery.recoveries((WINDOW,), [25], {0: 28}, 100)
+    assert (found.duration, found.complete) == (8, True)
+    (never,) = recovery.recoveries((WINDOW,), [None], {}, 100)
+    assert (never.duration, never.complete) == (80, False)
+
+
+def test_a_gap_is_made_of_detect_elect_and_client() -> None:
+    window = FaultWindow(
+        "f", injected_at=100, recovered_at=900, targets=({"uid": "u", "member": "kafka-0"},)
+    )
+    gap = Gap("write", "", "foo", 0, 110, 190)
+    line = Timeline(
+        (
+            state(0, [0, 1, 2], 0, 4),
+            event(150, "broker", "unregistered", "1"),
+            event(160, "broker", "unregistered", "0"),
+            state(165, [1, 2], -1, 5),
+            state(170, [1, 2], 1, 6),
+        )
+    )
+    assert decompose.fault_of(gap, (window,)) is window
+    assert decompose.parts(gap, window, line) == {"detect": 60, "elect": 10, "client": 20}
+
+
+def test_a_gap_without_a_fault_has_no_parts_to_blame() -> None:
+    window = FaultWindow("f", injected_at=500)
+    assert decompose.fault_of(Gap("write", "", "foo", 0, 1, 2), (window,)) is None

@@ -1,0 +1,157 @@
+"""What holds of score and verdict whatever the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krt_scoring import score, verdict
+from krt_scoring.objectives import Objective
+from krt_scoring.reasons import Reason
+from krt_scoring.score import ScoreInputs, compute
+
+MANY = st.integers(0, 10_000_000)
+FEW = st.integers(0, 200)
+MICROS = st.integers(0, 300_000_000)
+PAIR = st.tuples(MICROS, st.integers(0, 60_000_000))
+
+INPUTS = st.builds(
+    ScoreInputs,
+    acked=MANY,
+    lost_permitted=FEW,
+    lost_violations=st.one_of(st.just(0), FEW),
+    lost_limit=st.one_of(st.just(0), FEW),
+    order_permitted=FEW,
+    order_violations=st.one_of(st.just(0), FEW),
+    delivery_permitted=FEW,
+    delivery_violations=st.one_of(st.just(0), FEW),
+    delivered_late=MANY,
+    undelivered=FEW,
+    deliveries=MANY,
+    unavailability=st.lists(PAIR, max_size=2).map(tuple),
+    recovery=st.one_of(st.none(), PAIR),
+    violated_kinds=st.integers(0, 12),
+)
+COUNTS = (
+    "lost_permitted",
+    "lost_violations",
+    "order_permitted",
+    "order_violations",
+    "delivery_permitted",
+    "delivery_violations",
+    "delivered_late",
+    "undelivered",
+    "violated_kinds",
+)
+
+
+@given(INPUTS)
+def test_score_lies_between_0_and_1000_and_can_be_done_by_hand(inputs: ScoreInputs) -> None:
+    result = compute(inputs)
+    raw = sum(term["weight"] * term["permille"] for term in result.terms.values()) // 100
+    assert result.permille == min(raw, score.cap(inputs))
+    assert 0 <= result.permille <= 1000
+    assert all(0 <= term["permille"] <= 1000 for term in result.terms.values())
+
+
+@given(INPUTS, st.sampled_from(COUNTS), st.integers(1, 1000))
+def test_score_never_rises_with_a_finding_more(inputs: ScoreInputs, name: str, more: int) -> None:
+    worse = replace(inputs, **{name: getattr(inputs, name) + more})
+    assert compute(worse).permille <= compute(inputs).permille
+
+
+@given(INPUTS, st.integers(0, 1), st.integers(1, 100_000_000))
+def test_score_never_rises_with_a_longer_gap(inputs: ScoreInputs, index: int, more: int) -> None:
+    if index >= len(inputs.unavailability):
+        return
+    pairs = list(inputs.unavailability)
+    pairs[index] = (pairs[index][0] + more, pairs[index][1])
+    assert (
+        compute(replace(inputs, unavailability=tuple(pairs))).permille <= compute(inputs).permille
+    )
+
+
+@given(INPUTS, st.integers(1, 100_000_000))
+def test_score_never_rises_with_a_longer_recovery(inputs: ScoreInputs, more: int) -> None:
+    if inputs.recovery is None:
+        return
+    worse = replace(inputs, recovery=(inputs.recovery[0] + more, inputs.recovery[1]))
+    assert compute(worse).permille <= compute(inputs).permille
+
+
+@given(INPUTS)
+def test_caps(inputs: ScoreInputs) -> None:
+    found = compute(inputs).permille
+    if inputs.lost_violations:
+        assert found == 0
+    if inputs.violated_kinds:
+        assert found < 500
+    if inputs.lost_permitted > inputs.lost_limit:
+        assert found <= 500
+
+
+@given(INPUTS)
+def test_what_passes_scores_at_least_800(inputs: ScoreInputs) -> None:
+    passed = replace(
+        inputs,
+        lost_violations=0,
+        order_violations=0,
+        delivery_violations=0,
+        violated_kinds=0,
+        lost_permitted=min(inputs.lost_permitted, inputs.lost_limit),
+        unavailability=tuple((min(pair), pair[1]) for pair in inputs.unavailability),
+        recovery=None if inputs.recovery is None else (min(inputs.recovery), inputs.recovery[1]),
+    )
+    assert compute(passed).permille >= 800
+
+
+def test_a_clean_run_has_full_marks_and_one_lost_record_of_a_million_none_above_half() -> None:
+    clean = ScoreInputs(acked=1_000_000, deliveries=1_000_000)
+    assert compute(clean).permille == 1000
+    assert compute(replace(clean, lost_permitted=1)).permille <= 500
+    assert compute(replace(clean, lost_violations=1, violated_kinds=1)).permille == 0
+
+
+MET = Objective("lostRecords", 0, 0)
+MISSED = Objective("lostRecords", 0, 1)
+COVERAGE = Reason("coverage", "NoEffect", "f", "m")
+EVIDENCE = Reason("evidence", "FileMissing", "log/x", "m", ("lost-write",))
+
+
+def decide(
+    violations: dict[str, int], reasons: tuple[Reason, ...], *objectives: Objective
+) -> verdict.Verdict:
+    return verdict.decide(violations, reasons, objectives).verdict
+
+
+def test_verdicts_in_their_order() -> None:
+    assert decide({}, (), MET) == "Passed"
+    assert decide({"lost-write": 0}, (), MISSED) == "Degraded"
+    assert decide({}, (COVERAGE,), MISSED) == "Inconclusive"
+    assert decide({"lost-write": 1}, (COVERAGE,), MISSED) == "Failed"
+
+
+def test_damaged_evidence_voids_what_rests_on_it_and_nothing_else() -> None:
+    assert decide({"lost-write": 1}, (EVIDENCE,), MET) == "Inconclusive"
+    assert decide({"lost-write": 1, "commit-rewind": 1}, (EVIDENCE,), MET) == "Failed"
+    decision = verdict.decide({"lost-write": 1, "commit-rewind": 1}, (EVIDENCE,), ())
+    assert decision.standing == {"commit-rewind": 1}
+
+
+def test_an_unmeasured_objective_is_met_and_an_unended_one_is_missed() -> None:
+    assert decide({}, (), Objective("maxRecovery", 5, None)) == "Passed"
+    assert decide({}, (), Objective("maxRecovery", 5, 3, ended=False)) == "Degraded"
+
+
+NAMES = st.sampled_from(["lost-write", "unseen", "poll-skip"])
+REASONS = st.lists(st.sampled_from([COVERAGE, EVIDENCE]), max_size=3).map(tuple)
+
+
+@given(st.dictionaries(NAMES, FEW), REASONS, st.sampled_from([MET, MISSED]))
+def test_coverage_never_overrides_a_violation(
+    violations: dict[str, int], reasons: tuple[Reason, ...], objective: Objective
+) -> None:
+    found = decide(violations, reasons, objective)
+    assert (found == "Failed") == (decide(violations, (*reasons, COVERAGE), objective) == "Failed")
