@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from tests.contract.traffic.control_api import ControlApi
 from tests.contract.traffic.local_kafka import LocalKafka, jars, missing
+from tests.contract.traffic.pods import Pods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,15 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
         yield local
     finally:
         local.stop()
+
+
+@pytest.fixture(autouse=True)
+def _no_pod_outlives_its_test() -> Iterator[None]:
+    yield
+    while Pods.started:
+        process = Pods.started.pop()
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from kazoo.client import KazooClient
 
 if TYPE_CHECKING:
     import signal
@@ -121,6 +122,14 @@ class LocalKafka:
         process.kill()
         process.wait()
 
+    def await_session_end(self) -> None:
+        """Return when ZooKeeper has given the killed broker up; before, it refuses a new one."""
+        client = KazooClient(hosts=self.zookeeper)
+        client.start()
+        wait_until("the broker's session ended", lambda: not client.exists("/brokers/ids/0"))
+        client.stop()
+        client.close()
+
     def signal(self, name: str, number: signal.Signals) -> None:
         self._processes[name].send_signal(number)
 
@@ -161,7 +170,8 @@ class LocalKafka:
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
-            "zookeeper.session.timeout.ms": "2000",
+            "zookeeper.session.timeout.ms": "4000",
+            "zookeeper.connection.timeout.ms": "60000",
             **self.settings,
         }
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow.parquet as pq
 
@@ -69,6 +69,8 @@ class Pods:
     api: ControlApi
     plan: dict[str, Any]
 
+    started: ClassVar[list[subprocess.Popen[bytes]]] = []
+
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "plan.json").write_text(json.dumps(self.plan))
@@ -93,12 +95,14 @@ class Pods:
             "KRT_TERMINATION_LOG": str(self.folder / f"{uid}.json"),
         }
         with (self.folder / f"{uid}.log").open("ab") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "krt_traffic", role],
                 env={**os.environ, **variables},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+        self.started.append(process)
+        return process
 
     def message(self, uid: str) -> dict[str, Any]:
         return json.loads((self.folder / f"{uid}.json").read_text())  # type: ignore[no-any-return]

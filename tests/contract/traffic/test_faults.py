@@ -33,6 +33,7 @@ def test_a_broker_crash_leaves_unknown_sends_and_an_open_loop(
         "sends have timed out",
         lambda: sum(row["error"] == "_MSG_TIMED_OUT" for row in pods.rows("produce")) > 500,
     )
+    own_kafka.await_session_end()
     own_kafka.start_broker()
     before = acked(pods)
     wait_until("sends are acked again", lambda: acked(pods) >= before + 500)

@@ -98,7 +98,7 @@ class Assignment:
         self.mend()
 
     def mend(self) -> None:
-        """Seek where a position was lost: to where the log parted, or to its nearest end."""
+        """Go on where a position was lost: where the log parted, or at its nearest end."""
         for partition, reason in list(self._broken.items()):
             if partition in self._commits.positions and not self._reset(partition, reason):
                 continue
@@ -114,7 +114,7 @@ class Assignment:
                     TopicPartition(*partition), timeout=CALL_SECONDS, cached=False
                 )
                 target = min(max(position, low), high)
-            self.client.seek(TopicPartition(*partition, target))
+            self._restart(partition, target)
         except KafkaException as exception:
             log.warning("%s-%d: no new position yet: %s", *partition, exception)
             return False
@@ -122,6 +122,21 @@ class Assignment:
         self.ends.pop(partition, None)
         self._journal.event("reset", *partition, target, detail=reason)
         return True
+
+    def _restart(self, partition: tuple[str, int], target: int) -> None:
+        # A partition whose reset policy is "error" stops fetching, and seek() then refuses it
+        # (_STATE): only assigning it anew starts it again.
+        again = TopicPartition(*partition, target)
+        if self._cooperative:
+            self.client.incremental_unassign([again])
+            self.client.incremental_assign([again])
+            return
+        others = [
+            TopicPartition(*other, position)
+            for other, position in self._commits.positions.items()
+            if other != partition
+        ]
+        self.client.assign([*others, again])
 
     def _give_up(self, client: Consumer, partitions: list[TopicPartition], event: str) -> None:
         self.changes += 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import Consumer, KafkaError, Message
 
 from krt_traffic import termination
+from krt_traffic.complaints import Complaints
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.drain import Drain
@@ -60,6 +61,7 @@ class ConsumerRun:
             given_up=lambda: control.aborted,
         )
         self._fatal: KafkaError | None = None
+        self._complaints = Complaints()
         self._client = Consumer(
             settings | {"error_cb": self._error, "on_commit": self._commits.answered}, logger=log
         )
@@ -160,12 +162,12 @@ class ConsumerRun:
         elif error.fatal():
             self._fatal = error
         else:
-            log.warning("client: %s", error)
+            self._complaints.tell(error)
 
     def _error(self, error: KafkaError) -> None:
         if error.fatal():
             self._fatal = error
-        log.warning("client: %s", error)
+        self._complaints.tell(error)
 
     def _flush(self) -> None:
         # Events first: a delivery must never be durable without the assignment it came from.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_traffic.complaints import CLIENT_LOG_LEVEL
+
 if TYPE_CHECKING:
     from krt_traffic.plan import ConsumerPlan, Plan
 
@@ -25,7 +27,10 @@ def client_settings(plan: Plan, consumer: ConsumerPlan, member: str) -> dict[str
         consumer: the entry it plays.
         member: ``<name>-<replica>``.
     """
-    settings: dict[str, Any] = {"queued.max.messages.kbytes": PREFETCH_KIB}
+    settings: dict[str, Any] = {
+        "queued.max.messages.kbytes": PREFETCH_KIB,
+        "log_level": CLIENT_LOG_LEVEL,
+    }
     settings.update(consumer.config)
     settings.update(
         {

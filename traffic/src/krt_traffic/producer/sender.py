@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from krt_evidence.payload import Encoder
 from krt_traffic.clock import mono, wall
+from krt_traffic.complaints import Complaints
 from krt_traffic.errors import FatalClientError
 from krt_traffic.producer.outcomes import (
     ACKED,
@@ -61,6 +62,7 @@ class Sender:
         self._purged: list[Done] = []
         self.positions: dict[str, int] = {}
         self.fatal: KafkaError | None = None
+        self._complaints = Complaints()
         self.client = Producer(
             settings | {"error_cb": self._error, "stats_cb": self._count_answers}, logger=log
         )
@@ -155,7 +157,7 @@ class Sender:
     def _error(self, error: KafkaError) -> None:
         if error.fatal():
             self.fatal = error
-        log.warning("client: %s", error)
+        self._complaints.tell(error)
 
     def _count_answers(self, statistics: str) -> None:
         if self._statistics and self._circumstances.ever_connected:

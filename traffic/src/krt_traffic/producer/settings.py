@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_traffic.complaints import CLIENT_LOG_LEVEL
+
 if TYPE_CHECKING:
     from krt_traffic.plan import Plan, ProducerPlan
 
@@ -30,6 +32,7 @@ def client_settings(plan: Plan, producer: ProducerPlan, member: str) -> dict[str
     """
     settings: dict[str, Any] = {
         "queue.buffering.max.kbytes": QUEUE_KIB,
+        "log_level": CLIENT_LOG_LEVEL,
     }
     if producer.idempotent:
         settings["message.timeout.ms"] = IDEMPOTENT_TIMEOUT_MS
