@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError
+
+from krt_traffic.consumer.assignment import TRUNCATED_AT
+from krt_traffic.consumer.commits import event_of
+from krt_traffic.consumer.journal import Journal
+
+
+@pytest.mark.parametrize(
+    ("code", "event"),
+    [
+        (None, "committed"),
+        (KafkaError.ILLEGAL_GENERATION, "commit_failed"),
+        (KafkaError.REBALANCE_IN_PROGRESS, "commit_failed"),
+        (KafkaError.REQUEST_TIMED_OUT, "commit_unknown"),
+        (KafkaError._TRANSPORT, "commit_unknown"),  # noqa: SLF001 - no public name
+        (KafkaError.NOT_COORDINATOR, "commit_unknown"),
+    ],
+)
+def test_a_commit_is_failed_only_where_the_coordinator_said_so(
+    code: int | None, event: str
+) -> None:
+    assert event_of(code) == event
+
+
+def test_where_a_log_was_truncated_is_read_from_the_clients_words() -> None:
+    reason = (
+        "Partition log truncation detected at offset 120 (leader epoch 3): "
+        "broker end offset is 100 (offset leader epoch 3). Reset to INVALID."
+    )
+    found = TRUNCATED_AT.search(reason)
+    assert found is not None
+    assert found.group(1) == "100"
+    assert not TRUNCATED_AT.search("broker end offset is -1 (offset leader epoch -1)")
+
+
+def test_events_are_counted_and_handed_over_once() -> None:
+    journal = Journal("read-0", "u1", "g", processes_at_once=True)
+    journal.event("assigned", "foo", 0, 5, member_id="m")
+    journal.event("closed")
+    events = journal.events().to_pylist()
+    assert [(row["n"], row["event"], row["offset"]) for row in events] == [
+        (0, "assigned", 5),
+        (1, "closed", None),
+    ]
+    assert journal.events().num_rows == journal.deliveries().num_rows == 0

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from krt_traffic import termination
+from krt_traffic.control import Control, Order, State, parse
+
+
+def config_map(**data: str) -> dict[str, dict[str, str]]:
+    return {"data": data}
+
+
+def test_an_order_is_read() -> None:
+    order = parse({"state": "draining", "endOffsets": '{"foo": {"0": 5}}'})
+    assert order == Order(State.DRAINING, {"foo": {0: 5}})
+    assert order is not None
+    assert order.producers_stop
+    assert parse({}) is None
+
+
+@pytest.mark.parametrize("kind", ["DELETED", "MODIFIED"])
+def test_a_deleted_or_garbled_control_leaves_the_last_order(kind: str) -> None:
+    control = Control()
+    control.changed("ADDED", config_map(state="running"))
+    control.changed(kind, config_map(state="nonsense"))
+    assert control.order == Order(State.RUNNING)
+
+
+def test_waiting_ends_with_the_state_an_abort_or_sigterm() -> None:
+    for act in (
+        lambda control: control.give(Order(State.FINISHED)),
+        lambda control: control.give(Order(State.ABORTED)),
+        lambda control: control.terminate(),
+    ):
+        control = Control()
+        control.give(Order(State.RUNNING))
+        waiter = threading.Thread(target=control.wait, args=(State.FINISHED,))
+        waiter.start()
+        act(control)
+        waiter.join(10)
+        assert not waiter.is_alive()
+
+
+def test_a_termination_message_always_fits() -> None:
+    positions = {f"topic-with-a-long-name-{number}": number for number in range(1000)}
+    text = termination.message(
+        "producer", {"acked": 1}, reason="fatal", positions=positions, error="e" * 9000
+    )
+    assert len(text.encode()) <= termination.LIMIT_BYTES
+    body = json.loads(text)
+    assert body["counts"] == {"acked": 1}
+    assert len(body["positions"]) + body["positionsLeftOut"] == 1000

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from krt_traffic.consumer.settings import client_settings as consumer_settings
+from krt_traffic.consumer.settings import cooperative
+from krt_traffic.environment import Environment
+from krt_traffic.errors import UnusableError
+from krt_traffic.plan import Plan, load, seconds
+from krt_traffic.producer.settings import IDEMPOTENT_TIMEOUT_MS, client_settings, single_attempt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def document(**producer: Any) -> dict[str, Any]:
+    entry = {
+        "name": "main",
+        "topic": "foo",
+        "acks": "all",
+        "recordsPerSecond": 500,
+        "valueBytes": 200,
+        "keyCount": 5,
+        "config": {"linger.ms": "7"},
+    }
+    return {
+        "schemaVersion": 1,
+        "run": {"uid": "u", "seed": 42},
+        "bundle": "ns/t/u",
+        "bootstrap": "b:9092",
+        "zookeeper": "z0:2181,z1:2181",
+        "members": [
+            {"member": "kafka-0", "kind": "kafka"},
+            {"member": "zk-0", "kind": "zookeeper"},
+            {"member": "zk-1", "kind": "zookeeper"},
+        ],
+        "topics": [{"name": "foo", "partitions": 3}],
+        "spec": {
+            "timeouts": {"drain": "2m"},
+            "traffic": {
+                "producers": [entry | producer],
+                "consumers": [
+                    {
+                        "name": "read",
+                        "topics": ["foo"],
+                        "group": "g",
+                        "commit": "Auto",
+                        "isolation": "read_committed",
+                    }
+                ],
+            },
+        },
+    }
+
+
+def plan(tmp_path: Path, **producer: Any) -> Plan:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(document(**producer)))
+    return load(path)
+
+
+def test_a_plan_is_read(tmp_path: Path) -> None:
+    read = plan(tmp_path)
+    assert read.producer("main").partitions == 3
+    assert read.zookeeper_members == {"zk-0": "z0:2181", "zk-1": "z1:2181"}
+    assert read.drain_seconds == 120
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"schemaVersion": 2}, "schemaVersion 2"),
+        ({"run": {}}, "uid"),
+        ({"topics": []}, "foo"),
+    ],
+)
+def test_an_unusable_plan_says_what_is_wrong(
+    tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(document() | change))
+    with pytest.raises(UnusableError, match=says):
+        load(path)
+
+
+def test_an_unknown_entry_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnusableError, match=r"'other'.*main"):
+        plan(tmp_path).producer("other")
+
+
+@pytest.mark.parametrize(
+    ("acks", "wanted", "idempotent"),
+    [("all", None, True), ("all", False, False), (1, None, False), ("0", None, False)],
+)
+def test_idempotence_follows_acks_unless_it_is_said(
+    tmp_path: Path, acks: Any, wanted: bool | None, idempotent: bool
+) -> None:
+    read = plan(tmp_path, acks=acks, enableIdempotence=wanted)
+    assert read.producer("main").idempotent is idempotent
+
+
+def test_what_is_ours_cannot_be_overridden_and_the_rest_can(tmp_path: Path) -> None:
+    read = plan(tmp_path, config={"linger.ms": "7", "acks": "0", "message.timeout.ms": "9"})
+    settings = client_settings(read, read.producer("main"), "main-0")
+    assert settings["acks"] == "all"
+    assert settings["linger.ms"] == "7"
+    assert settings["message.timeout.ms"] == "9"
+
+
+def test_an_idempotent_message_outlives_the_run(tmp_path: Path) -> None:
+    read = plan(tmp_path)
+    settings = client_settings(read, read.producer("main"), "main-0")
+    assert settings["message.timeout.ms"] == IDEMPOTENT_TIMEOUT_MS
+
+
+def test_offsets_are_never_stored_or_reset_behind_our_back(tmp_path: Path) -> None:
+    read = plan(tmp_path)
+    settings = consumer_settings(read, read.consumer("read"), "read-0")
+    assert settings["enable.auto.commit"] is True
+    assert settings["enable.auto.offset.store"] is False
+    assert settings["auto.offset.reset"] == "error"
+    assert not cooperative(settings)
+    assert cooperative({"partition.assignment.strategy": "cooperative-sticky"})
+
+
+def test_no_retries_is_a_single_attempt() -> None:
+    assert single_attempt({"retries": "0"})
+    assert not single_attempt({})
+
+
+@pytest.mark.parametrize(("text", "length"), [("1m30s", 90), ("500ms", 0.5), ("2h", 7200)])
+def test_durations(text: str, length: float) -> None:
+    assert seconds(text) == length
+
+
+@pytest.mark.parametrize("text", ["", "5", "s", "1s1m"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(UnusableError):
+        seconds(text)
+
+
+def test_a_missing_variable_is_named() -> None:
+    with pytest.raises(UnusableError, match="KRT_PLAN"):
+        Environment.read({})

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+from krt_traffic.plan import ProducerPlan, Transactions
+from krt_traffic.producer.outcomes import ACKED, UNKNOWN
+from krt_traffic.producer.rate import Schedule
+from krt_traffic.producer.records import IN_FLIGHT, Done, Records, Sent
+
+
+def entry(**changes: Any) -> ProducerPlan:
+    plan: dict[str, Any] = {
+        "name": "main",
+        "topic": "foo",
+        "partitions": 3,
+        "acks": "all",
+        "idempotent": True,
+        "transactions": None,
+        "rate": 500,
+        "value_bytes": 200,
+        "key_count": 5,
+        "compression": "none",
+        "config": {},
+    }
+    return ProducerPlan(**plan | changes)
+
+
+def records(**changes: Any) -> Records:
+    return Records(entry(**changes), "main-0", "u1")
+
+
+def sent(transaction: int | None = None) -> Sent:
+    return Sent(5_000_000, 2_000, transaction)
+
+
+def done(seq: int, transaction: int | None = None) -> Done:
+    return Done(seq, sent(transaction), 5_000_100, 2_100, 10 + seq, ACKED, None)
+
+
+def test_each_send_is_in_one_view_of_a_snapshot() -> None:
+    all_sends = records()
+    all_sends.in_flight.update({seq: sent() for seq in range(3)})
+    all_sends.report(done(1))
+    settled, rest = all_sends.snapshot()
+    assert settled["seq"].to_pylist() == [1]
+    assert rest["seq"].to_pylist() == [0, 2]
+    assert rest["outcome"].unique().to_pylist() == [UNKNOWN]
+    assert rest["error"].unique().to_pylist() == [IN_FLIGHT]
+
+
+class HalfMoved(Records):
+    """The producer's thread stopped between adding to the done and removing from the others."""
+
+    def done(self, record: Done) -> None:
+        before = self.in_flight.copy()
+        super().done(record)
+        self.in_flight.update(before)
+
+
+def test_a_send_on_the_move_is_seen_once_however_long_it_takes() -> None:
+    all_sends = HalfMoved(entry(), "main-0", "u1")
+    all_sends.in_flight[0] = sent()
+    all_sends.report(done(0))
+    settled, rest = all_sends.snapshot()
+    assert (settled["seq"].to_pylist(), rest["seq"].to_pylist()) == ([0], [])
+    for _ in range(2):
+        settled, rest = all_sends.snapshot()
+        assert (settled.num_rows, rest.num_rows) == (0, 0)
+
+
+def test_a_send_of_an_open_transaction_is_held() -> None:
+    all_sends = records(transactions=Transactions(10, 0))
+    all_sends.in_flight[0] = sent(4)
+    all_sends.report(done(0, 4))
+    settled, rest = all_sends.snapshot()
+    assert settled.num_rows == 0
+    assert rest.to_pylist()[0]["transaction"] == 4
+    assert rest.to_pylist()[0]["transaction_outcome"] == "unknown"
+    all_sends.done(done(0, 4)._replace(transaction_outcome="committed"))
+    settled, rest = all_sends.snapshot()
+    assert rest.num_rows == 0
+    assert settled.to_pylist()[0]["transaction_outcome"] == "committed"
+
+
+def test_every_partition_gets_its_share_and_a_key_stays_in_its_partition() -> None:
+    all_sends = records()
+    places: dict[str, set[int]] = {}
+    for seq in range(100):
+        places.setdefault(all_sends.key(seq), set()).add(all_sends.partition(seq))
+    assert all(len(partitions) == 1 for partitions in places.values())
+    assert set.union(*places.values()) == {0, 1, 2}
+
+
+def test_the_scheduled_time_is_told_in_the_wall_clock_of_the_send() -> None:
+    all_sends = records()
+    all_sends.schedule = Schedule(0, 1000)
+    all_sends.in_flight[1] = sent()
+    all_sends.report(done(1))
+    row = all_sends.snapshot()[0].to_pylist()[0]
+    assert row["sent_at"] - row["scheduled_at"] == 2_000 - 1_000
