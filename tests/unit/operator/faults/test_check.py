@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krt_operator.errors import UserError
+from krt_operator.faults.check import check
+
+
+def fault(name: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "action": "CrashPod", "downFor": "20s"} | fields
+
+
+def test_faults_that_fit_are_let_pass(simulate: Any) -> None:
+    check(simulate([fault("a", target={"role": "Rack", "zone": "zone-b"})]).plan)
+
+
+def test_a_zone_without_brokers_is_named_with_those_that_have_some(simulate: Any) -> None:
+    sim = simulate([fault("a", target={"role": "Rack", "zone": "zone-x"})])
+    with pytest.raises(UserError) as caught:
+        check(sim.plan)
+    assert caught.value.field == "spec.faults[a].target.zone"
+    assert caught.value.message.endswith("choose one of zone-a, zone-b, zone-c")
+
+
+def test_faults_that_collide_are_refused(simulate: Any) -> None:
+    target = {"role": "Broker", "ordinals": [1]}
+    second = fault("b", target=target, startsAfter={"event": "Started"})
+    with pytest.raises(UserError, match="hits kafka-1 while a still holds it"):
+        check(simulate([fault("a", target=target), second]).plan)
