@@ -17,7 +17,7 @@ from krt_operator.ports import Act, Change, Happening, Json, Observed, Ports, Pr
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import ConditionStatus, ConditionType
+    from krt_operator.api.status import ConditionStatus, ConditionType, Proof
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan import Plan
 
@@ -187,7 +187,7 @@ class Pass:
             events=tuple(self.events),
         )
 
-    def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[proof.Proof]:
+    def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[Proof]:
         if not proof.asks_group(fault):
             return []
         try:
