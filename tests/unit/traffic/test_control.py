@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import json
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 
 from krt_traffic import termination
 from krt_traffic.control import Control, Order, State, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def config_map(**data: str) -> dict[str, dict[str, str]]:
@@ -30,11 +34,12 @@ def test_a_deleted_or_garbled_control_leaves_the_last_order(kind: str) -> None:
 
 
 def test_waiting_ends_with_the_state_an_abort_or_sigterm() -> None:
-    for act in (
+    acts: list[Callable[[Control], None]] = [
         lambda control: control.give(Order(State.FINISHED)),
         lambda control: control.give(Order(State.ABORTED)),
         lambda control: control.terminate(),
-    ):
+    ]
+    for act in acts:
         control = Control()
         control.give(Order(State.RUNNING))
         waiter = threading.Thread(target=control.wait, args=(State.FINISHED,))

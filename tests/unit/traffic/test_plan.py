@@ -126,6 +126,15 @@ def test_offsets_are_never_stored_or_reset_behind_our_back(tmp_path: Path) -> No
     assert cooperative({"partition.assignment.strategy": "cooperative-sticky"})
 
 
+def test_in_flight_requests_are_bounded_unless_the_resource_says(tmp_path: Path) -> None:
+    name = "max.in.flight.requests.per.connection"
+    read = plan(tmp_path)
+    assert client_settings(read, read.producer("main"), "m")["max.in.flight"] == 5
+    read = plan(tmp_path, config={name: "9"})
+    settings = client_settings(read, read.producer("main"), "m")
+    assert (settings[name], "max.in.flight" in settings) == ("9", False)
+
+
 def test_no_retries_is_a_single_attempt() -> None:
     assert single_attempt({"retries": "0"})
     assert not single_attempt({})

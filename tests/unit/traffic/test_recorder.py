@@ -7,7 +7,7 @@ import pytest
 
 from krt_traffic.recorder.logs import last_timestamp, later, parse_member_line
 from krt_traffic.recorder.pods import Container, PodEvents
-from krt_traffic.recorder.quorum import parse_mode
+from krt_traffic.recorder.quorum import SILENT, WITHOUT, parse_mode, verdict
 from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline, micros
@@ -205,7 +205,25 @@ def test_the_wrappers_lines_are_recognised(text: str, event: str | None) -> None
 
 def test_the_mode_of_a_zookeeper() -> None:
     assert parse_mode("Zookeeper version: 3.8\nMode: leader\n") == "leader"
-    assert not parse_mode("This ZooKeeper instance is not currently serving requests\n")
+    assert parse_mode("This ZooKeeper instance is not currently serving requests\n") == WITHOUT
+
+
+@pytest.mark.parametrize(
+    ("said", "leader"),
+    [
+        (("follower", "leader", "follower"), "zk-1"),
+        (("standalone",), "zk-0"),
+        (("follower", SILENT, "follower"), None),  # a slow leader is no lost quorum
+        ((SILENT, SILENT, SILENT), None),
+        ((WITHOUT, WITHOUT, SILENT), ""),
+        ((WITHOUT, SILENT, SILENT), None),
+        ((WITHOUT, WITHOUT, "follower"), None),  # it will say so itself, in a tick or two
+    ],
+)
+def test_a_lost_quorum_is_told_only_where_it_is_certain(
+    said: tuple[str, ...], leader: str | None
+) -> None:
+    assert verdict({f"zk-{number}": mode for number, mode in enumerate(said)}) == leader
 
 
 def test_times_of_the_api_become_microseconds() -> None:

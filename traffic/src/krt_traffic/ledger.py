@@ -27,12 +27,13 @@ log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.5
 """Time between two flushes; bounds the sends a killed producer leaves without a row."""
 
-ROLL_ROWS = 5000
+ROLL_ROWS = 10_000
 """Rows at which the open file gets its number: what is written anew at each flush stays small
 (about 10 ms of CPU) and a run has files by the dozen, not by the thousand."""
 
-ROLL_MICROS = 10_000_000
-"""Age at which the open file gets its number whatever its size, 10 s."""
+ROLL_MICROS = 60_000_000
+"""Age at which the open file gets its number whatever its size, 60 s: sparse tables (events) make
+few files too, which Spark would otherwise open one by one."""
 
 
 @dataclass(slots=True)

@@ -7,13 +7,20 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krt_traffic.recorder.timeline import Timeline
 
 INTERVAL_SECONDS = 1.0
-TIMEOUT_SECONDS = 0.5
-"""A member of the same cluster answers within milliseconds, or it is not serving."""
+TIMEOUT_SECONDS = 2.0
+"""A member that has not answered by then is asked again later; nothing is concluded from it."""
 
 LEADING = frozenset({"leader", "standalone"})
+
+SILENT = "silent"
+"""It gave no answer in time: frozen, or only slow."""
+WITHOUT = "without"
+"""It is not there, or says that it serves no requests: it knows no quorum."""
 
 
 class Quorum:
@@ -41,10 +48,8 @@ class Quorum:
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL_SECONDS):
-            leader = next(
-                (name for name, address in self._members.items() if mode(address) in LEADING), ""
-            )
-            if leader == self._leader:
+            leader = verdict({name: mode(address) for name, address in self._members.items()})
+            if leader is None or leader == self._leader:
                 continue
             if leader:
                 self._timeline.write("zookeeper", "leader", leader)
@@ -53,8 +58,22 @@ class Quorum:
             self._leader = leader
 
 
+def verdict(modes: Mapping[str, str]) -> str | None:
+    """Return who leads, "" where the quorum is certainly lost, None where the answers do not tell.
+
+    Lost is a claim: it needs a majority that says so and nobody who follows a leader. A member
+    that is merely slow proves nothing.
+    """
+    for name, said in modes.items():
+        if said in LEADING:
+            return name
+    without = sum(said == WITHOUT for said in modes.values())
+    following = any(said not in {WITHOUT, SILENT} for said in modes.values())
+    return "" if not following and 2 * without > len(modes) else None
+
+
 def mode(address: str) -> str:
-    """Return what a member says it is (leader, follower, standalone), "" where it says nothing."""
+    """Return what a member says it is (leader, follower, standalone), or WITHOUT or SILENT."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), TIMEOUT_SECONDS) as connection:
@@ -62,8 +81,10 @@ def mode(address: str) -> str:
             answer = b""
             while part := connection.recv(4096):
                 answer += part
+    except TimeoutError:
+        return SILENT
     except OSError:
-        return ""
+        return WITHOUT
     return parse_mode(answer.decode("utf-8", "replace"))
 
 
@@ -72,4 +93,4 @@ def parse_mode(answer: str) -> str:
     for line in answer.splitlines():
         if line.startswith("Mode: "):
             return line.removeprefix("Mode: ").strip()
-    return ""
+    return WITHOUT
