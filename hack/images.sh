@@ -112,7 +112,7 @@ build() {
   operator=$(room_image operator "$(dependencies operator "$python")" operator operator/src)
   traffic=$(room_image traffic "$(dependencies traffic "$python")" traffic traffic/src evidence/src)
   spark=$(jars_image krt/spark spark "$(dependencies scoring "$spark")" "$maven")
-  scoring=$(room_image scoring "$spark" spark spark/src spark/executor evidence/src)
+  scoring=$(room_image scoring "$spark" spark spark/src evidence/src)
   if [[ $base == krt/* ]]; then
     kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven")
   else
@@ -165,7 +165,8 @@ fetch_on_every_node() {
 give() {
   local references
   "$HACK/registry.sh" connect
-  references=$(sed -n 's/.*registry: "\(.*\)", repository: "\(.*\)", tag: "\(.*\)".*/\1\/\2:\3/p' \
+  # The controller runs on one node only, which fetches its image when it must.
+  references=$(sed -n '/ operator:/d; s/.*registry: "\(.*\)", repository: "\(.*\)", tag: "\(.*\)".*/\1\/\2:\3/p' \
     "$STATE/images.values.yaml")
   # shellcheck disable=SC2086  # a list of references
   step 'every node fetches the images' fetch_on_every_node $references

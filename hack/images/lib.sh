@@ -32,7 +32,8 @@ sources_key() {
     cd "$REPO" || exit
     printf '%s\n' "$text"
     # shellcheck disable=SC2086  # a command with its words
-    find "$@" -type f ! -path '*/__pycache__/*' ! -name .DS_Store | LC_ALL=C sort | tr '\n' '\0' | xargs -0 $hash
+    # What tools leave behind beside the sources is in no image (.dockerignore).
+    find "$@" -type f ! -path '*/__pycache__/*' ! -path '*/.*' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 $hash
   ) | sha256 | cut -c 1-12
 }
 

@@ -25,6 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812  # the name every text on S
 
 ADDRESS = "127.0.0.1"
 NAMESPACE = "train"
+SCRATCH = "/tmp/train"  # noqa: S108  # a container that only builds the image
 FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Only executors load these; everything else of theirs is loaded by the local session.
 EXECUTOR_CLASSES = (
@@ -36,9 +37,7 @@ EXECUTOR_CLASSES = (
 
 
 class Api(BaseHTTPRequestHandler):
-    """As much of the Kubernetes API as Spark asks for; a pod that is created is run as a process."""
-
-    protocol_version = "HTTP/1.1"
+    """As much of the Kubernetes API as Spark asks for; a pod created is run as a process."""
 
     def __init__(self, pods: list[subprocess.Popen[bytes]], *args: Any) -> None:
         self.pods = pods
@@ -53,16 +52,17 @@ class Api(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def do_GET(self) -> None:  # noqa: N802  # the base class dispatches on this name
+    def do_GET(self) -> None:
         """Answer for the driver's own pod, and with empty lists for everything else."""
         path = self.path.split("?")[0]
         if path.endswith("/pods/driver"):
             meta = {"name": "driver", "namespace": NAMESPACE, "uid": "driver"}
-            self.reply({"apiVersion": "v1", "kind": "Pod", "metadata": meta})
+            ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+            self.reply({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "status": ready})
         else:
             self.reply({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": []})
 
-    def do_POST(self) -> None:  # noqa: N802  # as above
+    def do_POST(self) -> None:
         """Take an object as it is; start the process of a pod."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         body["metadata"] |= {"uid": body["metadata"]["name"], "resourceVersion": "1"}
@@ -74,11 +74,13 @@ class Api(BaseHTTPRequestHandler):
                 or fields[entry["valueFrom"]["fieldRef"]["fieldPath"]]
                 for entry in container.get("env", [])
             }
+            # The pod's volume of that path.
+            told["SPARK_LOCAL_DIRS"] = SCRATCH
             command = ["/opt/krt/entrypoint", *container["args"]]
             self.pods.append(subprocess.Popen(command, env={**os.environ, **told}))  # noqa: S603  # Spark's own words
         self.reply(body)
 
-    def do_DELETE(self) -> None:  # noqa: N802  # as above
+    def do_DELETE(self) -> None:
         """Agree."""
         self.reply({"apiVersion": "v1", "kind": "Status", "status": "Success"})
 
@@ -156,8 +158,8 @@ def main(archive: Path) -> None:
         SystemExit: something the image is for does not work in it.
     """
     local = session("local[2]", archive)
-    gateway = local.sparkContext._gateway  # noqa: SLF001  # the only way to the Java process
-    check(local, "/tmp/train/local")  # noqa: S108  # removed with the layer's build container
+    gateway: Any = local.sparkContext._gateway  # noqa: SLF001  # the only way to the Java process
+    check(local, f"{SCRATCH}/local")
     for name in EXECUTOR_CLASSES:
         gateway.jvm.java.lang.Class.forName(name)
     local.stop()
@@ -175,7 +177,7 @@ def main(archive: Path) -> None:
         spark_kubernetes_container_image="this",
         spark_kubernetes_driver_pod_name="driver",
     )
-    check(cluster, "/tmp/train/cluster")  # noqa: S108  # as above
+    check(cluster, f"{SCRATCH}/cluster")
     cluster.stop()
     for pod in pods:
         pod.wait(timeout=60)

@@ -1,4 +1,4 @@
-"""Puts one jar that names all the others into ``jars/``, and the others beside it.
+"""Puts one jar into ``jars/`` that names all those in ``all-jars/``.
 
 Spark starts Java with ``jars/*`` as class path, which Java expands in the order the file system
 lists the folder: another one on every node. A class-data archive is only used where the class path
@@ -22,9 +22,8 @@ def manifest(class_path: str) -> str:
 
 
 def main() -> None:
-    """Move the jars and write the one that names them."""
+    """Write the jar."""
     jars, beside = HOME / "jars", HOME / "all-jars"
-    jars.rename(beside)
     jars.mkdir()
     class_path = " ".join(f"../{beside.name}/{jar.name}" for jar in sorted(beside.glob("*.jar")))
     with zipfile.ZipFile(jars / "classpath.jar", "w") as jar:

@@ -1,0 +1,61 @@
+"""What the images are made of agrees with what the rooms are locked to."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+REPO = Path(__file__).parents[3]
+IMAGES = REPO / "hack" / "images"
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def locked(package: str) -> str:
+    lock = tomllib.loads((REPO / "uv.lock").read_text())
+    return str(next(entry["version"] for entry in lock["package"] if entry["name"] == package))
+
+
+@pytest.mark.parametrize("jars", [1, 2, 300])
+def test_a_manifest_folds_its_lines_and_loses_nothing(jars: int) -> None:
+    module = load(IMAGES / "spark" / "class_path.py")
+    class_path = " ".join(f"../all-jars/some-library-{n}.jar" for n in range(jars))
+
+    manifest = module.manifest(class_path)
+
+    lines = manifest.split("\n")
+    assert all(len(line.encode()) <= 72 for line in lines)
+    assert manifest.replace("\n ", "") == f"Manifest-Version: 1.0\nClass-Path: {class_path}\n\n"
+
+
+def test_the_kafka_connector_is_the_one_for_the_locked_spark() -> None:
+    version = locked("pyspark")
+    jars = (IMAGES / "spark" / "jars.sha256").read_text()
+
+    assert f"<spark.version>{version}</spark.version>" in (IMAGES / "spark/pom.xml").read_text()
+    assert f" spark-sql-kafka-0-10_2.13-{version}.jar" in jars
+    assert f" spark-token-provider-kafka-0-10_2.13-{version}.jar" in jars
+
+
+def test_kafka_is_the_same_version_pulled_and_built() -> None:
+    built = re.search(
+        r"<kafka.version>(.*)</kafka.version>", (IMAGES / "kafka/pom.xml").read_text()
+    )
+    pulled = re.search(
+        r"^KAFKA_IMAGE=apache/kafka:(.*)$", (REPO / "hack/images.sh").read_text(), re.MULTILINE
+    )
+
+    assert built is not None
+    assert pulled is not None
+    assert built[1] == pulled[1]
+    assert f" kafka_2.13-{built[1]}.jar" in (IMAGES / "kafka/jars.sha256").read_text()
