@@ -2,8 +2,10 @@
 
 A gap runs from the first due operation that was not done within the threshold (3 times the steady
 99th percentile) to the next success of an operation due from then on. One slow operation among
-others that succeed is no gap. Operations are first folded into slots of half a threshold, in
-which at most one gap can begin, so that only slots, not records, are put in order.
+others that succeed is no gap. Operations are first folded into slots of half a threshold, so that
+only slots, not records, are put in order. Start and end are exact to one inter-arrival time; only
+a gap that begins in the very slot another ends in starts at the next slot, and one between 1 and
+1.5 thresholds may go unseen where operations done in time stand on both sides of a slow one.
 """
 
 from __future__ import annotations
@@ -104,19 +106,20 @@ def find(
     whole = Window.partitionBy(*_KEY)
     ordered = whole.orderBy("slot")
     later = sf.min("done").over(ordered.rowsBetween(1, Window.unboundedFollowing))
-    clean = sf.col("first_late") > sf.coalesce("last_ok", sf.lit(-1))
+    # Where operations done in time stand behind all late ones or ahead of all of them, what the
+    # slot holds is enough. Between them the gap can only begin behind the last one done in time.
+    ahead = sf.col("first_late") > sf.coalesce("last_ok", sf.lit(-1))
+    behind = sf.col("first_late") < sf.col("first_ok")
     mixed = sf.col("last_late") > sf.col("last_ok")
+    early = sf.when(ahead | behind, sf.col("first_late"))
+    own = sf.when(ahead, sf.col("late_done")).when(behind, sf.col("done"))
     marked = (
         slots.withColumn("total", sf.sum("due").over(whole))
         .withColumn("progress", sf.sum("progress").over(whole))
         .withColumn("is_last", sf.lead("slot").over(ordered).isNull())
         .withColumn("later", later)
-        # After a slow operation that others overtook the gap can only begin behind the last of
-        # those: within one inter-arrival time of its true start.
-        .withColumn("start", sf.when(clean, sf.col("first_late")).when(mixed, sf.col("last_ok")))
-        .withColumn(
-            "own", sf.when(clean, sf.col("late_done")).when(mixed, sf.col("last_late_done"))
-        )
+        .withColumn("start", sf.when(mixed & ~ahead, sf.col("last_ok")).otherwise(early))
+        .withColumn("own", sf.when(mixed & ~ahead, sf.col("last_late_done")).otherwise(own))
         .withColumn("success", sf.least("own", "later"))
         .withColumn("gone", sf.coalesce("success", sf.lit(end)))
         .withColumn("is_gap", sf.expr("coalesce(gone - start >= lim, false)"))
@@ -166,6 +169,7 @@ def _slots(rows: DataFrame, limit: Column, windows: Sequence[FaultWindow]) -> Da
             sf.max(sf.when(sf.col("late"), sf.col("due"))).alias("last_late"),
             sf.min(sf.when(sf.col("late"), sf.col("done"))).alias("late_done"),
             sf.max_by("done", sf.when(sf.col("late"), sf.col("due"))).alias("last_late_done"),
+            sf.min(sf.when(~sf.col("late"), sf.col("due"))).alias("first_ok"),
             sf.max(sf.when(~sf.col("late"), sf.col("due"))).alias("last_ok"),
         )
     )

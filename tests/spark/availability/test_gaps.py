@@ -1,0 +1,165 @@
+"""Gaps measured by Spark against their definition, done by hand in plain Python."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from krt_scoring.availability import gaps
+from krt_scoring.windows import FaultWindow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = "direction string, grp string, topic string, partition int, due long, done long"
+LIMIT = 30_000
+STEP = 2_000
+END = 60_000_000
+Op = tuple[int, int | None]
+
+
+def rows(topic: str, ops: list[Op], partition: int | None = 0) -> list[tuple[Any, ...]]:
+    return [("write", "", topic, partition, due, done) for due, done in ops]
+
+
+def find(
+    spark: SparkSession, table: list[tuple[Any, ...]], windows: tuple[FaultWindow, ...] = ()
+) -> tuple[dict[str, list[gaps.Gap]], list[gaps.Measured]]:
+    shuffled = random.Random(7).sample(table, len(table))  # noqa: S311 (order, not secrecy)
+    frame = spark.createDataFrame(shuffled, SCHEMA)
+    found, measured = gaps.find(frame, {("write", ""): LIMIT}, END, windows)
+    by_topic: dict[str, list[gaps.Gap]] = {}
+    for gap in found:
+        by_topic.setdefault(gap.topic, []).append(gap)
+    return by_topic, measured
+
+
+def by_definition(ops: list[Op]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for index, (due, done) in enumerate(sorted(ops)):
+        if done is not None and done - due <= LIMIT:
+            continue
+        later = [d for _, d in sorted(ops)[index:] if d is not None]
+        end = min(later, default=END)
+        if end - due >= LIMIT and (not found or due >= found[-1][1]):
+            found.append((due, end))
+    return found
+
+
+def steady(count: int = 1_000, latency: int = 4_000) -> list[Op]:
+    return [(index * STEP, index * STEP + latency) for index in range(count)]
+
+
+def stalled(ops: list[Op], begin: int, end: int) -> list[Op]:
+    """Nothing is done from begin until end; then all that waited is."""
+    return [
+        (due, end + 500 if done is not None and begin <= done < end else done) for due, done in ops
+    ]
+
+
+CASES: dict[str, tuple[list[Op], list[tuple[int, int]]]] = {
+    "steady": (steady(), []),
+    "one-slow": ([*steady(), (100_001, 400_000)], []),
+    "stall": (stalled(steady(), 500_000, 900_000), [(496_000, 900_500)]),
+    "two-stalls": (
+        stalled(stalled(steady(), 500_000, 600_000), 900_000, 1_000_000),
+        [(496_000, 600_500), (896_000, 1_000_500)],
+    ),
+    "shorter-than-limit": (stalled(steady(), 500_000, 520_000), []),
+    "never-again": (
+        [(due, None if due >= 1_000_000 else done) for due, done in steady()],
+        [(1_000_000, END)],
+    ),
+    "nothing-succeeds": ([(due, None) for due, _ in steady(50)], [(0, END)]),
+    "failed-sends": (
+        [(due, None if 500_000 <= due < 700_000 else done) for due, done in steady()],
+        [(500_000, 704_000)],
+    ),
+    # A slow operation, then one in time, then the stall: it begins behind the one in time.
+    "slow-before-stall": (
+        stalled(
+            [(due, due + 40_000 if due == 482_000 else done) for due, done in steady()],
+            500_000,
+            900_000,
+        ),
+        [(496_000, 900_500)],
+    ),
+}
+
+
+def test_gaps_by_hand(spark: SparkSession) -> None:
+    table = [row for name, (ops, _) in CASES.items() for row in rows(name, ops)]
+    found, measured = find(spark, table)
+    for name, (ops, wanted) in CASES.items():
+        told = [(gap.start, gap.end) for gap in found.get(name, [])]
+        assert len(told) == len(wanted), (name, told)
+        for (start, end), (first, last) in zip(told, wanted, strict=True):
+            assert abs(start - first) <= STEP, (name, told)
+            assert abs(end - last) <= STEP, (name, told)
+        assert (name, len(ops)) in [(item.topic, item.due) for item in measured]
+    assert {gap.topic for row in found.values() for gap in row if gap.open_end} == {
+        "never-again",
+        "nothing-succeeds",
+    }
+
+
+def random_history(seed: int) -> list[Op]:
+    """A queue served in order, with stalls and a few slow operations that others overtake."""
+    dice = random.Random(seed)  # noqa: S311 (a simulation)
+    stalls = sorted((dice.randrange(2_000_000), dice.randrange(200_000)) for _ in range(3))
+    free, ops = 0, list[Op]()
+    for index in range(1_000):
+        due = index * STEP
+        start = max(due, free)
+        for begin, length in stalls:
+            if begin <= start < begin + length:
+                start = begin + length
+        free = start + dice.randrange(100, 1_500)
+        ops.append((due, start + dice.randrange(1_000, 8_000)))
+    for _ in range(5):
+        index = dice.randrange(1_000)
+        due, done = ops[index]
+        ops[index] = (due, (done or due) + 60_000)
+    return ops
+
+
+def test_gaps_of_random_histories_are_those_of_the_definition(spark: SparkSession) -> None:
+    histories = {f"h{seed}": random_history(seed) for seed in range(40)}
+    found, _ = find(spark, [row for name, ops in histories.items() for row in rows(name, ops)])
+    total = 0
+    for name, ops in histories.items():
+        wanted = by_definition(ops)
+        told = [(gap.start, gap.end) for gap in found.get(name, [])]
+        for start, end in wanted:
+            # What is not told, or told from the next slot on, is shorter than 1.5 thresholds or
+            # follows another gap at once.
+            near = [gap for gap in told if abs(gap[0] - start) <= LIMIT // 2]
+            follows = any(0 <= start - last <= LIMIT // 2 for _, last in wanted)
+            assert near or end - start < LIMIT * 3 // 2 or follows, (name, told, wanted)
+            if near and not follows:
+                assert abs(near[0][0] - start) <= STEP, (name, told, wanted)
+                assert abs(near[0][1] - end) <= LIMIT // 2, (name, told, wanted)
+                total += 1
+        for start, end in told:
+            inside = [1 for first, last in wanted if first - STEP <= start <= last]
+            assert inside, (name, told, wanted)
+            assert end - start >= LIMIT
+    assert total > 40
+
+
+def test_progress_counts_what_was_done_while_a_fault_was_open(spark: SparkSession) -> None:
+    window = FaultWindow("f", injected_at=500_000, recovered_at=699_999)
+    _, (measured,) = find(spark, rows("t", stalled(steady(), 500_000, 600_000)), (window,))
+    assert (measured.due, measured.progress) == (1_000, 100)
+
+
+def test_without_a_threshold_or_partition_nothing_is_measured(spark: SparkSession) -> None:
+    assert gaps.find(spark.createDataFrame([], SCHEMA), {}, END, ()) == ([], [])
+    assert find(spark, rows("t", steady(5), None)) == ({}, [])
+
+
+@pytest.mark.parametrize(("count", "known"), [(99, {}), (100, {("write", ""): 3_000})])
+def test_a_threshold_needs_steady_operations(count: int, known: dict[tuple[str, str], int]) -> None:
+    assert gaps.thresholds({("write", ""): (count, 1_000)}) == known
