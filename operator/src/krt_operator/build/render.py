@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from krt_operator.ports import Json
 
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""In C where PyYAML has it: ten times as fast, and a pass may render thirty objects."""
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
 @cache
 def _environment() -> Environment:
     # What is rendered is YAML for the API server, never HTML; values go through tojson.
@@ -36,12 +41,18 @@ def _json(value: Any) -> str:
 def render(template: str, **values: Any) -> list[Json]:
     """The objects of a template; a value that is missing is an error, not an empty string."""
     text = _environment().get_template(template).render(**values)
-    return [one for one in yaml.safe_load_all(text) if one]
+    return [one for one in yaml.load_all(text, Loader=LOADER) if one]
 
 
 def render_text(template: str, **values: Any) -> str:
     """A template as text, for files inside a ConfigMap."""
     return _environment().get_template(template).render(**values)
+
+
+def as_yaml(obj: Json) -> str:
+    """An object as text, keys sorted."""
+    text: str = yaml.dump(obj, Dumper=DUMPER, sort_keys=True)
+    return text
 
 
 @cache

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
-
 from krt_operator import names
 from krt_operator.build.decorate import decorate, harden, labels, selector
-from krt_operator.build.render import render, script
+from krt_operator.build.render import as_yaml, render, script
 from krt_operator.plan import KEY
 
 if TYPE_CHECKING:
@@ -73,7 +71,7 @@ def executor_template(plan: Plan, pull: str) -> str:
     pod = render("executor.yaml.j2", claim=plan.spec.evidence.claim_name)[0]
     harden(pod, plan, labels(plan, "scoring", "scoring"), pull)
     del pod["metadata"]["name"]
-    return yaml.safe_dump(pod, sort_keys=True)
+    return as_yaml(pod)
 
 
 def accounts(plan: Plan) -> list[Json]:

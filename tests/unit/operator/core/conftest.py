@@ -256,7 +256,7 @@ class World:
         found = self.objects.get(("ConfigMap", names.control(TEST)))
         return "running" if found is None else str(found["data"]["state"])
 
-    def up(self, component: str) -> list[Json]:
+    def up(self, component: str) -> Sequence[Json]:
         return [
             one
             for one in self.list("Pod", {names.LABEL_COMPONENT: component})

@@ -148,7 +148,8 @@ def test_two_controllers_at_once_do_what_one_does(make_world: Callable[..., Any]
 
 @pytest.mark.parametrize("phase", WAY[:6])
 def test_abort_in_any_phase_takes_everything_away(world: Any, phase: str) -> None:
-    world.run(until=phase)
+    if phase != "Pending":
+        world.run(until=phase)
     world.test["spec"]["abort"] = True
     status = world.run()
     assert (status["phase"], status["verdict"]) == ("Aborted", "Inconclusive")

@@ -1,0 +1,126 @@
+"""Every object of the sample run, as it goes to the API server, against tests/golden.
+
+A difference is either a mistake or a change somebody wanted: `KRT_GOLDEN=write pytest …` writes the
+files anew, and the diff is what is reviewed.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from krt_operator.api.spec import Spec
+from krt_operator.build import members, scoring, shared, traffic
+from krt_operator.phases.placement import assign
+from krt_operator.phases.planning import make_plan
+from krt_operator.ports import Run
+from krt_operator.settings import Settings
+
+if TYPE_CHECKING:
+    from krt_operator.plan import Plan
+
+ROOT = Path(__file__).resolve().parents[4]
+GOLDEN = ROOT / "tests" / "golden" / "operator"
+PULL = "IfNotPresent"
+
+
+def _plan() -> Plan:
+    resource = yaml.safe_load((ROOT / "manifests" / "sample.yaml").read_text())
+    spec = Spec.model_validate(resource["spec"]).resolve()
+    run: Any = Run.__new__(Run)
+    for name, value in {
+        "namespace": "tests",
+        "name": resource["metadata"]["name"],
+        "uid": "00000000-0000-0000-0000-000000000001",
+        "spec": spec,
+    }.items():
+        object.__setattr__(run, name, value)
+    zones = assign(spec, {"zone-a": 2, "zone-b": 2, "zone-c": 2})
+    settings = Settings("operator:1", "traffic:1", "scoring:1", "kafka:1")
+    return make_plan(run, zones, settings, {"operator": "0", "kubernetes": "v1.34.2"})
+
+
+def _objects() -> dict[str, Any]:
+    plan = _plan()
+    built = [
+        shared.plan_map(plan),
+        shared.control_map(plan, "running"),
+        shared.scripts_map(plan, PULL),
+        *shared.accounts(plan),
+        shared.evidence_claim(plan, "krt-evidence"),
+        *shared.preflight_pods(plan, PULL),
+        traffic.recorder(plan, PULL),
+        *members.members(plan, PULL),
+        *members.budgets(plan),
+        *(traffic.traffic_pod(plan, one, PULL) for one in traffic.traffic_pods(plan)),
+        scoring.scoring_job(plan, 1, PULL),
+    ]
+    return {f"{one['kind'].lower()}-{one['metadata']['name']}.yaml": one for one in built}
+
+
+OBJECTS = _objects()
+
+
+def _text(obj: Any) -> str:
+    return yaml.safe_dump(obj, sort_keys=True, width=100)
+
+
+@pytest.mark.parametrize("name", sorted(OBJECTS))
+def test_object_is_what_was_reviewed(name: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("KRT_GOLDEN") == "write":
+        GOLDEN.mkdir(parents=True, exist_ok=True)
+        path.write_text(_text(OBJECTS[name]))
+    assert yaml.safe_load(path.read_text()) == OBJECTS[name]
+
+
+def test_no_golden_file_is_left_behind() -> None:
+    assert {one.name for one in GOLDEN.glob("*.yaml")} == set(OBJECTS)
+
+
+def _pods() -> list[tuple[str, Any]]:
+    found = []
+    for name, obj in OBJECTS.items():
+        if obj["kind"] == "Pod":
+            found.append((name, obj))
+        elif "template" in obj.get("spec", {}):
+            found.append((name, obj["spec"]["template"]))
+    data = OBJECTS["configmap-leader-crash-scripts.yaml"]["data"]
+    return [*found, ("executor", yaml.safe_load(data["executor.yaml"]))]
+
+
+@pytest.mark.parametrize(("name", "pod"), _pods(), ids=[name for name, _ in _pods()])
+def test_every_pod_is_restricted(name: str, pod: Any) -> None:
+    spec = pod["spec"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in (*spec.get("initContainers", []), *spec["containers"]):
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        }
+        if name != "executor":
+            assert container["resources"]["limits"]["memory"]
+    talks = spec.get("serviceAccountName")
+    assert spec["automountServiceAccountToken"] is (talks is not None)
+
+
+def test_only_objects_of_this_run_are_selected() -> None:
+    uid = "00000000-0000-0000-0000-000000000001"
+    for obj in OBJECTS.values():
+        selector = obj.get("spec", {}).get("selector")
+        if selector:
+            labels = selector.get("matchLabels", selector)
+            assert labels["kafkaresilience.dev/test-uid"] == uid
+
+
+def test_plan_reads_back_as_it_was_written() -> None:
+    plan = _plan()
+    again = type(plan).from_json(plan.to_json())
+    assert again == plan
+    assert again.to_json() == plan.to_json()
