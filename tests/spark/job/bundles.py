@@ -138,7 +138,7 @@ def simulate(scenario: Scenario) -> Rows:
     _log(tables)
     _deliveries(tables)
     _bounds(tables, offsets)
-    for producer, incarnation in PRODUCERS:
+    for producer, incarnation in PRODUCERS if scenario.sends else ():
         own = [row for row in tables["produce"] if row["producer"] == producer]
         tables["produce_close"].append(
             {
@@ -306,7 +306,7 @@ def write(root: Path, rows: Rows, document: dict[str, Any], files: int = 3) -> P
             writers.setdefault(str(row[key]) if key else "scoring", []).append(row)
         for stem, own in writers.items():
             writer = LedgerWriter(bundle.table(table), table, stem)
-            size = -(-len(own) // files)
+            size = max(1, -(-len(own) // files))
             for start in range(0, len(own), size):
                 part = own[start : start + size]
                 writer.write({name: [row[name] for row in part] for name in schema.names})

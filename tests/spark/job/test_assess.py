@@ -1,0 +1,150 @@
+"""A bundle from its files to its scorecard."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.job import bundles
+from tests.spark.job.bundles import SECOND, T0, Scenario
+
+from krt_evidence.bundle import Bundle
+from krt_scoring import inspection, outputs
+from krt_scoring.assess import assess
+from krt_scoring.scorecard import dump
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+def score(spark: SparkSession, root: Path, parallelism: int = 2) -> dict[str, Any]:
+    return assess(spark, inspection.inspect(Bundle(root)), parallelism).card
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bundles.make(tmp_path_factory.mktemp("clean"))
+
+
+@pytest.fixture(scope="module")
+def card(spark: SparkSession, clean: Path) -> dict[str, Any]:
+    return score(spark, clean)
+
+
+def test_a_correct_run_passes(card: dict[str, Any]) -> None:
+    assert (card["verdict"], card["reasons"]) == ("Passed", [])
+    assert card["score"] >= 990
+    assert card["ledger"]["acked"] == card["ledger"]["attempted"] == 6_000
+    assert card["ledger"]["balanced"] == 1
+    assert [item["met"] for item in card["objectives"]] == [True] * 4
+
+
+def test_the_stall_is_measured_and_taken_apart(card: dict[str, Any]) -> None:
+    rows = {(row["direction"], row["partition"]): row for row in card["availability"]}
+    (gap,) = rows["write", 0]["gaps"]
+    assert abs(gap["duration"] - 2 * SECOND) <= bundles.STEP * 6
+    assert gap["fault"] == "leader-down"
+    assert gap["parts"]["detect"] == SECOND
+    assert gap["parts"]["elect"] == SECOND // 2
+    assert sum(gap["parts"].values()) == gap["to"] - (T0 + 5 * SECOND)
+    assert [rows["write", p]["count"] for p in (1, 2)] == [0, 0]
+    assert all(row["measured"] for row in card["availability"])
+
+
+def test_recovery_and_latency(card: dict[str, Any]) -> None:
+    (found,) = card["recovery"]["faults"]
+    assert found["isrWholeAt"] == T0 + 8 * SECOND + SECOND // 2
+    assert found["complete"]
+    assert SECOND // 2 <= found["duration"] <= SECOND // 2 + 20_000
+    write = card["latency"]["write"]
+    assert write["before"]["p99"] <= write["during"]["p99"]
+    assert sum(write[part]["count"] for part in write) == 6_000
+
+
+def test_the_same_bytes_whatever_the_files_and_the_parallelism(
+    spark: SparkSession, card: dict[str, Any], tmp_path: Path
+) -> None:
+    scenario = Scenario()
+    rows = bundles.simulate(scenario)
+    for table in rows.tables.values():
+        table.reverse()
+    root = bundles.write(tmp_path, rows, bundles.plan(scenario), files=5)
+    assert dump(score(spark, root, parallelism=4)) == dump(card)
+
+
+def test_an_acked_record_that_is_nowhere_fails(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario()
+    rows = bundles.simulate(scenario)
+    # The last record of partition 1: in the log of no one, delivered to no one.
+    last = max((r for r in rows.tables["log"] if r["partition"] == 1), key=lambda r: r["offset"])
+    same = {key: last[key] for key in ("producer_incarnation", "seq")}
+    for table in ("log", "consume"):
+        rows.tables[table] = [
+            row for row in rows.tables[table] if {key: row[key] for key in same} != same
+        ]
+    for row in rows.tables["log_bounds"]:
+        if row["partition"] == 1:
+            row["high_watermark"] = row["last_stable"] = row["read_to"] = last["offset"]
+            row["rows_read"] = last["offset"]
+    root = bundles.write(tmp_path, rows, bundles.plan(scenario))
+    found = score(spark, root)
+    assert (found["verdict"], found["score"]) == ("Failed", 0)
+    lost = found["anomalies"]["lost-write"]
+    assert (lost["count"], lost["class"]) == (1, "Violation")
+    (example,) = lost["examples"]
+    assert (example["producer"], example["seq"]) == (last["producer"], last["seq"])
+    assert "lost-write 1" in found["summary"]
+
+
+def test_a_truncated_ledger_is_inconclusive_and_named(
+    spark: SparkSession, clean: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "ns" / "t" / "run-uid"
+    shutil.copytree(clean, root)
+    path = root / "consume" / "uid-c-0-000001.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    before = {item: item.read_bytes() for item in root.rglob("*.parquet")}
+    found = score(spark, root)
+    assert found["verdict"] == "Inconclusive"
+    assert "score" not in found
+    assert ("FileUnreadable", "consume/uid-c-0-000001.parquet") in [
+        (reason["code"], reason["subject"]) for reason in found["reasons"]
+    ]
+    assert {item: item.read_bytes() for item in root.rglob("*.parquet")} == before
+
+
+def test_another_schema_version_is_inconclusive(
+    spark: SparkSession, clean: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "ns" / "t" / "run-uid"
+    shutil.copytree(clean, root)
+    document = json.loads((root / "run.json").read_text())
+    (root / "run.json").write_text(json.dumps({**document, "schemaVersion": 2}))
+    result = assess(spark, inspection.inspect(Bundle(root)), 2)
+    assert result.card["verdict"] == "Inconclusive"
+    assert result.card["run"] == {"namespace": "ns", "name": "t", "uid": "run-uid"}
+    assert "schemaVersion 2" in result.card["summary"]
+    outputs.write(Bundle(root), result)
+    assert "PlanUnusable" in (root / "report.html").read_text()
+
+
+def test_a_run_without_traffic_is_no_pass(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario(sends=0, stall=None)
+    rows = bundles.simulate(scenario)
+    rows.tables["produce_close"].clear()
+    found = score(spark, bundles.write(tmp_path, rows, bundles.plan(scenario)))
+    assert found["verdict"] == "Inconclusive"
+    assert "EmptyRun" in [reason["code"] for reason in found["reasons"]]
+
+
+def test_the_outputs_are_whole(clean: Path, spark: SparkSession) -> None:
+    bundle = Bundle(clean)
+    result = assess(spark, inspection.inspect(bundle), 2)
+    outputs.write(bundle, result)
+    assert json.loads(bundle.scorecard.read_text())["verdict"] == "Passed"
+    assert "<h1>Passed" in bundle.report.read_text()
+    assert 'failures="0" errors="0"' in bundle.junit.read_text()
