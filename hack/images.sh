@@ -17,7 +17,6 @@ PACKAGES_JAVA='openjdk-17-jre-headless procps'
 PACKAGES_PYTHON='python3'
 # libnss-wrapper: see images/runtime/entrypoint.
 PACKAGES_SPARK='python3 libnss-wrapper'
-KAFKA_IMAGE=apache/kafka:3.9.1
 
 # runtime NAME BASE PACKAGES: prints the reference of Debian with these packages.
 runtime() {
@@ -116,7 +115,7 @@ build() {
   if [[ $base == krt/* ]]; then
     kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven")
   else
-    kafka=docker.io/$KAFKA_IMAGE
+    kafka=$KAFKA_IMAGE
   fi
   "$HACK/registry.sh" up
   local image

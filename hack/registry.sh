@@ -5,6 +5,8 @@
 #   hack/registry.sh connect   on the cluster's network, and every node told where it is
 #   hack/registry.sh down      stopped and taken away (what it holds stays, for the next time)
 #   hack/registry.sh purge     what it holds, too
+#   hack/registry.sh mirror    serves what we built under the names that are pulled elsewhere, and
+#                              prints the settings that make hack/up and hack/images.sh pull them
 set -Eeuo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,7 +16,6 @@ engine_up
 # shellcheck source=hack/images/lib.sh
 . "$HACK/images/lib.sh"
 
-REGISTRY_IMAGE=registry:2.8.3
 LABEL=kafkaresilience.dev/part=registry
 # The network kind puts its nodes on.
 NETWORK=kind
@@ -104,11 +105,44 @@ down() {
   docker rm --force --volumes "$REGISTRY_NAME" >/dev/null 2>&1 || :
 }
 
+# serve OURS NAME: pushes an image of ours as NAME and forgets that name here, so that it is pulled.
+serve() {
+  docker tag "$1" "$REGISTRY_ON_HOST/$2"
+  docker push --quiet "$REGISTRY_ON_HOST/$2"
+  docker rmi "$REGISTRY_ON_HOST/$2"
+}
+
+# newest REPOSITORY: the reference of the image of that name that was built last.
+newest() {
+  local reference
+  reference=$(docker images --format '{{.Repository}}:{{.Tag}}' "$1" | head -n 1)
+  [[ -n $reference ]] || die "there is no image $1 to serve" 'run KRT_IMAGES=build hack/up and hack/images.sh first'
+  echo "$reference"
+}
+
+mirror() {
+  local node kafka
+  up
+  node=$(newest krt/node)
+  kafka=$(newest "$REGISTRY_ON_HOST/krt-kafka")
+  step 'serve Debian' serve "$("$HACK/rootfs.sh")" "debian:$DEBIAN_SUITE-slim"
+  step 'serve the registry' serve "$(newest krt/registry)" registry:2.8.3
+  step 'serve Kafka' serve "$kafka" apache/kafka:3.9.1
+  step 'serve the node image' serve "$node" "kindest/node:$KUBERNETES_VERSION"
+  cat <<EOT
+export KRT_IMAGES=pull
+export KRT_DEBIAN_IMAGE=$REGISTRY_ON_HOST/debian:$DEBIAN_SUITE-slim
+export KRT_REGISTRY_IMAGE=$REGISTRY_ON_HOST/registry:2.8.3
+export KRT_KAFKA_IMAGE=$REGISTRY_IN_CLUSTER/apache/kafka:3.9.1
+export KRT_NODE_IMAGE=$REGISTRY_ON_HOST/kindest/node:$KUBERNETES_VERSION
+EOT
+}
+
 case ${1:-} in
-  up | connect | down) "$1" ;;
+  up | connect | down | mirror) "$1" ;;
   purge)
     down
     docker volume rm --force "$REGISTRY_NAME" >/dev/null
     ;;
-  *) die "hack/registry.sh knows up, connect, down and purge, not '${1:-}'" ;;
+  *) die "hack/registry.sh knows up, connect, down, purge and mirror, not '${1:-}'" ;;
 esac

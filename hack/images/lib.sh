@@ -1,7 +1,11 @@
 # shellcheck shell=bash disable=SC2034
 # How images are named, built and found again. Sourced after lib.sh and engine.sh; the engine runs.
 
-DEBIAN_IMAGE=debian:$DEBIAN_SUITE-slim
+# What is pulled where an image registry can be reached; to be named otherwise where a mirror has them.
+DEBIAN_IMAGE=${KRT_DEBIAN_IMAGE:-debian:$DEBIAN_SUITE-slim}
+REGISTRY_IMAGE=${KRT_REGISTRY_IMAGE:-registry:2.8.3}
+# By the name the nodes know it under.
+KAFKA_IMAGE=${KRT_KAFKA_IMAGE:-docker.io/apache/kafka:3.9.1}
 # The Python of that Debian release: the wheels are chosen for it, and its image refuses another.
 PYTHON_VERSION=3.11
 # Debian bookworm has glibc 2.36.
@@ -37,11 +41,17 @@ sources_key() {
   ) | sha256 | cut -c 1-12
 }
 
-can_pull() {
-  docker image inspect "$1" >/dev/null 2>&1 || docker pull --quiet "$1" >/dev/null 2>&1
-}
-
 image_exists() { docker image inspect "$1" >/dev/null 2>&1; }
+
+# can_pull REFERENCE: whether it is here, or could be had from an image registry. KRT_IMAGES decides
+# without trying, as it does for hack/up.
+can_pull() {
+  case ${KRT_IMAGES:-} in
+    build) return 1 ;;
+    pull) image_exists "$1" || step "pull $1" docker pull --quiet "$1" ;;
+    *) image_exists "$1" || docker pull --quiet "$1" >/dev/null 2>&1 ;;
+  esac
+}
 
 # build_image REFERENCE CONTEXT [DOCKER BUILD ARGUMENTS...]: unless it is there already.
 build_image() {
@@ -55,6 +65,8 @@ build_image() {
 base_image() {
   if can_pull "$DEBIAN_IMAGE"; then
     echo "$DEBIAN_IMAGE"
+  elif [[ ${KRT_IMAGES:-} == pull ]]; then
+    die "$DEBIAN_IMAGE cannot be pulled" 'name one that can in KRT_DEBIAN_IMAGE, or set KRT_IMAGES=build'
   else
     "$HACK/rootfs.sh"
   fi

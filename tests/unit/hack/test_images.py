@@ -52,7 +52,7 @@ def test_kafka_is_the_same_version_pulled_and_built() -> None:
         r"<kafka.version>(.*)</kafka.version>", (IMAGES / "kafka/pom.xml").read_text()
     )
     pulled = re.search(
-        r"^KAFKA_IMAGE=apache/kafka:(.*)$", (REPO / "hack/images.sh").read_text(), re.MULTILINE
+        r":-docker.io/apache/kafka:(.*)}$", (IMAGES / "lib.sh").read_text(), re.MULTILINE
     )
 
     assert built is not None
