@@ -161,16 +161,17 @@ def result(
     )
 
 
-def finding(anomaly: str, rows: DataFrame, **columns: Column | str) -> DataFrame:
+def finding(anomaly: str | Column, rows: DataFrame, **columns: Column | str) -> DataFrame:
     """Return ``rows`` as findings of ``anomaly``.
 
     Args:
-        anomaly: a key of ``UNITS``.
+        anomaly: a key of ``UNITS``, or a column of such.
         rows: one row a finding.
         columns: column of ``FINDING`` → a column of ``rows`` or its name; where a column is
             not given it is taken from ``rows`` by name, and is null where that has none.
     """
-    picked = [sf.lit(anomaly).alias("anomaly")]
+    name = sf.lit(anomaly) if isinstance(anomaly, str) else anomaly
+    picked = [name.alias("anomaly")]
     for spec in FINDING.fields[1:]:
         value = columns.get(spec.name, spec.name if spec.name in rows.columns else sf.lit(None))
         column = sf.col(value) if isinstance(value, str) else value

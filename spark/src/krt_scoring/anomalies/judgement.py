@@ -9,10 +9,29 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies import duplicate_write, lost_write, vanished_read
+from krt_scoring.anomalies import (
+    aborted_read,
+    accepted_below_min_isr,
+    commit_ahead,
+    commit_rewind,
+    corrupt_payload,
+    double_ownership,
+    duplicate_delivery,
+    duplicate_write,
+    inconsistent_offsets,
+    key_order,
+    lost_write,
+    neighbourhood,
+    nonmonotonic_send,
+    poll_order,
+    precommitted_read,
+    unexpected_rebalance,
+    unseen,
+    vanished_read,
+)
 from krt_scoring.derive import base as base_module
 from krt_scoring.findings import FINDING, MAX_EXAMPLES, UNITS, AnomalyResult, Judgement, result
-from krt_scoring.ledger import identity
+from krt_scoring.ledger import identity, wanting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +44,25 @@ Rule = tuple["Callable[[Base], DataFrame]", "Callable[[Base], bool]"]
 RULES: tuple[Rule, ...] = (
     (lost_write.find, lambda base: base.totals["missing"] > 0),
     (vanished_read.find, lambda base: base.totals["vanished"] > 0),
+    (unseen.find, lambda base: base.totals["undelivered"] + base.totals["skipped"] > 0),
     (duplicate_write.find, lambda base: base.totals["copied"] > 0),
+    (inconsistent_offsets.find, lambda base: base.totals["misplaced"] > 0),
+    (aborted_read.find, lambda base: base.totals["resurrected"] + base.totals["aborted"] > 0),
+    (poll_order.find_skips, lambda base: base.forward > 0),
+    (poll_order.find_back, lambda base: base.backward > 0),
+    (nonmonotonic_send.find, lambda _: True),
+    (
+        duplicate_delivery.find,
+        lambda base: base.totals["oddly"] > 0,
+    ),
+    (commit_ahead.find, lambda base: base.totals["skipped"] > 0),
+    (commit_rewind.find, lambda base: bool(commit_rewind.rewound(base))),
+    (double_ownership.find, lambda base: bool(double_ownership.overlaps(base))),
+    (unexpected_rebalance.find, lambda base: bool(unexpected_rebalance.unexplained(base))),
+    (key_order.find, lambda base: base.forward + base.backward > 0),
+    (accepted_below_min_isr.find, lambda base: bool(accepted_below_min_isr.windows(base))),
+    (precommitted_read.find, precommitted_read.possible),
+    (corrupt_payload.find, lambda base: base.totals["corrupt"] + base.totals["strange"] > 0),
 )
 """(rule, whether the totals leave it anything to find): planning and compiling a query that
 cannot find anything costs more than running it."""
@@ -41,16 +78,17 @@ def judge(history: History) -> Judgement:
     try:
         return _judge(base)
     finally:
-        base.records.unpersist()
+        base.release()
 
 
 def _judge(base: Base) -> Judgement:
-    terms, reasons = identity.ledger(base.totals, base.facts)
-    anomalies = _results(findings(base))
+    terms, unbalanced = identity.ledger(base.totals, base.facts)
+    terms["foreign"] = wanting.foreign(base)
+    anomalies = _results(findings(base), base)
     return Judgement(
         ledger=terms,
         anomalies=anomalies,
-        reasons=reasons,
+        reasons=(*unbalanced, *wanting.reasons(base, terms)),
         truncations=tuple(item.as_dict() for item in base.truncations),
     )
 
@@ -61,7 +99,7 @@ def findings(base: Base) -> DataFrame | None:
     return reduce(DataFrame.unionAll, due) if due else None
 
 
-def _results(found: DataFrame | None) -> tuple[AnomalyResult, ...]:
+def _results(found: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:
     counts: dict[str, dict[str | None, int]] = {name: {} for name in UNITS}
     tags: dict[str, dict[str, int]] = {name: {} for name in UNITS}
     examples: dict[str, list[dict[str, Any]]] = {name: [] for name in UNITS}
@@ -76,6 +114,7 @@ def _results(found: DataFrame | None) -> tuple[AnomalyResult, ...]:
                 by_tag[row["tag"]] = by_tag.get(row["tag"], 0) + row["count"]
         if rows:
             examples |= _examples(found)
+            neighbourhood.add(base, examples)
         found.unpersist()
     return tuple(result(name, counts[name], tags[name], tuple(examples[name])) for name in UNITS)
 

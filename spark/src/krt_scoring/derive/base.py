@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -17,8 +18,10 @@ from pyspark.sql.types import (
 
 from krt_scoring.derive import facts as facts_module
 from krt_scoring.derive import faults as faults_module
+from krt_scoring.derive import hops, ownership
 from krt_scoring.derive import records as records_module
-from krt_scoring.derive.places import offset_of, partition_of
+from krt_scoring.derive.places import offset_of, partition_of, tp_of
+from krt_scoring.expectations import consequences
 from krt_scoring.expectations import truncations as truncations_module
 from krt_scoring.expectations.settings import Settings, of_identity
 from krt_scoring.ledger import identity
@@ -28,12 +31,14 @@ if TYPE_CHECKING:
 
     from krt_scoring.derive.facts import Facts
     from krt_scoring.derive.faults import FaultWindow
+    from krt_scoring.derive.ownership import Interval, Member
+    from krt_scoring.expectations.consequences import Spans
     from krt_scoring.expectations.truncations import Truncation
     from krt_scoring.history import History
     from krt_scoring.ledger.identity import Totals
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Base:
     """The base tables of one history.
 
@@ -44,6 +49,10 @@ class Base:
         names: one row a producer incarnation: ``pk``, names, settings, close.
         truncations: the cuts elections may have made; empty where nothing acked or delivered
             is missing, since then no rule has a consequence to excuse.
+        spans: where those cuts permit consequences, per group and partition.
+        steps: steps of consumers that are not to the next offset (``derive.hops``), cached;
+            of which ``forward`` and ``backward``.
+        owned, members: ownerships of partitions, and who was in the groups.
     """
 
     history: History
@@ -54,6 +63,33 @@ class Base:
     totals: Totals
     names: DataFrame
     truncations: tuple[Truncation, ...]
+    spans: Spans
+    steps: DataFrame
+    forward: int
+    backward: int
+    owned: tuple[Interval, ...]
+    members: tuple[Member, ...]
+
+    @cached_property
+    def owned_table(self) -> DataFrame:
+        """The ownerships as a DataFrame."""
+        return ownership.table(self.spark, self.owned)
+
+    @cached_property
+    def activity(self) -> dict[int, int]:
+        """Number of an ownership → when it last handed out or committed anything, UTC µs."""
+        return ownership.activity(self.history, self.facts, self.owned_table)
+
+    @cached_property
+    def activity_table(self) -> DataFrame:
+        """``interval, last_at``: the same as a DataFrame."""
+        rows = sorted(self.activity.items())
+        return self.spark.createDataFrame(rows, "interval int, last_at long")
+
+    def release(self) -> None:
+        """Give back what was cached."""
+        self.records.unpersist()
+        self.steps.unpersist()
 
     @property
     def spark(self) -> SparkSession:
@@ -88,7 +124,36 @@ def build(history: History) -> Base:
     cuts = truncations_module.derive(history, facts, records) if gone else ()
     suspects = named(records.filter(~sf.col("clean")), names, facts)
     suspects = truncations_module.with_cuts(suspects, cuts)
-    return Base(history, facts, faults, records, suspects, totals, names, cuts)
+    spans: Spans = {}
+    if totals["vanished"]:
+        spans = consequences.derive(suspects, facts, cuts)
+    steps = hops.build(history, facts).persist()
+    forward, backward = _directions(steps)
+    owned, members = ownership.collect(history, facts)
+    return Base(
+        history=history,
+        facts=facts,
+        faults=faults,
+        records=records,
+        suspects=suspects,
+        totals=totals,
+        names=names,
+        truncations=cuts,
+        spans=spans,
+        steps=steps,
+        forward=forward,
+        backward=backward,
+        owned=owned,
+        members=members,
+    )
+
+
+def _directions(steps: DataFrame) -> tuple[int, int]:
+    counts = {
+        row["ahead"]: row["count"]
+        for row in steps.groupBy(hops.is_forward().alias("ahead")).count().collect()
+    }
+    return counts.get(True, 0), counts.get(False, 0)
 
 
 def _names(spark: SparkSession, facts: Facts) -> DataFrame:
@@ -112,11 +177,24 @@ def _names(spark: SparkSession, facts: Facts) -> DataFrame:
     return spark.createDataFrame(rows, NAMES)
 
 
+def located(rows: DataFrame, facts: Facts) -> DataFrame:
+    """Return rows with ``place`` with topic, partition and offset."""
+    tp = tp_of(sf.col("place"))
+    return rows.withColumns(
+        {
+            "topic": facts.places.topic_column(tp),
+            "partition": partition_of(tp),
+            "offset": offset_of(sf.col("place")),
+        }
+    )
+
+
 def named(rows: DataFrame, names: DataFrame, facts: Facts) -> DataFrame:
     """Return rows with ``pk, place, tp`` with names: producer, topic, partition, offset."""
-    return (
-        rows.join(sf.broadcast(names), "pk", "left")
-        .withColumn("topic", facts.places.topic_column(sf.col("tp")))
-        .withColumn("partition", partition_of(sf.col("tp")))
-        .withColumn("offset", offset_of(sf.col("place")))
+    return rows.join(sf.broadcast(names), "pk", "left").withColumns(
+        {
+            "topic": facts.places.topic_column(sf.col("tp")),
+            "partition": partition_of(sf.col("tp")),
+            "offset": offset_of(sf.col("place")),
+        }
     )

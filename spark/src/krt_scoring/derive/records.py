@@ -82,7 +82,8 @@ def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> Da
     done_at, transaction, transaction_outcome`` as its ledger says; ``log_rows, log_first,
     log_last`` places in the log; ``got_first, got_last`` places of ok deliveries; ``bits``;
     per group ``d_i, h_i, a_i, owed_i``; ``log_start, high_watermark, readable`` of its
-    partition; ``place`` where it lies or should lie; ``present, fate, clean``.
+    partition; ``place`` where it lies or should lie; ``bucket`` of its seq;
+    ``present, fate, clean``.
     """
     rows = _ledger(history, facts).unionAll(_log(history, facts)).unionAll(_got(history, facts))
     bucket = sf.shiftright("seq", SEQ_BUCKET_BITS)
@@ -241,7 +242,7 @@ def _judged(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> D
         due = wanted & sf.col("present") & visible & (offset >= start)
         dues[owed(group)] = sf.coalesce(due, sf.lit(col=False))
     starts = [f"start_{group.index}" for group in facts.groups]
-    rows = rows.withColumns(dues).drop("bucket", *starts) if dues else rows.drop("bucket")
+    rows = rows.withColumns(dues).drop(*starts) if dues else rows
     return rows.withColumn("fate", _fate(facts, faults)).withColumn("clean", _clean(facts))
 
 

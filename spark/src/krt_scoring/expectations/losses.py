@@ -29,16 +29,31 @@ def committed_rule(offset: Column, before: Column) -> Column:
     return sf.get(permitting, sf.lit(0))["rule"]
 
 
+def place_rule(place: Column, *, delivered: bool) -> Column:
+    """Return the rule by which a record told to lie at ``place`` may not lie there, or null.
+
+    Of rows with ``acks, done_at, cuts``.
+
+    Args:
+        place: where it was said to lie; null where that is not known.
+        delivered: whether a delivery said so: then it lay below the high watermark.
+    """
+    offset = offset_of(place)
+    by_all = committed_rule(offset, sf.col("done_at"))
+    if delivered:
+        return by_all
+    cut = sf.size(truncations.reached(offset, sf.col("done_at"))) > 0
+    after: Column = sf.lit(None).cast("string")
+    for acks, rule in LEADER_CHANGE.items():
+        after = sf.when((sf.col("acks") == acks) & cut, sf.lit(rule)).otherwise(after)
+    return sf.coalesce(by_all, after)
+
+
 def write_rule() -> Column:
     """Return the rule that permits the loss of an acked record, or null.
 
     Of rows with ``acks, ack_place, got_first, done_at, cuts``.
     """
-    known = offset_of(sf.coalesce("ack_place", "got_first"))
-    cut = sf.size(truncations.reached(known, sf.col("done_at"))) > 0
-    by_all = committed_rule(known, sf.col("done_at"))
-    after: Column = sf.lit(None).cast("string")
-    for acks, rule in LEADER_CHANGE.items():
-        after = sf.when((sf.col("acks") == acks) & cut, sf.lit(rule)).otherwise(after)
+    known = sf.coalesce("ack_place", "got_first")
     unproven = (sf.col("acks") == "0") & sf.col("got_first").isNull()
-    return sf.coalesce(by_all, after, sf.when(unproven, sf.lit(NOT_APPENDED)))
+    return sf.coalesce(place_rule(known, delivered=False), sf.when(unproven, sf.lit(NOT_APPENDED)))

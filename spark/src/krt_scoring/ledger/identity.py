@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.places import offset_of
+from krt_scoring.derive.places import offset_of, tp_of
 from krt_scoring.derive.records import (
+    ABORTED,
     ACKED,
     BAD_DELIVERED,
     BAD_IN_LOG,
+    FAILED,
     PRESENT,
     UNKNOWN,
     delivered,
     has,
+    owed,
 )
 from krt_scoring.reasons import ALL, Reason
 
@@ -53,7 +56,9 @@ class Totals:
             offsetUnusable, repeated (identities with two ledger rows), doubled (identities
             with two log rows at one offset), missing (what lost-write may concern), copied
             (identities at two offsets), vanished (delivered ok and absent), misplaced
-            (a place told that is not where the record lies), redelivered, suspects.
+            (a place told that is not where the record lies), skipped (an owed group never got it),
+            aborted, strange (of no ledger, or another partition than sent to), oddly
+            (delivered again, or elsewhere than it lies), suspects.
     """
 
     counts: dict[str, int]
@@ -70,7 +75,9 @@ def count(records: DataFrame, facts: Facts) -> Totals:
     ack_offset = offset_of(sf.col("ack_place"))
     outside = (ack_offset < sf.col("log_start")) | (ack_offset >= sf.col("high_watermark"))
     again: Column = sf.lit(col=False)
+    skipped: Column = sf.lit(col=False)
     for group in facts.groups:
+        skipped = skipped | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
         again = again | (sf.col(delivered(group)) > 1)
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
     doubtful = unknown & (got | sf.col("transaction").isNotNull())
@@ -94,7 +101,14 @@ def count(records: DataFrame, facts: Facts) -> Totals:
         | (~sf.col("present") & (got | acked)),
         "missing": ~sf.col("present") & (sf.col("fate") != "expired") & (acked | doubtful),
         "copied": sf.col("log_first") != sf.col("log_last"),
-        "redelivered": again,
+        "skipped": skipped,
+        "aborted": sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
+        | ((sf.col("outcome") == FAILED) & got),
+        "strange": (unsent & (got | (sf.col("log_rows") > 0)))
+        | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))),
+        "oddly": again
+        | (sf.col("got_first") != sf.col("got_last"))
+        | (sf.coalesce("log_first", sf.lit(-1)) != sf.col("got_first")),
         "suspects": ~sf.col("clean"),
     }
     row = records.agg(

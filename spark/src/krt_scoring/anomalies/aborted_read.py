@@ -1,0 +1,42 @@
+"""aborted-read: what certainly was not written, or was aborted, is there or was delivered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.records import (
+    ABORTED,
+    FAILED,
+    LOG_COMMITTED,
+    delivered,
+    has,
+)
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.base import Base
+
+NAME = "aborted-read"
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding a record.
+
+    A failed send outside transactions must be nowhere. A send of an aborted transaction may lie
+    in the log as aborted and go to read_uncommitted groups, never be committed nor go to a
+    read_committed one.
+    """
+    plain = (sf.col("outcome") == FAILED) & sf.col("transaction").isNull()
+    somewhere = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
+    committed: Column = has(LOG_COMMITTED)
+    for group in base.facts.groups:
+        if group.committed_only:
+            committed = committed | (sf.col(delivered(group)) > 0)
+    aborted = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
+    rows = base.suspects.filter((plain & somewhere) | (aborted & committed))
+    tag = sf.when(aborted, "transaction").otherwise("failedSend")
+    return finding(NAME, rows, tag=tag)

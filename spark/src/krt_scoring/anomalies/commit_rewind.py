@@ -1,0 +1,60 @@
+"""commit-rewind: delivery starts below the group's last durable commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from krt_scoring.anomalies import from_driver
+from krt_scoring.derive.elections import elections
+from krt_scoring.expectations.offsets import partition_of
+from krt_scoring.expectations.truncations import rule_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.derive.base import Base
+    from krt_scoring.derive.ownership import Interval
+    from krt_scoring.expectations.consequences import Spans
+
+NAME = "commit-rewind"
+OFFSETS_LOST = "offsets-partition-loss"
+"""A commit may go where loss is permitted on the group's partition of __consumer_offsets."""
+
+
+def rewound(base: Base) -> list[dict[str, Any]]:
+    """Return one finding an ownership that began below what the group had committed."""
+    lost = _lost_offsets(base)
+    return [
+        from_driver.of_interval(base, NAME, item)
+        | {"rule": _rule(item, base.spans, lost), "detail": {"lastCommit": item.committed}}
+        for item in base.owned
+        if item.start is not None and item.committed is not None and item.start < item.committed
+    ]
+
+
+def find(base: Base) -> DataFrame:
+    """Return the findings."""
+    return from_driver.findings(base, rewound(base))
+
+
+def _rule(item: Interval, spans: Spans, lost: dict[int, int]) -> str | None:
+    start, committed = item.start or 0, item.committed or 0
+    for first, last, rule, at in spans.get((item.group, item.tp), []):
+        # The commit lay above the cut, and the reset led to it or above it.
+        if first < committed <= last + 1 and at <= item.begin and start >= first:
+            return rule
+    if lost.get(item.group, item.begin + 1) <= item.begin:
+        return OFFSETS_LOST
+    return None
+
+
+def _lost_offsets(base: Base) -> dict[int, int]:
+    """Return group index → when its partition of committed offsets may first have lost some."""
+    found: dict[int, int] = {}
+    for election in elections(base.history):
+        if election.topic != "__consumer_offsets" or rule_of(election, base.facts) is None:
+            continue
+        for group in base.facts.groups:
+            if partition_of(group.name, base.facts.run) == election.partition:
+                found[group.index] = min(found.get(group.index, election.at), election.at)
+    return found

@@ -1,0 +1,28 @@
+"""corrupt-payload: checksum or identity differs from what was sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.places import tp_of
+from krt_scoring.derive.records import BAD_DELIVERED, BAD_IN_LOG, has
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.derive.base import Base
+
+NAME = "corrupt-payload"
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding a record: damaged bytes, a seq nobody sent, another partition."""
+    damaged = has(BAD_IN_LOG | BAD_DELIVERED)
+    seen = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
+    never = sf.col("closed") & (sf.col("seq") >= sf.col("attempted")) & seen
+    elsewhere = sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))
+    tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")
+    return finding(NAME, base.suspects.withColumn("tag", tag).filter(sf.col("tag").isNotNull()))

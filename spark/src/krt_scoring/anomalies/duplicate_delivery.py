@@ -1,0 +1,88 @@
+"""duplicate-delivery: one offset delivered ok again to a group.
+
+Within the uncommitted window every mode permits it: the offset was not below the group's last
+known commit when the new owner was assigned, and whoever was handed it first owned it no more.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive import ownership
+from krt_scoring.derive.base import located
+from krt_scoring.derive.places import offset_of
+from krt_scoring.derive.records import delivered
+from krt_scoring.expectations import consequences
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from krt_scoring.derive.base import Base
+
+NAME = "duplicate-delivery"
+RULE = "uncommitted-window"
+WITHIN, OUTSIDE = "withinUncommittedWindow", "outsideWindow"
+
+CLOCK_SLACK = 1_000_000
+"""µs by which the clocks of two members may differ before it is told against them; clocks
+further apart are the guards' business."""
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding a delivery beyond the first of its offset and group."""
+    rows = ownership.owned_by(_deliveries(base), base.owned_table)
+    activity = sf.broadcast(base.activity_table)
+    rows = rows.join(activity, "interval", "left")
+    order = Window.partitionBy("group_index", "place").orderBy("handed_at", "incarnation", "n")
+    first = {
+        f"first_{name}": sf.first(name).over(order)
+        for name in ("interval", "end", "last_at", "incarnation")
+    }
+    again = rows.withColumns({"nth": sf.row_number().over(order), **first}).filter("nth > 1")
+    limit = sf.col("begin") + CLOCK_SLACK
+    # Who owned it first either said so, died, or never did anything with it again.
+    ended = (sf.col("first_end") <= limit) | (sf.col("first_last_at") <= limit)
+    moved = sf.col("interval") != sf.col("first_interval")
+    uncommitted = offset_of(sf.col("place")) >= sf.coalesce("committed", sf.lit(0))
+    within: Column = sf.coalesce(moved & ended & uncommitted, sf.lit(col=False))
+    shown = consequences.with_spans(located(again, base.facts), base.spans)
+    after = consequences.rule(sf.col("offset"))
+    groups = sf.array(*[sf.lit(group.name) for group in base.facts.groups])
+    detail = sf.to_json(
+        sf.struct(
+            sf.col("first_incarnation").alias("firstIncarnation"),
+            sf.col("committed").alias("lastCommit"),
+            sf.col("handed_at").alias("handedAt"),
+        )
+    )
+    return finding(
+        NAME,
+        shown.withColumn("grp", sf.get(groups, sf.col("group_index"))),
+        rule=sf.when(within, RULE).otherwise(after),
+        tag=sf.when(within, WITHIN).otherwise(OUTSIDE),
+        detail=detail,
+    )
+
+
+def _deliveries(base: Base) -> DataFrame:
+    """Return every ok delivery at a place where some record was delivered oddly."""
+    odd: Column = (sf.col("got_first") != sf.col("got_last")) | sf.coalesce(
+        sf.col("got_first") != sf.col("log_first"), sf.col("got_first").isNotNull()
+    )
+    for group in base.facts.groups:
+        odd = odd | (sf.col(delivered(group)) > 1)
+    suspects = base.suspects.filter(odd)
+    columns = ("got_first", "got_last", "log_first", "log_last")
+    places = reduce(
+        DataFrame.unionAll, [suspects.select(sf.col(name).alias("place")) for name in columns]
+    )
+    wanted = places.filter(sf.col("place").isNotNull()).distinct()
+    rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
+        "place", base.facts.places.column()
+    )
+    return ownership.located(rows, base.facts).join(wanted, "place", "left_semi").drop("group")

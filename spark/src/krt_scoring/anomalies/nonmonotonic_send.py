@@ -1,0 +1,55 @@
+"""nonmonotonic-send, int-nonmonotonic-send: adjacent sends that lie in the log the other way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.base import named
+from krt_scoring.derive.neighbours import with_previous
+from krt_scoring.derive.places import offset_of, tp_of
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.derive.base import Base
+
+NAME = "nonmonotonic-send"
+INSIDE = "int-nonmonotonic-send"
+
+RULE = "retries-without-idempotence"
+"""Reordering is permitted where the client retries, not idempotent, with more than one request
+in flight."""
+
+NO_TRANSACTION = -1
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding an inversion; both anomalies, told apart by the transaction."""
+    rows = base.records.filter(sf.col("log_first").isNotNull()).select(
+        "pk",
+        "bucket",
+        "seq",
+        tp_of(sf.col("log_first")).alias("tp"),
+        sf.col("log_first").alias("place"),
+        sf.coalesce("transaction", sf.lit(NO_TRANSACTION)).alias("transaction"),
+    )
+    columns = ("place", "seq", "transaction")
+    inverted = sf.col("place") < sf.col("prev_place")
+    found = named(
+        with_previous(rows, ("pk", "tp"), "seq", columns, inverted), base.names, base.facts
+    )
+    inside = (sf.col("transaction") == sf.col("prev_transaction")) & (
+        sf.col("transaction") != NO_TRANSACTION
+    )
+    permitted = ~sf.col("idempotent") & sf.col("retries") & (sf.col("in_flight") > 1)
+    detail = sf.to_json(
+        sf.struct(
+            sf.col("prev_seq").alias("previousSeq"),
+            offset_of(sf.col("prev_place")).alias("previousOffset"),
+        )
+    )
+    name = sf.when(inside, INSIDE).otherwise(NAME)
+    return finding(name, found, rule=sf.when(permitted, RULE), detail=detail)

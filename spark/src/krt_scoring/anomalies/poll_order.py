@@ -1,0 +1,62 @@
+"""poll-skip, nonmonotonic-poll and their forms inside one poll.
+
+Steps between consecutive ok deliveries of one incarnation on a partition it kept, measured by
+the dense index: over more than one record, or not forward.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive import hops, index
+from krt_scoring.derive.places import offset_of
+from krt_scoring.expectations import consequences
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.base import Base
+
+SKIP, BACK = "poll-skip", "nonmonotonic-poll"
+INSIDE_SKIP, INSIDE_BACK = "int-poll-skip", "int-nonmonotonic-poll"
+
+
+def find_back(base: Base) -> DataFrame:
+    """Return one finding a step that does not go forward.
+
+    Places of ok deliveries all have an index and the index follows the offset, so that offsets
+    decide.
+    """
+    steps = hops.described(base.steps.filter(~hops.is_forward()), base.facts)
+    name = sf.when(sf.col("inside"), INSIDE_BACK).otherwise(BACK)
+    return _findings(name, steps, base)
+
+
+def find_skips(base: Base) -> DataFrame:
+    """Return one finding a step over at least one record visible to the group."""
+    committed = [group.index for group in base.facts.groups if group.committed_only]
+    steps = hops.described(base.steps.filter(hops.is_forward()), base.facts).withColumn(
+        "committed_only", sf.col("group_index").isin(committed)
+    )
+    words = index.build(base.history, base.facts)
+    ranked = index.with_rank(steps, words, "place", "rank")
+    ranked = index.with_rank(ranked, words, "prev_place", "prev_rank")
+    skipped = ranked.withColumn("skipped", sf.col("rank") - sf.col("prev_rank") - 1)
+    name = sf.when(sf.col("inside"), INSIDE_SKIP).otherwise(SKIP)
+    return _findings(name, skipped.filter(sf.col("skipped") > 0), base)
+
+
+def _findings(name: Column, steps: DataFrame, base: Base) -> DataFrame:
+    before = offset_of(sf.col("prev_place"))
+    columns = [before.alias("previousOffset")]
+    if "skipped" in steps.columns:
+        columns.append(sf.col("skipped"))
+    return finding(
+        name,
+        consequences.with_spans(steps, base.spans),
+        rule=consequences.rule(before),
+        detail=sf.to_json(sf.struct(*columns)),
+    )

@@ -1,0 +1,46 @@
+"""unseen: in the log, visible and owed to a group that drained, in no ok delivery to it."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.records import ACKED, delivered, owed
+from krt_scoring.expectations import consequences
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from krt_scoring.derive.base import Base
+    from krt_scoring.derive.facts import Group
+
+NAME = "unseen"
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding a record and group."""
+    return reduce(DataFrame.unionAll, [_of_group(base, group) for group in base.facts.groups])
+
+
+def _of_group(base: Base, group: Group) -> DataFrame:
+    undrained = [
+        tp
+        for (index, tp), start in sorted(base.facts.starts.items())
+        if index == group.index and not start.drained
+    ]
+    rows = base.suspects.filter(
+        sf.col(owed(group))
+        & (sf.col(delivered(group)) == 0)
+        & ~sf.col("tp").isin(undrained)
+        & sf.col("readable")
+    ).withColumn("group_index", sf.lit(group.index))
+    tag = sf.when(sf.col("outcome") == ACKED, "acked").otherwise("landed")
+    return finding(
+        NAME,
+        consequences.with_spans(rows, base.spans),
+        rule=consequences.rule(sf.col("offset")),
+        grp=sf.lit(group.name),
+        tag=tag,
+    )

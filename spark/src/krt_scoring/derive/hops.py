@@ -1,0 +1,86 @@
+"""Steps of a consumer from one record to the next that are not simply the next offset.
+
+A step is between consecutive ok deliveries of one incarnation on a partition it kept: a seek, a
+reset or a change of ownership in between excuses, failed and unknown polls do not move the
+position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive.neighbours import with_previous
+from krt_scoring.derive.places import offset_of, partition_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.facts import Facts
+    from krt_scoring.history import History
+
+EXCUSING = ("assigned", "revoked", "lost", "seek", "reset")
+"""Consumer events after which the next delivery may be anywhere."""
+
+BUCKET_BITS = 12
+"""As for sends: 4096 events of an incarnation to a bucket."""
+
+MARK = -1
+"""Place of an excusing event in the sequence of deliveries."""
+
+
+def build(history: History, facts: Facts) -> DataFrame:
+    """Return the steps whose offset is not the one before plus one.
+
+    Columns: ``consumer, incarnation, grp, tp, n, poll, place, handed_at`` of the later delivery,
+    ``prev_place, prev_poll, prev_n`` of the earlier; ``inside`` whether both lie in one poll.
+    """
+
+    def part(rows: DataFrame, place: Column, poll: Column, at: str) -> DataFrame:
+        return rows.select(
+            "consumer",
+            "incarnation",
+            facts.group_index().alias("grp"),
+            facts.places.tp_column().alias("tp"),
+            "n",
+            sf.shiftright("n", BUCKET_BITS).alias("bucket"),
+            poll.alias("poll"),
+            place.alias("place"),
+            sf.col(at).alias("handed_at"),
+        )
+
+    deliveries = history.consume.filter(sf.col("outcome") == "ok")
+    events = history.consumer_events.filter(
+        sf.col("event").isin(*EXCUSING) & sf.col("partition").isNotNull()
+    )
+    mark = sf.lit(MARK).cast("long")
+    rows = part(deliveries, facts.places.column(), sf.col("poll"), "handed_at").unionAll(
+        part(events, mark, mark, "at")
+    )
+    step = (
+        (sf.col("place") != MARK)
+        & (sf.col("prev_place") != MARK)
+        & (sf.col("place") != sf.col("prev_place") + 1)
+    )
+    keys = ("consumer", "incarnation", "grp", "tp")
+    known = rows.filter(sf.col("tp").isNotNull() & sf.col("grp").isNotNull())
+    steps = with_previous(known, keys, "n", ("place", "poll", "n"), step)
+    return steps.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket")
+
+
+def is_forward() -> Column:
+    """Whether a step leads to a higher offset."""
+    return sf.col("place") > sf.col("prev_place")
+
+
+def described(steps: DataFrame, facts: Facts) -> DataFrame:
+    """Return steps with the columns of findings."""
+    names = sf.array(*[sf.lit(group.name) for group in facts.groups])
+    return (
+        steps.withColumn("group_index", sf.col("grp"))
+        .withColumn("grp", sf.get(names, sf.col("grp")))
+        .withColumn("topic", facts.places.topic_column(sf.col("tp")))
+        .withColumn("partition", partition_of(sf.col("tp")))
+        .withColumn("offset", offset_of(sf.col("place")))
+    )

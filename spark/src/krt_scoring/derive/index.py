@@ -1,0 +1,91 @@
+"""The dense index: an offset's rank among the offsets a reader can see.
+
+Markers, aborted records and gaps have offsets but no index, so a jump in offsets need not be a
+jump over records. Which offsets are visible is held as one bit each, 64 to a row: ranks are
+sums of bit counts, at a sixty-fourth of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as sf
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.facts import Facts
+    from krt_scoring.history import History
+
+WORD_BITS = 6
+"""Offsets to a row: 2^6, the bits of a long."""
+
+_LOW = (1 << WORD_BITS) - 1
+
+
+def _bit(place: Column) -> Column:
+    shift = place.bitwiseAND(sf.lit(_LOW)).cast("int")
+    # shiftleft with a column as distance exists in SQL only.
+    return sf.call_function("shiftleft", sf.lit(1).cast("long"), shift)
+
+
+def build(history: History, facts: Facts) -> DataFrame:
+    """Return the visible offsets, 64 a row.
+
+    Columns: ``tp, word`` (place / 64); per isolation (``all``, ``committed``) ``<i>_bits`` and
+    ``<i>_before``, the number of visible offsets of the partition below the word.
+    """
+    nothing = sf.lit(0).cast("long")
+    bit = _bit(facts.places.column())
+    committed = sf.col("state").isin("plain", "committed")
+
+    def part(rows: DataFrame, all_bits: Column, committed_bits: Column) -> DataFrame:
+        return rows.select(
+            facts.places.tp_column().alias("tp"),
+            sf.shiftright(facts.places.column(), WORD_BITS).alias("word"),
+            all_bits.alias("all_bits"),
+            committed_bits.alias("committed_bits"),
+        )
+
+    seen = history.consume.filter(sf.col("outcome") == "ok")
+    rows = part(history.log, bit, sf.when(committed, bit).otherwise(nothing)).unionAll(
+        part(seen, bit, bit)
+    )
+    words = rows.groupBy("tp", "word").agg(
+        sf.bit_or("all_bits").alias("all_bits"),
+        sf.bit_or("committed_bits").alias("committed_bits"),
+    )
+    before = Window.partitionBy("tp").orderBy("word").rowsBetween(Window.unboundedPreceding, -1)
+    return words.withColumns(
+        {
+            f"{name}_before": sf.coalesce(
+                sf.sum(sf.bit_count(f"{name}_bits")).over(before), sf.lit(0)
+            )
+            for name in ("all", "committed")
+        }
+    )
+
+
+def with_rank(rows: DataFrame, words: DataFrame, place: str, name: str) -> DataFrame:
+    """Return rows with the rank of a visible place at its group's isolation.
+
+    Args:
+        rows: with the place and ``committed_only``.
+        words: as built.
+        place: column with the place.
+        name: column for the rank, counted from 0.
+    """
+    word = f"_{name}_word"
+    side = words.select(
+        sf.col("word").alias(word), "all_bits", "all_before", "committed_bits", "committed_before"
+    )
+    joined = rows.withColumn(word, sf.shiftright(place, WORD_BITS)).join(side, word, "left")
+    below = _bit(sf.col(place)) - sf.lit(1).cast("long")
+
+    def rank(kind: str) -> Column:
+        inside = sf.bit_count(sf.col(f"{kind}_bits").bitwiseAND(below))
+        return sf.col(f"{kind}_before") + inside
+
+    chosen = sf.when(sf.col("committed_only"), rank("committed")).otherwise(rank("all"))
+    return joined.withColumn(name, chosen).drop(*side.columns)

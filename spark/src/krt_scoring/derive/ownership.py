@@ -1,0 +1,248 @@
+"""Who owned which partition from when to when, from the consumers' own events.
+
+As many rows as there were assignments, so that they are held in the driver. An interval is
+known by its incarnation and a range of ``n``, the incarnation's own order; times are for
+comparing members with each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
+
+    from krt_scoring.derive.facts import Facts
+    from krt_scoring.history import History
+
+FOREVER = (1 << 62) - 1
+
+ENDING = ("assigned", "revoked", "lost", "closed")
+"""Events that end the interval before them."""
+
+
+LEAVING = ("lost", "closed")
+"""Events by which a member leaves its group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One ownership of one partition.
+
+    Attributes:
+        number: its place in the order (group, topic-partition, begin).
+        first_n, last_n: the incarnation's events within, last exclusive.
+        begin, end: in UTC µs; end is FOREVER where nothing says that it ended.
+        start: offset it began at, None where not known.
+        committed: the group's last known commit before it began, None where there was none.
+    """
+
+    number: int
+    group: int
+    tp: int
+    consumer: str
+    incarnation: str
+    first_n: int
+    last_n: int
+    begin: int
+    end: int
+    start: int | None
+    generation: int | None
+    committed: int | None = None
+
+
+_SCHEMA = StructType(
+    [
+        StructField("interval", IntegerType()),
+        StructField("group_index", IntegerType()),
+        StructField("tp", LongType()),
+        StructField("incarnation", StringType()),
+        StructField("first_n", LongType()),
+        StructField("last_n", LongType()),
+        StructField("begin", LongType()),
+        StructField("end", LongType()),
+        StructField("committed", LongType()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A consumer incarnation in a group: when it first owned, and when it left (µs or None)."""
+
+    group: int
+    incarnation: str
+    came: int
+    left: int | None
+
+
+def collect(history: History, facts: Facts) -> tuple[tuple[Interval, ...], tuple[Member, ...]]:
+    """Return every ownership of the run, in order of group, partition and begin; the members."""
+    events = history.consumer_events.filter(sf.col("event").isin(*ENDING)).select(
+        facts.group_index().alias("grp"),
+        facts.places.tp_column().alias("tp"),
+        *("consumer", "incarnation", "n", "at", "event", "offset", "generation"),
+    )
+    deaths = deaths_of(history)
+    found: list[Interval] = []
+    by_incarnation: dict[tuple[int, str], list[Row]] = {}
+    for row in events.collect():
+        if row["grp"] is not None:
+            by_incarnation.setdefault((row["grp"], row["incarnation"]), []).append(row)
+    for (group, incarnation), rows in by_incarnation.items():
+        death = deaths.get(incarnation, FOREVER)
+        found += _of_incarnation(group, sorted(rows, key=lambda row: row["n"]), death)
+    members = [
+        _member(group, incarnation, rows, deaths)
+        for (group, incarnation), rows in sorted(by_incarnation.items())
+    ]
+    found.sort(key=lambda item: (item.group, item.tp, item.begin, item.incarnation, item.first_n))
+    owned = tuple(replace(item, number=number) for number, item in enumerate(found))
+    return with_commits(history, facts, owned), tuple(members)
+
+
+def _member(group: int, incarnation: str, rows: list[Row], deaths: dict[str, int]) -> Member:
+    leaves = [row["at"] for row in rows if row["event"] in LEAVING]
+    if incarnation in deaths:
+        leaves.append(deaths[incarnation])
+    return Member(
+        group=group,
+        incarnation=incarnation,
+        came=min(row["at"] for row in rows),
+        left=min(leaves, default=None),
+    )
+
+
+def _of_incarnation(group: int, rows: list[Row], death: int) -> list[Interval]:
+    found = []
+    for position, row in enumerate(rows):
+        if row["event"] != "assigned" or row["tp"] is None:
+            continue
+        later = (item for item in rows[position + 1 :] if item["tp"] in (None, row["tp"]))
+        end = next(later, None)
+        found.append(
+            Interval(
+                number=0,
+                group=group,
+                tp=row["tp"],
+                consumer=row["consumer"],
+                incarnation=row["incarnation"],
+                first_n=row["n"],
+                last_n=end["n"] if end else FOREVER,
+                begin=row["at"],
+                end=min(end["at"] if end else FOREVER, death),
+                start=row["offset"],
+                generation=row["generation"],
+            )
+        )
+    return found
+
+
+def deaths_of(history: History) -> dict[str, int]:
+    """Return pod uid → when its containers had certainly ended, in UTC µs."""
+    found: dict[str, int] = {}
+    for event in history.timeline:
+        if event.source == "pod" and event.event in ("exited", "deleted"):
+            uid = str(event.detail.get("uid", ""))
+            found[uid] = min(found.get(uid, FOREVER), event.at)
+    return found
+
+
+def table(spark: SparkSession, owned: tuple[Interval, ...]) -> DataFrame:
+    """Return the intervals as a DataFrame."""
+    rows = [
+        (
+            item.number,
+            item.group,
+            item.tp,
+            item.incarnation,
+            item.first_n,
+            item.last_n,
+            item.begin,
+            item.end,
+            item.committed,
+        )
+        for item in owned
+    ]
+    return spark.createDataFrame(rows, _SCHEMA)
+
+
+def owned_by(rows: DataFrame, owned: DataFrame) -> DataFrame:
+    """Return rows with ``group_index, tp, incarnation, n`` with the interval they fall into."""
+    side = sf.broadcast(owned).alias("own")
+    same = (
+        (sf.col("row.group_index") == sf.col("own.group_index"))
+        & (sf.col("row.tp") == sf.col("own.tp"))
+        & (sf.col("row.incarnation") == sf.col("own.incarnation"))
+        & (sf.col("row.n") >= sf.col("own.first_n"))
+        & (sf.col("row.n") < sf.col("own.last_n"))
+    )
+    kept = [name for name in owned.columns if name not in ("group_index", "tp", "incarnation")]
+    return (
+        rows.alias("row")
+        .join(side, same, "left")
+        .select("row.*", *[f"own.{name}" for name in kept])
+    )
+
+
+def located(rows: DataFrame, facts: Facts) -> DataFrame:
+    """Return consume or event rows with ``group_index`` and ``tp``."""
+    return rows.withColumns(
+        {"group_index": facts.group_index(), "tp": facts.places.tp_column()}
+    ).filter(sf.col("tp").isNotNull() & sf.col("group_index").isNotNull())
+
+
+def activity(history: History, facts: Facts, owned: DataFrame) -> dict[int, int]:
+    """Return interval number → when it last handed out or committed anything, in UTC µs."""
+
+    def part(rows: DataFrame, at: Column) -> DataFrame:
+        return located(rows, facts).select(
+            "group_index", "tp", "incarnation", "n", at.alias("last_at")
+        )
+
+    committed = history.consumer_events.filter(sf.col("event") == "committed")
+    acts = part(history.consume, sf.col("handed_at")).unionAll(part(committed, sf.col("at")))
+    last = owned_by(acts, owned).groupBy("interval").agg(sf.max("last_at").alias("last_at"))
+    return {
+        row["interval"]: row["last_at"] for row in last.collect() if row["interval"] is not None
+    }
+
+
+def with_commits(
+    history: History, facts: Facts, owned: tuple[Interval, ...]
+) -> tuple[Interval, ...]:
+    """Return the intervals with the group's last known commit before each.
+
+    A commit is before an interval when its generation is lower; where a generation is not
+    known, when it was confirmed earlier.
+    """
+    if not owned:
+        return owned
+    spark = history.consume.sparkSession
+    schema = StructType(
+        [
+            StructField("interval", IntegerType()),
+            StructField("group_index", IntegerType()),
+            StructField("tp", LongType()),
+            StructField("begin", LongType()),
+            StructField("own_generation", IntegerType()),
+        ]
+    )
+    rows = [(item.number, item.group, item.tp, item.begin, item.generation) for item in owned]
+    side = sf.broadcast(spark.createDataFrame(rows, schema))
+    commits = located(history.consumer_events.filter(sf.col("event") == "committed"), facts)
+    earlier = sf.coalesce(
+        sf.col("generation") < sf.col("own_generation"), sf.col("at") <= sf.col("begin")
+    )
+    last = (
+        commits.join(side, ["group_index", "tp"])
+        .filter(earlier)
+        .groupBy("interval")
+        .agg(sf.max("offset").alias("offset"))
+    )
+    found = {row["interval"]: row["offset"] for row in last.collect()}
+    return tuple(replace(item, committed=found.get(item.number)) for item in owned)

@@ -1,0 +1,95 @@
+"""What follows from a permitted truncation, and is permitted with it.
+
+A group that had read beyond the first offset cut, by an election that permits the loss of
+committed records, goes on reading above it, or from its reset: between the cut and the highest
+place it had been handed, it may get offsets again, skip what took their place, or hold a commit
+above it. Where the group had been handed nothing that is gone, nothing follows for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from krt_scoring.derive.places import offset_of
+from krt_scoring.derive.records import delivered
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.facts import Facts
+    from krt_scoring.expectations.truncations import Truncation
+
+PREFIX = "after-"
+"""A consequence's rule is ``after-`` and the rule of the loss it follows from."""
+
+_SPAN = StructType(
+    [
+        StructField("first", LongType()),
+        StructField("last", LongType()),
+        StructField("rule", StringType()),
+        StructField("at", LongType()),
+    ]
+)
+SCHEMA = StructType(
+    [
+        StructField("group_index", IntegerType()),
+        StructField("tp", LongType()),
+        StructField("spans", ArrayType(_SPAN)),
+    ]
+)
+"""Offsets, first to last, at which a group may show consequences; ``at`` of the election."""
+
+Spans = dict[tuple[int, int], list[tuple[int, int, str, int]]]
+
+
+def derive(suspects: DataFrame, facts: Facts, truncations: tuple[Truncation, ...]) -> Spans:
+    """Return per (group, topic-partition) the spans of permitted consequences."""
+    permitting = [item for item in truncations if item.rule is not None]
+    if not permitting or not facts.groups:
+        return {}
+    gone = suspects.filter(~sf.col("present") & sf.col("got_last").isNotNull())
+    reached = gone.groupBy("tp").agg(
+        *[
+            sf.max(sf.when(sf.col(delivered(group)) > 0, offset_of(sf.col("got_last")))).alias(
+                delivered(group)
+            )
+            for group in facts.groups
+        ]
+    )
+    highest = {row["tp"]: row for row in reached.collect()}
+    spans: Spans = {}
+    for item in permitting:
+        row = highest.get(item.tp)
+        for group in facts.groups if row is not None else ():
+            last = row[delivered(group)] if row is not None else None
+            if last is not None and last >= item.offset:
+                span = (item.offset, last, f"{PREFIX}{item.rule}", item.election.at)
+                spans.setdefault((group.index, item.tp), []).append(span)
+    return spans
+
+
+def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
+    """Return rows that have ``group_index, tp`` with the column ``spans``."""
+    empty = sf.array().cast(ArrayType(_SPAN))
+    if not spans:
+        return rows.withColumn("spans", empty)
+    listed = [(index, tp, spans[index, tp]) for index, tp in sorted(spans)]
+    table = rows.sparkSession.createDataFrame(listed, SCHEMA)
+    joined = rows.join(sf.broadcast(table), ["group_index", "tp"], "left")
+    return joined.withColumn("spans", sf.coalesce(sf.col("spans"), empty))
+
+
+def rule(offset: Column) -> Column:
+    """Return the rule that permits a consequence at ``offset``, or null."""
+    hit = sf.filter("spans", lambda span: (span["first"] <= offset) & (offset <= span["last"]))
+    return sf.get(hit, sf.lit(0))["rule"]

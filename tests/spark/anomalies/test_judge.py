@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from krt_scoring.anomalies import judge
+from krt_scoring.findings import UNITS, Judgement, result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krt_scoring.history import History
+
+LOSSY = """
+producer p acks=1 idempotent=false
+leader 0 1 0 0,1,2
+send p/1#0 0@0 acked
+fault leader CrashPod
+send p/1#1 0@1 acked
+leader 0 2 1 0,2
+send p/1#2 0@1 acked
+log 0@0 p/1#0
+log 0@1 p/1#2
+assigned c1 0@0
+got c1 0@0 p/1#0
+got c1 0@1 p/1#2
+drained c1 0
+"""
+
+
+@pytest.fixture(scope="module")
+def lossy(history_of: Callable[..., History]) -> tuple[Judgement, Judgement]:
+    """The same history twice, its rows in another order and number of files."""
+    return judge(history_of(LOSSY)), judge(history_of(LOSSY, shuffled=True))
+
+
+def test_the_same_evidence_gives_the_same_judgement(lossy: tuple[Judgement, Judgement]) -> None:
+    assert lossy[0] == lossy[1]
+
+
+def test_every_anomaly_is_answered(lossy: tuple[Judgement, Judgement]) -> None:
+    assert [item.name for item in lossy[0].anomalies] == list(UNITS)
+
+
+def test_a_permitted_loss_is_told_with_what_took_its_place(
+    lossy: tuple[Judgement, Judgement],
+) -> None:
+    lost = lossy[0].anomaly("lost-write")
+    assert (lost.count, lost.permitted, lost.violations) == (1, 1, 0)
+    assert lost.cls == "AllowedByConfig"
+    assert lost.rules == {"acks-1-leader-change": 1}
+    example: dict[str, Any] = lost.examples[0]
+    assert (example["partition"], example["offset"], example["seq"]) == (0, 1, 1)
+    assert example["faults"] == ["leader"]
+    shown = {(row["what"], row["seq"]) for row in example["history"]}
+    assert shown == {
+        ("sent", 0),
+        ("sent", 1),
+        ("sent", 2),
+        ("log", 0),
+        ("log", 2),
+        ("delivered", 0),
+        ("delivered", 2),
+    }
+
+
+def test_the_ledger_says_what_was_lost(lossy: tuple[Judgement, Judgement]) -> None:
+    terms = lossy[0].ledger
+    assert terms["balanced"] == 1
+    picked = {name: terms[name] for name in ("attempted", "acked", "lost", "delivered")}
+    assert picked == {"attempted": 3, "acked": 3, "lost": 1, "delivered": 2}
+
+
+def test_the_truncation_is_told(lossy: tuple[Judgement, Judgement]) -> None:
+    (cut,) = lossy[0].truncations
+    assert (cut["partition"], cut["firstOffsetCut"], cut["unclean"]) == (0, 1, 0)
+
+
+def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -> None:
+    judgement = judge(
+        history_of(
+            """
+            send p/1#0 0@0 acked
+            send p/1#1 1@0 acked
+            log 0@0 p/1#0
+            log 1@0 p/1#1
+            log 1@1 foreign
+            assigned c1 0@0
+            """
+        )
+    )
+    codes = [reason.code for reason in judgement.reasons]
+    assert codes == ["ForeignRecords", "GroupNeverStarted", "GroupNotDrained"]
+    assert judgement.ledger["foreign"] == 1
+    assert all(item.cls == "NotObserved" for item in judgement.anomalies)
+
+
+def test_nothing_at_all(history_of: Callable[[str], History]) -> None:
+    judgement = judge(history_of("topic x=y"))
+    assert judgement.ledger["attempted"] == 0
+    assert judgement.ledger["balanced"] == 1
+    assert not judgement.reasons
+
+
+def test_a_class_follows_from_the_counts() -> None:
+    none = result("unseen", {}, {}, ())
+    allowed = result("unseen", {"r": 2}, {}, ())
+    broken = result("unseen", {"r": 2, None: 1}, {}, ())
+    assert [none.cls, allowed.cls, broken.cls] == ["NotObserved", "AllowedByConfig", "Violation"]
+    assert (broken.count, broken.permitted, broken.violations) == (3, 2, 1)
