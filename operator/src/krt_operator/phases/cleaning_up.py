@@ -65,14 +65,14 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     ]
     if writing and since < timedelta(seconds=FAREWELL):
         return Progress(requeue_after=BUSY / 2)
-    rest = _rest(plan, world)
+    rest = _rest(run, plan, world)
     going = {pod["metadata"]["uid"] for pod in world.pods.values() if looking.leaving(pod)}
     if not rest or since > timedelta(seconds=CLEANUP_PATIENCE):
         return endings.finish(run.status, world.at)
     return Progress(requeue_after=BUSY, delete=tuple(one for one in rest if one.uid not in going))
 
 
-def _rest(plan: Plan, world: Observed) -> list[Deletion]:
+def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
     """What is still to go; objects without pods first, so that nothing comes back."""
     found: list[Deletion] = []
     found += [_deletion("StatefulSet", one) for one in world.stateful_sets.values()]
@@ -81,6 +81,9 @@ def _rest(plan: Plan, world: Observed) -> list[Deletion]:
         for one in world.pods.values()
         if _component(one) in TRANSIENT
     ]
+    if endings.ending(run.status) == endings.ABORTED:
+        # Nobody waits for it any more; a finished one stays for what it logged.
+        found += [_deletion("Job", one) for one in world.jobs.values() if not _complete(one)]
     found += [_deletion("PersistentVolumeClaim", one) for one in world.claims.values()]
     of_members = {names.of_member(plan.name, one.member) for one in plan.members}
     found += [
@@ -102,6 +105,11 @@ def _deletion(kind: str, obj: Json, grace: int | None = None) -> Deletion:
 
 def _component(pod: Json) -> str:
     return str(pod["metadata"].get("labels", {}).get(names.LABEL_COMPONENT, ""))
+
+
+def _complete(job: Json) -> bool:
+    conditions = job.get("status", {}).get("conditions") or []
+    return any(one["type"] in {"Complete", "Failed"} for one in conditions)
 
 
 def _built(world: Observed, plan: Plan) -> bool:

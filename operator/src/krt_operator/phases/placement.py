@@ -72,6 +72,14 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
     """
     zones = list(nodes) if nodes is not None else list(spec.kafka.rack.zones)
     _enough_zones(spec, zones)
+    empty = [zone for zone in spec.kafka.rack.zones if nodes is not None and not nodes[zone]]
+    if empty:
+        raise UserError(
+            "NoSuchZone",
+            "spec.kafka.rack.zones",
+            f"no usable node bears {spec.kafka.rack.topology_key}={empty[0]}; name zones that the "
+            "nodes have, or leave the list empty for all of them",
+        )
     brokers = [zones[i % len(zones)] for i in range(spec.kafka.replicas)]
     if nodes is None:
         return brokers, [zones[i % len(zones)] for i in range(spec.zookeeper.replicas)]
@@ -88,7 +96,7 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
     if apart:
         for zone in brokers:
             left[zone] -= 1
-    return brokers, _zookeeper_zones(spec.zookeeper.replicas, left, apart=apart)
+    return brokers, _zookeeper_zones(spec, left, apart=apart)
 
 
 def _enough_zones(spec: Spec, zones: Sequence[str]) -> None:
@@ -110,19 +118,22 @@ def _enough_zones(spec: Spec, zones: Sequence[str]) -> None:
         )
 
 
-def _zookeeper_zones(replicas: int, left: dict[str, int], *, apart: bool) -> list[str]:
+def _zookeeper_zones(spec: Spec, left: dict[str, int], *, apart: bool) -> list[str]:
     chosen: list[str] = []
-    total = sum(left.values())
+    total, replicas = sum(left.values()), spec.zookeeper.replicas
     for _ in range(replicas):
         # Fewest servers so far first, so that a zone's loss takes as few of them as possible.
         fits = [zone for zone in left if left[zone] > 0]
         if not fits:
-            beside = " beside the brokers (spec.placement.separateZooKeeper: Required)"
+            beside = (
+                f" beside the {spec.kafka.replicas} brokers (spec.kafka.replicas), "
+                "which spec.placement.separateZooKeeper: Required keeps apart"
+            )
             raise UserError(
                 "TooFewNodes",
                 "spec.zookeeper.replicas",
                 f"{replicas} ZooKeeper servers need a node each{beside if apart else ''}, and "
-                f"{total} are left; add nodes, lower the number, or relax the placement",
+                f"{total} usable nodes are left; add nodes, lower a number, or relax the placement",
             )
         zone = min(fits, key=lambda one: (chosen.count(one), -left[one], list(left).index(one)))
         left[zone] -= 1

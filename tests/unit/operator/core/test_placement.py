@@ -62,6 +62,7 @@ def test_shared_nodes_are_enough_where_separation_is_not_required() -> None:
         (_spec(factor=3), {"a": 9, "b": 9}, "spec.topics[].replicationFactor"),
         (_spec(brokers=4), {"a": 1, "b": 9}, "spec.kafka.replicas"),
         (_spec(), {"a": 1, "b": 1, "c": 1}, "spec.zookeeper.replicas"),
+        (_spec(kafka={"rack": {"zones": ["x"]}}), {"x": 0}, "spec.kafka.rack.zones"),
         (_spec(), {}, "spec.kafka.rack.topologyKey"),
         (_spec(), None, "spec.kafka.rack.topologyKey"),
     ],
