@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 
 from krt_evidence.schemas import TABLES
 from krt_scoring import (
+    durations,
     guards,
     history,
     inspection,
@@ -35,6 +36,8 @@ from krt_scoring.inputs import score_inputs
 from krt_scoring.reasons import ALL, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
     from krt_evidence.bundle import Bundle
@@ -108,7 +111,7 @@ def _assess(
     parallelism: int,
 ) -> Assessment:
     faults = windows.fault_windows(events)
-    span = _span(inspected, events)
+    span = _span(inspected, run, events, faults)
     past = history.of(run, _tables(spark, inspected), events.events)
     judgement = judge(past)
 
@@ -116,7 +119,8 @@ def _assess(
     rows = operations.operations(past, parallelism)
     counted = operations.count(rows, span, faults, whole)
     limits = gap_finder.thresholds(_steady(counted))
-    gaps, measured = gap_finder.find(rows, limits, span.end, faults)
+    settled = rows.where(f"due >= {span.steady}")
+    gaps, measured = gap_finder.find(settled, limits, span.end, faults)
     rows.unpersist()
 
     facts = Facts(
@@ -128,6 +132,7 @@ def _assess(
         bounds=_bounds(inspected),
         ledger=judgement.ledger,
         gaps=tuple(gaps),
+        thresholds=limits,
     )
     reasons = sorted(
         {*inspected.reasons, *events.reasons, *judgement.reasons, *guards.check(facts)}
@@ -185,11 +190,17 @@ def _tables(spark: SparkSession, inspected: Inspection) -> dict[str, DataFrame]:
     return found
 
 
-def _span(inspected: Inspection, events: Timeline) -> operations.Span:
+def _span(
+    inspected: Inspection,
+    run: RunInfo,
+    events: Timeline,
+    faults: Sequence[windows.FaultWindow],
+) -> operations.Span:
     first, last = inspected.times.get(("produce", "scheduled_at"), (0, 0))
     ends = [high for _, high in inspected.times.values()]
-    ends += [event.at for event in events.of("partition") if not ends]
-    return operations.Span(first, last, max(ends, default=0))
+    warmup = durations.parse(run.spec.get("warmup") or "0s")
+    steady = operations.steady_from(first, last, events, faults, warmup)
+    return operations.Span(first, steady, max(ends, default=0))
 
 
 def _steady(counted: operations.Operations) -> dict[tuple[str, str], tuple[int, int]]:

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history import History
+    from krt_scoring.timeline import Timeline
     from krt_scoring.windows import FaultWindow
 
 WRITE, READ, END_TO_END = "write", "read", "endToEnd"
 STARTUP = "startup"
-"""First half of the time before any fault: connections and caches are still being made."""
+"""Before traffic is established: connections and group memberships are still being made."""
+
+AFTER = "Injecting"
+"""The phase that follows the warm-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +38,41 @@ class Span:
     """When the run's operations were due; UTC µs.
 
     Attributes:
-        first, last: earliest and latest scheduled send.
+        first: earliest scheduled send.
+        steady: from here on traffic is established; nothing earlier is measured.
         end: when the last operation of the run was done.
     """
 
     first: int
-    last: int
+    steady: int
     end: int
 
-    def steady_from(self, windows: Sequence[FaultWindow]) -> int:
-        """Return where the steady time begins: the middle of the time before any fault."""
-        injected = [w.injected_at for w in windows if w.injected_at is not None]
-        return self.first + (min([*injected, self.last]) - self.first) // 2
+
+def steady_from(
+    first: int,
+    last: int,
+    timeline: Timeline,
+    windows: Sequence[FaultWindow],
+    warmup: int,
+) -> int:
+    """Return when traffic was established, UTC µs.
+
+    The warm-up is counted once every producer and consumer is at work, so it is the last part of
+    the phase Warmup; where the timeline does not show the phase, or there is no warm-up, it is
+    the second half of the time before any fault.
+
+    Args:
+        first: earliest scheduled send.
+        last: latest scheduled send.
+        timeline: the run's events.
+        windows: the faults.
+        warmup: ``spec.warmup`` in µs.
+    """
+    entered = [event.at for event in timeline.of("phase", "entered") if event.subject == AFTER]
+    if entered and warmup:
+        return max(first, min(entered) - warmup)
+    injected = [w.injected_at for w in windows if w.injected_at is not None]
+    return first + max(0, min([*injected, last]) - first) // 2
 
 
 @dataclass(slots=True)
@@ -171,8 +198,9 @@ def count(
         sf.col("direction") == READ,
         sf.array(_measure(READ, latency), _measure(END_TO_END, since_scheduled)),
     ).otherwise(sf.array(_measure(WRITE, latency)))
-    steady = span.steady_from(windows)
-    part = sf.when(sf.col("due") < steady, STARTUP).otherwise(part_column(sf.col("due"), windows))
+    part = sf.when(sf.col("due") < span.steady, STARTUP).otherwise(
+        part_column(sf.col("due"), windows)
+    )
     counted = (
         rows.withColumn("part", part)
         .withColumn("fault", _open_fault(windows, whole))

@@ -81,6 +81,7 @@ def facts(events: tuple[Event, ...] = EVENTS, **changes: Any) -> Facts:
         bounds=(BOUND,),
         ledger={"attempted": 2000, "acked": 2000},
         gaps=(),
+        thresholds={("write", ""): 60_000, ("read", "g"): 60_000},
     )
     return replace(whole, **changes)
 
@@ -178,6 +179,10 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
             gaps=(Gap("write", "", "foo", 0, 0, 40_000),),
         ),
         ("evidence", "ClocksDisagree", "clocks"),
+    ),
+    "the baseline hides every gap": (
+        facts(thresholds={("read", "g"): 21_000_000, ("write", ""): 14_000_000}),
+        ("coverage", "BaselineTooSlow", "read g"),
     ),
     "too many unknown outside the faults": (
         facts(operations=Operations(outcomes={**OUTCOMES, ("after", "unknown"): 100})),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krt_evidence.timeline import Event
-from krt_scoring import durations, histogram, recovery, run_info
+from krt_scoring import durations, histogram, operations, recovery, run_info
 from krt_scoring.availability import decompose
 from krt_scoring.availability.gaps import Gap
 from krt_scoring.timeline import Timeline
@@ -166,3 +166,12 @@ def test_a_gap_is_made_of_detect_elect_and_client() -> None:
 def test_a_gap_without_a_fault_has_no_parts_to_blame() -> None:
     window = FaultWindow("f", injected_at=500)
     assert decompose.fault_of(Gap("write", "", "foo", 0, 1, 2), (window,)) is None
+
+
+def test_traffic_is_established_for_the_last_part_of_the_warmup() -> None:
+    phases = Timeline((event(100 * S, "phase", "entered", "Injecting"),))
+    windows = (FaultWindow("f", injected_at=110 * S),)
+    assert operations.steady_from(10 * S, 200 * S, phases, windows, 15 * S) == 85 * S
+    assert operations.steady_from(90 * S, 200 * S, phases, windows, 15 * S) == 90 * S
+    assert operations.steady_from(10 * S, 200 * S, Timeline(()), windows, 15 * S) == 60 * S
+    assert operations.steady_from(10 * S, 20 * S, phases, (), 0) == 15 * S

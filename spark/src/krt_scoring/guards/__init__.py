@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_scoring.guards import (
+    baseline,
     clocks,
     close_record,
     controller,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from krt_scoring.reasons import Reason
 
 GUARDS = (
+    baseline,
     clocks,
     close_record,
     controller,

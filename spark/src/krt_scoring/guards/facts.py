@@ -31,7 +31,11 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything a guard may judge by; nothing in it grows with the records."""
+    """Everything a guard may judge by; nothing in it grows with the records.
+
+    Attributes:
+        thresholds: (direction, group) to the shortest gap that could be seen, µs.
+    """
 
     run: RunInfo
     inspection: Inspection
@@ -41,3 +45,4 @@ class Facts:
     bounds: tuple[Bound, ...]
     ledger: Mapping[str, int]
     gaps: tuple[Gap, ...]
+    thresholds: Mapping[tuple[str, str], int]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.operations import STARTUP
 from krt_scoring.reasons import Reason
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def check(facts: Facts) -> Iterator[Reason]:
         message = "no record was acked, so nothing could be lost or kept"
         yield Reason("coverage", "TooFewOperations", "run", message)
     injected = any(window.injected_at is not None for window in facts.windows)
-    checks = [("before", operations.sends(STARTUP, "before", outcome="acked"), MIN_BEFORE)]
+    checks = [("before", operations.sends("before", outcome="acked"), MIN_BEFORE)]
     if injected:
         checks.append(("during", operations.sends("during"), MIN_DURING))
         if all(w.recovered_at is not None for w in facts.windows if w.injected_at is not None):
