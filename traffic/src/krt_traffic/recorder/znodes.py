@@ -17,7 +17,7 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.retry import KazooRetry
 
-from krt_traffic.clock import wall
+from krt_traffic.clock import mono, wall
 
 if TYPE_CHECKING:
     from krt_traffic.recorder.timeline import Timeline
@@ -32,7 +32,10 @@ EPOCH = "/controller_epoch"
 SESSION_SECONDS = 4.0
 """Our own ZooKeeper session; short, so that a lost server is left soon."""
 
-_RESCAN = ""
+PING_SECONDS = 0.3
+"""Time without news after which ZooKeeper is asked whether it is there."""
+
+_RESCAN, _PING = "rescan", "ping"
 
 
 class Znodes:
@@ -50,7 +53,7 @@ class Znodes:
         self._controller = ""
         self._versions: dict[str, tuple[int, int]] = {}
         self._watched: set[str] = set()
-        self._blind: int | None = None
+        self._heard: tuple[int, int] | None = None
         self._client = KazooClient(
             hosts=hosts,
             timeout=SESSION_SECONDS,
@@ -62,8 +65,8 @@ class Znodes:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a session now."""
-        return bool(self._client.connected)
+        """Whether there is a session now and its state has been read."""
+        return bool(self._client.connected) and self._heard is not None
 
     def start(self) -> None:
         """Begin; returns at once, whether ZooKeeper is there or not."""
@@ -80,28 +83,44 @@ class Znodes:
     def _connection(self, state: str) -> None:
         if state == KazooState.CONNECTED:
             self._changed.put(_RESCAN)
-        elif self._blind is None:
-            self._blind = wall()
 
     def _run(self) -> None:
-        while (path := self._changed.get()) is not None:
+        while True:
             try:
-                if path == _RESCAN:
-                    self._rescan()
-                else:
-                    self._watched.discard(path)
-                    self._look(path)
+                path = self._changed.get(timeout=PING_SECONDS)
+            except queue.Empty:
+                path = _PING
+            if path is None:
+                return
+            try:
+                self._do(path)
             except KazooException as error:
                 # The connection went; its return puts a rescan into the queue.
-                log.info("ZooKeeper: %s: %r", path or "rescan", error)
+                log.debug("ZooKeeper: %s: %r", path, error)
 
-    def _rescan(self) -> None:
-        self._watched.clear()
-        for path in (BROKERS, CONTROLLER, TOPICS):
+    def _do(self, path: str) -> None:
+        if path == _PING:
+            if self._client.connected and self._heard is not None:
+                self._client.exists("/")
+                self._hear()
+        elif path == _RESCAN:
+            self._watched.clear()
+            for top in (BROKERS, CONTROLLER, TOPICS):
+                self._look(top)
+            self._hear()
+        else:
+            self._watched.discard(path)
             self._look(path)
-        if self._blind is not None:
-            self._timeline.gap("zookeeper", self._blind, wall())
-            self._blind = None
+
+    def _hear(self) -> None:
+        """Note that ZooKeeper answered; what lies between two answers too far apart was unseen.
+
+        The client notices a frozen server only seconds later, so its word is not enough.
+        """
+        at, now = wall(), mono()
+        if self._heard is not None:
+            self._timeline.gap("zookeeper", self._heard[0], self._heard[0] + now - self._heard[1])
+        self._heard = (at, now)
 
     def _look(self, path: str) -> None:
         if path in self._watched:
