@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from krt_operator.clock import SystemClock
 from krt_operator.cluster.client import ApiCluster
 from krt_operator.cluster.rest import Rest, load_configuration
+from krt_operator.expiry import expired
 from krt_operator.kafka.admin import KafkaAdmin
 from krt_operator.kafka.zookeeper import four_letter
 from krt_operator.metrics import Metrics
@@ -46,6 +47,18 @@ class Assembly:
             settings=self.settings,
         )
         return Reconciler(cluster, ports, self.metrics)
+
+    def sweep(self) -> None:
+        """Delete finished tests whose time has gone by.
+
+        Raises:
+            TransientError, RefusedError: the API server did not do it.
+        """
+        now = SystemClock().now()
+        for test in self.cluster("").tests():
+            deletion = expired(test, now)
+            if deletion is not None:
+                self.cluster(test["metadata"]["namespace"]).delete(deletion)
 
     def check(self) -> str:
         """Ask the API server for its version.

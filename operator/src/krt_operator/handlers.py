@@ -18,7 +18,7 @@ import kopf
 from krt_operator import names
 from krt_operator.api.status import Phase
 from krt_operator.assembly import Assembly
-from krt_operator.errors import TransientError
+from krt_operator.errors import KrtError, TransientError
 from krt_operator.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ WATCH_CONNECT_TIMEOUT: Final = 30
 EXIT_TIMEOUT: Final = 20.0
 """Seconds until a controller told to stop does; a pass in flight ends well before."""
 
+SWEEP: Final = 15.0
+"""Seconds between looks for tests whose ttlSecondsAfterFinished has gone by."""
+
 _memory: dict[str, Any] = {}
 
 
@@ -60,7 +63,7 @@ def login(logger: kopf.Logger, settings: kopf.OperatorSettings, **_: Any) -> Any
 
 
 @kopf.on.startup()
-def start(settings: kopf.OperatorSettings, **_: Any) -> None:
+async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
     """Set what Kopf may do, and assemble the controller."""
     settings.persistence.finalizer = f"{names.GROUP}/finalizer"
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=names.GROUP)
@@ -81,15 +84,28 @@ def start(settings: kopf.OperatorSettings, **_: Any) -> None:
     _memory["assembly"] = assembly
     # Threads are held for a pass, not for a test: waiting tests cost none.
     _memory["pool"] = ThreadPoolExecutor(ours.max_concurrent_tests + 2, thread_name_prefix="pass")
+    _memory["sweeper"] = asyncio.create_task(_sweep(assembly))
     if ours.metrics_port:
         assembly.metrics.serve(ours.metrics_port)
     _LOG.info("watching %s", ", ".join(ours.watch_namespaces) or "all namespaces")
 
 
+async def _sweep(assembly: Assembly) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            await loop.run_in_executor(_memory["pool"], assembly.sweep)
+        except KrtError as error:
+            _LOG.warning("looking for expired tests: %s", error)
+        await asyncio.sleep(SWEEP)
+
+
 @kopf.on.cleanup()
-def stop(**_: Any) -> None:
+async def stop(**_: Any) -> None:
     """Let the passes in flight end."""
-    _memory["pool"].shutdown(wait=True, cancel_futures=True)
+    _memory["sweeper"].cancel()
+    pool: ThreadPoolExecutor = _memory["pool"]
+    await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
 
 
 @kopf.on.probe(id="api-server")

@@ -1,0 +1,190 @@
+"""What goes over the wire to an API server, and what its answers mean."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from kubernetes.client.configuration import Configuration
+
+from krt_operator.cluster.client import ApiCluster
+from krt_operator.cluster.rest import Rest
+from krt_operator.errors import ConflictError, GoneError, RefusedError, TransientError
+from krt_operator.ports import Deletion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "uid": "u"}, "spec": {}}
+
+
+class Server:
+    """Answers in order; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, Any]] = []
+        self.asked: list[dict[str, Any]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def _any(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                body = self.rfile.read(length)
+                url = urlsplit(self.path)
+                server.asked.append(
+                    {
+                        "method": self.command,
+                        "path": url.path,
+                        "query": {k: v[0] for k, v in parse_qs(url.query).items()},
+                        "type": self.headers.get("Content-Type"),
+                        "auth": self.headers.get("authorization"),
+                        "body": json.loads(body) if body else None,
+                    }
+                )
+                status, answer = server.answers.pop(0)
+                raw = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def cluster(self) -> ApiCluster:
+        configuration = Configuration()
+        configuration.host = f"http://127.0.0.1:{self.http.server_port}"
+        configuration.api_key["BearerToken"] = "bearer secret"
+        configuration.retries = False
+        return ApiCluster(Rest(configuration), "ns")
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server()
+    yield found
+    found.http.shutdown()
+    found.http.server_close()
+
+
+def test_apply_is_server_side_forced_and_authenticated(server: Server) -> None:
+    server.answers = [(200, POD)]
+    assert server.cluster().apply(POD) == POD
+    [asked] = server.asked
+    assert (asked["method"], asked["path"]) == ("PATCH", "/api/v1/namespaces/ns/pods/p")
+    assert asked["type"] == "application/apply-patch+yaml"
+    assert asked["query"]["force"] == "true"
+    assert asked["query"]["fieldManager"] == "krt-operator"
+    assert asked["auth"] == "bearer secret"
+    assert asked["body"] == POD
+
+
+def test_delete_carries_uid_and_grace(server: Server) -> None:
+    server.answers = [(200, {})]
+    assert server.cluster().delete(Deletion("Pod", "p", "u", grace_seconds=0))
+    assert server.asked[0]["body"] == {
+        "propagationPolicy": "Background",
+        "preconditions": {"uid": "u"},
+        "gracePeriodSeconds": 0,
+    }
+
+
+@pytest.mark.parametrize("status", [404, 409])
+def test_delete_of_another_or_nobody_is_no_error(server: Server, status: int) -> None:
+    server.answers = [(status, {"message": "no"})]
+    assert not server.cluster().delete(Deletion("Pod", "p", "u"))
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (409, ConflictError),
+        (403, RefusedError),
+        (422, RefusedError),
+        (429, TransientError),
+        (500, TransientError),
+        (503, TransientError),
+    ],
+)
+def test_the_status_decides_about_trying_again(server: Server, status: int, error: Any) -> None:
+    server.answers = [(status, {"message": "because"})]
+    with pytest.raises(error, match="because"):
+        server.cluster().apply(POD)
+
+
+def test_nobody_there_is_transient(server: Server) -> None:
+    cluster = server.cluster()
+    server.http.shutdown()
+    server.http.server_close()
+    with pytest.raises(TransientError, match="did not answer"):
+        cluster.get("Pod", "p")
+
+
+def test_lists_every_page(server: Server) -> None:
+    server.answers = [
+        (200, {"metadata": {"continue": "more"}, "items": [{"n": 1}]}),
+        (200, {"metadata": {}, "items": [{"n": 2}]}),
+    ]
+    assert server.cluster().list("Pod", {"b": "2", "a": "1"}) == [{"n": 1}, {"n": 2}]
+    assert server.asked[0]["query"]["labelSelector"] == "a=1,b=2"
+    assert server.asked[1]["query"]["continue"] == "more"
+
+
+def test_cluster_scoped_kinds_have_no_namespace(server: Server) -> None:
+    server.answers = [(200, {"items": []})]
+    server.cluster().list("Node")
+    assert server.asked[0]["path"] == "/api/v1/nodes"
+
+
+def test_status_is_put_with_the_version_that_was_read(server: Server) -> None:
+    read = {"metadata": {"name": "t", "resourceVersion": "7"}, "spec": {}, "status": {"a": 1}}
+    server.answers = [(200, {}), (409, {})]
+    cluster = server.cluster()
+    cluster.write_status(read, {"b": 2})
+    [asked] = server.asked
+    assert asked["path"].endswith("/namespaces/ns/kafkaresiliencetests/t/status")
+    assert asked["method"] == "PUT"
+    assert asked["body"]["metadata"]["resourceVersion"] == "7"
+    assert asked["body"]["status"] == {"b": 2}
+    with pytest.raises(ConflictError):
+        cluster.write_status(read, {})
+
+
+def test_ephemeral_container_once_by_its_name(server: Server) -> None:
+    there = {**POD, "spec": {"ephemeralContainers": [{"name": "kill"}]}}
+    server.answers = [(200, POD), (200, there), (200, there)]
+    cluster = server.cluster()
+    cluster.add_ephemeral_container("p", "u", {"name": "kill"})
+    assert server.asked[1]["path"] == "/api/v1/namespaces/ns/pods/p/ephemeralcontainers"
+    assert server.asked[1]["type"] == "application/strategic-merge-patch+json"
+    cluster.add_ephemeral_container("p", "u", {"name": "kill"})
+    assert [one["method"] for one in server.asked] == ["GET", "PATCH", "GET"]
+
+
+def test_ephemeral_container_not_in_a_namesake(server: Server) -> None:
+    server.answers = [(200, POD)]
+    with pytest.raises(GoneError):
+        server.cluster().add_ephemeral_container("p", "other", {"name": "kill"})
+
+
+def test_frees_our_finalizer_and_no_other(server: Server) -> None:
+    meta = {
+        "name": "t",
+        "resourceVersion": "7",
+        "finalizers": ["kafkaresilience.dev/finalizer", "example.com/theirs"],
+    }
+    server.answers = [(200, {"metadata": meta}), (200, {})]
+    assert server.cluster().free_finalizers("t")
+    assert server.asked[1]["body"]["metadata"] == {
+        "resourceVersion": "7",
+        "finalizers": ["example.com/theirs"],
+    }
