@@ -42,6 +42,9 @@ WATCH_CONNECT_TIMEOUT: Final = 30
 EXIT_TIMEOUT: Final = 20.0
 """Seconds until a controller told to stop does; a pass in flight ends well before."""
 
+PASS_LENGTH: Final = 15.0
+"""Seconds a pass may last at worst: a few API and admin calls, each bounded."""
+
 SWEEP: Final = 15.0
 """Seconds between looks for tests whose ttlSecondsAfterFinished has gone by."""
 
@@ -119,6 +122,9 @@ def api_server_answers(**_: Any) -> str:
     names.VERSION,
     names.PLURAL,
     when=under_way,
+    # Told to stop, it ends after the pass in flight; cancelled at once, it would leave that pass
+    # running with nobody to hear of its failure.
+    cancellation_backoff=PASS_LENGTH,
     cancellation_timeout=5.0,
 )
 async def follow(namespace: str | None, name: str, stopped: kopf.DaemonStopped, **_: Any) -> None:

@@ -371,5 +371,6 @@ CHANGED: tuple[tuple[str, Spec], ...] = (
     ("seed", {"seed": 7}),
     ("evidence", {"evidence": {"claimName": "other"}}),
     ("cleanup", {"cleanup": "Retain"}),
+    ("ttlSecondsAfterFinished", {"ttlSecondsAfterFinished": 60}),
 )
 """Merge patches on a created sample, with the child of spec that they change."""

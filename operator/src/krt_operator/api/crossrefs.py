@@ -191,4 +191,10 @@ FAULTS = (
     *_entry("Consumer", "self.traffic.consumers"),
 )
 
-CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS)
+TTL = Rule(
+    rule="has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished)",
+    message="spec.ttlSecondsAfterFinished cannot be set or removed once the test exists; "
+    "delete it and create a new one",
+)
+
+CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, TTL)

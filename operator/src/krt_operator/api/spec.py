@@ -112,6 +112,12 @@ class Spec(ApiModel):
         default=False,
         description="Set to true to end the run early; cannot be taken back.",
     )
+    ttl_seconds_after_finished: int | None = Field(
+        default=None,
+        ge=0,
+        le=31_536_000,
+        description="Seconds after its end until the resource is deleted; unset: never.",
+    )
 
     def resolve(self) -> Self:
         """Return the same specification with every default that depends on another field set.
