@@ -3,7 +3,7 @@
 # krt-registry:5000 and this machine as localhost:5001 ($KRT_REGISTRY_PORT).
 #   hack/registry.sh up        running, pulled or built; needs the engine only
 #   hack/registry.sh connect   on the cluster's network, and every node told where it is
-#   hack/registry.sh down      stopped and taken away (what it holds stays, for the next time)
+#   hack/registry.sh down      taken away, unless another cluster uses it (what it holds stays)
 #   hack/registry.sh purge     what it holds, too
 #   hack/registry.sh mirror    serves what we built under the names that are pulled elsewhere, and
 #                              prints the settings that make hack/up and hack/images.sh pull them
@@ -100,8 +100,26 @@ connect() {
   step 'nodes know the registry' tell_nodes
 }
 
+# users: other clusters in this engine whose nodes were told of the registry, whoever made them.
+users() {
+  local node
+  docker ps --filter label=io.x-k8s.kind.role=control-plane \
+    --format '{{.Names}} {{.Label "io.x-k8s.kind.cluster"}}' | while read -r node cluster; do
+    if [[ $cluster != "$CLUSTER" ]] &&
+      docker exec "$node" test -e "/etc/containerd/certs.d/$REGISTRY_IN_CLUSTER/hosts.toml" </dev/null; then
+      echo "$cluster"
+    fi
+  done
+}
+
 down() {
+  local users
   refuse_foreign
+  users=$(users | tr '\n' ' ')
+  if [[ -n $users ]]; then
+    log "The registry stays, for: $users"
+    return 0
+  fi
   docker rm --force --volumes "$REGISTRY_NAME" >/dev/null 2>&1 || :
 }
 
