@@ -5,6 +5,7 @@ Too long is later than max(session timeout, 2 heartbeats) after the newer one wa
 
 from __future__ import annotations
 
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.anomalies import from_driver
@@ -23,16 +24,13 @@ def overlaps(base: Base) -> list[tuple[Interval, Interval, int]]:
     """Return (older, newer, deadline) of ownerships that nothing says ended in time."""
     frozen = _frozen(base)
     found = []
-    for older in base.owned:
-        allowed = handover(base.facts.run, base.facts.groups[older.group])
-        # A frozen member stops being an owner when its session has run out.
-        end = min([older.end, *(at + allowed for at in frozen.get(older.incarnation, ()))])
-        for newer in base.owned:
-            same = (newer.group, newer.tp) == (older.group, older.tp)
-            if not same or newer.incarnation == older.incarnation:
-                continue
+    for (group, _), owners in groupby(base.owned, key=lambda item: (item.group, item.tp)):
+        allowed = handover(base.facts.run, base.facts.groups[group])
+        for older, newer in combinations(owners, 2):
+            # A frozen member stops being an owner when its session has run out.
+            sessions = [at + allowed for at in frozen.get(older.incarnation, ())]
             deadline = newer.begin + allowed
-            if older.begin <= newer.begin and older.number < newer.number and end > deadline:
+            if older.incarnation != newer.incarnation and min([older.end, *sessions]) > deadline:
                 found.append((older, newer, deadline))
     return found
 

@@ -76,12 +76,13 @@ def judge(history: History) -> Judgement:
     """
     base = base_module.build(history)
     try:
-        return _judge(base)
+        return judge_base(base)
     finally:
         base.release()
 
 
-def _judge(base: Base) -> Judgement:
+def judge_base(base: Base) -> Judgement:
+    """Judge a history whose base tables are built."""
     terms, unbalanced = identity.ledger(base.totals, base.facts)
     terms["foreign"] = wanting.foreign(base)
     anomalies = _results(findings(base), base)
