@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+
 from krt_evidence.ledger import table_of
 from krt_traffic.clock import mono, wall
 from krt_traffic.producer.outcomes import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pyarrow as pa
 
     from krt_traffic.plan import ProducerPlan
     from krt_traffic.producer.rate import Schedule
@@ -132,16 +132,17 @@ class Records:
         count = len(rows)
         columns: list[Any] = [list(column) for column in zip(*rows, strict=True)] or [[]] * 8
         seqs, sents, done_at, done_mono, offsets, outcomes, errors, transaction_outcomes = columns
+        keys, key_count, partitions = self._keys, self._plan.key_count, self._plan.partitions
         transactional = self._plan.transactions is not None
         return table_of(
             "produce",
             {
-                "producer": [self._member] * count,
-                "producer_incarnation": [self._incarnation] * count,
+                "producer": pa.repeat(self._member, count),
+                "producer_incarnation": pa.repeat(self._incarnation, count),
                 "seq": seqs,
-                "topic": [self._plan.topic] * count,
-                "partition": [self.partition(seq) for seq in seqs],
-                "key": [self.key(seq) for seq in seqs],
+                "topic": pa.repeat(self._plan.topic, count),
+                "partition": [seq % key_count % partitions for seq in seqs],
+                "key": [keys[seq % key_count] for seq in seqs],
                 "scheduled_at": self._scheduled(seqs, sents),
                 "sent_at": [sent.at for sent in sents],
                 "done_at": done_at,
@@ -150,11 +151,12 @@ class Records:
                 "outcome": outcomes,
                 "offset": offsets,
                 "error": errors,
-                "transaction": [sent.transaction for sent in sents],
-                "transaction_outcome": [
-                    outcome or (UNKNOWN if transactional else None)
-                    for outcome in transaction_outcomes
-                ],
+                "transaction": [sent.transaction for sent in sents]
+                if transactional
+                else [None] * count,
+                "transaction_outcome": [outcome or UNKNOWN for outcome in transaction_outcomes]
+                if transactional
+                else transaction_outcomes,
             },
         )
 

@@ -31,9 +31,9 @@ log = logging.getLogger(__name__)
 CHUNK = 500
 """Records handed to the client between two looks at what came back."""
 
-UNLIMITED_IN_FLIGHT = 50_000
-"""Records in flight at the unlimited rate: half the client's default queue, so that it is never
-full and memory stays bounded."""
+UNLIMITED_IN_FLIGHT = 10_000
+"""Records in flight at the unlimited rate: about what five requests of 64 KiB to each of a few
+partitions hold, so that neither the client's queue nor the ledger's view of it grows."""
 
 PURGE_SECONDS = 5.0
 """Purging only hands out delivery reports; nothing goes over the network."""
