@@ -153,6 +153,7 @@ fetch_on_every_node() {
   local node nodes jobs='' job rc=0
   nodes=$(docker ps --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --filter label=io.x-k8s.kind.role=worker \
     --format '{{.Names}}')
+  if [[ -z $nodes ]]; then die "there is no cluster $CLUSTER to give images to" 'run hack/up (or make up)'; fi
   for node in $nodes; do
     fetch "$node" "$@" &
     jobs="$jobs $!"
