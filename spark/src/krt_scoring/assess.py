@@ -27,8 +27,9 @@ from krt_scoring import (
     verdict,
     windows,
 )
-from krt_scoring.anomalies.judgement import judge
+from krt_scoring.anomalies.judgement import judge_base
 from krt_scoring.availability import gaps as gap_finder
+from krt_scoring.derive import base as base_tables
 from krt_scoring.errors import PlanError
 from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
@@ -62,13 +63,12 @@ class Assessment:
     events: Timeline = field(default_factory=lambda: timeline.Timeline(()))
 
 
-def assess(spark: SparkSession, inspected: Inspection, parallelism: int) -> Assessment:
+def assess(spark: SparkSession, inspected: Inspection) -> Assessment:
     """Score a bundle.
 
     Args:
         spark: where the ledgers are joined.
         inspected: the bundle's usable files.
-        parallelism: partitions of the largest exchanges.
     """
     bundle = inspected.bundle
     try:
@@ -77,13 +77,13 @@ def assess(spark: SparkSession, inspected: Inspection, parallelism: int) -> Asse
         return without_plan(bundle, str(error))
     events = timeline.read(bundle.timeline)
     try:
-        return _assess(spark, inspected, run, events, parallelism)
+        return _assess(spark, inspected, run, events)
     except (Py4JJavaError, PySparkException):
         # A footer can be whole while the pages are not. Only then is every file read twice.
         deep = inspection.inspect(bundle, deep=True)
         if deep.left_out == inspected.left_out:
             raise
-        return _assess(spark, deep, run, events, parallelism)
+        return _assess(spark, deep, run, events)
 
 
 def without_plan(bundle: Bundle, problem: str) -> Assessment:
@@ -108,20 +108,21 @@ def _assess(
     inspected: Inspection,
     run: RunInfo,
     events: Timeline,
-    parallelism: int,
 ) -> Assessment:
     faults = windows.fault_windows(events)
     span = _span(inspected, run, events, faults)
     past = history.of(run, _tables(spark, inspected), events.events)
-    judgement = judge(past)
-
     whole = recovery.wholes(events, run, faults, span.end)
-    rows = operations.operations(past, parallelism)
-    counted = operations.count(rows, span, faults, whole)
-    limits = gap_finder.thresholds(_steady(counted))
-    settled = rows.where(f"due >= {span.steady}")
-    gaps, measured = gap_finder.find(settled, limits, span.end, faults)
-    rows.unpersist()
+    base = base_tables.build(past)
+    try:
+        judgement = judge_base(base)
+        named, rows = operations.lanes(base), operations.operations(base)
+        counted = operations.count(rows, named, span, faults, whole)
+        limits = gap_finder.thresholds(_steady(counted, named))
+        settled = rows.where(f"due >= {span.steady}")
+        gaps, measured = gap_finder.find(settled, named, limits, span.end, faults)
+    finally:
+        base.release()
 
     facts = Facts(
         run=run,
@@ -203,10 +204,12 @@ def _span(
     return operations.Span(first, steady, max(ends, default=0))
 
 
-def _steady(counted: operations.Operations) -> dict[tuple[str, str], tuple[int, int]]:
+def _steady(
+    counted: operations.Operations, named: operations.Lanes
+) -> dict[tuple[str, str], tuple[int, int]]:
     found = {}
-    pairs = [(operations.WRITE, "")] + [(operations.READ, name) for name in counted.groups]
-    for kind, group in pairs:
+    for lane in range(len(named.groups) + 1):
+        kind, group = named.kind(lane)
         histogram = counted.latency(kind, "before", group=group)
         found[kind, group] = (histogram.total, histogram.percentile(99))
     return found

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = sum(inspected.rows.values())
     spark = session.local(rows, options.driver_memory, cores)
     try:
-        result = assess(spark, inspected, session.Sizing(rows, cores).shuffle_partitions)
+        result = assess(spark, inspected)
     finally:
         spark.stop()
     if options.out:

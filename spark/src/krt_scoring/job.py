@@ -126,9 +126,7 @@ def run(settings: Settings) -> Assessment:
         clock.lap("executors")
         topics.read(spark, plan, bounds, bundle)
         clock.lap("topics")
-        sizing = session.Sizing(rows, settings.cluster.executors)
-        inspected = inspection.inspect(bundle)
-        assessment = assess(spark, inspected, sizing.shuffle_partitions)
+        assessment = assess(spark, inspection.inspect(bundle))
         clock.lap("rules")
         version = spark.version
     finally:

@@ -8,20 +8,21 @@ One pass counts both in bins; the records themselves stay in Spark.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pyspark import StorageLevel
 from pyspark.sql import functions as sf
 
+from krt_scoring.derive.records import ACKED, OUTCOME_CODES, handed
 from krt_scoring.histogram import Histogram, bin_column, merge
-from krt_scoring.windows import part_column
+from krt_scoring.windows import PARTS, part_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.history import History
+    from krt_scoring.derive.base import Base
+    from krt_scoring.derive.places import Places
     from krt_scoring.timeline import Timeline
     from krt_scoring.windows import FaultWindow
 
@@ -31,6 +32,36 @@ STARTUP = "startup"
 
 AFTER = "Injecting"
 """The phase that follows the warm-up."""
+
+WRITES = 0
+"""Lane of the writes; the reads of the group of index i have lane i + 1."""
+
+_OUTCOMES = {code: name for name, code in OUTCOME_CODES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What the numbers of an operation's lane and topic-partition mean.
+
+    Attributes:
+        groups: names of the groups, by index.
+        places: the run's topics.
+    """
+
+    groups: tuple[str, ...]
+    places: Places
+
+    def name(self, lane: int, tp: int) -> tuple[str, str, str, int]:
+        """Return direction, group (empty for writes), topic and partition."""
+        return (*self.kind(lane), *self.places.name(tp))
+
+    def kind(self, lane: int) -> tuple[str, str]:
+        """Return direction and group of a lane."""
+        return (WRITE, "") if lane == WRITES else (READ, self.groups[lane - 1])
+
+    def number(self, kind: tuple[str, str]) -> int:
+        """Return the lane of a direction and group."""
+        return WRITES if kind[0] == WRITE else self.groups.index(kind[1]) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,77 +140,49 @@ class Operations:
             if found == kind and part in parts and group in (None, owner)
         )
 
-    @property
-    def groups(self) -> list[str]:
-        """Groups that read anything."""
-        return sorted({owner for kind, owner, _ in self.histograms if kind == READ})
+
+def lanes(base: Base) -> Lanes:
+    """Return what the numbers of a history's operations mean."""
+    return Lanes(tuple(group.name for group in base.facts.groups), base.facts.places)
 
 
-def operations(history: History, parallelism: int) -> DataFrame:
-    """Return every operation, kept for the two passes that need it.
+def operations(base: Base) -> DataFrame:
+    """Return every operation, from the records that are cached already.
 
-    Columns: direction, grp, topic, partition, outcome, scheduled_at, due, done (null when it was
-    never done), skew. Failed and unknown sends are writes that were never done.
+    Columns: ``lane, tp`` (null where the partition is not known), ``outcome`` code,
+    ``scheduled_at, due, done`` (null when it was never done), ``skew``. Failed and unknown sends
+    are writes that were never done.
     """
-    sends = history.produce.select(
-        "producer_incarnation",
-        "seq",
-        "topic",
-        "partition",
-        "scheduled_at",
-        "sent_at",
-        "done_at",
-        "outcome",
-        sf.abs(
-            (sf.col("done_at") - sf.col("sent_at")) - (sf.col("done_mono") - sf.col("sent_mono"))
-        ).alias("drift"),
-    )
-    acked = sf.col("outcome") == "acked"
-    writes = sends.select(
-        sf.lit(WRITE).alias("direction"),
-        sf.lit("").alias("grp"),
-        "topic",
-        "partition",
-        "outcome",
-        "scheduled_at",
-        sf.col("scheduled_at").alias("due"),
-        sf.when(acked, sf.col("done_at")).alias("done"),
-        sf.col("drift").alias("skew"),
-    )
-    return writes.unionByName(_reads(history, sends, parallelism)).persist(
-        StorageLevel.MEMORY_AND_DISK
-    )
-
-
-def _reads(history: History, sends: DataFrame, parallelism: int) -> DataFrame:
-    # Both sides are laid out by the join's keys, so that finding the first delivery and joining
-    # it to its send cost one exchange each; an incarnation is a pod uid, unique by itself.
-    keys = ["producer_incarnation", "seq"]
-    first = (
-        history.consume.where("outcome = 'ok' AND seq IS NOT NULL")
-        .select(sf.col("group").alias("grp"), *keys, "handed_at")
-        .repartition(parallelism, *keys)
-        .groupBy("grp", *keys)
-        .agg(sf.min("handed_at").alias("handed_at"))
-    )
-    owed = sends.where("outcome = 'acked'").repartition(parallelism, *keys)
-    joined = owed.join(first, keys)
-    return joined.select(
-        sf.lit(READ).alias("direction"),
-        "grp",
-        "topic",
-        "partition",
-        sf.lit("acked").alias("outcome"),
-        "scheduled_at",
-        sf.col("done_at").alias("due"),
-        # A consumer may be handed a record before the producer hears of its ack.
-        sf.greatest("handed_at", "done_at").alias("done"),
-        sf.greatest(sf.col("sent_at") - sf.col("handed_at"), sf.lit(0)).alias("skew"),
+    acked = sf.col("outcome") == ACKED
+    kinds = [
+        sf.struct(
+            sf.lit(WRITES).alias("lane"),
+            sf.col("scheduled_at").alias("due"),
+            sf.when(acked, sf.col("done_at")).alias("done"),
+            sf.col("drift").alias("skew"),
+        )
+    ]
+    for group in base.facts.groups:
+        reached = sf.col(handed(group))
+        read = sf.struct(
+            sf.lit(group.index + 1).alias("lane"),
+            sf.col("done_at").alias("due"),
+            # A consumer may be handed a record before the producer hears of its ack.
+            sf.greatest(reached, sf.col("done_at")).alias("done"),
+            sf.greatest(sf.col("sent_at") - reached, sf.lit(0).cast("long")).alias("skew"),
+        )
+        kinds.append(sf.when(acked & reached.isNotNull(), read))
+    return (
+        base.records.where("rows > 0")
+        .select("tp", "outcome", "scheduled_at", sf.explode(sf.array(*kinds)).alias("op"))
+        .where("op IS NOT NULL")
+        .select("tp", "outcome", "scheduled_at", "op.*")
     )
 
 
 def count(
     rows: DataFrame,
+    named: Lanes,
     span: Span,
     windows: Sequence[FaultWindow],
     whole: Sequence[int | None],
@@ -188,24 +191,21 @@ def count(
 
     Args:
         rows: every operation.
+        named: what their numbers mean.
         span: when the run's operations were due.
         windows: the faults.
         whole: for each fault, when every ISR was whole again; None where it never was.
     """
-    latency = sf.col("done") - sf.col("due")
-    since_scheduled = sf.col("done") - sf.col("scheduled_at")
-    measured = sf.when(
-        sf.col("direction") == READ,
-        sf.array(_measure(READ, latency), _measure(END_TO_END, since_scheduled)),
-    ).otherwise(sf.array(_measure(WRITE, latency)))
-    part = sf.when(sf.col("due") < span.steady, STARTUP).otherwise(
-        part_column(sf.col("due"), windows)
+    latency = _measure(sf.col("done") - sf.col("due"), whole_way=False)
+    scheduled = _measure(sf.col("done") - sf.col("scheduled_at"), whole_way=True)
+    measures = sf.when(sf.col("lane") == WRITES, sf.array(latency)).otherwise(
+        sf.array(latency, scheduled)
     )
     counted = (
-        rows.withColumn("part", part)
+        rows.withColumn("part", _part(span, windows))
         .withColumn("fault", _open_fault(windows, whole))
-        .select("*", sf.explode(measured).alias("measure"))
-        .groupBy("measure.kind", "grp", "part", "outcome", "fault", "measure.bin")
+        .select("*", sf.explode(measures).alias("measure"))
+        .groupBy("measure.whole_way", "lane", "part", "outcome", "fault", "measure.bin")
         .agg(
             sf.count("*").alias("n"),
             sf.max("measure.micros").alias("largest"),
@@ -214,15 +214,29 @@ def count(
         )
     )
     result = Operations()
-    for row in counted.toLocalIterator():
-        _add(result, row.asDict())
+    for row in counted.collect():
+        _add(result, named, row.asDict())
     return result
 
 
-def _measure(kind: str, micros: Column) -> Column:
+def _measure(micros: Column, *, whole_way: bool) -> Column:
     return sf.struct(
-        sf.lit(kind).alias("kind"), bin_column(micros).alias("bin"), micros.alias("micros")
+        sf.lit(whole_way).alias("whole_way"),
+        bin_column(micros).alias("bin"),
+        micros.alias("micros"),
     )
+
+
+_PARTS = (STARTUP, *PARTS)
+
+
+def _part(span: Span, windows: Sequence[FaultWindow]) -> Column:
+    """Index of the part of the run in ``_PARTS``."""
+    inside = part_column(sf.col("due"), windows)
+    number = sf.lit(_PARTS.index(PARTS[-1]))
+    for name in PARTS[:-1]:
+        number = sf.when(inside == name, _PARTS.index(name)).otherwise(number)
+    return sf.when(sf.col("due") < span.steady, 0).otherwise(number)
 
 
 def _open_fault(windows: Sequence[FaultWindow], whole: Sequence[int | None]) -> Column:
@@ -231,23 +245,25 @@ def _open_fault(windows: Sequence[FaultWindow], whole: Sequence[int | None]) -> 
     for index, (window, end) in enumerate(zip(windows, whole, strict=True)):
         if window.injected_at is None:
             continue
-        inside = (sf.col("direction") == READ) & (sf.col("due") >= window.injected_at)
+        inside = (sf.col("lane") != WRITES) & (sf.col("due") >= window.injected_at)
         if end is not None:
             inside &= sf.col("due") <= end
         expression = sf.when(inside, index).otherwise(expression)
     return expression
 
 
-def _add(result: Operations, row: dict[str, int | str | None]) -> None:
-    kind, part, number = str(row["kind"]), str(row["part"]), int(row["n"] or 0)
-    if kind == WRITE:
-        key = (part, str(row["outcome"]))
+def _add(result: Operations, named: Lanes, row: dict[str, Any]) -> None:
+    direction, group = named.kind(row["lane"])
+    part, number = _PARTS[row["part"]], row["n"]
+    if direction == WRITE:
+        key = (part, _OUTCOMES[row["outcome"]])
         result.outcomes[key] = result.outcomes.get(key, 0) + number
-    result.skew = max(result.skew, int(row["skew"] or 0))
+    result.skew = max(result.skew, row["skew"] or 0)
     if row["bin"] is None:
         return
-    histogram = result.histograms.setdefault((kind, str(row["grp"]), part), Histogram())
-    histogram.add(int(row["bin"]), number, int(row["largest"] or 0))
-    fault = int(row["fault"] if row["fault"] is not None else -1)
+    kind = END_TO_END if row["whole_way"] else direction
+    histogram = result.histograms.setdefault((kind, group, part), Histogram())
+    histogram.add(row["bin"], number, row["largest"])
+    fault = row["fault"]
     if kind == READ and fault >= 0:
-        result.last_read[fault] = max(result.last_read.get(fault, 0), int(row["done"] or 0))
+        result.last_read[fault] = max(result.last_read.get(fault, 0), row["done"])

@@ -8,28 +8,33 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from krt_scoring.availability import gaps
+from krt_scoring.derive.places import Places
+from krt_scoring.operations import WRITES, Lanes
 from krt_scoring.windows import FaultWindow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCHEMA = "direction string, grp string, topic string, partition int, due long, done long"
+SCHEMA = "lane int, tp long, due long, done long"
 LIMIT = 30_000
 STEP = 2_000
 END = 60_000_000
 Op = tuple[int, int | None]
 
 
-def rows(topic: str, ops: list[Op], partition: int | None = 0) -> list[tuple[Any, ...]]:
-    return [("write", "", topic, partition, due, done) for due, done in ops]
+def rows(topic: str, ops: list[Op]) -> list[tuple[Any, ...]]:
+    return [(topic, due, done) for due, done in ops]
 
 
 def find(
     spark: SparkSession, table: list[tuple[Any, ...]], windows: tuple[FaultWindow, ...] = ()
 ) -> tuple[dict[str, list[gaps.Gap]], list[gaps.Measured]]:
+    places = Places(tuple(sorted({row[0] for row in table})))
     shuffled = random.Random(7).sample(table, len(table))  # noqa: S311 (order, not secrecy)
-    frame = spark.createDataFrame(shuffled, SCHEMA)
-    found, measured = gaps.find(frame, {("write", ""): LIMIT}, END, windows)
+    numbered = [(WRITES, places.tp(topic, 0), due, done) for topic, due, done in shuffled]
+    frame = spark.createDataFrame(numbered, SCHEMA)
+    limits = {("write", ""): LIMIT}
+    found, measured = gaps.find(frame, Lanes((), places), limits, END, windows)
     by_topic: dict[str, list[gaps.Gap]] = {}
     for gap in found:
         by_topic.setdefault(gap.topic, []).append(gap)
@@ -156,8 +161,10 @@ def test_progress_counts_what_was_done_while_a_fault_was_open(spark: SparkSessio
 
 
 def test_without_a_threshold_or_partition_nothing_is_measured(spark: SparkSession) -> None:
-    assert gaps.find(spark.createDataFrame([], SCHEMA), {}, END, ()) == ([], [])
-    assert find(spark, rows("t", steady(5), None)) == ({}, [])
+    named = Lanes((), Places(("t",)))
+    nowhere = spark.createDataFrame([(WRITES, None, 0, None)], SCHEMA)
+    assert gaps.find(nowhere, named, {}, END, ()) == ([], [])
+    assert gaps.find(nowhere, named, {("write", ""): LIMIT}, END, ()) == ([], [])
 
 
 @pytest.mark.parametrize(("count", "known"), [(99, {}), (100, {("write", ""): 3_000})])

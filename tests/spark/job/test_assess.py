@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def score(spark: SparkSession, root: Path, parallelism: int = 2) -> dict[str, Any]:
-    return assess(spark, inspection.inspect(Bundle(root)), parallelism).card
+def score(spark: SparkSession, root: Path) -> dict[str, Any]:
+    return assess(spark, inspection.inspect(Bundle(root))).card
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,12 @@ def test_the_same_bytes_whatever_the_files_and_the_parallelism(
     for table in rows.tables.values():
         table.reverse()
     root = bundles.write(tmp_path, rows, bundles.plan(scenario), files=5)
-    assert dump(score(spark, root, parallelism=4)) == dump(card)
+    partitions = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "5")
+    try:
+        assert dump(score(spark, root)) == dump(card)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
 
 
 def test_an_acked_record_that_is_nowhere_fails(spark: SparkSession, tmp_path: Path) -> None:
@@ -124,7 +129,7 @@ def test_another_schema_version_is_inconclusive(
     shutil.copytree(clean, root)
     document = json.loads((root / "run.json").read_text())
     (root / "run.json").write_text(json.dumps({**document, "schemaVersion": 2}))
-    result = assess(spark, inspection.inspect(Bundle(root)), 2)
+    result = assess(spark, inspection.inspect(Bundle(root)))
     assert result.card["verdict"] == "Inconclusive"
     assert result.card["run"] == {"namespace": "ns", "name": "t", "uid": "run-uid"}
     assert "schemaVersion 2" in result.card["summary"]
@@ -143,7 +148,7 @@ def test_a_run_without_traffic_is_no_pass(spark: SparkSession, tmp_path: Path) -
 
 def test_the_outputs_are_whole(clean: Path, spark: SparkSession) -> None:
     bundle = Bundle(clean)
-    result = assess(spark, inspection.inspect(bundle), 2)
+    result = assess(spark, inspection.inspect(bundle))
     outputs.write(bundle, result)
     assert json.loads(bundle.scorecard.read_text())["verdict"] == "Passed"
     assert "<h1>Passed" in bundle.report.read_text()

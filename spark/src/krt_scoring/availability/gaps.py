@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from krt_scoring.operations import Lanes
     from krt_scoring.windows import FaultWindow
 
 THRESHOLD_FACTOR = 3
@@ -31,7 +32,7 @@ THRESHOLD_FACTOR = 3
 MIN_STEADY = 100
 """Steady operations a 99th percentile needs to mean anything."""
 
-_KEY = ("direction", "grp", "topic", "partition")
+_KEY = ("lane", "tp")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -88,6 +89,7 @@ def thresholds(steady: Mapping[tuple[str, str], tuple[int, int]]) -> dict[tuple[
 
 def find(
     rows: DataFrame,
+    named: Lanes,
     limits: Mapping[tuple[str, str], int],
     end: int,
     windows: Sequence[FaultWindow],
@@ -96,13 +98,14 @@ def find(
 
     Args:
         rows: operations (``krt_scoring.operations``).
+        named: what the numbers of their lanes and partitions mean.
         limits: (direction, group) → threshold in µs; what has none is not measured.
         end: when the run ended, UTC µs: the end of gaps that never closed.
         windows: the faults.
     """
     if not limits:
         return [], []
-    slots = _slots(rows.where("partition IS NOT NULL"), _limit(limits), windows)
+    slots = _slots(rows.where("tp IS NOT NULL"), _limit(limits, named), windows)
     whole = Window.partitionBy(*_KEY)
     ordered = whole.orderBy("slot")
     later = sf.min("done").over(ordered.rowsBetween(1, Window.unboundedFollowing))
@@ -125,16 +128,16 @@ def find(
         .withColumn("is_gap", sf.expr("coalesce(gone - start >= lim, false)"))
         .where("is_gap OR is_last")
     )
-    return _merge(row.asDict() for row in marked.toLocalIterator())
+    return _merge((row.asDict() for row in marked.toLocalIterator()), named)
 
 
-def _merge(rows: Iterable[dict[str, Any]]) -> tuple[list[Gap], list[Measured]]:
+def _merge(rows: Iterable[dict[str, Any]], named: Lanes) -> tuple[list[Gap], list[Measured]]:
     """Join the slots of one gap; rows come by partition and, in it, in order of time."""
     gaps: list[Gap] = []
     measured: list[Measured] = []
     open_until: dict[tuple[str, str, str, int], int] = {}
     for row in rows:
-        key = (row["direction"], row["grp"], row["topic"], row["partition"])
+        key = named.name(row["lane"], row["tp"])
         if row["is_last"]:
             measured.append(Measured(*key, due=row["total"], progress=row["progress"]))
         if row["is_gap"] and row["start"] >= open_until.get(key, 0):
@@ -143,10 +146,10 @@ def _merge(rows: Iterable[dict[str, Any]]) -> tuple[list[Gap], list[Measured]]:
     return sorted(gaps), sorted(measured)
 
 
-def _limit(limits: Mapping[tuple[str, str], int]) -> Column:
+def _limit(limits: Mapping[tuple[str, str], int], named: Lanes) -> Column:
     expression = sf.lit(None).cast("long")
-    for (direction, group), limit in sorted(limits.items()):
-        here = (sf.col("direction") == direction) & (sf.col("grp") == group)
+    for kind, limit in sorted(limits.items()):
+        here = sf.col("lane") == named.number(kind)
         expression = sf.when(here, sf.lit(limit).cast("long")).otherwise(expression)
     return expression
 

@@ -78,8 +78,9 @@ def code(column: str, codes: dict[str, int]) -> Column:
 def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
     """Return the records of a run.
 
-    Columns: ``pk, seq`` identity; ``rows`` ledger rows; ``outcome, tp, ack_place, sent_at,
-    done_at, transaction, transaction_outcome`` as its ledger says; ``log_rows, log_first,
+    Columns: ``pk, seq`` identity; ``rows`` ledger rows; ``outcome, tp, ack_place,
+    scheduled_at, sent_at, done_at, transaction, transaction_outcome`` as its ledger says;
+    ``drift`` by which its two clocks differ, µs; ``log_rows, log_first,
     log_last`` places in the log; ``got_first, got_last`` places of ok deliveries; ``bits``;
     per group ``d_i, h_i, a_i, owed_i``; ``log_start, high_watermark, readable`` of its
     partition; ``place`` where it lies or should lie; ``bucket`` of its seq;
@@ -108,8 +109,10 @@ def _blank() -> dict[str, Column]:
         "outcome": small,
         "ledger_tp": long,
         "ack_place": long,
+        "scheduled_at": long,
         "sent_at": long,
         "done_at": long,
+        "drift": long,
         "transaction": long,
         "transaction_outcome": small,
         "log_row": sf.lit(0),
@@ -136,8 +139,10 @@ def _ledger(history: History, facts: Facts) -> DataFrame:
         outcome=code("outcome", OUTCOME_CODES),
         ledger_tp=facts.places.tp_column(),
         ack_place=sf.when(sf.col("outcome") == "acked", facts.places.column()),
+        scheduled_at=sf.col("scheduled_at"),
         sent_at=sf.col("sent_at"),
         done_at=sf.col("done_at"),
+        drift=sf.abs(sf.expr("(done_at - sent_at) - (done_mono - sent_mono)")),
         transaction=sf.col("transaction"),
         transaction_outcome=code("transaction_outcome", TRANSACTION_CODES),
     )
@@ -172,8 +177,10 @@ def _aggregates(facts: Facts) -> list[Column]:
         sf.max("outcome").alias("outcome"),
         sf.max("ledger_tp").alias("ledger_tp"),
         sf.max("ack_place").alias("ack_place"),
+        sf.max("scheduled_at").alias("scheduled_at"),
         sf.max("sent_at").alias("sent_at"),
         sf.max("done_at").alias("done_at"),
+        sf.max("drift").alias("drift"),
         sf.max("transaction").alias("transaction"),
         sf.max("transaction_outcome").alias("transaction_outcome"),
         sf.sum("log_row").cast("int").alias("log_rows"),
