@@ -97,6 +97,7 @@ def test_no_row_is_missing_for_an_offset_a_killed_consumer_committed(
     client.close()
     handed = {(row["partition"], row["offset"]) for row in pods.rows("consume")}
     assert sum(item.offset for item in committed) > 0
+    assert all(item.leader_epoch == 0 for item in committed if item.offset > 0)
     assert {(item.partition, at) for item in committed for at in range(item.offset)} <= handed
 
     second = pods.start("consumer", "read", "c2")

@@ -64,7 +64,8 @@ class Assignment:
             if committed is None:
                 start = TopicPartition(item.topic, item.partition, self._log_start(client, item))
             starts.append(start)
-            self._commits.own((item.topic, item.partition), start.offset, committed)
+            place = (item.topic, item.partition)
+            self._commits.own(place, start.offset, committed, start.leader_epoch)
         if self._cooperative:
             client.incremental_assign(starts)
         else:
@@ -119,6 +120,7 @@ class Assignment:
             log.warning("%s-%d: no new position yet: %s", *partition, exception)
             return False
         self._commits.positions[partition] = target
+        self._commits.epochs.pop(partition, None)
         self.ends.pop(partition, None)
         self._journal.event("reset", *partition, target, detail=reason)
         return True
@@ -131,12 +133,9 @@ class Assignment:
             self.client.incremental_unassign([again])
             self.client.incremental_assign([again])
             return
-        others = [
-            TopicPartition(*other, position)
-            for other, position in self._commits.positions.items()
-            if other != partition
-        ]
-        self.client.assign([*others, again])
+        others = dict(self._commits.positions)
+        others.pop(partition, None)
+        self.client.assign([*self._commits.places(others), again])
 
     def _give_up(self, client: Consumer, partitions: list[TopicPartition], event: str) -> None:
         self.changes += 1

@@ -61,6 +61,8 @@ class Commits:
     Attributes:
         client: the consumer; set before the first partition is owned.
         positions: owned partition → next offset to be handed out.
+        epochs: owned partition → leader epoch of the last record before that position. Committed
+            with it, so that the next owner's client can tell a truncated log from a grown one.
         succeeded: commits of a partition known to have been written.
     """
 
@@ -68,6 +70,7 @@ class Commits:
 
     def __init__(self, journal: Journal, ledger: LedgerThread, mode: str) -> None:
         self.positions: dict[Partition, int] = {}
+        self.epochs: dict[Partition, int] = {}
         self.succeeded = 0
         self._journal, self._ledger, self._mode = journal, ledger, mode
         self._committed: dict[Partition, int] = {}
@@ -76,9 +79,13 @@ class Commits:
         self._in_flight = False
         self._next_at = 0
 
-    def own(self, partition: Partition, start: int, committed: int | None) -> None:
+    def own(
+        self, partition: Partition, start: int, committed: int | None, epoch: int | None
+    ) -> None:
         """Start at ``start``; ``committed`` is the group's offset, None where there is none."""
         self.positions[partition] = start
+        if epoch is not None and epoch >= 0:
+            self.epochs[partition] = epoch
         if committed is None:
             self._committed.pop(partition, None)
         else:
@@ -88,6 +95,7 @@ class Commits:
         """Forget partitions that are no longer ours."""
         for partition in partitions:
             self.positions.pop(partition, None)
+            self.epochs.pop(partition, None)
             self._committed.pop(partition, None)
             self._covered.pop(partition, None)
 
@@ -121,7 +129,7 @@ class Commits:
         if self._mode == AUTO:
             self._store(dirty)  # the client commits what is stored as it gives partitions up
             return
-        offsets = _offsets(dirty)
+        offsets = self.places(dirty)
         try:
             answered = self.client.commit(offsets=offsets, asynchronous=False)
         except KafkaException as exception:
@@ -133,6 +141,17 @@ class Commits:
         """Take the answer to a commit, from the client's callback."""
         self._in_flight = False
         self._note(error, partitions)
+
+    def places(self, offsets: dict[Partition, int]) -> list[TopicPartition]:
+        """Return offsets as the client takes them, with the epochs that go with them."""
+        places = []
+        for (topic, partition), offset in offsets.items():
+            epoch = self.epochs.get((topic, partition))
+            if epoch is None:
+                places.append(TopicPartition(topic, partition, offset))
+            else:
+                places.append(TopicPartition(topic, partition, offset, leader_epoch=epoch))
+        return places
 
     def _submit(self) -> None:
         covered = {
@@ -148,14 +167,14 @@ class Commits:
             self._store(covered)
             return
         try:
-            self.client.commit(offsets=_offsets(covered), asynchronous=True)
+            self.client.commit(offsets=self.places(covered), asynchronous=True)
             self._in_flight = True
         except KafkaException as exception:
-            self._note(exception.args[0], _offsets(covered))
+            self._note(exception.args[0], self.places(covered))
 
     def _store(self, offsets: dict[Partition, int]) -> None:
         try:
-            self.client.store_offsets(offsets=_offsets(offsets))
+            self.client.store_offsets(offsets=self.places(offsets))
         except KafkaException as exception:
             # The partition is being taken from us; its next owner starts at what was committed.
             log.info("offsets not stored: %s", exception)
@@ -185,9 +204,3 @@ class Commits:
             if partition in self.positions
             and self._committed.get(partition) != self.positions[partition]
         }
-
-
-def _offsets(offsets: dict[Partition, int]) -> list[TopicPartition]:
-    return [
-        TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()
-    ]

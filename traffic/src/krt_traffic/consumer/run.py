@@ -148,6 +148,8 @@ class ConsumerRun:
         self._journal.hand(message, position)
         topic, partition, offset = _place(message)
         self._commits.positions[topic, partition] = offset + 1
+        if (epoch := message.leader_epoch()) is not None:
+            self._commits.epochs[topic, partition] = epoch
 
     def _trouble(self, message: Message, error: KafkaError) -> None:
         code = error.code()
