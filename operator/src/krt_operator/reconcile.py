@@ -152,7 +152,7 @@ class Reconciler:
             _LOG.info("%s: %s", where, status.phase)
         for event in events:
             level = logging.WARNING if event.warning else logging.INFO
-            _LOG.log(level, "%s: %s: %s", where, event.reason, event.message)
+            _LOG.log(level, "%s: %s: %s", where, event.reason, journal.cut(event.message))
             self._tests.emit(_event(run, event, self._ports.clock.now()))
 
 

@@ -91,7 +91,9 @@ def _unexplained(run: Run, one: TrafficPod, pod: Json, control: str) -> str:
         return ""
     if code == 0 and control == "draining":
         return ""
-    return f"ended with {'no exit code' if code is None else f'exit code {code}'}: {told}"
+    # Of a traceback, the line that says what it was; the rest is in the pod's log in the bundle.
+    last = told.strip().splitlines()[-1] if told.strip() else "it said nothing"
+    return f"ended with {'no exit code' if code is None else f'exit code {code}'}: {last}"
 
 
 def _vanished(one: TrafficPod, why: str, world: Observed) -> Change:

@@ -41,10 +41,10 @@ def test_defect_of_a_traffic_pod_is_told_with_its_last_words(world: Any) -> None
     engine = world.controller()
     world.run(until="Warmup", controller=engine)
     world.run(seconds=4, controller=engine)
-    world.end("t-consumer-c-0", 1, "Traceback")
+    world.end("t-consumer-c-0", 1, "Traceback\n  File ...\nValueError: what it was\n")
     world.run(controller=engine)
     assert _codes(world) == ["TrafficVanished"]
-    assert "exit code 1: Traceback" in world.status["guards"][0]["message"]
+    assert "exit code 1: ValueError: what it was" in world.status["guards"][0]["message"]
 
 
 def test_log_that_does_not_settle(make_world: Callable[..., Any]) -> None:
