@@ -136,17 +136,31 @@ build() {
   mv "$STATE/images.values.yaml.$$" "$STATE/images.values.yaml"
 }
 
-# fetch NODE REFERENCE...: as kind gives images to a node, by containerd's own client.
+# fetch NODE REFERENCE...: as kind gives images to a node, by containerd's own client. Images of ours
+# that are neither among these nor in use go: every change of a source leaves one behind.
 fetch() {
   local node=$1
   shift
   # shellcheck disable=SC2016  # expanded in the node
   docker exec "$node" sh -euc '
+    ours=$1
+    shift
     for image in "$@"; do
       if [ -z "$(ctr -n k8s.io images ls -q "name==$image")" ]; then
         ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d "$image"
       fi
-    done' fetch "$@"
+    done
+    used=$(ctr -n k8s.io containers ls | awk "NR > 1 {print \$2}")
+    # An image has several names with one digest, and stays as long as it has one of them.
+    stale=$(ctr -n k8s.io images ls | awk -v ours="$ours/krt-" -v keep="$(echo "$@" $used)" "
+      BEGIN {count = split(keep, names); for (i = 1; i <= count; i++) wanted[names[i]]}
+      NR > 1 {
+        digest[\$1] = \$3
+        if (\$1 in wanted) kept[\$3]
+        if (index(\$1, ours) == 1) candidate[\$3]
+      }
+      END {for (name in digest) if ((digest[name] in candidate) && !(digest[name] in kept)) print name}")
+    if [ -n "$stale" ]; then ctr -n k8s.io images rm $stale; fi' fetch "$REGISTRY_IN_CLUSTER" "$@"
 }
 
 fetch_on_every_node() {
