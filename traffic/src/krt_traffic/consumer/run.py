@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, KafkaError, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
 from krt_traffic import termination
 from krt_traffic.complaints import Complaints
@@ -126,7 +126,7 @@ class ConsumerRun:
 
     def _poll(self) -> None:
         """Hand out what is there, at most BATCH records and of one ownership."""
-        message = self._client.poll(IDLE_SECONDS)
+        message = self._next(IDLE_SECONDS)
         ownership = self._assignment.changes
         self._journal.poll += 1
         position = 0
@@ -138,11 +138,21 @@ class ConsumerRun:
                 self._trouble(message, error)
             if position >= BATCH or ownership != self._assignment.changes:
                 return
-            message = self._client.poll(0)
+            message = self._next(0)
             if ownership != self._assignment.changes:
                 ownership = self._assignment.changes
                 self._journal.poll += 1
                 position = 0
+
+    def _next(self, seconds: float) -> Message | None:
+        try:
+            return self._client.poll(seconds)
+        except KafkaException as exception:
+            # The client raises a fatal error from poll() instead of calling error_cb with it.
+            error = exception.args[0]
+            if not error.fatal():
+                raise
+            raise FatalClientError(f"{error.name()}: {error.str()}") from exception
 
     def _hand(self, message: Message, position: int) -> None:
         self._journal.hand(message, position)
@@ -159,8 +169,7 @@ class ConsumerRun:
             if first or self._drain is not None:
                 self._journal.event("eof", topic, partition, offset)
         elif code == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - no public name
-            topic, partition, _ = _place(message)
-            self._assignment.broken((topic, partition), error.str())
+            self._assignment.broken(_partition(message), error.str())
         elif error.fatal():
             self._fatal = error
         else:
@@ -191,13 +200,27 @@ class ConsumerRun:
         log.info("%s", text)
 
 
-def _place(message: Message) -> tuple[str, int, int]:
-    """Return topic, partition and offset of a message that has them (errors may have none).
+def _partition(message: Message) -> tuple[str, int]:
+    """Return the topic and partition a record or an error of one partition is about.
 
     Raises:
-        RuntimeError: it lacks one; the client promises them for records and partition errors.
+        RuntimeError: it has none; the client promises them for both.
     """
-    topic, partition, offset = message.topic(), message.partition(), message.offset()
-    if topic is None or partition is None or offset is None:
-        raise RuntimeError(f"the client gave a message without its place: {message.error()}")
-    return topic, partition, offset
+    topic, partition = message.topic(), message.partition()
+    if topic is None or partition is None:
+        raise RuntimeError(f"the client gave a message without its partition: {message.error()}")
+    return topic, partition
+
+
+def _place(message: Message) -> tuple[str, int, int]:
+    """Return topic, partition and offset of a record or an end of partition.
+
+    Other errors may have no offset: a truncation has none.
+
+    Raises:
+        RuntimeError: it lacks one.
+    """
+    offset = message.offset()
+    if offset is None:
+        raise RuntimeError(f"the client gave a message without its offset: {message.error()}")
+    return (*_partition(message), offset)

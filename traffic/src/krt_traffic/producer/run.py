@@ -90,7 +90,7 @@ class ProducerRun:
             if now >= wake:
                 wake = self._send_due(now)
             pause = min(max(wake - mono(), SHORTEST_POLL), LONGEST_POLL)
-            self._sender.client.poll(pause / MICROS if self._schedule else 0)
+            self._sender.serve(pause / MICROS if self._schedule else 0)
 
     def _send_due(self, now: int) -> int:
         if self._schedule is None:
@@ -109,7 +109,7 @@ class ProducerRun:
         if self._transactions is not None:
             self._transactions.end()
         while self._records.in_flight and not self._flush_is_over(started):
-            self._sender.client.flush(0.2)
+            self._sender.flush(0.2)
 
     def _flush_is_over(self, started: int) -> bool:
         waited = (mono() - started) / MICROS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from functools import partial
@@ -91,6 +92,37 @@ class Sender:
         if self.fatal is not None:
             raise FatalClientError(str(self.fatal))
 
+    def serve(self, seconds: float) -> None:
+        """Take what came back, waiting up to ``seconds`` for something.
+
+        Raises:
+            FatalClientError: the client is over.
+        """
+        try:
+            self.client.poll(seconds)
+        except KafkaException as exception:
+            self._end(exception)
+
+    def flush(self, seconds: float) -> None:
+        """Hand over what lingers and take what came back, for up to ``seconds``.
+
+        Raises:
+            FatalClientError: the client is over.
+        """
+        try:
+            self.client.flush(seconds)
+        except KafkaException as exception:
+            self._end(exception)
+
+    def _end(self, exception: KafkaException) -> None:
+        # The client raises a fatal error from whatever call serves its events, instead of calling
+        # error_cb with it.
+        error = exception.args[0]
+        if not error.fatal():
+            raise exception
+        self.fatal = error
+        raise FatalClientError(f"{error.name()}: {error.str()}") from exception
+
     def send_patiently(self, count: int) -> None:
         """Send the next ``count`` records, waiting wherever the client's queue is full.
 
@@ -99,7 +131,7 @@ class Sender:
         while count > 0:
             free = UNLIMITED_IN_FLIGHT - len(self._records.in_flight)
             if free <= 0:
-                self.client.poll(0.01)
+                self.serve(0.01)
                 continue
             step = min(count, CHUNK, free)
             self.send(step)
@@ -108,7 +140,14 @@ class Sender:
     def purge(self) -> None:
         """Give up what is still in flight; its outcomes are known when it returns."""
         self.client.purge()
-        self.client.flush(PURGE_SECONDS)
+        deadline = mono() + int(PURGE_SECONDS * 1e6)
+        while self._records.in_flight and mono() < deadline:
+            try:
+                self.flush(PURGE_SECONDS)
+            except FatalClientError as error:
+                log.info("purging: %s", error)  # reports still come; they are what is wanted
+            if self._purged and len(self._purged) == len(self._records.in_flight):
+                break
         if self._purged:
             self._await_statistics()
         for done in self._purged:
@@ -120,7 +159,8 @@ class Sender:
         # Twice: the first may have been gathered before the purge.
         seen, deadline = self._statistics, mono() + 3 * STATISTICS_MS * 1000
         while self._statistics < seen + 2 and mono() < deadline:
-            self.client.poll(0.1)
+            with contextlib.suppress(FatalClientError):  # known already; statistics still come
+                self.serve(0.1)
         if self._statistics < seen + 2:
             self._circumstances.ever_connected = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from krt_traffic.plan import Transactions
     from krt_traffic.producer.records import Records
     from krt_traffic.producer.sender import Sender
+
+log = logging.getLogger(__name__)
 
 CALL_SECONDS = 5.0
 """Each call to the coordinator waits this long before orders are looked at again."""
@@ -138,7 +141,7 @@ class TransactionalSender:
 
     def _settle(self, outcome: str) -> None:
         # Reports of what the end of the transaction purged come with the next poll.
-        self._sender.client.poll(0)
+        self._reports()
         records = self._records
         for done in list(records.held.values()):
             final = done._replace(transaction_outcome=outcome)
@@ -147,6 +150,12 @@ class TransactionalSender:
             elif outcome == UNKNOWN and done.outcome == ACKED:
                 final = final._replace(outcome=UNKNOWN)
             records.done(final)
+
+    def _reports(self) -> None:
+        try:
+            self._sender.serve(0)
+        except FatalClientError as error:
+            log.info("settling: %s", error)  # whoever ended the transaction hears of it anyway
 
 
 class _AbortRequiredError(Exception):
