@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cores = options.cores or os.cpu_count() or 1
     inspected = inspection.inspect(bundle)
     rows = sum(inspected.rows.values())
-    spark = session.local(rows, options.driver_memory, cores)
+    memory = options.driver_memory or session.Sizing(rows, cores).local_memory
+    spark = session.local(rows, memory, cores)
     try:
         result = assess(spark, inspected)
     finally:
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         help="write the scorecard to this file and nothing into the bundle",
     )
     parser.add_argument(
-        "--driver-memory", default="1g", help="heap of the Spark process (default %(default)s)"
+        "--driver-memory", help="heap of the Spark process, like 2g (default: by size)"
     )
     parser.add_argument("--cores", type=int, help="worker threads (default: all cores)")
     return parser

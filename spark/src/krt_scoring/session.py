@@ -73,6 +73,11 @@ class Sizing:
         """Flags of the JVMs."""
         return f"{JAVA_MODULES} {LARGE_FLAGS if self.large else SMALL_FLAGS}"
 
+    @property
+    def local_memory(self) -> str:
+        """Heap of a local session: what 10 million sends and deliveries need stays below 4 GiB."""
+        return "2560m" if self.large else "1g"
+
     def settings(self) -> dict[str, str]:
         """Return the settings that follow from the size."""
         return {
