@@ -163,6 +163,28 @@ def test_a_gap_is_made_of_detect_elect_and_client() -> None:
     assert decompose.parts(gap, window, line) == {"detect": 60, "elect": 10, "client": 20}
 
 
+def test_what_was_over_before_the_gap_began_is_no_part_of_it() -> None:
+    window = FaultWindow("f", injected_at=100, targets=({"uid": "u", "member": "kafka-0"},))
+    line = Timeline(
+        (
+            state(0, [0, 1, 2], 0, 4),
+            event(160, "broker", "unregistered", "0"),
+            state(170, [1, 2], 1, 5),
+        )
+    )
+    late = Gap("write", "", "foo", 0, 165, 190)
+    assert decompose.parts(late, window, line) == {"elect": 10, "client": 20}
+    later = Gap("write", "", "foo", 0, 500, 590)
+    assert decompose.parts(later, window, line) == {"client": 90}
+
+
+def test_a_gap_is_named_by_the_fault_that_was_open_when_it_began() -> None:
+    first, second = (FaultWindow(name, injected_at=at) for name, at in (("a", 100), ("b", 200)))
+    assert decompose.fault_of(Gap("read", "g", "foo", 0, 150, 300), (first, second)) is first
+    assert decompose.fault_of(Gap("read", "g", "foo", 0, 250, 300), (first, second)) is second
+    assert decompose.fault_of(Gap("read", "g", "foo", 0, 95, 300), (first, second)) is first
+
+
 def test_a_gap_without_a_fault_has_no_parts_to_blame() -> None:
     window = FaultWindow("f", injected_at=500)
     assert decompose.fault_of(Gap("write", "", "foo", 0, 1, 2), (window,)) is None

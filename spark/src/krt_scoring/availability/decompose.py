@@ -20,7 +20,7 @@ MEMBER_PREFIX = "kafka-"
 
 
 def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
-    """Return the latest fault open at some time of the gap that began before the gap ended."""
+    """Return the fault to name for a gap: the latest open when it began, else the first in it."""
     held = [
         window
         for window in windows
@@ -28,11 +28,12 @@ def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
         and window.injected_at < gap.end
         and (window.recovered_at is None or window.recovered_at >= gap.start)
     ]
-    return held[-1] if held else None
+    before = [window for window in held if (window.injected_at or 0) <= gap.start]
+    return (before[-1:] or held[:1] or [None])[0]
 
 
 def parts(gap: Gap, window: FaultWindow, timeline: Timeline) -> dict[str, int]:
-    """Return part → duration in µs."""
+    """Return part → duration in µs; what was over before the gap began is no part of it."""
     injected = window.injected_at
     if injected is None:
         return {}
@@ -40,13 +41,15 @@ def parts(gap: Gap, window: FaultWindow, timeline: Timeline) -> dict[str, int]:
     mark = injected
     gone = _session_lost(window, timeline, injected, gap.end)
     if gone is not None:
-        found["detect"] = gone - injected
         mark = gone
+        if gone >= gap.start:
+            found["detect"] = gone - injected
     elected = _elected(gap, timeline, injected)
     if elected is not None:
-        found["elect"] = max(0, elected - mark)
+        if elected >= gap.start:
+            found["elect"] = max(0, elected - mark)
         mark = max(mark, elected)
-        found["client"] = max(0, gap.end - mark)
+        found["client"] = max(0, gap.end - max(mark, gap.start))
     return found
 
 
