@@ -9,7 +9,8 @@ ENGINE_DATA=$CACHE/engine
 # Under /run, so that nothing of it survives a reboot; named after the data it belongs to.
 ENGINE_RUN=/run/krt-engine-$(printf '%s' "$CACHE" | sha256 | cut -c 1-8)
 ENGINE_HOST=unix://$ENGINE_RUN/docker.sock
-ENGINE_PACKAGES='docker.io iptables jq procps'
+# apparmor: a kernel that has it wants its parser for every container.
+ENGINE_PACKAGES='docker.io apparmor iptables jq procps'
 # Bit 24 of the capability sets in /proc/self/status: CAP_SYS_RESOURCE.
 CAP_SYS_RESOURCE_BIT=24
 
