@@ -29,7 +29,9 @@ def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
         and (window.recovered_at is None or window.recovered_at >= gap.start)
     ]
     before = [window for window in held if (window.injected_at or 0) <= gap.start]
-    return (before[-1:] or held[:1] or [None])[0]
+    if before:
+        return before[-1]
+    return held[0] if held else None
 
 
 def parts(gap: Gap, window: FaultWindow, timeline: Timeline) -> dict[str, int]:
