@@ -58,7 +58,7 @@ build_image() {
   local reference=$1 context=$2
   shift 2
   if image_exists "$reference"; then return 0; fi
-  step "build ${reference#"$REGISTRY_ON_HOST"/}" docker build --tag "$reference" "$@" "$context"
+  step "build ${reference#"$REGISTRY_ON_HOST"/}" docker build --force-rm --tag "$reference" "$@" "$context"
 }
 
 # base_image: Debian pulled, or built where no image registry can be reached.
