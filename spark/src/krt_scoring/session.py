@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -27,8 +28,10 @@ ROWS_PER_PARTITION = 500_000
 DRIVER_PORT = 7078
 BLOCK_MANAGER_PORT = 7079
 
-JAVA_MODULES = "-XX:+IgnoreUnrecognizedVMOptions"
-SMALL_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
+LOGGING = Path(__file__).with_name("log4j2.properties")
+"""Logging of the JVMs; at the same place in driver and executors, which share an image."""
+
+SMALL_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 LARGE_FLAGS = "-XX:+UseParallelGC -XX:-UsePerfData"
 
 ALWAYS = {
@@ -71,7 +74,8 @@ class Sizing:
     @property
     def java_flags(self) -> str:
         """Flags of the JVMs."""
-        return f"{JAVA_MODULES} {LARGE_FLAGS if self.large else SMALL_FLAGS}"
+        flags = LARGE_FLAGS if self.large else SMALL_FLAGS
+        return f"-Dlog4j2.configurationFile={LOGGING} {flags}"
 
     @property
     def local_memory(self) -> str:
@@ -96,8 +100,11 @@ def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSessi
         cores: worker threads; all cores where None.
     """
     slots = cores or os.cpu_count() or 1
+    sizing = Sizing(rows, slots)
     settings = {
-        **Sizing(rows, slots).settings(),
+        **sizing.settings(),
+        # A person waits for one line; warnings about a laptop's network are not it.
+        "spark.driver.extraJavaOptions": f"{sizing.java_flags} -Dkrt.log.level=error",
         "spark.driver.memory": memory,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -179,6 +186,4 @@ def _start(master: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("krt-scoring").master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("WARN")
-    return session
+    return builder.getOrCreate()
