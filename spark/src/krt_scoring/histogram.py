@@ -47,7 +47,7 @@ def upper_edge(index: int) -> int:
 
 
 def bin_column(micros: Column) -> Column:
-    """Return ``bin_of`` as a Spark expression of integers alone."""
+    """Return ``bin_of`` as a Spark expression of integers alone; null for a null latency."""
     value = sf.greatest(micros, sf.lit(0).cast("long"))
     value = sf.least(value, sf.lit((1 << (LAST_OCTAVE + 1)) - 1))
     expression = sf.when(value < (1 << FIRST_OCTAVE), value)
@@ -55,7 +55,8 @@ def bin_column(micros: Column) -> Column:
         base = (1 << FIRST_OCTAVE) + ((octave - FIRST_OCTAVE) << SUB_BITS)
         sub = sf.shiftright(value - (1 << octave), octave - SUB_BITS)
         expression = expression.when(value < (1 << (octave + 1)), sub + base)
-    return expression.cast("int")
+    # ``greatest`` passes over a null, which would count what was never done among the fastest.
+    return sf.when(micros.isNotNull(), expression).cast("int")
 
 
 @dataclass(slots=True)

@@ -1,0 +1,22 @@
+"""The Spark expression bins as the Python function does, and passes over what was never done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.histogram import bin_column, bin_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LATENCIES = [0, 1, 63, 64, 65, 127, 128, 999, 1_000, 999_999, 6_123_456, 82_130_000, -5, None]
+
+
+def test_both_ways_of_binning_agree_and_null_has_no_bin(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(value,) for value in LATENCIES], "micros long")
+    found = rows.select("micros", bin_column(sf.col("micros")).alias("bin")).collect()
+    assert {row["micros"]: row["bin"] for row in found} == {
+        value: None if value is None else bin_of(max(value, 0)) for value in LATENCIES
+    }
