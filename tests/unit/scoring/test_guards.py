@@ -70,6 +70,17 @@ OUTCOMES = {
 BOUND = Bound("foo", 0, settled=True, read_from=0, read_to=9, log_start=0, high_watermark=9)
 
 
+SILENCE = {"stream": "zookeeper", "from": 45, "to": 60}
+
+
+def states(at: int, *versions: int) -> tuple[Event, ...]:
+    """States of foo-0 with these znode versions, 10 µs apart."""
+    return tuple(
+        event(at + 10 * index, "partition", "state", "foo-0", version=version)
+        for index, version in enumerate(versions)
+    )
+
+
 def facts(events: tuple[Event, ...] = EVENTS, **changes: Any) -> Facts:
     line = Timeline(events)
     whole = Facts(
@@ -118,6 +129,10 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
     "the recorder has a gap": (
         facts((*EVENTS, event(50, "recorder", "gap", "recorder", stream="pods", to=60))),
         ("coverage", "TimelineGap", "pods"),
+    ),
+    "a partition changed unseen in a gap of ZooKeeper": (
+        facts((*EVENTS, *states(40, 1, 3), event(50, "recorder", "gap", "recorder", **SILENCE))),
+        ("coverage", "TimelineGap", "zookeeper"),
     ),
     "the recorder did not end": (
         facts(without(("recorder", "stopped"))),
@@ -238,3 +253,8 @@ def test_clocks_may_disagree_by_less_than_the_shortest_gap() -> None:
     operations = Operations(outcomes=dict(OUTCOMES), skew=30_000)
     gaps = (Gap("write", "", "foo", 0, 0, 40_000),)
     assert codes(facts(operations=operations, gaps=gaps)) == []
+
+
+def test_a_silence_of_zookeeper_that_hid_no_change_is_no_gap() -> None:
+    seen = (*EVENTS, *states(40, 1, 2), event(50, "recorder", "gap", "recorder", **SILENCE))
+    assert list(guards.check(facts(seen))) == []
