@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import bench_history
+from hack import bench_history
 
 POLL_S = 0.2
 """Seconds between looks at the processes' memory; their own high-water marks are read."""
