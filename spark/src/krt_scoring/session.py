@@ -143,10 +143,13 @@ OVERHEAD_MIB = 384
 
 def kubernetes(cluster: ClusterSettings, rows: int) -> SparkSession:
     """Return a session of this pod as driver in client mode; executors come in their own time."""
+    return _start("k8s://https://kubernetes.default.svc", kubernetes_settings(cluster, rows))
+
+
+def kubernetes_settings(cluster: ClusterSettings, rows: int) -> dict[str, str]:
+    """Return every setting of a session on Kubernetes, for a history of about ``rows`` rows."""
     sizing = Sizing(rows, cluster.executors)
-    return _start(
-        "k8s://https://kubernetes.default.svc", {**sizing.settings(), **_k8s(cluster, sizing)}
-    )
+    return {**sizing.settings(), **_k8s(cluster, sizing)}
 
 
 def _k8s(cluster: ClusterSettings, sizing: Sizing) -> dict[str, str]:

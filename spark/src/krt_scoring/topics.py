@@ -64,7 +64,10 @@ def parse_bounds(text: str) -> list[PartitionBound]:
         TopicReadError: the text is no list of bounds.
     """
     try:
-        rows = [_bound(item) for item in json.loads(text)]
+        found = json.loads(text)
+        if not isinstance(found, list):
+            raise TypeError("not a list")  # noqa: TRY301 (the one place that says what is wrong)
+        rows = [_bound(item) for item in found]
     except (ValueError, KeyError, TypeError) as error:
         raise TopicReadError(f"control ConfigMap, key bounds: not usable ({error})") from error
     return sorted(rows, key=lambda row: (row.topic, row.partition))

@@ -1,0 +1,111 @@
+"""What the Job is told, what it answers, and how its Spark session is set up."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from krt_scoring import job, session, topics
+from krt_scoring.errors import NoExecutorsError, PlanError, ScoringError, TopicReadError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENV = {
+    "KRT_PLAN": "/etc/krt/plan/plan.json",
+    "KRT_EVIDENCE": "/evidence",
+    "KRT_CONTROL_DIR": "/etc/krt/control",
+    "KRT_NAMESPACE": "ns",
+    "KRT_TEST": "t",
+    "KRT_TEST_UID": "uid",
+    "KRT_SCORECARD": "t-scorecard",
+    "KRT_POD": "t-scoring-1-abcde",
+    "KRT_POD_IP": "10.1.2.3",
+    "KRT_IMAGE": "registry/krt-scoring:x",
+    "KRT_EXECUTORS": "2",
+    "KRT_EXECUTOR_POD_TEMPLATE": "/etc/krt/executor/pod.yaml",
+    "KRT_EXECUTOR_PREFIX": "t-scoring-1",
+    "KRT_EXECUTOR_CPU": "200m",
+    "KRT_DRIVER_MEMORY_MIB": "512",
+    "KRT_EXECUTOR_MEMORY_MIB": "640",
+}
+BOUND = {
+    "topic": "foo",
+    "partition": 1,
+    "takenAt": 5,
+    "logStart": 0,
+    "highWatermark": 9,
+    "lastStable": 9,
+    "leader": 2,
+    "leaderEpoch": 3,
+    "isr": [0, 2],
+    "settled": True,
+}
+
+
+def test_the_environment_is_read() -> None:
+    found = job.Settings.of(ENV)
+    assert (found.namespace, found.cluster.executors) == ("ns", 2)
+    assert found.cluster.executor_memory_mib == 640
+
+
+@pytest.mark.parametrize("name", sorted(ENV))
+def test_a_missing_variable_is_named(name: str) -> None:
+    with pytest.raises(ScoringError, match=f"{name} is not set"):
+        job.Settings.of({key: value for key, value in ENV.items() if key != name})
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(NoExecutorsError("x"), 4), (TopicReadError("x"), 5), (PlanError("x"), 2)],
+)
+def test_each_failure_has_its_exit_code_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: ScoringError, code: int
+) -> None:
+    def fail(_: job.Settings) -> None:
+        raise error
+
+    told = tmp_path / "termination-log"
+    told.touch()
+    monkeypatch.setattr(job, "run", fail)
+    monkeypatch.setattr(job, "TERMINATION_LOG", told)
+    for name, value in ENV.items():
+        monkeypatch.setenv(name, value)
+    assert job.main() == code
+    assert told.read_text() == "x"
+
+
+def test_the_session_asks_for_what_the_controller_said() -> None:
+    settings = session.kubernetes_settings(job.Settings.of(ENV).cluster, 1_000)
+    assert settings["spark.executor.instances"] == "2"
+    assert settings["spark.executor.memory"] == "640m"
+    assert settings["spark.driver.memory"] == "512m"
+    assert settings["spark.driver.host"] == "10.1.2.3"
+    assert settings["spark.kubernetes.driver.pod.name"] == "t-scoring-1-abcde"
+    assert settings["spark.kubernetes.executor.podNamePrefix"] == "t-scoring-1"
+    assert settings["spark.sql.adaptive.enabled"] == "false"
+    assert "TieredStopAtLevel=1" in settings["spark.executor.extraJavaOptions"]
+    assert "-Xmx" not in settings["spark.executor.extraJavaOptions"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "partitions", "large"),
+    [(0, 2, False), (600_000, 2, False), (3_000_000, 6, True), (30_000_000, 60, True)],
+)
+def test_a_session_grows_with_the_rows(rows: int, partitions: int, *, large: bool) -> None:
+    sizing = session.Sizing(rows, 2)
+    assert (sizing.shuffle_partitions, sizing.large) == (partitions, large)
+    assert ("TieredStopAtLevel" in sizing.java_flags) is not large
+
+
+def test_bounds_are_read_in_order() -> None:
+    found = topics.parse_bounds(json.dumps([BOUND, {**BOUND, "partition": 0, "leader": -1}]))
+    assert [(bound.partition, bound.readable) for bound in found] == [(0, False), (1, True)]
+
+
+@pytest.mark.parametrize("text", ["", "{}", '[{"topic": "foo"}]', "[1]"])
+def test_bounds_that_cannot_be_used(text: str) -> None:
+    with pytest.raises(TopicReadError, match="key bounds"):
+        topics.parse_bounds(text)
