@@ -15,6 +15,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     assigned C 0@5 | revoked C 0 | seek C 0@5 | committed C 0@5 | drained C 0 ... [gen=2]
     bounds 0 START..END
     leader 0 LEADER EPOCH ISR,ISR
+    offsets-leader GROUP LEADER EPOCH ISR   of the partition that holds the group's commits
     fault NAME ACTION [member=kafka-0] | healed NAME
     pod EVENT C
     expect ANOMALY COUNT [RULE]             all of them, and no others
@@ -24,7 +25,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from krt_evidence.timeline import Event
 from krt_scoring import history as history_module
 from krt_scoring.anomalies import judgement
 from krt_scoring.derive import base as base_module
+from krt_scoring.expectations.offsets import java_hash
 from krt_scoring.run_info import RunInfo, parse
 
 if TYPE_CHECKING:
@@ -271,6 +273,12 @@ class Case:
             mtime=at,
         )
         self.counters["version"] += 1
+
+    def do_offsets_leader(self, plain: list[str], options: dict[str, str], at: int) -> None:
+        group, *state = plain
+        number = java_hash(self.group(group)) % (1 << 31) % 50
+        self.do_leader([str(number), *state], options, at)
+        self.events[-1] = replace(self.events[-1], subject=f"__consumer_offsets-{number}")
 
     def do_fault(self, plain: list[str], options: dict[str, str], at: int) -> None:
         targets = [{"member": options["member"]}] if "member" in options else []

@@ -91,7 +91,7 @@ def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -
         )
     )
     codes = [reason.code for reason in judgement.reasons]
-    assert codes == ["ForeignRecords", "GroupNeverStarted", "GroupNotDrained"]
+    assert codes == ["GroupNeverStarted", "GroupNotDrained", "ForeignRecords"]
     assert judgement.ledger["foreign"] == 1
     assert all(item.cls == "NotObserved" for item in judgement.anomalies)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.anomalies import from_driver
-from krt_scoring.derive.elections import elections
-from krt_scoring.expectations.offsets import partition_of
-from krt_scoring.expectations.truncations import rule_of
+from krt_scoring.expectations.offsets import OFFSETS_LOST, lost_commits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,13 +15,11 @@ if TYPE_CHECKING:
     from krt_scoring.expectations.consequences import Spans
 
 NAME = "commit-rewind"
-OFFSETS_LOST = "offsets-partition-loss"
-"""A commit may go where loss is permitted on the group's partition of __consumer_offsets."""
 
 
 def rewound(base: Base) -> list[dict[str, Any]]:
     """Return one finding an ownership that began below what the group had committed."""
-    lost = _lost_offsets(base)
+    lost = lost_commits(base.history, base.facts)
     return [
         from_driver.of_interval(base, NAME, item)
         | {"rule": _rule(item, base.spans, lost), "detail": {"lastCommit": item.committed}}
@@ -46,15 +42,3 @@ def _rule(item: Interval, spans: Spans, lost: dict[int, int]) -> str | None:
     if lost.get(item.group, item.begin + 1) <= item.begin:
         return OFFSETS_LOST
     return None
-
-
-def _lost_offsets(base: Base) -> dict[int, int]:
-    """Return group index → when its partition of committed offsets may first have lost some."""
-    found: dict[int, int] = {}
-    for election in elections(base.history):
-        if election.topic != "__consumer_offsets" or rule_of(election, base.facts) is None:
-            continue
-        for group in base.facts.groups:
-            if partition_of(group.name, base.facts.run) == election.partition:
-                found[group.index] = min(found.get(group.index, election.at), election.at)
-    return found

@@ -17,6 +17,7 @@ from krt_scoring.derive.base import located
 from krt_scoring.derive.places import offset_of
 from krt_scoring.derive.records import delivered
 from krt_scoring.expectations import consequences
+from krt_scoring.expectations.offsets import OFFSETS_LOST, lost_commits
 from krt_scoring.findings import finding
 
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ def find(base: Base) -> DataFrame:
     uncommitted = offset_of(sf.col("place")) >= sf.coalesce("committed", sf.lit(0))
     within: Column = sf.coalesce(moved & ended & uncommitted, sf.lit(col=False))
     shown = consequences.with_spans(located(again, base.facts), base.spans)
-    after = consequences.rule(sf.col("offset"))
+    after = sf.coalesce(
+        consequences.rule(sf.col("offset")),
+        sf.when(moved & ended & _commits_lost(base), OFFSETS_LOST),
+    )
     groups = sf.array(*[sf.lit(group.name) for group in base.facts.groups])
     detail = sf.to_json(
         sf.struct(
@@ -67,6 +71,14 @@ def find(base: Base) -> DataFrame:
         tag=sf.when(within, WITHIN).otherwise(OUTSIDE),
         detail=detail,
     )
+
+
+def _commits_lost(base: Base) -> Column:
+    """Whether the group may have lost its commits before the new owner was assigned."""
+    lost: Column = sf.lit(col=False)
+    for group, at in sorted(lost_commits(base.history, base.facts).items()):
+        lost = lost | ((sf.col("group_index") == group) & (sf.col("begin") >= at))
+    return lost
 
 
 def _deliveries(base: Base) -> DataFrame:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.derive.facts import ours
-from krt_scoring.reasons import DELIVERY_ANOMALIES, LOG_ANOMALIES, Reason
+from krt_scoring.derive.records import delivered, owed
+from krt_scoring.reasons import LOG_ANOMALIES, Reason
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from krt_scoring.derive.base import Base
 
 
@@ -49,7 +52,10 @@ def reasons(base: Base, terms: dict[str, int]) -> tuple[Reason, ...]:
 
 
 def _never_started(base: Base) -> list[Reason]:
-    """A group never assigned a partition with traffic."""
+    """A group never assigned a partition with traffic.
+
+    Coverage: what was found of other groups and partitions stands.
+    """
     found = []
     for group in base.facts.groups:
         missing = []
@@ -64,28 +70,30 @@ def _never_started(base: Base) -> list[Reason]:
                 f"group {group.name} was never assigned {', '.join(missing)}: what it is owed "
                 "there is not known; look at its consumers' logs"
             )
-            found.append(
-                Reason("evidence", "GroupNeverStarted", group.name, text, DELIVERY_ANOMALIES)
-            )
+            found.append(Reason("coverage", "GroupNeverStarted", group.name, text))
     return found
 
 
 def _not_drained(base: Base) -> list[Reason]:
-    """A group that did not read to the end, where something it is owed is missing."""
+    """A group that did not read a partition to the end, where something it is owed is missing.
+
+    Coverage: what was found on partitions that were read to the end stands.
+    """
     if not base.totals["skipped"]:
         return []
-    found = []
+    late: Column = sf.lit(col=False)
     for (index, tp), start in sorted(base.facts.starts.items()):
-        bounds = base.facts.bounds.get(tp)
-        if start.drained or bounds is None or bounds.high_watermark <= bounds.log_start:
-            continue
-        topic, partition = base.facts.places.name(tp)
-        name = base.facts.groups[index].name
+        if not start.drained:
+            group = base.facts.groups[index]
+            undelivered = sf.col(owed(group)) & (sf.col(delivered(group)) == 0)
+            late = late | ((sf.col("tp") == tp) & undelivered)
+    found = []
+    for row in base.suspects.filter(late).groupBy("topic", "partition").count().collect():
         text = (
-            f"group {name} did not read {topic}-{partition} to its end in time: what it has not "
-            "got there may only be late; raise spec.timeouts.drain"
+            f"{row['count']} records of {row['topic']}-{row['partition']} did not reach a group "
+            "that did not read it to its end in time: they may only be late; raise "
+            "spec.timeouts.drain"
         )
-        found.append(
-            Reason("evidence", "GroupNotDrained", f"{name}/{topic}-{partition}", text, ("unseen",))
-        )
+        subject = f"{row['topic']}-{row['partition']}"
+        found.append(Reason("coverage", "GroupNotDrained", subject, text))
     return found
