@@ -150,7 +150,8 @@ def operations(base: Base) -> DataFrame:
     """Return every operation, from the records that are cached already.
 
     Columns: ``lane, tp`` (null where the partition is not known), ``outcome`` code,
-    ``scheduled_at, due, done`` (null when it was never done), ``skew``. Failed and unknown sends
+    ``scheduled_at, due, done`` (null when it was never done), ``ended`` (when it was done or given
+    up), ``skew``. Failed and unknown sends
     are writes that were never done.
     """
     acked = sf.col("outcome") == ACKED
@@ -159,6 +160,8 @@ def operations(base: Base) -> DataFrame:
             sf.lit(WRITES).alias("lane"),
             sf.col("scheduled_at").alias("due"),
             sf.when(acked, sf.col("done_at")).alias("done"),
+            sf.col("done_at").alias("ended"),
+            sf.col("done_at").alias("ended"),
             sf.col("drift").alias("skew"),
         )
     ]
@@ -169,6 +172,8 @@ def operations(base: Base) -> DataFrame:
             sf.col("done_at").alias("due"),
             # A consumer may be handed a record before the producer hears of its ack.
             sf.greatest(reached, sf.col("done_at")).alias("done"),
+            sf.greatest(reached, sf.col("done_at")).alias("ended"),
+            sf.greatest(reached, sf.col("done_at")).alias("ended"),
             sf.greatest(sf.col("sent_at") - reached, sf.lit(0).cast("long")).alias("skew"),
         )
         kinds.append(sf.when(acked & reached.isNotNull(), read))
@@ -232,11 +237,8 @@ _PARTS = (STARTUP, *PARTS)
 
 def _part(span: Span, windows: Sequence[FaultWindow]) -> Column:
     """Index of the part of the run in ``_PARTS``."""
-    inside = part_column(sf.col("due"), windows)
-    number = sf.lit(_PARTS.index(PARTS[-1]))
-    for name in PARTS[:-1]:
-        number = sf.when(inside == name, _PARTS.index(name)).otherwise(number)
-    return sf.when(sf.col("due") < span.steady, 0).otherwise(number)
+    part = part_column(sf.col("due"), sf.col("ended"), windows)
+    return sf.when(sf.col("due") < span.steady, 0).otherwise(part + 1)
 
 
 def _open_fault(windows: Sequence[FaultWindow], whole: Sequence[int | None]) -> Column:

@@ -2,7 +2,7 @@
 
 A send or delivery lies *during* a fault from its injection to the time the controller saw the
 cluster recovered (to the end of the run if it never did), *before* ahead of the first
-injection, *after* otherwise.
+injection, *after* otherwise. What was under way at an injection lies during it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F  # noqa: N812 (the name every Spark text uses)
+from pyspark.sql import functions as sf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,11 +54,11 @@ class FaultWindow:
         """Members it acted on, like ``kafka-0``."""
         return {str(target.get("member")) for target in self.targets if target.get("member")}
 
-    def covers(self, at: int) -> bool:
-        """Whether ``at`` lies in the window."""
-        if self.injected_at is None or at < self.injected_at:
+    def meets(self, begin: int, end: int) -> bool:
+        """Whether the fault was open at some time from ``begin`` to ``end``."""
+        if self.injected_at is None or end < self.injected_at:
             return False
-        return self.recovered_at is None or at <= self.recovered_at
+        return self.recovered_at is None or begin <= self.recovered_at
 
 
 def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
@@ -86,26 +86,31 @@ def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
     return tuple(sorted(found.values(), key=lambda w: (w.injected_at or never, w.name)))
 
 
-def part_of(at: int, windows: Sequence[FaultWindow]) -> str:
-    """Return the part of the run ``at`` lies in."""
+def part_of(due: int, ended: int, windows: Sequence[FaultWindow]) -> str:
+    """Return the part of the run an operation lies in, from when it was due to its end."""
     injected = [window.injected_at for window in windows if window.injected_at is not None]
-    if not injected or at < min(injected):
+    if not injected or ended < min(injected):
         return "before"
-    return "during" if any(window.covers(at) for window in windows) else "after"
+    return "during" if any(window.meets(due, ended) for window in windows) else "after"
 
 
-def part_column(at: Column, windows: Sequence[FaultWindow]) -> Column:
-    """Return ``part_of`` as a Spark expression."""
-    injected = [window.injected_at for window in windows if window.injected_at is not None]
-    if not injected:
-        return F.lit("before")
-    during = F.lit(False)  # noqa: FBT003 (a literal of Spark, not a flag)
+def during_column(due: Column, ended: Column, windows: Sequence[FaultWindow]) -> Column:
+    """Whether any fault was open at some time from ``due`` to ``ended``, for Spark."""
+    during = sf.lit(col=False)
     for window in windows:
         if window.injected_at is None:
             continue
-        inside = at >= window.injected_at
+        meets = ended >= window.injected_at
         if window.recovered_at is not None:
-            inside &= at <= window.recovered_at
-        during |= inside
-    before = at < min(injected)
-    return F.when(before, "before").when(during, "during").otherwise("after")
+            meets &= due <= window.recovered_at
+        during |= meets
+    return during
+
+
+def part_column(due: Column, ended: Column, windows: Sequence[FaultWindow]) -> Column:
+    """Return ``part_of`` as a Spark expression: the part's index in ``PARTS``."""
+    injected = [window.injected_at for window in windows if window.injected_at is not None]
+    if not injected:
+        return sf.lit(0)
+    during = during_column(due, ended, windows)
+    return sf.when(ended < min(injected), 0).when(during, 1).otherwise(2)
