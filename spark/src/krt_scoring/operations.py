@@ -150,9 +150,8 @@ def operations(base: Base) -> DataFrame:
     """Return every operation, from the records that are cached already.
 
     Columns: ``lane, tp`` (null where the partition is not known), ``outcome`` code,
-    ``scheduled_at, due, done`` (null when it was never done), ``ended`` (when it was done or given
-    up), ``skew``. Failed and unknown sends
-    are writes that were never done.
+    ``scheduled_at, due, done`` (null when it was never done), ``ended`` (when it was done or
+    given up), ``skew``. Failed and unknown sends are writes that were never done.
     """
     acked = sf.col("outcome") == ACKED
     kinds = [
@@ -160,7 +159,6 @@ def operations(base: Base) -> DataFrame:
             sf.lit(WRITES).alias("lane"),
             sf.col("scheduled_at").alias("due"),
             sf.when(acked, sf.col("done_at")).alias("done"),
-            sf.col("done_at").alias("ended"),
             sf.col("done_at").alias("ended"),
             sf.col("drift").alias("skew"),
         )
@@ -172,7 +170,6 @@ def operations(base: Base) -> DataFrame:
             sf.col("done_at").alias("due"),
             # A consumer may be handed a record before the producer hears of its ack.
             sf.greatest(reached, sf.col("done_at")).alias("done"),
-            sf.greatest(reached, sf.col("done_at")).alias("ended"),
             sf.greatest(reached, sf.col("done_at")).alias("ended"),
             sf.greatest(sf.col("sent_at") - reached, sf.lit(0).cast("long")).alias("skew"),
         )

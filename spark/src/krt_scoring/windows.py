@@ -1,8 +1,9 @@
 """When each fault acted, and the three parts of a run: before, during, after.
 
-A send or delivery lies *during* a fault from its injection to the time the controller saw the
-cluster recovered (to the end of the run if it never did), *before* ahead of the first
-injection, *after* otherwise. What was under way at an injection lies during it.
+A fault is open from its injection to the time the controller saw the cluster recovered (to the end
+of the run if it never did). An operation lies *before* the faults if it ended ahead of the first
+injection, *during* them if one was open at any time while it was under way, else *after* them:
+what was in flight when a leader died waited for its election and says nothing of the steady state.
 """
 
 from __future__ import annotations

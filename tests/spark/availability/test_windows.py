@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.windows import FaultWindow, part_column, part_of
+from krt_scoring.windows import PARTS, FaultWindow, part_column, part_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,18 +23,19 @@ UNDER_WAY = {
     (150, 250): "during",
     (201, 299): "after",
     (201, 300): "during",
-    (90, None): "before",
 }
 
 
 def test_the_expression_parts_moments_as_the_function_does(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(at,) for at in MOMENTS], "at long")
-    found = rows.select("at", part_column(sf.col("at"), WINDOWS).alias("part")).collect()
-    assert {row["at"]: row["part"] for row in found} == {at: part_of(at, WINDOWS) for at in MOMENTS}
+    part = part_column(sf.col("at"), sf.col("at"), WINDOWS).alias("part")
+    found = {row["at"]: PARTS[row["part"]] for row in rows.select("at", part).collect()}
+    assert found == {at: part_of(at, at, WINDOWS) for at in MOMENTS}
 
 
 def test_what_was_under_way_at_an_injection_lies_during_it(spark: SparkSession) -> None:
     rows = spark.createDataFrame(list(UNDER_WAY), "due long, ended long")
-    part = part_column(sf.col("due"), WINDOWS, until=sf.col("ended")).alias("part")
+    part = part_column(sf.col("due"), sf.col("ended"), WINDOWS).alias("part")
     found = rows.select("due", "ended", part).collect()
-    assert {(row["due"], row["ended"]): row["part"] for row in found} == UNDER_WAY
+    assert {(row["due"], row["ended"]): PARTS[row["part"]] for row in found} == UNDER_WAY
+    assert {times: part_of(*times, WINDOWS) for times in UNDER_WAY} == UNDER_WAY

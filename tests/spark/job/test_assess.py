@@ -61,7 +61,9 @@ def test_recovery_and_latency(card: dict[str, Any]) -> None:
     assert found["complete"]
     assert SECOND // 2 <= found["duration"] <= SECOND // 2 + 20_000
     write = card["latency"]["write"]
-    assert write["before"]["p99"] <= write["during"]["p99"]
+    # What was in flight when the leader died belongs to the fault.
+    assert write["before"]["max"] <= bundles.ACK
+    assert write["during"]["max"] >= 2 * SECOND - bundles.STEP
     assert sum(write[part]["count"] for part in write) == 6_000
 
 

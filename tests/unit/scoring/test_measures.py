@@ -84,7 +84,7 @@ def test_parts_of_a_run() -> None:
         FaultWindow("a", injected_at=10, recovered_at=20),
         FaultWindow("b", injected_at=30, recovered_at=None),
     )
-    assert [part_of(at, windows) for at in (9, 10, 20, 21, 30, 99)] == [
+    assert [part_of(at, at, windows) for at in (9, 10, 20, 21, 30, 99)] == [
         "before",
         "during",
         "during",
@@ -92,7 +92,11 @@ def test_parts_of_a_run() -> None:
         "during",
         "during",
     ]
-    assert part_of(5, ()) == "before"
+    assert part_of(5, 9, windows) == "before"
+    # In flight when the fault struck; held up by it until after the recovery.
+    assert part_of(5, 15, windows) == part_of(18, 25, windows) == part_of(5, 25, windows)
+    assert part_of(5, 15, windows) == "during"
+    assert part_of(5, 99, ()) == "before"
 
 
 def test_windows_are_read_from_the_journal() -> None:

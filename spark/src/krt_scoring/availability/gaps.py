@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from krt_scoring.windows import part_column
+from krt_scoring.windows import during_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -156,7 +156,7 @@ def _limit(limits: Mapping[tuple[str, str], int], named: Lanes) -> Column:
 
 def _slots(rows: DataFrame, limit: Column, windows: Sequence[FaultWindow]) -> DataFrame:
     """Fold operations into slots of half a threshold of their due times."""
-    during = part_column(sf.col("due"), windows) == "during"
+    during = during_column(sf.col("due"), sf.col("due"), windows)
     late = sf.col("done").isNull() | (sf.col("done") - sf.col("due") > sf.col("lim"))
     return (
         rows.withColumn("lim", limit)
