@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
     greedy = small(
         "no-executors",
-        scoring={"executors": 1, "executor": {"memory": "900Gi"}},
+        scoring={"executors": 1, "executor": {"memory": "65536Mi"}},
         timeouts={"scoring": "60s"},
     )
     run = Run.apply(kubectl, greedy)
