@@ -25,6 +25,10 @@ STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
 """Seconds a tick may stand for."""
 
 
+PARTS = ("detect", "elect", "client")
+"""Parts of a gap in the order in which they pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Maps UTC µs to drawing units."""
@@ -127,6 +131,12 @@ def _title(gap: Mapping[str, Any]) -> str:
     if "fault" in gap:
         text += f" during {gap['fault']}"
     parts = gap.get("parts") or {}
-    if parts:
-        text += ": " + ", ".join(f"{name} {durations.show(parts[name])}" for name in parts)
-    return text
+    shown = [f"{name} {durations.show(parts[name])}" for name in PARTS if name in parts]
+    return f"{text}: {', '.join(shown)}" if shown else text
+
+
+def traffic(axis: Scale, events: Timeline) -> tuple[int, int]:
+    """Return where operations were due, as position and width: from Warmup to Draining."""
+    entered = {event.subject: event.at for event in events.of("phase", "entered")}
+    begin, end = entered.get("Warmup", axis.start), entered.get("Draining", axis.end)
+    return axis.x(begin), axis.width(begin, end)

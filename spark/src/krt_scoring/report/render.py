@@ -65,6 +65,7 @@ def render(card: Mapping[str, Any], events: Timeline) -> str:
         found=_found(card),
         quiet=[name for name, item in card.get("anomalies", {}).items() if not item["count"]],
         chart=_chart(card, events),
+        gap_parts=chart.PARTS,
     )
 
 
@@ -145,5 +146,6 @@ def _chart(card: Mapping[str, Any], events: Timeline) -> dict[str, Any] | None:
         "ticks": axis.ticks(),
         "phases": chart.phases(axis, events),
         "faults": chart.faults(axis, card.get("faults", [])),
+        "traffic": chart.traffic(axis, events),
         "lanes": chart.lanes(axis, card.get("availability", [])),
     }
