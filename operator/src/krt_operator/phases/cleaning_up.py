@@ -73,14 +73,18 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
 
 
 def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
-    """What is still to go; objects without pods first, so that nothing comes back."""
-    found: list[Deletion] = []
-    found += [_deletion("StatefulSet", one) for one in world.stateful_sets.values()]
-    found += [
+    """What is still to go, pods first.
+
+    The kubelet keeps to the grace of the deletion it hears of first. Were a StatefulSet deleted
+    before its pod, that would be the pod's own grace, and brokers without ZooKeeper use all of
+    it. Nothing comes back meanwhile: a StatefulSet waits for its pod to be gone.
+    """
+    found = [
         _deletion("Pod", one, MEMBER_GRACE)
         for one in world.pods.values()
         if _component(one) in TRANSIENT
     ]
+    found += [_deletion("StatefulSet", one) for one in world.stateful_sets.values()]
     if endings.ending(run.status) == endings.ABORTED:
         # Nobody waits for it any more; a finished one stays for what it logged.
         found += [_deletion("Job", one) for one in world.jobs.values() if not _complete(one)]

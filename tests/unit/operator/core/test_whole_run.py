@@ -48,6 +48,24 @@ def test_phases_have_starts_and_ends_in_order(world: Any) -> None:
         assert one["startTime"] <= one["endTime"] == after["startTime"]
 
 
+def test_members_go_with_a_short_grace_before_their_stateful_sets(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = []
+    delete = world.delete
+
+    def record(deletion: Any) -> bool:
+        gone.append((deletion.kind, deletion.name, deletion.grace_seconds))
+        return bool(delete(deletion))
+
+    monkeypatch.setattr(world, "delete", record)
+    world.run()
+    last = gone[gone.index(("Pod", "t-kafka-0-0", 1)) :]
+    kinds = [kind for kind, _, _ in last]
+    assert "StatefulSet" in kinds
+    assert "Pod" not in kinds[kinds.index("StatefulSet") :]
+
+
 def test_takes_away_what_it_built_and_keeps_the_result(world: Any) -> None:
     world.run()
     assert world.names_of("StatefulSet") == world.names_of("Service") == set()
