@@ -78,9 +78,7 @@ class Narrator:
                 if fault.get(moment):
                     what = moment.removesuffix("At")
                     yield fault[moment], f"fault {fault['name']} {what}: {where}"
-            for proof in (fault.get("effect") or {}).get("proofs", []):
-                at = proof.get("at") or fault["injectedAt"]
-                yield at, f"  proof {proof['kind']}: {proof['subject']} {proof.get('detail', '')}"
+            yield from _proofs(fault)
 
     def _conditions(self, conditions: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
         for condition in conditions:
@@ -89,6 +87,19 @@ class Narrator:
             said = f"{condition['type']}={condition['status']} {condition.get('reason', '')}"
             message = condition.get("message", "")
             yield condition["lastTransitionTime"], f"  {said}{': ' + message if message else ''}"
+
+
+def _proofs(fault: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each kind of proof of one moment as one line, the user's topics before Kafka's own."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for proof in (fault.get("effect") or {}).get("proofs", []):
+        at = proof.get("at") or fault["injectedAt"]
+        said = f"{proof['subject']} {proof.get('detail', '')}".strip()
+        found.setdefault((at, proof["kind"]), []).append(said)
+    for (at, kind), subjects in found.items():
+        first, *rest = sorted(subjects, key=lambda subject: (subject.startswith("__"), subject))
+        more = f" (and {len(rest)} more)" if rest else ""
+        yield at, f"  proof {kind}: {first}{more}"
 
 
 def closing(test: dict[str, Any], evidence: Path) -> Iterator[str]:

@@ -39,7 +39,13 @@ TEST: dict[str, Any] = {
                 "name": "leader-down",
                 "injectedAt": "2026-11-21T04:01:00.500000Z",
                 "targets": [{"member": "kafka-1", "zone": "zone-b"}],
-                "effect": {"proofs": [{"kind": "LeaderMoved", "subject": "foo-0", "at": None}]},
+                "effect": {
+                    "proofs": [
+                        {"kind": "IsrShrank", "subject": "__consumer_offsets-0", "at": None},
+                        {"kind": "IsrShrank", "subject": "foo-0", "at": None, "detail": "[1, 2]"},
+                        {"kind": "LeaderMoved", "subject": "foo-0", "at": None},
+                    ]
+                },
             }
         ],
         "ledger": {"attempted": 10, "acked": 10},
@@ -66,7 +72,8 @@ def test_each_thing_is_said_once_and_in_order_of_time() -> None:
     lines = list(narrator.lines(TEST))
     assert lines == [
         "    1.0 s  phase Pending",
-        "   60.5 s    proof LeaderMoved: foo-0 ",
+        "   60.5 s    proof IsrShrank: foo-0 [1, 2] (and 1 more)",
+        "   60.5 s    proof LeaderMoved: foo-0",
         "   60.5 s  fault leader-down injected: kafka-1 (zone-b)",
         "  180.0 s  phase Completed",
         "  180.0 s    Finished=True Completed",
