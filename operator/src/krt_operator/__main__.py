@@ -19,6 +19,16 @@ from krt_operator.settings import Settings
 USAGE_ERROR = 2
 
 
+def _retries_are_no_errors(record: logging.LogRecord) -> bool:
+    """Lower what Kopf logs as an error and then mends by itself; keep every record.
+
+    An API server that has just been given the CRD answers 429 for a moment.
+    """
+    if record.levelno == logging.ERROR and "failed; will retry: " in record.getMessage():
+        record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+    return True
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; returns the exit code."""
     parser = argparse.ArgumentParser(prog="krt_operator", description=__doc__)
@@ -31,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     # Kopf tells every handler's success; a level-triggered loop has no news in that.
     logging.getLogger("kopf").setLevel(logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_retries_are_no_errors)
     # One line a probe, every few seconds.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     try:

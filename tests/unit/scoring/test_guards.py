@@ -73,11 +73,11 @@ BOUND = Bound("foo", 0, settled=True, read_from=0, read_to=9, log_start=0, high_
 SILENCE = {"stream": "zookeeper", "from": 45, "to": 60}
 
 
-def states(at: int, *versions: int) -> tuple[Event, ...]:
-    """States of foo-0 with these znode versions, 10 µs apart."""
+def states(at: int, *epochs: int) -> tuple[Event, ...]:
+    """States of foo-0 with these leader epochs, 10 µs apart; ISR changes lie between them."""
     return tuple(
-        event(at + 10 * index, "partition", "state", "foo-0", version=version)
-        for index, version in enumerate(versions)
+        event(at + 10 * n, "partition", "state", "foo-0", version=3 * n, leader_epoch=epoch)
+        for n, epoch in enumerate(epochs)
     )
 
 
@@ -130,7 +130,7 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
         facts((*EVENTS, event(50, "recorder", "gap", "recorder", stream="pods", to=60))),
         ("coverage", "TimelineGap", "pods"),
     ),
-    "a partition changed unseen in a gap of ZooKeeper": (
+    "a partition had an unseen leader in a gap of ZooKeeper": (
         facts((*EVENTS, *states(40, 1, 3), event(50, "recorder", "gap", "recorder", **SILENCE))),
         ("coverage", "TimelineGap", "zookeeper"),
     ),
@@ -255,6 +255,6 @@ def test_clocks_may_disagree_by_less_than_the_shortest_gap() -> None:
     assert codes(facts(operations=operations, gaps=gaps)) == []
 
 
-def test_a_silence_of_zookeeper_that_hid_no_change_is_no_gap() -> None:
+def test_a_silence_of_zookeeper_that_hid_no_leader_is_no_gap() -> None:
     seen = (*EVENTS, *states(40, 1, 2), event(50, "recorder", "gap", "recorder", **SILENCE))
     assert list(guards.check(facts(seen))) == []

@@ -1,8 +1,10 @@
 """Times at which the recorder did not see what happened.
 
-A silence of ZooKeeper hides nothing by itself: a watch that fires late still delivers the state,
-and every state carries its znode's version, which grows by one with each change. A gap counts
-only where the versions seen jump across it.
+A silence of ZooKeeper hides nothing by itself: a watch that fires late still delivers the state.
+What the rules take from the states is who led in which epoch, and epochs grow by one with each
+leader, so a gap counts only where an epoch of a tested partition is missing across it. Kafka's own
+topics elect cleanly, so no leader of theirs permits anything. ZooKeeper itself falls silent for a
+second or two when a broker's session ends on a busy disk.
 """
 
 from __future__ import annotations
@@ -20,19 +22,24 @@ if TYPE_CHECKING:
 ZOOKEEPER = "zookeeper"
 """The recorder's stream of ZooKeeper's znodes."""
 
+INTERNAL = "__"
+"""What the names of Kafka's own topics begin with."""
 
-def _jumps(facts: Facts) -> list[tuple[int, int]]:
-    """Return between which times (UTC µs) the state of some partition changed unseen."""
+
+def _unseen_leaders(facts: Facts) -> list[tuple[int, int]]:
+    """Return between which times (UTC µs) some partition had a leader nobody saw."""
     last: dict[str, tuple[int, int]] = {}
-    jumps = []
+    unseen = []
     states = facts.timeline.of("partition", "state")
     for event in sorted(states, key=lambda e: (e.subject, int(e.detail["version"]))):
-        version = int(event.detail["version"])
-        seen, at = last.get(event.subject, (version - 1, event.at))
-        if version > seen + 1:
-            jumps.append((at, event.at))
-        last[event.subject] = (version, event.at)
-    return jumps
+        if event.subject.startswith(INTERNAL):
+            continue
+        epoch = int(event.detail["leader_epoch"])
+        before, at = last.get(event.subject, (epoch, event.at))
+        if epoch > before + 1:
+            unseen.append((at, event.at))
+        last[event.subject] = (epoch, event.at)
+    return unseen
 
 
 def check(facts: Facts) -> Iterator[Reason]:
@@ -47,10 +54,10 @@ def check(facts: Facts) -> Iterator[Reason]:
             for event in facts.timeline.of("recorder", "gap")
         }
     )
-    jumps = _jumps(facts)
+    unseen = _unseen_leaders(facts)
     for stream, start, end in gaps:
         if stream == ZOOKEEPER and not any(
-            before <= end and start <= after for before, after in jumps
+            before <= end and start <= after for before, after in unseen
         ):
             continue
         message = f"nothing was recorded for {durations.show(end - start)} from {start}"

@@ -1,0 +1,22 @@
+"""What people read in the controller's log."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from krt_operator import __main__ as program
+
+
+@pytest.mark.parametrize(
+    ("message", "level"),
+    [
+        ("Request attempt #1/9 failed; will retry: GET /apis -> 429", logging.WARNING),
+        ("Request attempt #9/9 failed; escalating: GET /apis -> 429", logging.ERROR),
+    ],
+)
+def test_what_is_retried_is_no_error_yet(message: str, level: int) -> None:
+    record = logging.LogRecord("kopf", logging.ERROR, "f", 1, message, None, None)
+    assert program._retries_are_no_errors(record)  # noqa: SLF001 - the filter main() installs
+    assert (record.levelno, record.levelname) == (level, logging.getLevelName(level))
