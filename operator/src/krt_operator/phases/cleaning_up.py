@@ -93,8 +93,7 @@ def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
     found += [
         _deletion("ConfigMap", one) for name, one in world.config_maps.items() if name in of_members
     ]
-    gone = {names.of_member(plan.name, one.member) for one in plan.members}
-    gone |= {one["metadata"]["name"] for one in budgets(plan)}
+    gone = of_members | {one["metadata"]["name"] for one in budgets(plan)}
     gone |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
     found += [
         _deletion(kind, one) for (kind, name), one in sorted(world.others.items()) if name in gone
