@@ -12,7 +12,7 @@ import pytest
 # The modules of the traffic room's tests are imported by their path, as mypy knows them.
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from tests.contract.traffic.local_kafka import ROOT, LocalKafka, jars, missing
+from tests.contract.traffic.local_kafka import ROOT, LocalKafka, lent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,14 +22,9 @@ POM = ROOT / "hack" / "images" / "spark" / "pom.xml"
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
-    if (reason := missing()) is not None:
-        pytest.skip(f"no real broker can be started: {reason}")
-    local = LocalKafka(tmp_path_factory.mktemp("kafka"), jars())
-    try:
+    with lent(tmp_path_factory.mktemp("kafka")) as local:
         local.start()
         yield local
-    finally:
-        local.stop()
 
 
 @pytest.fixture(scope="session")

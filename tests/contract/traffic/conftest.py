@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from tests.contract.traffic.control_api import ControlApi
-from tests.contract.traffic.local_kafka import LocalKafka, jars, missing
+from tests.contract.traffic.local_kafka import LocalKafka, lent
 from tests.contract.traffic.pods import Pods
 
 if TYPE_CHECKING:
@@ -19,26 +19,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
-    if (reason := missing()) is not None:
-        pytest.skip(f"no real broker can be started: {reason}")
-    local = LocalKafka(tmp_path_factory.mktemp("kafka"), jars())
-    try:
+    with lent(tmp_path_factory.mktemp("kafka")) as local:
         local.start()
         yield local
-    finally:
-        local.stop()
 
 
 @pytest.fixture
 def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
     """One that is not started yet and that the test may break."""
-    if (reason := missing()) is not None:
-        pytest.skip(f"no real broker can be started: {reason}")
-    local = LocalKafka(tmp_path_factory.mktemp("own"), jars())
-    try:
+    with lent(tmp_path_factory.mktemp("own")) as local:
         yield local
-    finally:
-        local.stop()
 
 
 @pytest.fixture(autouse=True)

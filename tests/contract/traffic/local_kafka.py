@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[3]
 START_SECONDS = 60.0
@@ -193,3 +195,15 @@ class LocalKafka:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+
+
+@contextlib.contextmanager
+def lent(folder: Path, settings: dict[str, str] | None = None) -> Iterator[LocalKafka]:
+    """Lend a broker that is not started yet and is stopped afterwards, or skip with the reason."""
+    if (reason := missing()) is not None:
+        pytest.skip(f"no real broker can be started: {reason}")
+    local = LocalKafka(folder, jars(), settings=settings or {})
+    try:
+        yield local
+    finally:
+        local.stop()
