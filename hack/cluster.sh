@@ -46,6 +46,19 @@ await_cluster() {
 
 nodes_wanted() { grep -c '^- role:' "$REPO/kind-config.yaml"; }
 
+# cluster_recipe: a key of what decides how the cluster looks, the node image aside.
+cluster_recipe() { content_key - "$HACK/storage" <"$REPO/kind-config.yaml"; }
+
+# node_image_current IMAGE: whether nodes of it are what hack/up would make today, pulled or built.
+node_image_current() {
+  [[ $1 == "$KIND_NODE_IMAGE" || $1 == "$("$HACK/node-image.sh" --name)" ]]
+}
+
+# cluster_current: whether it was made as it would be made now.
+cluster_current() {
+  [[ $(marker config) == "$(cluster_recipe)" ]] && node_image_current "$(marker image)"
+}
+
 # cluster_ready: true where all of it runs and answers, within seconds.
 cluster_ready() {
   local nodes
@@ -90,7 +103,7 @@ cluster_create() {
   step 'add the shared evidence storage' storage
   step 'wait for every node and system pod' await_cluster 180
   write_marker state=ready "engine=$(engine_id)" "image=$image" \
-    "config=$(content_key - </dev/null "$HACK/storage")" "containers=$(node_containers --no-trunc | tr '\n' ' ')"
+    "config=$(cluster_recipe)" "containers=$(node_containers --no-trunc | tr '\n' ' ')"
 }
 
 cluster_delete() {

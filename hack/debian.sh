@@ -37,3 +37,25 @@ debian_provide() {
   # shellcheck disable=SC2086
   step 'install Debian packages' with_lock apt debian_install $missing
 }
+
+# debian_archive RELEASE: where this machine itself installs that release from, so that a mirror set up by its
+# owner is used here too. All of Debian's suites lie in one archive, so another release's will do.
+debian_archive() {
+  # shellcheck disable=SC2016  # apt's own variables
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Origin: Debian' |
+    awk -v suite="$1" '
+      function kind(release) { return match(release, /-(updates|security)$/) ? substr(release, RSTART) : "" }
+      $2 == suite {exact = $1}
+      kind($2) == kind(suite) {like = $1}
+      END {print exact ? exact : like}'
+}
+
+# debian_sources SUITE: the lines of apt's sources for a system of that suite.
+debian_sources() {
+  local release uri
+  for release in "$1" "$1-updates" "$1-security"; do
+    uri=$(debian_archive "$release")
+    # A machine that takes no updates has none to give.
+    if [[ -n $uri ]]; then echo "deb $uri $release main"; fi
+  done
+}

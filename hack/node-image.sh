@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The node image, made from Go modules and Debian packages where no image registry can be reached.
 # Prints its reference, krt/node:<version>-<key>, on standard output. Built once per content; with
-# --if-there it is never built, and nothing is printed where it is missing.
+# --if-there it is never built, and nothing is printed where it is missing; with --name the reference
+# is printed whether it is there or not.
 set -Eeuo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -115,6 +116,10 @@ build() {
   step "assemble the node image $IMAGE" assemble
 }
 
+if [[ ${1:-} == --name ]]; then
+  echo "$IMAGE"
+  exit 0
+fi
 engine_up
 if ! docker image inspect "$IMAGE" >/dev/null 2>&1; then
   if [[ ${1:-} == --if-there ]]; then exit 0; fi

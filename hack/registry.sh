@@ -52,18 +52,23 @@ answers() {
   [[ $status == *' 200 '* ]]
 }
 
+port_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$REGISTRY_HOST_PORT") 2>/dev/null; }
+
 start() {
   local image
   image=$(image)
   docker rm --force "$REGISTRY_NAME" >/dev/null 2>&1 || :
   # Loopback only: whoever reaches the port may write to it.
+  if port_taken; then
+    die "port $REGISTRY_HOST_PORT of this machine is taken" 'set KRT_REGISTRY_PORT to a free one'
+  fi
   docker run --detach --name "$REGISTRY_NAME" --label "$LABEL" --restart no \
     --publish "127.0.0.1:$REGISTRY_HOST_PORT:5000" --volume "$REGISTRY_NAME:/var/lib/registry" "$image"
   local deadline=$((SECONDS + 30))
   until answers; do
     if ((SECONDS > deadline)) || ! ours --filter status=running; then
       docker logs --tail 20 "$REGISTRY_NAME"
-      return 1
+      die 'the registry ended or does not answer' 'read what it said above'
     fi
     sleep 0.1
   done
@@ -72,8 +77,7 @@ start() {
 up() {
   refuse_foreign
   if ours --filter status=running; then return 0; fi
-  step "start the registry at $REGISTRY_ON_HOST" start ||
-    die "the registry did not start" "if port $REGISTRY_HOST_PORT is taken, set KRT_REGISTRY_PORT to a free one"
+  step "start the registry at $REGISTRY_ON_HOST" start
 }
 
 tell_nodes() {

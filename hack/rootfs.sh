@@ -8,15 +8,17 @@ set -Eeuo pipefail
 . "$HACK/engine.sh"
 
 # Raise when the recipe below changes: the packages themselves move with the archive.
-RECIPE=2
+RECIPE=3
 ARCH=$(dpkg --print-architecture)
 IMAGE=krt/base:$DEBIAN_SUITE-$(printf '%s' "$RECIPE $DEBIAN_SUITE $ARCH" | sha256 | cut -c 1-12)
 
-# The archive this machine itself installs from, so that a mirror set up by its owner is used here too.
-archive() {
-  # shellcheck disable=SC2016  # apt's own variables
-  apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
-    awk -v suite="$DEBIAN_SUITE" '$2 == suite {print $1; exit}'
+# host_trust ROOT: lets apt in the image trust whom this machine trusts, for mirrors whose TLS is
+# signed by somebody of its own. A file of its own: the package ca-certificates rewrites the usual one.
+host_trust() {
+  local ca=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+  if [[ ! -r $ca ]] || ! grep -q '^deb https' "$1/etc/apt/sources.list"; then return 0; fi
+  install -m 0644 "$ca" "$1/etc/apt/host-ca.crt"
+  echo 'Acquire::https::CAInfo "/etc/apt/host-ca.crt";' >"$1/etc/apt/apt.conf.d/90host-ca"
 }
 
 build() {
@@ -24,8 +26,11 @@ build() {
   tmp=$(fresh_tmp rootfs)
   # shellcheck disable=SC2064  # the value of now
   trap "rm -rf '$tmp'" EXIT
-  uri=$(archive)
-  debootstrap --variant=minbase "$DEBIAN_SUITE" "$tmp/root" "${uri:-http://deb.debian.org/debian}"
+  uri=$(debian_archive "$DEBIAN_SUITE")
+  if [[ -z $uri ]]; then
+    die "this machine's apt has no Debian archive among its sources" 'add one to /etc/apt/sources.list and run apt-get update'
+  fi
+  debootstrap --variant=minbase "$DEBIAN_SUITE" "$tmp/root" "$uri"
   local root=$tmp/root
   chroot "$root" apt-get clean
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*.bin "$root"/var/cache/debconf/*-old \
@@ -34,11 +39,8 @@ build() {
   find "$root"/usr/share/{doc,man,locale,info} -type f -delete
   # What debian:bookworm-slim does: no manuals, and security updates are sources too.
   printf 'path-exclude /usr/share/%s/*\n' doc man locale info >"$root/etc/dpkg/dpkg.cfg.d/slim"
-  cat >"$root/etc/apt/sources.list" <<EOT
-deb http://deb.debian.org/debian $DEBIAN_SUITE main
-deb http://deb.debian.org/debian $DEBIAN_SUITE-updates main
-deb http://deb.debian.org/debian-security $DEBIAN_SUITE-security main
-EOT
+  debian_sources "$DEBIAN_SUITE" >"$root/etc/apt/sources.list"
+  host_trust "$root"
   : >"$root/etc/machine-id"
   rm -f "$root/etc/hostname" "$root/etc/resolv.conf"
   tar -C "$root" --numeric-owner -c . | docker import --change 'CMD ["/bin/bash"]' - "$IMAGE"

@@ -201,3 +201,57 @@ def test_the_wrapper_takes_out_one_capability_and_hands_on_the_rest(tmp_path: Pa
         "capabilities": {"bounding": left},
     }
     assert json.loads(process.read_text())["capabilities"] == {"effective": left}
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        pytest.param(
+            "https://mirror/debian/ bookworm\nhttps://mirror/debian/ bookworm-updates\n"
+            "https://mirror/security/ bookworm-security",
+            "deb https://mirror/debian/ bookworm main\n"
+            "deb https://mirror/debian/ bookworm-updates main\n"
+            "deb https://mirror/security/ bookworm-security main\n",
+            id="the machine's own mirror",
+        ),
+        pytest.param(
+            "https://mirror/debian/ trixie\nhttps://mirror/security/ trixie-security",
+            "deb https://mirror/debian/ bookworm main\n"
+            "deb https://mirror/security/ bookworm-security main\n",
+            id="a machine of another release, without updates",
+        ),
+        pytest.param("", "", id="no archive of Debian's"),
+    ],
+)
+def test_an_image_installs_from_where_the_machine_does(
+    home: dict[str, str], tmp_path: Path, known: str, expected: str
+) -> None:
+    tool = tmp_path / "bin" / "apt-get"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\nprintf '{known}\n'\n")
+    tool.chmod(0o755)
+    env = {**home, "PATH": f"{tool.parent}:{home['PATH']}"}
+    done = run(". $HACK/debian.sh\ndebian_sources bookworm", env)
+    assert done.stdout == expected, done.stderr
+
+
+def test_a_cluster_of_another_recipe_is_outdated(home: dict[str, str]) -> None:
+    script = """
+    . "$HACK/engine.sh"
+    . "$HACK/cluster.sh"
+    mkdir -p "$STATE"
+    write_marker "image=$KIND_NODE_IMAGE" "config=$(cluster_recipe)"
+    cluster_current && echo pulled: current
+    write_marker "image=$("$HACK/node-image.sh" --name)" "config=$(cluster_recipe)"
+    cluster_current && echo built: current
+    write_marker "image=krt/node:older" "config=$(cluster_recipe)"
+    cluster_current || echo another image: outdated
+    write_marker "image=$KIND_NODE_IMAGE" config=older
+    cluster_current || echo another recipe: outdated
+    """
+    assert run(script, home).stdout.splitlines() == [
+        "pulled: current",
+        "built: current",
+        "another image: outdated",
+        "another recipe: outdated",
+    ]
