@@ -13,7 +13,10 @@ from kit.wait import until
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
 
-DEPLOYMENT = "krt-kafka-resilience"
+RELEASE = "krt"
+"""The chart's release, as hack/deploy names it."""
+
+DEPLOYMENT = f"{RELEASE}-kafka-resilience"
 """Name of the controller's Deployment: release and chart."""
 
 

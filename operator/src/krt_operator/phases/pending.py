@@ -35,7 +35,8 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     """
     before = ahead(ports.cluster.tests(), run)
     if before >= ports.settings.max_concurrent_tests:
-        told = f"{before} tests are ahead, {ports.settings.max_concurrent_tests} run at once"
+        limit = ports.settings.max_concurrent_tests
+        told = f"{before} ahead in the queue; at most {limit} at work at once"
         return _wait(world, "Queued", told, QUEUED)
     left = _leftovers(ports.cluster, run)
     if left:
