@@ -37,3 +37,14 @@ def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0
+
+
+def test_too_little_memory_names_the_field(kubectl: Kubectl) -> None:
+    # Below what Spark itself needs.
+    run = Run.apply(kubectl, small("little-memory", scoring={"driver": {"memory": "128Mi"}}))
+    status = run.finish(300)
+    assert (status["phase"], status["verdict"]) == ("Completed", "Inconclusive"), status
+    message = run.condition("Scored")["message"]
+    assert "spec.scoring.driver.memory" in message, message
+    assert "krt-score" in message
+    assert list((run.bundle / "produce").glob("*.parquet"))

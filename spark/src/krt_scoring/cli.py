@@ -9,23 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_evidence.bundle import write_text
-from krt_scoring import inspection, outputs, session
+from krt_scoring import inspection, outputs, session, trouble
 from krt_scoring.assess import assess
-from krt_scoring.errors import NotABundleError
+from krt_scoring.errors import NotABundleError, SparkFailedError
 from krt_scoring.scorecard import dump
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.sql import SparkSession
+
+    from krt_scoring.assess import Assessment
+    from krt_scoring.inspection import Inspection
+
 EXIT_SCORED = 0
 EXIT_NO_BUNDLE = 2
+EXIT_SPARK = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Score the bundle named on the command line and say the verdict.
 
     Returns:
-        0 whatever the verdict, 2 where the path is no bundle.
+        0 whatever the verdict, 1 where Spark failed, 2 where the path is no bundle.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -37,11 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     inspected = inspection.inspect(bundle)
     rows = sum(inspected.rows.values())
     memory = options.driver_memory or session.Sizing(rows, cores).local_memory
-    spark = session.local(rows, memory, cores)
     try:
-        result = assess(spark, inspected)
-    finally:
-        spark.stop()
+        with trouble.told(f"give it more with --driver-memory (it had {memory})"):
+            result = _assess(inspected, session.local(rows, memory, cores))
+    except SparkFailedError as error:
+        sys.stderr.write(f"krt-score: {error}\n")
+        return EXIT_SPARK
     if options.out:
         write_text(options.out, dump(result.card))
     else:
@@ -50,6 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = "" if score is None else f", score {score // 10}"
     sys.stdout.write(f"{result.card['verdict']}{shown}: {result.card['summary']}\n")
     return EXIT_SCORED
+
+
+def _assess(inspected: Inspection, spark: SparkSession) -> Assessment:
+    try:
+        return assess(spark, inspected)
+    finally:
+        spark.stop()
 
 
 def _parser() -> argparse.ArgumentParser:

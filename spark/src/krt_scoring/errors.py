@@ -21,3 +21,7 @@ class NoExecutorsError(ScoringError):
 
 class TopicReadError(ScoringError):
     """The topics could not be read as they were bounded (other exit)."""
+
+
+class SparkFailedError(ScoringError):
+    """Spark itself failed, by too little memory for instance (exit 6; 1 of ``krt-score``)."""

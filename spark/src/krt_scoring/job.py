@@ -1,7 +1,7 @@
 """The driver Job: read the topics into the bundle, score it, tell the result.
 
 Exit codes: 0 scored, whatever the verdict; 2 the plan or bundle cannot be used; 4 no executor
-came; 5 the topics could not be read; anything else is a defect.
+came; 5 the topics could not be read; 6 Spark failed; anything else is a defect.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_evidence.bundle import Bundle, write_json
-from krt_scoring import executors, inspection, outputs, result, run_info, session, topics
+from krt_scoring import executors, inspection, outputs, result, run_info, session, topics, trouble
 from krt_scoring.assess import assess
-from krt_scoring.errors import NoExecutorsError, ScoringError, TopicReadError
+from krt_scoring.errors import NoExecutorsError, ScoringError, SparkFailedError, TopicReadError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,9 @@ TERMINATION_LOG = Path("/dev/termination-log")
 EXIT_UNUSABLE = 2
 EXIT_NO_EXECUTORS = 4
 EXIT_TOPICS = 5
+EXIT_SPARK = 6
+
+MORE_MEMORY = "raise spec.scoring.driver.memory or spec.scoring.executor.memory"
 
 log = logging.getLogger("krt_scoring.job")
 
@@ -86,7 +89,8 @@ def main() -> int:
     # Files in the bundle belong to group 0, whatever uid the cluster gave us.
     os.umask(0o002)
     try:
-        told = result.message(run(Settings.of(os.environ)).card)
+        with trouble.told(MORE_MEMORY):
+            told = result.message(run(Settings.of(os.environ)).card)
         code = 0
     except ScoringError as error:
         told, code = str(error), _exit_code(error)
@@ -98,6 +102,8 @@ def main() -> int:
 def _exit_code(error: ScoringError) -> int:
     if isinstance(error, NoExecutorsError):
         return EXIT_NO_EXECUTORS
+    if isinstance(error, SparkFailedError):
+        return EXIT_SPARK
     return EXIT_TOPICS if isinstance(error, TopicReadError) else EXIT_UNUSABLE
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from krt_operator import journal, names
 from krt_operator.api.status import (
@@ -24,8 +24,13 @@ if TYPE_CHECKING:
     from krt_operator.plan import Plan
     from krt_operator.ports import Json, Observed, Ports, Run
 
-NO_EXECUTORS = 4
-"""Exit code of a driver whose executors never came."""
+ENDS: Final = {
+    4: "its executors never came",
+    6: "Spark could not go on",
+    137: "its driver was killed, which is what happens out of memory (raise "
+    "spec.scoring.driver.memory)",
+}
+"""Exit code of the driver → what that means; 4 and 6 are the driver's own, 137 is SIGKILL."""
 
 
 def step(run: Run, world: Observed, ports: Ports) -> Progress:
@@ -47,7 +52,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if code == 0:
         return _scored(plan, looking.message_json(told), world)
     if code is not None:
-        why = "its executors never came" if code == NO_EXECUTORS else f"its driver exited {code}"
+        why = ENDS.get(code, f"its driver exited {code}")
         return _failed(plan, f"{why}: {told}", world)
     failed = _condition(job, "Failed")
     lost = failed is not None and failed.get("reason") != "DeadlineExceeded"
