@@ -10,8 +10,12 @@ import pytest
 
 from krt_evidence.bundle import Bundle
 from krt_evidence.timeline import Event
+from krt_operator.api.spec import Action
+from krt_operator.faults import proof
+from krt_operator.faults.actions import DEEDS
 from krt_scoring import guards, run_info
 from krt_scoring.availability.gaps import Gap
+from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
 from krt_scoring.inspection import Inspection
 from krt_scoring.operations import Operations
@@ -242,6 +246,33 @@ def test_a_killed_producer_needs_no_close_record() -> None:
 def test_the_timeline_itself_can_prove_a_crash() -> None:
     killed = event(11, "member", "exited", "t-kafka-0-0", uid="uid-kafka-0", exitCode=137)
     assert codes(facts((*without(("fault", "effect")), killed))) == []
+
+
+def test_the_timeline_itself_can_prove_a_freeze() -> None:
+    changed = {"action": "FreezePod", "targets": TARGETS}
+    events = tuple(
+        replace(item, detail=changed) if item.event == "injected" else item
+        for item in without(("fault", "effect"))
+    )
+    assert codes(facts(events)) == [("coverage", "NoEffect", "leader-down")]
+    frozen = event(10, "member", "frozen", "t-kafka-0-0", uid="uid-kafka-0")
+    assert codes(facts((*events, frozen))) == []
+
+
+def test_a_crash_of_two_is_not_proved_by_the_death_of_one() -> None:
+    two = {"action": "CrashPod", "targets": [*TARGETS, {"uid": "uid-kafka-1"}]}
+    killed = event(11, "member", "killed", "t-kafka-0-0", uid="uid-kafka-0")
+    events = tuple(
+        replace(item, detail=two) if item.event == "injected" else item
+        for item in without(("fault", "effect"))
+    )
+    assert codes(facts((*events, killed))) == [("coverage", "NoEffect", "leader-down")]
+
+
+def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
+    asked = {action.value: set(kinds) for action, kinds in proof.IMPLIED.items()}
+    assert asked == {action: set(kinds) for action, kinds in effect.IMPLIED.items()}
+    assert set(asked) == {action.value for action in Action} == {a.value for a in DEEDS}
 
 
 def test_unknown_sends_during_a_fault_are_no_reason() -> None:

@@ -22,6 +22,7 @@ class Action(StrEnum):
 
     DELETE_POD = "DeletePod"
     CRASH_POD = "CrashPod"
+    FREEZE_POD = "FreezePod"
 
 
 class Role(StrEnum):
@@ -157,6 +158,12 @@ class Fault(ApiModel):
             "self.action",
         ),
         Rule(
+            rule="self.action != 'FreezePod' || duration(self.downFor) > duration('0s')",
+            message="FreezePod needs downFor: how long the process is frozen",
+            expression="'fault ' + self.name + ': FreezePod needs downFor, how long the process is "
+            "frozen'",
+        ),
+        Rule(
             rule="duration(self.downFor) <= duration('30m') && "
             "duration(self.delay) <= duration('30m')",
             message="delay and downFor are at most 30m",
@@ -173,7 +180,8 @@ class Fault(ApiModel):
     )
     action: Action = Field(
         description="DeletePod: the pod is deleted through the API, and Kafka gets SIGTERM first. "
-        "CrashPod: the process is killed with SIGKILL."
+        "CrashPod: the process is killed with SIGKILL. "
+        "FreezePod: the process is stopped with SIGSTOP for downFor, then continued."
     )
     target: Target = Field(description="Whom the fault hits.")
     grace_period_seconds: int | None = Field(
@@ -183,5 +191,6 @@ class Fault(ApiModel):
         description="Grace period of DeletePod; unset: the pod's own. 0 still sends SIGTERM.",
     )
     down_for: Duration = Field(
-        default=Duration(0), description="How long the target is held down; 0s: back at once."
+        default=Duration(0),
+        description="How long the target is held down, or frozen; 0s: back at once.",
     )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krt_operator.api.status import Proof, ProofKind
-from krt_operator.errors import GoneError
+from krt_operator.api.status import ProofKind
 from krt_operator.faults import ephemeral
+from krt_operator.faults.deed import until_due
 from krt_operator.ports import Act
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Sequence
 
-    from krt_operator.api.spec import Fault
-    from krt_operator.api.status import FaultStatus
-    from krt_operator.ports import Change, Json, Ports
+    from krt_operator.faults.deed import Outcome, Scene
+    from krt_operator.ports import Change, Ports
+
+hold = until_due
 
 
 def container_name(fault: str, attempt: int) -> str:
@@ -24,84 +23,30 @@ def container_name(fault: str, attempt: int) -> str:
     return f"krt-crash-{fault}-{attempt}"
 
 
-def act(fault: Fault, entry: FaultStatus, pods: Mapping[str, Json]) -> Act:
+def act(scene: Scene) -> Act:
     """Start the killing container in every target that is still there."""
-    name = container_name(fault.name, entry.attempt)
-    mode = "hold" if fault.down_for.micros else "release"
+    return killing(scene, "hold" if scene.fault.down_for.micros else "release")
+
+
+def killing(scene: Scene, mode: str) -> Act:
+    """Start the killing container in every target; `mode` is what becomes of the wrapper."""
+    name = container_name(scene.fault.name, scene.entry.attempt)
+    targets = scene.entry.targets
 
     def perform(ports: Ports) -> Sequence[Change]:
-        for target in entry.targets:
-            pod = pods.get(target.pod)
-            if pod is None or pod["metadata"]["uid"] != target.uid:
-                continue
-            built = ephemeral.container(pod, name, "KILL", mode=mode)
-            try:
-                ports.cluster.add_ephemeral_container(target.pod, target.uid, built)
-            except GoneError:
-                # The outcome of this pass' look at the pods says it: without a report, no proof.
-                continue
+        for target in targets:
+            ephemeral.start(ports, scene.pods, target, ephemeral.Signal(name, "KILL", (mode,)))
         return []
 
-    return Act(f"kill the process of {', '.join(one.pod for one in entry.targets)}", perform)
+    return Act(f"kill the process of {', '.join(one.pod for one in targets)}", perform)
 
 
-def asked(entry: FaultStatus, pods: Mapping[str, Json]) -> bool:
-    """Whether every target that is still there has this attempt's killing container."""
-    name = container_name(entry.name, entry.attempt)
-    there = [pods[one.pod] for one in entry.targets if one.pod in pods]
-    return all(
-        any(one["name"] == name for one in pod["spec"].get("ephemeralContainers") or [])
-        for pod in there
+def outcome(scene: Scene) -> Outcome:
+    """What the killing containers of all attempts so far report."""
+    return ephemeral.outcome(
+        scene.entry,
+        scene.pods,
+        container_name,
+        ProofKind.PROCESS_KILLED,
+        "SIGKILL, no SIGTERM before",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the killing containers of one attempt have come to.
-
-    Attributes:
-        pending: pods whose container has not ended.
-        proofs: one for each process that was killed.
-        failures: pod to what its container said.
-        lost: pods that are gone without a report.
-    """
-
-    pending: tuple[str, ...]
-    proofs: tuple[Proof, ...]
-    failures: Mapping[str, str]
-    lost: tuple[str, ...]
-
-    @property
-    def first(self) -> datetime | None:
-        """When the first process was killed, by its node's clock."""
-        return min((proof.at for proof in self.proofs), default=None)
-
-
-def outcome(entry: FaultStatus, pods: Mapping[str, Json]) -> Outcome:
-    """Read the reports of all attempts so far from the pods."""
-    pending, proofs, lost = [], [], []
-    failures: dict[str, str] = {}
-    for target in entry.targets:
-        pod = pods.get(target.pod)
-        if pod is None or pod["metadata"]["uid"] != target.uid:
-            lost.append(target.pod)
-            continue
-        reports = [
-            ephemeral.report(pod, container_name(entry.name, attempt))
-            for attempt in range(1, entry.attempt + 1)
-        ]
-        done = next((one for one in reports if one is not None and one.at is not None), None)
-        if done is not None and done.at is not None:
-            proofs.append(
-                Proof(
-                    kind=ProofKind.PROCESS_KILLED,
-                    subject=target.pod,
-                    at=done.at,
-                    detail="SIGKILL, no SIGTERM before",
-                )
-            )
-        elif reports and reports[-1] is not None:
-            failures[target.pod] = reports[-1].message
-        else:
-            pending.append(target.pod)
-    return Outcome(tuple(pending), tuple(proofs), failures, tuple(lost))

@@ -6,29 +6,22 @@ from typing import TYPE_CHECKING
 
 from krt_operator import journal
 from krt_operator.api.status import FaultState
+from krt_operator.faults.deed import until_due
 from krt_operator.faults.hold import held
 from krt_operator.ports import Act, Deletion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from krt_operator.api.spec import Fault
-    from krt_operator.api.status import Status
-    from krt_operator.ports import Change, Json, Ports, Run
+    from krt_operator.faults.deed import Scene
+    from krt_operator.ports import Change, Ports
 
-    Render = Callable[[frozenset[str]], Sequence[Json]]
+hold = until_due
 
 
-def act(run: Run, status: Status, fault: Fault, render: Render) -> Act:
-    """Delete the targets by uid, hold their members down at once, say when.
-
-    Args:
-        run: the run.
-        status: the journal with this pass' intents, this fault's among them.
-        fault: what was asked for.
-        render: what must be applied for these members to be held down and no others.
-    """
-    entry = next(one for one in status.faults if one.name == fault.name)
+def act(scene: Scene) -> Act:
+    """Delete the targets by uid, hold their members down at once, say when."""
+    fault, entry = scene.fault, scene.entry
 
     def perform(ports: Ports) -> Sequence[Change]:
         hit = [
@@ -42,8 +35,12 @@ def act(run: Run, status: Status, fault: Fault, render: Render) -> Act:
         injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
         if fault.down_for.micros:
             # In the same breath: the StatefulSet would have a new pod scheduled within 0.1 s.
-            for obj in render(held(injected(status), run.spec)):
+            for obj in scene.render(held(injected(scene.status), scene.run.spec)):
                 ports.cluster.apply(obj)
         return [injected]
 
     return Act(f"delete {', '.join(one.pod for one in entry.targets)}", perform)
+
+
+def outcome(scene: Scene) -> None:
+    """The act journals itself that it is done."""

@@ -14,18 +14,38 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
+from krt_operator.api.status import Proof
 from krt_operator.api.times import from_micros
+from krt_operator.errors import GoneError
+from krt_operator.faults.deed import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from krt_operator.ports import Json
+    from krt_operator.api.status import FaultStatus, ProofKind, TargetPod
+    from krt_operator.ports import Json, Ports
 
 RUN_DIRECTORY: Final = "/run/krt"
 """Where member wrapper and signal share the hold file: an emptyDir of the member's pod."""
 
 PROCESSES: Final = {"kafka": "java", "zookeeper": "java", "traffic": "python"}
 """Target container to how the command of the process under test begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What an ephemeral container is to do.
+
+    Attributes:
+        container: its name, derived from the intent.
+        signal: KILL, STOP or CONT.
+        extra: `hold` or `release` for KILL, seconds for CONT, see `signal.sh`.
+    """
+
+    container: str
+    signal: str
+    extra: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +74,12 @@ def target_container(pod: Json) -> Json | None:
     return next((one for one in pod["spec"]["containers"] if one["name"] in PROCESSES), None)
 
 
-def container(pod: Json, name: str, signal: str, *, mode: str = "") -> Json:
+def container(pod: Json, what: Signal) -> Json:
     """Build the ephemeral container that signals the process under test of a pod.
 
     Args:
         pod: the pod as the API server gave it.
-        name: name of the ephemeral container, derived from the intent.
-        signal: KILL, STOP or CONT.
-        mode: `hold`, `release` or nothing, see `signal.sh`; only for members, whose wrapper
+        what: its name and what it does. `hold` and `release` are for members alone, whose wrapper
             watches the hold file.
 
     Raises:
@@ -75,19 +93,72 @@ def container(pod: Json, name: str, signal: str, *, mode: str = "") -> Json:
         for mount in target.get("volumeMounts", [])
         if mount["mountPath"] == RUN_DIRECTORY
     ]
-    arguments = [signal, PROCESSES[target["name"]], *([mode] if mode and mounts else [])]
+    extra = what.extra if mounts or what.signal != "KILL" else ()
     built: Json = {
-        "name": name,
+        "name": what.container,
         "image": target["image"],
         "imagePullPolicy": "IfNotPresent",
         "targetContainerName": target["name"],
-        "command": ["bash", "-c", script(), "signal.sh", *arguments],
+        "command": [
+            *("bash", "-c", script(), "signal.sh"),
+            *(what.signal, PROCESSES[target["name"]], *extra),
+        ],
         "env": [{"name": "KRT_MEMBER", "value": _member(pod)}],
         "securityContext": target.get("securityContext", {}),
     }
     if mounts:
         built["volumeMounts"] = mounts
     return built
+
+
+def start(ports: Ports, pods: Mapping[str, Json], target: TargetPod, what: Signal) -> None:
+    """Add the container to a target; one that is gone is left to the outcome to tell."""
+    pod = pods.get(target.pod)
+    if pod is None or pod["metadata"]["uid"] != target.uid:
+        return
+    try:
+        ports.cluster.add_ephemeral_container(target.pod, target.uid, container(pod, what))
+    except GoneError:
+        # Without a report there is no proof: the next look at the pods says it.
+        return
+
+
+def outcome(
+    entry: FaultStatus,
+    pods: Mapping[str, Json],
+    named: Callable[[str, int], str],
+    kind: ProofKind,
+    detail: str,
+) -> Outcome:
+    """Read what the containers of all attempts so far report from the pods.
+
+    Args:
+        entry: the fault's journal.
+        pods: the run's pods by name.
+        named: fault and attempt to the container's name.
+        kind: what a report proves.
+        detail: what exactly.
+    """
+    pending, proofs, lost = [], [], []
+    failures: dict[str, str] = {}
+    asked = True
+    for target in entry.targets:
+        pod = pods.get(target.pod)
+        if pod is None or pod["metadata"]["uid"] != target.uid:
+            lost.append(target.pod)
+            continue
+        asked &= _has(pod, named(entry.name, entry.attempt))
+        reports = [
+            report(pod, named(entry.name, attempt)) for attempt in range(1, entry.attempt + 1)
+        ]
+        done = next((one for one in reports if one is not None and one.at is not None), None)
+        if done is not None and done.at is not None:
+            proofs.append(Proof(kind=kind, subject=target.pod, at=done.at, detail=detail))
+        elif reports and reports[-1] is not None:
+            failures[target.pod] = reports[-1].message
+        else:
+            pending.append(target.pod)
+    return Outcome(asked, tuple(pending), tuple(proofs), failures, tuple(lost))
 
 
 def report(pod: Json, name: str) -> Report | None:
@@ -108,6 +179,10 @@ def _parse(ended: Json) -> Report:
         why = text.strip() or f"ended with exit code {ended.get('exitCode')} and said nothing"
         return Report(done=False, message=why)
     return Report(done=True, at=at)
+
+
+def _has(pod: Json, name: str) -> bool:
+    return any(one["name"] == name for one in pod["spec"].get("ephemeralContainers") or [])
 
 
 def _member(pod: Json) -> str:

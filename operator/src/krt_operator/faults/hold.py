@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
+from krt_operator.api.spec import Action
 from krt_operator.api.status import FaultState
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from krt_operator.api.spec import Spec
-    from krt_operator.api.status import Status
+    from krt_operator.api.spec import Fault, Spec
+    from krt_operator.api.status import FaultStatus, Status
     from krt_operator.ports import Change
 
-HOLDING = frozenset({FaultState.INJECTED, FaultState.HELD})
+HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.HELD})
 """States in which a fault with `downFor` keeps its targets down. Not Intended: a crash needs its
 pod until the process is dead."""
+
+
+DOWN: Final = frozenset({Action.DELETE_POD, Action.CRASH_POD})
+"""Actions whose targets have no pod while `downFor` lasts."""
 
 
 def held(status: Status, spec: Spec) -> frozenset[str]:
@@ -25,13 +30,32 @@ def held(status: Status, spec: Spec) -> frozenset[str]:
     The builders render a held member's StatefulSet with 0 replicas and leave a held traffic pod
     out, in every phase: it is what makes a hold level-triggered.
     """
-    holds = {fault.name for fault in spec.faults if fault.down_for.micros > 0}
     return frozenset(
         target.member
-        for fault in status.faults
-        if fault.name in holds and fault.state in HOLDING
-        for target in fault.targets
+        for fault, entry in _open(status, spec)
+        if fault.action in DOWN and fault.down_for.micros
+        for target in entry.targets
     )
+
+
+def absent(status: Status, spec: Spec) -> frozenset[str]:
+    """Members that open faults keep from taking part: held down, or frozen in their pods."""
+    frozen = frozenset(
+        target.member
+        for fault, entry in _open(status, spec)
+        if fault.action is Action.FREEZE_POD
+        for target in entry.targets
+    )
+    return held(status, spec) | frozen
+
+
+def _open(status: Status, spec: Spec) -> list[tuple[Fault, FaultStatus]]:
+    faults = {fault.name: fault for fault in spec.faults}
+    return [
+        (faults[entry.name], entry)
+        for entry in status.faults
+        if entry.name in faults and entry.state in HOLDING
+    ]
 
 
 def busy(status: Status, but: str = "") -> dict[str, str]:

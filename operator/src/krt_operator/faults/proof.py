@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from krt_operator.plan import Plan
     from krt_operator.ports import Json
 
-IMPLIED: Final[Mapping[Action, ProofKind]] = {
-    Action.DELETE_POD: ProofKind.POD_GONE,
-    Action.CRASH_POD: ProofKind.PROCESS_KILLED,
+IMPLIED: Final[Mapping[Action, frozenset[ProofKind]]] = {
+    Action.DELETE_POD: frozenset({ProofKind.POD_GONE}),
+    Action.CRASH_POD: frozenset({ProofKind.PROCESS_KILLED}),
+    Action.FREEZE_POD: frozenset({ProofKind.PROCESS_STOPPED}),
 }
-"""What must be seen of every target for the fault to count."""
+"""Action to kinds of proof; one of them must have been seen of every target for the fault to count.
+The scoring job has the same table, and a test compares them."""
 
 MAX_ISR_PROOFS: Final = 8
 """Partitions named whose ISR shrank: enough to see which, bounded in status."""
@@ -116,7 +118,9 @@ def merge(fault: Fault, entry: FaultStatus, seen: Iterable[Proof]) -> Effect:
     for one in seen:
         known.setdefault((one.kind, one.subject), one)
     implied = IMPLIED[fault.action]
-    proven = bool(entry.targets) and all((implied, target.pod) in known for target in entry.targets)
+    proven = bool(entry.targets) and all(
+        any((kind, target.pod) in known for kind in implied) for target in entry.targets
+    )
     return Effect(proven=proven, proofs=tuple(known.values()))
 
 

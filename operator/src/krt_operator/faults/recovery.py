@@ -39,19 +39,26 @@ SESSION_DEFAULT_MS: Final = 18_000
 
 
 def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
-    """Until when the cluster's metadata may still show a killed broker as alive.
+    """Until when the cluster's metadata may still show a silent broker as alive.
 
     A killed broker stays registered, leader and in sync until its ZooKeeper session ends, so a
-    view from before that proves nothing. None where no broker was killed.
+    view from before that proves nothing. A frozen one too, where it was frozen about as long as a
+    session lasts. None where no broker was killed or frozen so long.
     """
     brokers = {one.member for one in plan.brokers}
-    killed = fault.action is Action.CRASH_POD and any(
-        target.member in brokers for target in entry.targets
-    )
-    if not killed or entry.injected_at is None:
+    if entry.injected_at is None or not any(one.member in brokers for one in entry.targets):
         return None
-    session = int(plan.broker_config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
-    return entry.injected_at + timedelta(milliseconds=session) + SESSION_MARGIN
+    configured = int(plan.broker_config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
+    session = timedelta(milliseconds=configured)
+    frozen = timedelta(microseconds=fault.down_for.micros)
+    match fault.action:
+        case Action.CRASH_POD:
+            silent = True
+        case Action.FREEZE_POD:
+            silent = frozen + SESSION_MARGIN >= session
+        case _:
+            silent = False
+    return entry.injected_at + session + SESSION_MARGIN if silent else None
 
 
 def lacking_pods(

@@ -3,14 +3,18 @@
 # the process under test and reports when, as JSON in the termination message (and on stdout for
 # the recorder, which follows the log).
 #
-#   signal.sh KILL|STOP|CONT PROCESS [hold|release]
+#   signal.sh KILL PROCESS [hold|release]
+#   signal.sh STOP PROCESS
+#   signal.sh CONT PROCESS [SECONDS]
 #
 # PROCESS  how the command of the process begins: java, python
+# SECONDS  waits until the process is stopped, and as long as this from then on
 # hold     the wrapper stays up, the container down, until the pod is deleted
 # release  the wrapper is let go once the report is written: it is process 1 of this namespace,
 #          and its end would end this script before it has said anything
 #
-# Exit 0: done. 3: no such process. 4: the process cannot be signalled. 5: it outlived SIGKILL.
+# Exit 0: done. 3: no such process. 4: the process cannot be signalled. 5: it outlived SIGKILL, or
+# did not stop. 6: nobody stopped it.
 set -u
 
 signal=$1 process=$2 mode=${3:-}
@@ -69,12 +73,31 @@ await_state() { # await_state PID LETTER: at most 10 s; a process that is gone c
   return 1
 }
 
+nap() { # nap SECONDS: a read that nothing answers, for a sleep would be a process each time
+  read -rt "$1" -u "$never" || true
+}
+
+await_freeze() { # await_freeze PID: at most 40 s, longer than the controller waits for the freeze
+  local try
+  for ((try = 0; try < 800; try++)); do
+    [[ $(state "$1") == T ]] && return 0
+    nap 0.05
+  done
+  return 1
+}
+
 if [[ $signal == KILL && -n $mode ]]; then
   : >"$run/hold"
 fi
 
 pid=$(find_process) || fail 3 "no process $process to signal"
 ((pid != 1)) || fail 4 "process 1 of a namespace ignores signals sent from inside it"
+
+if [[ $signal == CONT && -n $mode ]]; then
+  exec {never}<> <(:)
+  await_freeze "$pid" || fail 6 "nobody stopped process $pid"
+  nap "$mode"
+fi
 
 at=$(micros)
 kill -s "$signal" "$pid" || fail 4 "signal $signal to process $pid was refused"

@@ -5,6 +5,7 @@ The scoring Job, the scorecard, the plan and the evidence stay. The verdict is s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -14,13 +15,17 @@ from krt_operator.api.status import Phase
 from krt_operator.build.members import budgets, members
 from krt_operator.build.shared import ROLES, control_map
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, FAREWELL
+from krt_operator.faults import freeze_pod
+from krt_operator.faults.hold import release
 from krt_operator.phases import endings, looking
 from krt_operator.phases.upkeep import control_state
 from krt_operator.ports import Deletion, Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from krt_operator.plan import Plan
-    from krt_operator.ports import Json, Observed, Ports, Run
+    from krt_operator.ports import Act, Json, Observed, Ports, Run
 
 TRANSIENT: Final = frozenset(
     {"kafka", "zookeeper", "producer", "consumer", "recorder", "preflight"}
@@ -48,16 +53,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
         stop = control_map(plan, "aborted", resource_version=version)
         return Progress(requeue_after=BUSY, apply=(stop,))
     if run.spec.cleanup is Cleanup.RETAIN:
-        # Every member back at 1 replica: nothing stays held.
-        healed = members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
-        done = endings.finish(run.status, world.at)
-        return Progress(
-            requeue_after=0,
-            next_phase=done.next_phase,
-            apply=tuple(healed),
-            changes=done.changes,
-            events=done.events,
-        )
+        return _retain(run, plan, world, ports)
     writing = [
         pod
         for pod in world.pods.values()
@@ -68,8 +64,32 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     rest = _rest(run, plan, world)
     going = {pod["metadata"]["uid"] for pod in world.pods.values() if looking.leaving(pod)}
     if not rest or since > timedelta(seconds=CLEANUP_PATIENCE):
-        return endings.finish(run.status, world.at)
+        return _finish(run, world)
     return Progress(requeue_after=BUSY, delete=tuple(one for one in rest if one.uid not in going))
+
+
+def _retain(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
+    """Let back whatever is held or frozen, then end: the members stay."""
+    thaws = tuple(_thaws(run, world))
+    since = world.at - (journal.started(run.status, Phase.CLEANING_UP) or world.at)
+    if thaws and since < timedelta(seconds=CLEANUP_PATIENCE):
+        return Progress(requeue_after=BUSY / 2, acts=thaws)
+    healed = members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
+    return replace(_finish(run, world), apply=tuple(healed))
+
+
+def _finish(run: Run, world: Observed) -> Progress:
+    """The end, with nothing held any more in the journal either."""
+    done = endings.finish(run.status, world.at)
+    return replace(done, changes=(*release(run.status, world.at), *done.changes))
+
+
+def _thaws(run: Run, world: Observed) -> Iterator[Act]:
+    """What continues the processes that a freeze holds, where their pods are to stay."""
+    for entry in freeze_pod.open_freezes(run.spec.faults, run.status.faults):
+        frozen = freeze_pod.still_frozen(entry, world)
+        if frozen:
+            yield freeze_pod.thaw(entry, frozen, world)
 
 
 def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:

@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
-from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
@@ -20,7 +19,9 @@ from krt_operator.api.status import (
     Phase,
 )
 from krt_operator.errors import TransientError
-from krt_operator.faults import crash_pod, delete_pod, schedule
+from krt_operator.faults import schedule
+from krt_operator.faults.actions import DEEDS
+from krt_operator.faults.deed import PATIENCE
 from krt_operator.faults.hold import busy
 from krt_operator.faults.looking import look
 from krt_operator.faults.proof import merge
@@ -33,14 +34,10 @@ if TYPE_CHECKING:
     from krt_operator.ports import Observed, Ports, Progress, Run
 
 POLL: Final = 0.2
-"""Seconds between looks at a kill under way: kubelet reports a container's end within 1 to 2 s."""
+"""Seconds between looks at an act under way: kubelet reports a container's end within 1 to 2 s."""
 
 RETRY: Final = 0.5
 """Seconds between tries to name a target that is not there, such as a leader in an election."""
-
-KILL_PATIENCE: Final = timedelta(seconds=30)
-"""How long a killing container may take before the fault goes on without proof: its image is on
-the node, so it starts within a second unless the node does not answer."""
 
 AFTERMATH: Final = timedelta(seconds=5)
 """Undisturbed traffic after the last recovery, so that `after` has operations to compare with."""
@@ -109,22 +106,18 @@ def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
 
 
 def _act(this: Pass, fault: Fault) -> None:
-    match fault.action:
-        case Action.DELETE_POD:
-            this.acts.append(delete_pod.act(this.run, this.status, fault, this.stateful_sets))
-        case Action.CRASH_POD:
-            this.acts.append(crash_pod.act(fault, this.entry(fault), this.world.pods))
+    this.acts.append(DEEDS[fault.action].act(this.scene(fault)))
     this.wake(POLL)
 
 
 def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
-    if fault.action is not Action.CRASH_POD:
+    result = DEEDS[fault.action].outcome(this.scene(fault))
+    if result is None:
         _act(this, fault)
         return
-    result = crash_pod.outcome(entry, this.world.pods)
     since = entry.intended_at or this.now
-    if result.pending and this.now - since <= KILL_PATIENCE:
-        if not crash_pod.asked(entry, this.world.pods):
+    if result.pending and this.now - since <= PATIENCE:
+        if not result.asked:
             _act(this, fault)
         this.wake(POLL)
         return
@@ -133,9 +126,9 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
         this.intend(journal.fault(fault.name, attempt=entry.attempt + 1))
         _act(this, fault)
         return
-    why = [f"{pod}: {said}" for pod, said in sorted(result.failures.items())]
-    why += [f"{pod}: no answer from the killing container" for pod in result.pending]
-    why += [f"{pod}: gone before it was killed" for pod in result.lost]
+    why = [f"{subject}: {said}" for subject, said in sorted(result.failures.items())]
+    why += [f"{subject}: no answer within {PATIENCE.seconds} s" for subject in result.pending]
+    why += [f"{pod}: gone before it was done" for pod in result.lost]
     this.intend(
         journal.fault(
             fault.name,
@@ -165,14 +158,20 @@ def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
 
 
 def _held(this: Pass, fault: Fault, entry: FaultStatus) -> None:
-    due = schedule.heal_due(fault, entry) or this.now
     this.prove(fault)
-    if this.now < due:
-        this.wake((due - this.now).total_seconds())
+    now = DEEDS[fault.action].hold(this.scene(fault))
+    this.acts += now.acts
+    this.wanted += now.apply
+    due = schedule.heal_due(fault, entry) or this.now
+    if now.healed_at is None:
+        this.wake((due - this.now).total_seconds() if this.now < due else POLL)
         return
-    if schedule.late(due, this.now):
-        this.interrupted(fault, "healed", due, this.now)
-    this.note(journal.fault(fault.name, state=FaultState.HEALED, healed_at=this.now, message=""))
+    if schedule.late(due, now.healed_at):
+        this.interrupted(fault, "healed", due, now.healed_at)
+    if now.doubt:
+        this.doubt("HealFailed", f"fault {fault.name}: {now.doubt}")
+    healed = journal.fault(fault.name, state=FaultState.HEALED, healed_at=now.healed_at, message="")
+    this.note(healed)
     this.tell("FaultHealed", f"{fault.name}: {', '.join(one.pod for one in entry.targets)} back")
 
 

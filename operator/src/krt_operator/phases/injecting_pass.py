@@ -11,7 +11,8 @@ from krt_operator.api.spec import Action
 from krt_operator.api.status import FaultState, FaultStatus, GuardKind, Phase, Status
 from krt_operator.errors import TransientError
 from krt_operator.faults import proof, restore, schedule
-from krt_operator.faults.hold import held
+from krt_operator.faults.deed import Scene
+from krt_operator.faults.hold import absent, held
 from krt_operator.faults.looking import group_of
 from krt_operator.ports import Act, Change, Happening, Json, Observed, Ports, Progress, Run
 
@@ -51,6 +52,7 @@ class Pass:
     status: Status
     intents: list[Change] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    wanted: list[Json] = field(default_factory=list)
     acts: list[Act] = field(default_factory=list)
     events: list[Happening] = field(default_factory=list)
     requeue: float = WATCH
@@ -90,6 +92,25 @@ class Pass:
     def held(self) -> frozenset[str]:
         """Members that must not run, by this pass' decisions."""
         return held(self.status, self.run.spec)
+
+    def absent(self) -> frozenset[str]:
+        """Members that open faults keep from taking part, by this pass' decisions."""
+        return absent(self.status, self.run.spec)
+
+    def scene(self, fault: Fault) -> Scene:
+        """What the fault's action sees in this pass."""
+        return Scene(
+            run=self.run,
+            plan=self.plan,
+            status=self.status,
+            fault=fault,
+            entry=self.entry(fault),
+            world=self.world,
+            ports=self.ports,
+            now=self.now,
+            render=self.stateful_sets,
+            view=lambda: self.view() if self.calm() else None,
+        )
 
     def calm(self) -> bool:
         """Whether no fault is to be injected, held or healed soon."""
@@ -182,7 +203,7 @@ class Pass:
             next_phase=next_phase,
             intents=tuple(self.intents),
             changes=tuple(self.changes),
-            apply=tuple(self.stateful_sets(self.held())),
+            apply=(*self.wanted, *self.stateful_sets(self.held())),
             acts=tuple(self.acts),
             events=tuple(self.events),
         )

@@ -12,7 +12,7 @@ from krt_operator.faults import recovery, schedule
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import FaultStatus
+    from krt_operator.api.status import FaultStatus, TargetPod
     from krt_operator.phases.injecting_pass import Pass
 
 
@@ -40,7 +40,7 @@ def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:
 
 
 def _give_up(this: Pass, fault: Fault, lacking: str) -> None:
-    why = recovery.not_running(this.plan, this.world.pods, this.held())
+    why = recovery.not_running(this.plan, this.world.pods, this.absent())
     limit = this.run.spec.timeouts.recovery
     message = f"{fault.name}: not whole {limit} after the heal: {why or lacking}"
     this.note(journal.fault(fault.name, message=journal.cut(message)))
@@ -52,7 +52,7 @@ def _give_up(this: Pass, fault: Fault, lacking: str) -> None:
 
 
 def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
-    held = this.held()
+    held = this.absent()
     lacking = recovery.lacking_pods(this.plan, this.world.pods, held, _replaced(this))
     if lacking:
         return lacking
@@ -68,19 +68,24 @@ def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
 
 
 def _replaced(this: Pass) -> frozenset[str]:
-    """Uids that cannot come back: but for a crash without a hold, whose pod restarts in place."""
-    restarted = {
-        fault.name
-        for fault in this.run.spec.faults
-        if fault.action is Action.CRASH_POD and not fault.down_for.micros
-    }
+    """Uids that cannot come back.
+
+    Others can: after a crash without a hold the pod restarts in place, and a frozen one stays.
+    """
+    faults = {fault.name: fault for fault in this.run.spec.faults}
     members = {one.member for one in this.plan.members}
+
+    def stays(fault: Fault, target: TargetPod) -> bool:
+        if fault.action is Action.CRASH_POD:
+            return not fault.down_for.micros and target.member in members
+        return fault.action is Action.FREEZE_POD
+
     return frozenset(
         target.uid
         for one in this.status.faults
         if one.state is FaultState.HEALED
         for target in one.targets
-        if one.name not in restarted or target.member not in members
+        if not stays(faults[one.name], target)
     )
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krt_scoring.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from krt_scoring.guards.facts import Facts
     from krt_scoring.timeline import Timeline
     from krt_scoring.windows import FaultWindow
+
+IMPLIED: Final[Mapping[str, frozenset[str]]] = {
+    "DeletePod": frozenset({"PodGone"}),
+    "CrashPod": frozenset({"ProcessKilled"}),
+    "FreezePod": frozenset({"ProcessStopped"}),
+}
+"""Action to kinds of proof; one of them must have been seen of every target for the fault to count.
+The controller has the same table, and a test compares them."""
 
 KILLED = 137
 """Exit code of a process that ended by SIGKILL (128 + 9)."""
@@ -26,7 +34,7 @@ def check(facts: Facts) -> Iterator[Reason]:
         elif not proven(window, facts.timeline):
             message = (
                 f"{window.action or 'the fault'} was injected but nothing shows that it took "
-                "effect (no pod gone, no process killed, no session or leadership lost)"
+                "effect (not what its action implies, of every target)"
             )
             yield Reason("coverage", "NoEffect", window.name, message)
     seen = {window.name for window in facts.windows}
@@ -40,18 +48,30 @@ def proven(window: FaultWindow, timeline: Timeline) -> bool:
     """Whether the controller proved the effect, or the timeline itself shows it."""
     if window.proven:
         return True
-    start, uids = window.injected_at, window.target_uids
+    kinds = IMPLIED.get(window.action, frozenset())
+    return bool(window.target_uids) and all(
+        any(_seen(kind, uid, window.injected_at, timeline) for kind in kinds)
+        for uid in window.target_uids
+    )
+
+
+def _seen(kind: str, uid: str, start: int | None, timeline: Timeline) -> bool:
+    """Whether the timeline itself shows this of a pod since the fault."""
     if start is None:
         return False
-    if window.action == "DeletePod":
-        return any(
-            event.at >= start and str(event.detail.get("uid")) in uids
-            for event in timeline.of("pod", "deleted")
-        )
-    if window.action == "CrashPod":
-        return any(
-            str(event.detail.get("uid")) in uids
-            and (event.event == "killed" or event.detail.get("exitCode") == KILLED)
-            for event in timeline.of("member", "killed", "exited")
-        )
-    return False
+    match kind:
+        case "PodGone":
+            events = timeline.of("pod", "deleted")
+            return any(event.at >= start and event.detail.get("uid") == uid for event in events)
+        case "ProcessKilled":
+            return any(
+                event.detail.get("uid") == uid
+                and (event.event == "killed" or event.detail.get("exitCode") == KILLED)
+                for event in timeline.of("member", "killed", "exited")
+            )
+        case "ProcessStopped":
+            # The freezing container speaks by the same clock as the journal's injectedAt.
+            events = timeline.of("member", "frozen")
+            return any(event.at >= start and event.detail.get("uid") == uid for event in events)
+        case _:
+            return False

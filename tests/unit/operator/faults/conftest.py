@@ -93,6 +93,10 @@ class Sim:
         self.sets: dict[str, int] = {}
         self.fell: dict[int, datetime] = {}
         self.kills: list[str] = []
+        self.frozen: dict[str, datetime] = {}
+        self.freezes: list[str] = []
+        self.thaws: dict[tuple[str, str], timedelta] = {}
+        self.thaw_works = True
         self.deleted: list[str] = []
         self.controller = 0
         self.silent = False
@@ -148,7 +152,7 @@ class Sim:
         if all(one["name"] != container["name"] for one in present):
             present.append(container)
             if self.ephemeral_works:
-                self._kill(found, container)
+                self._signal(found, container)
         return found
 
     # --- the cluster ---------------------------------------------------------------------------
@@ -156,6 +160,7 @@ class Sim:
     def advance(self, seconds: float) -> None:
         """Let time pass; StatefulSets recreate pods, brokers come back."""
         self.time += timedelta(seconds=seconds)
+        self._thaw_what_is_due()
         for one in self.plan.members:
             wanted = self.sets[names.of_member("t", one.member)]
             if wanted and one.pod not in self.pods:
@@ -169,9 +174,48 @@ class Sim:
             if self._up(broker.pod) and self.recovers:
                 self.fell.pop(broker.ordinal, None)
 
+    def _signal(self, pod: Json, container: Json) -> None:
+        name, command = pod["metadata"]["name"], container["command"]
+        match command[command.index("signal.sh") + 1 :]:
+            case ["KILL", *_]:
+                self._kill(pod, container)
+            case ["STOP", *_]:
+                self.freezes.append(name)
+                self.frozen[name] = self.time + timedelta(milliseconds=300)
+                self._report(pod, container["name"], "frozen", self.frozen[name])
+            case ["CONT", _, seconds]:
+                self.thaws[name, container["name"]] = timedelta(seconds=float(seconds))
+            case ["CONT", _]:
+                self._thaw(pod, container["name"], self.time)
+            case other:
+                raise AssertionError(other)
+
+    def _thaw(self, pod: Json, container: str, at: datetime) -> None:
+        self.frozen.pop(pod["metadata"]["name"], None)
+        self._report(pod, container, "thawed", at)
+
+    def _thaw_what_is_due(self) -> None:
+        for (name, container), wait in list(self.thaws.items()):
+            since = self.frozen.get(name)
+            if self.thaw_works and since is not None and self.time >= since + wait:
+                del self.thaws[name, container]
+                if name in self.pods:
+                    self._thaw(self.pods[name], container, since + wait)
+
+    @staticmethod
+    def _report(pod: Json, container: str, event: str, at: datetime) -> None:
+        message = f'{{"krt":"member","event":"{event}","at":{to_micros(at)},"member":"m","pid":7}}'
+        ended = {"exitCode": 0, "message": message}
+        pod["status"].setdefault("ephemeralContainerStatuses", []).append(
+            {"name": container, "state": {"terminated": ended}}
+        )
+
     def dead(self) -> frozenset[int]:
         """Brokers whose session has ended and that have not come back."""
-        return frozenset(i for i, at in self.fell.items() if self.time >= at + SESSION)
+        silent = self.fell | {
+            one.ordinal: self.frozen[one.pod] for one in self.plan.brokers if one.pod in self.frozen
+        }
+        return frozenset(i for i, at in silent.items() if self.time >= at + SESSION)
 
     def view(self) -> ClusterView:
         dead = self.dead()
@@ -212,6 +256,7 @@ class Sim:
 
     def _remove(self, name: str) -> None:
         pod = self.pods.pop(name)
+        self.frozen.pop(name, None)
         self._fall(pod)
 
     def _fall(self, pod: Json) -> None:
@@ -221,14 +266,8 @@ class Sim:
 
     def _kill(self, pod: Json, container: Json) -> None:
         self.kills.append(pod["metadata"]["name"])
-        at = to_micros(self.time + timedelta(milliseconds=300))
-        message = f'{{"krt":"member","event":"killed","at":{at},"member":"m","pid":7}}'
-        pod["status"].setdefault("ephemeralContainerStatuses", []).append(
-            {
-                "name": container["name"],
-                "state": {"terminated": {"exitCode": 0, "message": message}},
-            }
-        )
+        at = self.time + timedelta(milliseconds=300)
+        self._report(pod, container["name"], "killed", at)
         pod["metadata"]["created"] = self.time
         if pod["spec"]["containers"][0]["name"] == "traffic":
             pod["status"]["phase"] = "Failed"

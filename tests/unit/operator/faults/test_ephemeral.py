@@ -26,7 +26,7 @@ POD: dict[str, Any] = {
 
 
 def test_the_container_has_the_targets_image_and_rights_and_no_more() -> None:
-    built = ephemeral.container(POD, "krt-crash-f-1", "KILL", mode="hold")
+    built = ephemeral.container(POD, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
     assert built.pop("command") == [
         "bash", "-c", ephemeral.script(), "signal.sh", "KILL", "java", "hold",
     ]  # fmt: skip
@@ -46,15 +46,21 @@ def test_traffic_has_no_wrapper_and_no_hold() -> None:
         "metadata": {"name": "p"},
         "spec": {"containers": [{"name": "traffic", "image": "krt-traffic:1"}]},
     }
-    built = ephemeral.container(pod, "krt-crash-f-1", "KILL", mode="hold")
+    built = ephemeral.container(pod, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
     assert built["command"][-2:] == ["KILL", "python"]
     assert "volumeMounts" not in built
+
+
+def test_a_thaw_of_traffic_is_told_how_long_to_wait() -> None:
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "traffic", "image": "i"}]}}
+    built = ephemeral.container(pod, ephemeral.Signal("krt-thaw-f-1", "CONT", ("5.000",)))
+    assert built["command"][-3:] == ["CONT", "python", "5.000"]
 
 
 def test_a_pod_without_a_process_under_test_is_refused() -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "sidecar"}]}}
     with pytest.raises(ValueError, match="p runs no process"):
-        ephemeral.container(pod, "n", "KILL")
+        ephemeral.container(pod, ephemeral.Signal("n", "KILL"))
 
 
 @pytest.mark.parametrize(

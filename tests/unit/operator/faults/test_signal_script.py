@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,21 @@ def test_stop_and_continue(tmp_path: Path, process: subprocess.Popen[bytes]) -> 
     code, said = send(tmp_path, process.pid, "CONT", "python")
     assert (code, json.loads(said)["event"]) == (0, "thawed")
     assert "State:\tT" not in status.read_text()
+
+
+def test_a_thaw_waits_for_the_freeze_and_then_its_time(
+    tmp_path: Path, process: subprocess.Popen[bytes]
+) -> None:
+    (tmp_path / "thaw").mkdir()
+    with ThreadPoolExecutor() as pool:
+        thaw = pool.submit(send, tmp_path / "thaw", process.pid, "CONT", "python", "0.5")
+        frozen = json.loads(send(tmp_path, process.pid, "STOP", "python")[1])["at"]
+        code, said = thaw.result(30)
+    thawed = json.loads(said)
+    assert (code, thawed["event"]) == (0, "thawed")
+    # It looks every 0.05 s, and a busy machine may let it wait longer; never shorter.
+    assert thawed["at"] - frozen >= 500_000
+    assert "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text()
 
 
 def test_nobody_to_signal_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,20 @@
+"""Every action and the module that does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from krt_operator.api.spec import Action
+from krt_operator.faults import crash_pod, delete_pod, freeze_pod
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krt_operator.faults.deed import Deed
+
+DEEDS: Final[Mapping[Action, Deed]] = {
+    Action.DELETE_POD: delete_pod,
+    Action.CRASH_POD: crash_pod,
+    Action.FREEZE_POD: freeze_pod,
+}
+"""Action to its module; one without a module is a defect that a unit test finds."""

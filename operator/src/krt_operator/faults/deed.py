@@ -1,0 +1,115 @@
+"""What an action is to the phase that injects faults: how it is done, what came of it, its hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Protocol
+
+from krt_operator.faults.schedule import heal_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from krt_operator.api.spec import Fault
+    from krt_operator.api.status import FaultStatus, Proof, Status
+    from krt_operator.kafka.views import ClusterView
+    from krt_operator.plan import Plan
+    from krt_operator.ports import Act, Json, Observed, Ports, Run
+
+PATIENCE: Final = timedelta(seconds=30)
+"""How long what does a fault may take before the fault goes on without proof: an image that is on
+the node starts within a second unless the node does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One fault in one pass.
+
+    Attributes:
+        status: the journal with everything this pass has decided.
+        entry: the fault's journal in it.
+        render: what must be applied for these members to be held down and no others.
+        view: asks Kafka for its metadata; None where nobody answers, or another fault's deed is
+            so near that no answer may be waited for.
+    """
+
+    run: Run
+    plan: Plan
+    status: Status
+    fault: Fault
+    entry: FaultStatus
+    world: Observed
+    ports: Ports
+    now: datetime
+    render: Callable[[frozenset[str]], Sequence[Json]]
+    view: Callable[[], ClusterView | None]
+
+    @property
+    def pods(self) -> Mapping[str, Json]:
+        """The run's pods by name."""
+        return self.world.pods
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an act that others carry out (a container, a Job) has come to.
+
+    Attributes:
+        asked: whether they were all asked for; if not, the act is to be repeated.
+        pending: whom they have not answered for.
+        proofs: one for each it was done to.
+        failures: to whom it was not done, and why.
+        lost: pods that are gone without an answer.
+    """
+
+    asked: bool = True
+    pending: tuple[str, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> datetime | None:
+        """When it was first done, by the clock of the pod's node."""
+        return min((proof.at for proof in self.proofs), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What a fault that is held needs in this pass.
+
+    Attributes:
+        healed_at: when the targets were let back; None while they are held.
+        doubt: why the heal did not go as it should, a sentence; the run's coverage is in doubt.
+        lasting: Kafka is to blame that the fault could not go on, a sentence.
+    """
+
+    healed_at: datetime | None = None
+    acts: tuple[Act, ...] = ()
+    apply: tuple[Json, ...] = ()
+    doubt: str = ""
+    lasting: str = ""
+
+
+class Deed(Protocol):
+    """An action, as its module gives it."""
+
+    def act(self, scene: Scene) -> Act:
+        """The deed itself: repeatable, by uid or by a name from the journal."""
+        ...
+
+    def outcome(self, scene: Scene) -> Outcome | None:
+        """What came of it; None where the act itself journals that it is done."""
+        ...
+
+    def hold(self, scene: Scene) -> Hold:
+        """What holding the targets, and letting them back, takes now."""
+        ...
+
+
+def until_due(scene: Scene) -> Hold:
+    """The hold that the journal alone makes: over when `downFor` is."""
+    due = heal_due(scene.fault, scene.entry) or scene.now
+    return Hold(healed_at=None if scene.now < due else scene.now)
