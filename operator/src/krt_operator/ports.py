@@ -114,6 +114,19 @@ class Deletion:
 
 
 @dataclass(frozen=True)
+class Eviction:
+    """What the API server said to an eviction; neither where the pod was already gone.
+
+    Attributes:
+        evicted: the pod is being deleted.
+        refused: why its disruption budget does not allow that, in the API server's words.
+    """
+
+    evicted: bool = False
+    refused: str = ""
+
+
+@dataclass(frozen=True)
 class Act:
     """An irreversible deed whose intent is in the journal (this Progress' `intents` or before).
 
@@ -190,6 +203,13 @@ class Cluster(Protocol):
 
     def delete(self, deletion: Deletion) -> bool:
         """Delete; False where it was already gone or the uid is another one's."""
+        ...
+
+    def evict(self, deletion: Deletion) -> Eviction:
+        """Ask for a pod's eviction by uid; its disruption budget may refuse.
+
+        Evicting a pod that is being deleted already is granted again.
+        """
         ...
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:

@@ -343,6 +343,16 @@ REFUSED = (
         fault(gracePeriodSeconds=0),
         ("fault leader-down", "gracePeriodSeconds", "CrashPod"),
     ),
+    Refused(
+        "a freeze of no length",
+        fault(action="FreezePod", downFor="0s"),
+        ("fault leader-down", "FreezePod", "downFor"),
+    ),
+    Refused(
+        "an eviction of what has no budget",
+        lambda spec: (target(role="Producer")(spec), fault(action="EvictPod")(spec)),
+        ("fault leader-down", "EvictPod", "target.role Producer", "disruption budget"),
+    ),
     Refused("an unknown action", fault(action="Explode"), ("spec.faults[0].action", "CrashPod")),
     Refused("an unknown role", target(role="Somebody"), ("spec.faults[0].target.role", "Broker")),
     Refused(

@@ -14,7 +14,7 @@ from kubernetes.client.configuration import Configuration
 from krt_operator.cluster.client import ApiCluster
 from krt_operator.cluster.rest import Rest
 from krt_operator.errors import ConflictError, GoneError, RefusedError, TransientError
-from krt_operator.ports import Deletion
+from krt_operator.ports import Deletion, Eviction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +157,68 @@ def test_status_is_put_with_the_version_that_was_read(server: Server) -> None:
     assert asked["body"]["status"] == {"b": 2}
     with pytest.raises(ConflictError):
         cluster.write_status(read, {})
+
+
+def refusal(message: str, *causes: dict[str, str]) -> tuple[int, Any]:
+    """An eviction's 429, as kube-apiserver 1.34 words it."""
+    text = "Cannot evict pod as it would violate the pod's disruption budget."
+    body = {"kind": "Status", "status": "Failure", "message": message or text, "code": 429}
+    return 429, body | {"reason": "TooManyRequests", "details": {"causes": list(causes)}}
+
+
+def budget(message: str) -> dict[str, str]:
+    return {"reason": "DisruptionBudget", "message": message}
+
+
+EVICTION = Deletion("Pod", "p", "u", grace_seconds=5)
+
+
+def test_an_eviction_names_the_pod_its_uid_and_grace(server: Server) -> None:
+    server.answers = [(201, {"kind": "Status", "status": "Success"})]
+    assert server.cluster().evict(EVICTION) == Eviction(evicted=True)
+    [asked] = server.asked
+    assert (asked["method"], asked["path"]) == ("POST", "/api/v1/namespaces/ns/pods/p/eviction")
+    assert asked["body"] == {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": "p", "namespace": "ns"},
+        "deleteOptions": {"preconditions": {"uid": "u"}, "gracePeriodSeconds": 5},
+    }
+
+
+def test_a_budgets_refusal_is_an_answer(server: Server) -> None:
+    why = "The disruption budget t-kafka needs 2 healthy pods and has 2 currently"
+    server.answers = [refusal("", budget(why))]
+    assert server.cluster().evict(EVICTION) == Eviction(refused=why)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refusal("", budget("The disruption budget t is still being processed by the server.")),
+        (429, {"message": "too many requests, please try again later"}),
+    ],
+)
+def test_an_undecided_budget_and_a_busy_server_are_asked_again(
+    server: Server, answer: tuple[int, Any]
+) -> None:
+    server.answers = [answer]
+    with pytest.raises(TransientError):
+        server.cluster().evict(EVICTION)
+
+
+def test_an_eviction_of_nobody_or_a_namesake_does_nothing(server: Server) -> None:
+    other = {**POD, "metadata": {"name": "p", "uid": "other"}}
+    server.answers = [(404, {}), (409, {"message": "UID in precondition"}), (200, other)]
+    cluster = server.cluster()
+    assert cluster.evict(EVICTION) == Eviction()
+    assert cluster.evict(EVICTION) == Eviction()
+
+
+def test_a_conflict_on_the_budget_is_asked_again(server: Server) -> None:
+    server.answers = [(409, {"message": "the object has been modified"}), (200, POD)]
+    with pytest.raises(ConflictError):
+        server.cluster().evict(EVICTION)
 
 
 def test_ephemeral_container_once_by_its_name(server: Server) -> None:

@@ -23,6 +23,7 @@ class Action(StrEnum):
     DELETE_POD = "DeletePod"
     CRASH_POD = "CrashPod"
     FREEZE_POD = "FreezePod"
+    EVICT_POD = "EvictPod"
 
 
 class Role(StrEnum):
@@ -152,10 +153,16 @@ class Fault(ApiModel):
 
     cel: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            rule="!has(self.gracePeriodSeconds) || self.action == 'DeletePod'",
-            message="gracePeriodSeconds is for DeletePod alone",
-            expression="'fault ' + self.name + ': gracePeriodSeconds is for DeletePod, not ' + "
-            "self.action",
+            rule="!has(self.gracePeriodSeconds) || self.action in ['DeletePod', 'EvictPod']",
+            message="gracePeriodSeconds is for DeletePod and EvictPod alone",
+            expression="'fault ' + self.name + ': gracePeriodSeconds is for DeletePod and "
+            "EvictPod, not ' + self.action",
+        ),
+        Rule(
+            rule="self.action != 'EvictPod' || !(self.target.role in ['Producer', 'Consumer'])",
+            message="EvictPod is for members: traffic has no disruption budget",
+            expression="'fault ' + self.name + ': EvictPod takes no target.role ' + "
+            "self.target.role + ', which has no disruption budget'",
         ),
         Rule(
             rule="self.action != 'FreezePod' || duration(self.downFor) > duration('0s')",
@@ -181,14 +188,16 @@ class Fault(ApiModel):
     action: Action = Field(
         description="DeletePod: the pod is deleted through the API, and Kafka gets SIGTERM first. "
         "CrashPod: the process is killed with SIGKILL. "
-        "FreezePod: the process is stopped with SIGSTOP for downFor, then continued."
+        "FreezePod: the process is stopped with SIGSTOP for downFor, then continued. "
+        "EvictPod: the pod is evicted through the API, which its disruption budget may refuse."
     )
     target: Target = Field(description="Whom the fault hits.")
     grace_period_seconds: int | None = Field(
         default=None,
         ge=0,
         le=3600,
-        description="Grace period of DeletePod; unset: the pod's own. 0 still sends SIGTERM.",
+        description="Grace period of DeletePod and EvictPod; unset: the pod's own. 0 still sends "
+        "SIGTERM.",
     )
     down_for: Duration = Field(
         default=Duration(0),

@@ -114,6 +114,7 @@ class ProofKind(StrEnum):
     ISR_SHRANK = "IsrShrank"
     MEMBER_LEFT = "MemberLeft"
     PROCESS_STOPPED = "ProcessStopped"
+    EVICTION_REFUSED = "EvictionRefused"
 
 
 class Proof(StatusModel):

@@ -7,8 +7,9 @@ from urllib.parse import quote
 
 from krt_operator import names
 from krt_operator.cluster.kinds import KINDS
-from krt_operator.cluster.rest import NotFoundError, Rest
+from krt_operator.cluster.rest import NotFoundError, Rest, TooManyRequestsError
 from krt_operator.errors import ConflictError, GoneError
+from krt_operator.ports import Eviction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +25,12 @@ FIELD_MANAGER: Final = "krt-operator"
 APPLY: Final = "application/apply-patch+yaml"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 MERGE: Final = "application/merge-patch+json"
+
+BUDGET: Final = "DisruptionBudget"
+"""Cause of an eviction's HTTP 429 that a disruption budget is the reason of."""
+
+UNDECIDED: Final = "is still being processed by the server."
+"""How that cause ends where the budget has not been looked at since it changed: ask again."""
 
 PAGE: Final = 500
 """Objects a list call; a run has fewer than a hundred, all tests of a cluster may have more."""
@@ -108,6 +115,34 @@ class ApiCluster:
             # A failed uid precondition: the name is another object's by now.
             return False
         return True
+
+    def evict(self, deletion: Deletion) -> Eviction:
+        """Ask for a pod's eviction by uid; its disruption budget may refuse."""
+        options: Json = {"preconditions": {"uid": deletion.uid}}
+        if deletion.grace_seconds is not None:
+            options["gracePeriodSeconds"] = deletion.grace_seconds
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": deletion.name, "namespace": self._namespace},
+            "deleteOptions": options,
+        }
+        path = KINDS["Pod"].path(self._namespace, deletion.name, "eviction")
+        try:
+            self._rest.call("POST", path, body=body)
+        except NotFoundError:
+            return Eviction()
+        except ConflictError:
+            found = self.get("Pod", deletion.name)
+            if found is not None and found["metadata"]["uid"] == deletion.uid:
+                raise
+            return Eviction()
+        except TooManyRequestsError as error:
+            why = error.causes.get(BUDGET, "")
+            if not why or why.endswith(UNDECIDED):
+                raise
+            return Eviction(refused=why)
+        return Eviction(evicted=True)
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
         """Add an ephemeral container to the pod with that uid, once by its name."""

@@ -39,6 +39,18 @@ class NotFoundError(Exception):
     """HTTP 404; turned into None or False where that is an answer, never leaves this package."""
 
 
+class TooManyRequestsError(TransientError):
+    """HTTP 429: the API server is busy, or a disruption budget does not allow an eviction.
+
+    Attributes:
+        causes: reason to message, as the answer details them.
+    """
+
+    def __init__(self, told: str, causes: Mapping[str, str]) -> None:
+        super().__init__(told)
+        self.causes = causes
+
+
 def load_configuration() -> Configuration:
     """The in-cluster service account where there is one, else the kubeconfig.
 
@@ -77,7 +89,8 @@ class Rest:
             NotFoundError: HTTP 404.
             ConflictError: HTTP 409.
             RefusedError: HTTP 4xx that repeating does not mend.
-            TransientError: no answer, HTTP 429 or 5xx.
+            TooManyRequestsError: HTTP 429.
+            TransientError: no answer, or HTTP 5xx.
         """
         headers = {
             "Accept": "application/json",
@@ -120,4 +133,12 @@ def _judge(method: str, path: str, status: int, raw: bytes) -> Any:
         raise ConflictError(told)
     if status in REFUSED:
         raise RefusedError(told)
+    if status == TOO_MANY_REQUESTS:
+        raise TooManyRequestsError(told, _causes(parsed))
     raise TransientError(told)
+
+
+def _causes(answer: Any) -> dict[str, str]:
+    details = answer.get("details") if isinstance(answer, dict) else None
+    found = (details or {}).get("causes") or []
+    return {one.get("reason", ""): one.get("message", "") for one in found}

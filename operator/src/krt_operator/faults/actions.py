@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action
-from krt_operator.faults import crash_pod, delete_pod, freeze_pod
+from krt_operator.faults import crash_pod, delete_pod, evict_pod, freeze_pod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,5 +16,6 @@ DEEDS: Final[Mapping[Action, Deed]] = {
     Action.DELETE_POD: delete_pod,
     Action.CRASH_POD: crash_pod,
     Action.FREEZE_POD: freeze_pod,
+    Action.EVICT_POD: evict_pod,
 }
 """Action to its module; one without a module is a defect that a unit test finds."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
 from krt_operator.api.spec import Action
-from krt_operator.api.status import FaultState
+from krt_operator.api.status import FaultState, ProofKind
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,7 +20,7 @@ HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.HELD})
 pod until the process is dead."""
 
 
-DOWN: Final = frozenset({Action.DELETE_POD, Action.CRASH_POD})
+DOWN: Final = frozenset({Action.DELETE_POD, Action.CRASH_POD, Action.EVICT_POD})
 """Actions whose targets have no pod while `downFor` lasts."""
 
 
@@ -35,7 +35,14 @@ def held(status: Status, spec: Spec) -> frozenset[str]:
         for fault, entry in _open(status, spec)
         if fault.action in DOWN and fault.down_for.micros
         for target in entry.targets
+        if target.pod not in refused(entry)
     )
+
+
+def refused(entry: FaultStatus) -> frozenset[str]:
+    """Pods that a fault left alone because their disruption budget refused the eviction."""
+    proofs = entry.effect.proofs if entry.effect else ()
+    return frozenset(one.subject for one in proofs if one.kind is ProofKind.EVICTION_REFUSED)
 
 
 def absent(status: Status, spec: Spec) -> frozenset[str]:

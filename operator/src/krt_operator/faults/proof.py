@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Role
 from krt_operator.api.status import Effect, Proof, ProofKind
+from krt_operator.faults.hold import refused
 from krt_operator.faults.looking import group_of
 from krt_operator.kafka.views import NO_BROKER
 
@@ -23,6 +24,7 @@ IMPLIED: Final[Mapping[Action, frozenset[ProofKind]]] = {
     Action.DELETE_POD: frozenset({ProofKind.POD_GONE}),
     Action.CRASH_POD: frozenset({ProofKind.PROCESS_KILLED}),
     Action.FREEZE_POD: frozenset({ProofKind.PROCESS_STOPPED}),
+    Action.EVICT_POD: frozenset({ProofKind.POD_GONE, ProofKind.EVICTION_REFUSED}),
 }
 """Action to kinds of proof; one of them must have been seen of every target for the fault to count.
 The scoring job has the same table, and a test compares them."""
@@ -42,6 +44,7 @@ def gone(entry: FaultStatus, pods: Mapping[str, Json], now: datetime) -> list[Pr
         )
         for target in entry.targets
         if pods.get(target.pod, {}).get("metadata", {}).get("uid") != target.uid
+        and target.pod not in refused(entry)
     ]
 
 
@@ -146,7 +149,7 @@ def _internal(partition: Partition) -> bool:
 
 
 def _ordinals(entry: FaultStatus, plan: Plan) -> frozenset[int]:
-    hit = {target.member for target in entry.targets}
+    hit = {target.member for target in entry.targets if target.pod not in refused(entry)}
     return frozenset(one.ordinal for one in plan.brokers if one.member in hit)
 
 

@@ -17,6 +17,7 @@ from krt_operator.api.status import (
     FaultState,
     FaultStatus,
     Phase,
+    ProofKind,
 )
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
@@ -149,6 +150,9 @@ def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
         this.interrupted(fault, "injected", due, at)
     hit = ", ".join(target.pod for target in entry.targets)
     this.tell("FaultInjected", f"{fault.name}: {fault.action} of {hit}")
+    for one in entry.effect.proofs if entry.effect else ():
+        if one.kind is ProofKind.EVICTION_REFUSED:
+            this.tell("EvictionRefused", f"{fault.name}: {one.subject}: {one.detail}")
     if fault.down_for.micros:
         this.note(journal.fault(fault.name, state=FaultState.HELD))
         this.wake(POLL)

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
-from krt_operator.api.spec import Action
-from krt_operator.api.status import FaultState, FaultStatus, GuardKind, Phase, Status
+from krt_operator.api.status import FaultState, FaultStatus, GuardKind, Phase, ProofKind, Status
 from krt_operator.errors import TransientError
 from krt_operator.faults import proof, restore, schedule
 from krt_operator.faults.deed import Scene
@@ -179,7 +178,7 @@ class Pass:
         """Add to a fault's effect what can be seen of it now."""
         entry = self.entry(fault)
         seen = []
-        if fault.action is Action.DELETE_POD:
+        if ProofKind.POD_GONE in proof.IMPLIED[fault.action]:
             seen += proof.gone(entry, self.world.pods, self.now)
         if proof.wanted(fault, entry, self.plan) and self.calm():
             view = self.view()

@@ -9,6 +9,7 @@ from krt_operator.api.spec import Action
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.errors import TransientError
 from krt_operator.faults import recovery, schedule
+from krt_operator.faults.hold import refused
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
@@ -70,12 +71,15 @@ def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
 def _replaced(this: Pass) -> frozenset[str]:
     """Uids that cannot come back.
 
-    Others can: after a crash without a hold the pod restarts in place, and a frozen one stays.
+    Others can: after a crash without a hold the pod restarts in place, and one that was frozen,
+    or whose eviction was refused, stays.
     """
     faults = {fault.name: fault for fault in this.run.spec.faults}
     members = {one.member for one in this.plan.members}
 
-    def stays(fault: Fault, target: TargetPod) -> bool:
+    def stays(fault: Fault, entry: FaultStatus, target: TargetPod) -> bool:
+        if target.pod in refused(entry):
+            return True
         if fault.action is Action.CRASH_POD:
             return not fault.down_for.micros and target.member in members
         return fault.action is Action.FREEZE_POD
@@ -85,7 +89,7 @@ def _replaced(this: Pass) -> frozenset[str]:
         for one in this.status.faults
         if one.state is FaultState.HEALED
         for target in one.targets
-        if not stays(faults[one.name], target)
+        if not stays(faults[one.name], one, target)
     )
 
 

@@ -17,6 +17,7 @@ IMPLIED: Final[Mapping[str, frozenset[str]]] = {
     "DeletePod": frozenset({"PodGone"}),
     "CrashPod": frozenset({"ProcessKilled"}),
     "FreezePod": frozenset({"ProcessStopped"}),
+    "EvictPod": frozenset({"PodGone", "EvictionRefused"}),
 }
 """Action to kinds of proof; one of them must have been seen of every target for the fault to count.
 The controller has the same table, and a test compares them."""

@@ -20,7 +20,7 @@ from krt_operator.api.times import to_micros
 from krt_operator.errors import ConflictError, GoneError, TransientError
 from krt_operator.kafka.views import Bounds, Broker, ClusterView, GroupMember, GroupView, Partition
 from krt_operator.metrics import Metrics
-from krt_operator.ports import Deletion, Json, Ports, TopicPlan
+from krt_operator.ports import Deletion, Eviction, Json, Ports, TopicPlan
 from krt_operator.reconcile import Reconciler
 from krt_operator.settings import Settings
 
@@ -183,6 +183,21 @@ class World:
                 return False
             del self.objects[deletion.kind, deletion.name]
             return True
+
+    def evict(self, deletion: Deletion) -> Eviction:
+        pod = self.get("Pod", deletion.name)
+        if pod is None or pod["metadata"]["uid"] != deletion.uid:
+            return Eviction()
+        labels = pod["metadata"]["labels"].items()
+        for budget in self.list("PodDisruptionBudget"):
+            chosen = budget["spec"]["selector"]["matchLabels"]
+            there = [one for one in self.list("Pod", chosen) if one["status"]["phase"] == "Running"]
+            wanted = budget["spec"]["minAvailable"]
+            if chosen.items() <= labels and len(there) <= wanted:
+                name = budget["metadata"]["name"]
+                has = f"needs {wanted} healthy pods and has {len(there)} currently"
+                return Eviction(refused=f"The disruption budget {name} {has}")
+        return Eviction(evicted=self.delete(deletion))
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
         raise GoneError(f"{pod} {uid} {container['name']}")

@@ -27,7 +27,16 @@ from krt_operator.kafka.views import (
     Partition,
 )
 from krt_operator.plan import Member, Plan, PlannedTopic
-from krt_operator.ports import Deletion, Json, Observed, Ports, Progress, Run, TopicPlan
+from krt_operator.ports import (
+    Deletion,
+    Eviction,
+    Json,
+    Observed,
+    Ports,
+    Progress,
+    Run,
+    TopicPlan,
+)
 from krt_operator.settings import Settings
 
 if TYPE_CHECKING:
@@ -98,6 +107,7 @@ class Sim:
         self.thaws: dict[tuple[str, str], timedelta] = {}
         self.thaw_works = True
         self.deleted: list[str] = []
+        self.evicted: list[str] = []
         self.controller = 0
         self.silent = False
         self.ephemeral_works = True
@@ -134,6 +144,21 @@ class Sim:
         self.deleted.append(deletion.name)
         self._remove(deletion.name)
         return True
+
+    def evict(self, deletion: Deletion) -> Eviction:
+        """As the API server does: a budget of N-1 ready members of the pod's kind."""
+        pod = self.pods.get(deletion.name)
+        if pod is None or deletion.uid != pod["metadata"]["uid"]:
+            return Eviction()
+        kind = pod["spec"]["containers"][0]["name"]
+        members = [one.pod for one in self.plan.members if one.kind == kind]
+        healthy = sum(self._up(one) for one in members)
+        if self._up(deletion.name) and healthy <= len(members) - 1:
+            needs = f"needs {len(members) - 1} healthy pods and has {healthy} currently"
+            return Eviction(refused=f"The disruption budget t-{kind} {needs}")
+        self.evicted.append(deletion.name)
+        self._remove(deletion.name)
+        return Eviction(evicted=True)
 
     def apply(self, obj: Json) -> Json:
         name = obj["metadata"]["name"]

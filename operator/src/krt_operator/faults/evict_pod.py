@@ -1,0 +1,69 @@
+"""EvictPod: what `kubectl drain` does; the pod's disruption budget may refuse it, and that is said.
+
+A refusal is an outcome, not a failure: it is proved by the API server's own words, and the pod it
+was refused for is neither held down nor waited for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_operator import journal
+from krt_operator.api.status import FaultState, Proof, ProofKind
+from krt_operator.faults.deed import Hold, until_due
+from krt_operator.faults.hold import held, refused
+from krt_operator.faults.proof import merge
+from krt_operator.ports import Act, Deletion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_operator.faults.deed import Scene
+    from krt_operator.ports import Change, Ports
+
+
+def act(scene: Scene) -> Act:
+    """Ask for the eviction of each target by uid; hold down those that were evicted."""
+    fault, entry = scene.fault, scene.entry
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        proofs, answered = [], False
+        for one in entry.targets:
+            deletion = Deletion("Pod", one.pod, one.uid, fault.grace_period_seconds)
+            answer = ports.cluster.evict(deletion)
+            answered |= answer.evicted or bool(answer.refused)
+            if answer.refused:
+                proofs.append(
+                    Proof(
+                        kind=ProofKind.EVICTION_REFUSED,
+                        subject=one.pod,
+                        at=ports.clock.now(),
+                        detail=journal.cut(answer.refused),
+                    )
+                )
+        # Where all were gone, an earlier try of this act did it right after the intent.
+        injected = journal.fault(
+            fault.name,
+            state=FaultState.INJECTED,
+            injected_at=ports.clock.now() if answered else entry.intended_at,
+            effect=merge(fault, entry, proofs),
+        )
+        if fault.down_for.micros and len(proofs) < len(entry.targets):
+            # In the same breath: the StatefulSet would have a new pod scheduled within 0.1 s.
+            for obj in scene.render(held(injected(scene.status), scene.run.spec)):
+                ports.cluster.apply(obj)
+        return [injected]
+
+    return Act(f"evict {', '.join(one.pod for one in entry.targets)}", perform)
+
+
+def outcome(scene: Scene) -> None:
+    """The act journals itself what the API server answered."""
+
+
+def hold(scene: Scene) -> Hold:
+    """Over when `downFor` is, and at once where every eviction was refused."""
+    entry = scene.entry
+    if refused(entry) == {one.pod for one in entry.targets}:
+        return Hold(healed_at=entry.injected_at)
+    return until_due(scene)
