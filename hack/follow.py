@@ -1,6 +1,7 @@
 """Follows one KafkaResilienceTest to its end and says what happens, a line at a time.
 
-Reads the documents of ``kubectl get krt NAME --watch -o json`` from standard input, prints each
+Reads the documents of ``kubectl get krt NAME --watch -o json`` from standard input (hack/follow
+gives them), prints each
 phase, fault and condition as it changes, then the verdict and where the evidence lies. Exits 0
 when the verdict is Passed, 1 when it is another, 2 when the watch ended before the test did.
 Standard library only: it runs before anything is installed.

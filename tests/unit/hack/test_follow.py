@@ -3,8 +3,12 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 SPEC = importlib.util.spec_from_file_location("follow", ROOT / "hack" / "follow.py")
@@ -89,3 +93,38 @@ def test_the_end_names_times_ledger_verdict_and_evidence(tmp_path: Path) -> None
     assert "in all    180 s" in text
     assert "verdict   Passed, score 97" in text
     assert f"evidence  {home}" in text
+
+
+def test_it_ends_with_the_test_although_the_watch_does_not(tmp_path: Path) -> None:
+    kubectl = tmp_path / "cache" / "bin" / "kubectl"
+    kubectl.parent.mkdir(parents=True)
+    (tmp_path / "seen.json").write_text(json.dumps(TEST, indent=2) + "\n")
+    kubectl.write_text(
+        "#!/bin/sh\n"
+        f"echo $$ >{tmp_path}/pid\n"
+        f'echo "$@" >{tmp_path}/arguments\n'
+        f"cat {tmp_path}/seen.json\n"
+        "exec sleep 600\n"
+    )
+    kubectl.chmod(0o755)
+    env = {
+        **os.environ,
+        "KRT_CACHE": str(tmp_path / "cache"),
+        "KRT_STATE": str(tmp_path / "state"),
+        "PATH": f"{kubectl.parent}:{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        [ROOT / "hack" / "follow", "sample", "ns"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "verdict   Passed, score 97" in done.stdout
+    arguments = (tmp_path / "arguments").read_text()
+    assert arguments == "--namespace ns get krt sample --watch -o json\n"
+    watch = int((tmp_path / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(watch, 0)
