@@ -12,12 +12,14 @@ from pyspark.errors import PySparkException
 
 from krt_evidence.schemas import TABLES
 from krt_scoring import (
+    claims,
     durations,
     guards,
     history,
     inspection,
     objectives,
     operations,
+    partitions,
     recovery,
     run_info,
     score,
@@ -29,6 +31,8 @@ from krt_scoring import (
 )
 from krt_scoring.anomalies.judgement import judge_base
 from krt_scoring.availability import gaps as gap_finder
+from krt_scoring.claims.counts import rejections
+from krt_scoring.claims.evidence import Evidence
 from krt_scoring.derive import base as base_tables
 from krt_scoring.errors import PlanError
 from krt_scoring.guards import effect
@@ -152,6 +156,23 @@ def _assess(
     )
     violations = {item.name: item.violations for item in judgement.anomalies}
     decision = verdict.decide(violations, reasons, reached)
+    proven = {window.name: effect.proven(window, events) for window in faults}
+    evidence = Evidence(
+        run=run,
+        timeline=events,
+        windows=faults,
+        proven=proven,
+        ledger=judgement.ledger,
+        anomalies={item.name: item for item in judgement.anomalies},
+        reasons=reasons,
+        gaps=gaps,
+        measured=measured,
+        thresholds=limits,
+        recoveries=recovered,
+        files=inspected.files,
+        logs=inspected.bundle.logs,
+        end=span.end,
+    )
     card = scorecard.header(run.namespace, run.name, run.uid, run.seed) | {
         "verdict": decision.verdict,
         "summary": summary.line(decision, judgement.ledger, judgement.anomalies),
@@ -161,7 +182,10 @@ def _assess(
         "expectations": scorecard.expectations(judgement.anomalies),
         "truncations": list(judgement.truncations),
         "objectives": [item.as_dict() for item in reached],
-        "faults": scorecard.faults(faults, {w.name: effect.proven(w, events) for w in faults}),
+        "faults": scorecard.faults(faults, proven),
+        "partitions": partitions.tables(evidence.states, faults, span.end),
+        "rejections": rejections(evidence),
+        "claims": [item.as_dict() for item in claims.judge(evidence)],
         "availability": scorecard.availability(run, gaps, measured, faults, events),
         "latency": scorecard.latency(counted),
         "recovery": {

@@ -1,4 +1,4 @@
-"""JUnit XML for CI: a test case for each anomaly, each objective and the evidence."""
+"""JUnit XML for CI: a test case for each anomaly, objective and claim, and the evidence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 def render(card: Mapping[str, Any]) -> str:
     """Return the scorecard as JUnit XML.
 
-    A violation or a missed objective is a failure, a reason for Inconclusive an error.
+    A violation, a missed objective and a claim that did not hold are failures, a reason for
+    Inconclusive is an error, a claim that could not be measured is skipped.
     """
     run = card["run"]
     suite = ET.Element("testsuite", name=f"{run['namespace']}/{run['name']}")
@@ -29,12 +30,25 @@ def render(card: Mapping[str, Any]) -> str:
         if not item["met"]:
             text = f"{item.get('value')} {item['unit']}, limit {item['limit']}"
             ET.SubElement(case, "failure", message=text)
+    _claims(suite, card)
     for reason in card["reasons"]:
         name = f"{reason['code']} {reason['subject']}"
         case = ET.SubElement(suite, "testcase", classname="evidence", name=name)
         ET.SubElement(case, "error", message=reason["message"])
-    for attribute, tag in (("failures", "failure"), ("errors", "error")):
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _claims(suite: ET.Element, card: Mapping[str, Any]) -> None:
+    for item in card.get("claims", []):
+        case = ET.SubElement(suite, "testcase", classname="claim", name=item["claim"])
+        text = f"expected {item['expected']}; seen {item['seen']}"
+        if item["result"] == "NotHeld":
+            ET.SubElement(case, "failure", message=text)
+        elif item["result"] == "NotMeasured":
+            ET.SubElement(case, "skipped", message=item["seen"])
+        else:
+            ET.SubElement(case, "system-out").text = text

@@ -9,6 +9,7 @@ from lightkube.core.client import Client
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from lightkube.resources.core_v1 import ConfigMap
 
+from krt_scoring import claims
 from krt_scoring.scorecard import dump
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ FIELD_MANAGER = "krt-scoring"
 def slim(card: Mapping[str, Any]) -> str:
     """Return the scorecard without examples, small enough for a ConfigMap.
 
-    Gaps are left out too where they alone make it too large; counts, totals and maxima stay.
+    Gaps and the tables of partitions are left out too where they make it too large; counts,
+    totals and maxima stay.
     """
     anomalies = {
         name: {key: value for key, value in item.items() if key != "examples"}
@@ -40,7 +42,7 @@ def slim(card: Mapping[str, Any]) -> str:
         {key: value for key, value in row.items() if key != "gaps"}
         for row in card.get("availability", [])
     ]
-    return dump({**small, "availability": rows, "gapsLeftOut": True})
+    return dump({**small, "availability": rows, "partitions": [], "gapsLeftOut": True})
 
 
 def config_map(
@@ -94,6 +96,9 @@ def message(card: Mapping[str, Any]) -> str:
         "reasons": sorted({reason["code"] for reason in card["reasons"]}),
         "top": _top(card),
     }
+    claimed = claims.told(card.get("claims") or ())
+    if claimed is not None:
+        told["claims"] = claimed
     text = json.dumps(told, sort_keys=True, ensure_ascii=False)
     excess = len(text.encode()) - MAX_MESSAGE
     if excess > 0:

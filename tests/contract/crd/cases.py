@@ -61,6 +61,14 @@ def target(**fields: Any) -> Callable[[Spec], object]:
     return fault(target=fields)
 
 
+def expect(**fields: Any) -> Callable[[Spec], object]:
+    return lambda spec: spec.update(expect=fields)
+
+
+def expect_fault(**fields: Any) -> Callable[[Spec], object]:
+    return expect(faults=[{"name": "leader-down", **fields}])
+
+
 def again(*path: str) -> Callable[[Spec], object]:
     """Put the first element of a list into it once more."""
 
@@ -356,6 +364,57 @@ REFUSED = (
     Refused("an unknown action", fault(action="Explode"), ("spec.faults[0].action", "CrashPod")),
     Refused("an unknown role", target(role="Somebody"), ("spec.faults[0].target.role", "Broker")),
     Refused(
+        "an expectation of an unknown fault",
+        expect(faults=[{"name": "other", "leaderMoves": {"min": 1}}]),
+        ("expect.faults", "other"),
+    ),
+    Refused(
+        "an expectation without bounds",
+        expect_fault(leaderMoves={}),
+        ("spec.expect.faults[0].leaderMoves", "min or max"),
+    ),
+    Refused(
+        "an expectation upside down",
+        expect_fault(isrShrinkAfter={"min": "20s", "max": "5s"}),
+        ("spec.expect.faults[0].isrShrinkAfter", "min is above max"),
+    ),
+    Refused(
+        "an expectation of an unknown group",
+        expect(rebalances=[{"group": "others", "max": 1}]),
+        ("expect.rebalances", "others"),
+    ),
+    Refused(
+        "an expectation of an unknown topic",
+        expect(usedPartitions=[{"topic": "bar", "max": 1}]),
+        ("expect.usedPartitions", "bar"),
+    ),
+    Refused(
+        "an outage of an unknown topic",
+        expect_fault(
+            unavailability=[{"of": "Writes", "topic": "bar", "longerThan": "5s", "max": 0}]
+        ),
+        ("expect.faults leader-down", "topic"),
+    ),
+    Refused(
+        "an outage of an unknown group",
+        expect_fault(
+            unavailability=[{"of": "Reads", "group": "others", "longerThan": "5s", "max": 0}]
+        ),
+        ("expect.faults leader-down", "group"),
+    ),
+    Refused(
+        "an outage of writes by a group",
+        expect_fault(
+            unavailability=[{"of": "Writes", "group": "readers", "longerThan": "5s", "max": 0}]
+        ),
+        ("unavailability", "group is for of: Reads"),
+    ),
+    Refused(
+        "a word that is none",
+        expect(loss="Sometimes"),
+        ("spec.expect.loss", "Required"),
+    ),
+    Refused(
         "too many topics",
         lambda spec: spec.update(
             topics=spec["topics"] + [{"name": f"t{i}", "replicationFactor": 3} for i in range(16)]
@@ -376,6 +435,7 @@ CHANGED: tuple[tuple[str, Spec], ...] = (
     ("traffic", {"traffic": {"producers": [{"name": "idem", "topic": "foo"}]}}),
     ("warmup", {"warmup": "20s"}),
     ("faults", {"faults": []}),
+    ("expect", {"expect": {"loss": "None"}}),
     ("timeouts", {"timeouts": {"drain": "3m"}}),
     ("scoring", {"scoring": {"executors": 3}}),
     ("seed", {"seed": 7}),

@@ -9,6 +9,7 @@ from tests.contract.crd.cases import sample
 
 from krt_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from krt_operator.api.status import (
+    Claims,
     Effect,
     FaultState,
     FaultStatus,
@@ -83,6 +84,7 @@ FULL = Status(
     ),
     guards=(Guard(code="NoEffect", kind=GuardKind.COVERAGE, message="m", at=NOW),),
     ledger={"attempted": 3, "acked": 3, "lostAfterDelivery": 0},
+    claims=Claims(held=3, not_held=("loss",), not_measured=("rebalances readers",)),
     report=Report(config_map="finished-scorecard", path="n/finished/u"),
     scoring_attempt=1,
 )
@@ -123,8 +125,11 @@ def test_users_can_wait_for_the_end(server: ApiServer) -> None:
 @pytest.mark.usefixtures("written")
 def test_columns(server: ApiServer) -> None:
     lines = server.run("get", RESOURCE, "-o", "wide").output.splitlines()
-    assert lines[0].split() == ["NAME", "PHASE", "VERDICT", "SCORE", "FAULT", "SUMMARY", "AGE"]
-    assert lines[1].split()[:5] == ["finished", "Completed", "Passed", "97", "leader-down"]
+    assert lines[0].split() == [
+        *("NAME", "PHASE", "VERDICT", "SCORE", "EXPECTED", "FAULT", "SUMMARY", "AGE")
+    ]
+    told = lines[1].split()[:6]
+    assert told == ["finished", "Completed", "Passed", "97", "True", "leader-down"]
     narrow = server.run("get", RESOURCE).output.splitlines()[0]
     assert "SUMMARY" not in narrow
 

@@ -38,6 +38,7 @@ class Scenario:
     healed: int = 8 * SECOND
     recovered: int = 9 * SECOND
     objectives: dict[str, Any] = field(default_factory=dict)
+    expect: dict[str, Any] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
 
 
@@ -72,6 +73,7 @@ def plan(scenario: Scenario) -> dict[str, Any]:
                 ],
             },
             "faults": faults,
+            "expect": scenario.expect,
             "scoring": {"objectives": scenario.objectives},
         },
         "topics": [
@@ -252,7 +254,9 @@ def event(at: int, source: str, name: str, subject: str, **detail: Any) -> Event
     return Event(T0 + at, at, source, name, subject, detail)
 
 
-def _state(at: int, partition: int, epoch: int, leader: int, isr: list[int]) -> Event:
+def _state(  # noqa: PLR0913, PLR0917 - what a state has
+    at: int, partition: int, epoch: int, leader: int, isr: list[int], version: int = 0
+) -> Event:
     return event(
         at,
         "partition",
@@ -262,7 +266,7 @@ def _state(at: int, partition: int, epoch: int, leader: int, isr: list[int]) -> 
         leader_epoch=epoch,
         isr=isr,
         controller_epoch=1,
-        version=epoch,
+        version=version or epoch,
         mtime=T0 + at,
     )
 
@@ -287,7 +291,7 @@ def _events(scenario: Scenario) -> list[Event]:
             event(end - SECOND, "broker", "unregistered", "0"),
             _state(end - SECOND // 2, 0, 1, 1, [1, 2]),
             event(scenario.healed, "fault", "healed", "leader-down"),
-            _state(scenario.recovered - SECOND // 2, 0, 1, 1, [0, 1, 2]),
+            _state(scenario.recovered - SECOND // 2, 0, 1, 1, [0, 1, 2], version=2),
             event(scenario.recovered, "fault", "recovered", "leader-down"),
         ]
     events.append(event(scenario.sends * STEP + SECOND, "recorder", "stopped", "recorder"))

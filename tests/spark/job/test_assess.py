@@ -67,6 +67,30 @@ def test_recovery_and_latency(card: dict[str, Any]) -> None:
     assert sum(write[part]["count"] for part in write) == 6_000
 
 
+def test_the_claims_are_judged_apart_from_the_verdict(spark: SparkSession, tmp_path: Path) -> None:
+    stall = {"of": "Writes", "longerThan": "1s", "min": 1, "max": 1}
+    fault = {"name": "leader-down", "leaderMoves": {"min": 1}, "unavailability": [stall]}
+    scenario = Scenario(
+        expect={"loss": "Required", "partitionsPerKey": {"max": 1}, "faults": [fault]}
+    )
+    root = bundles.make(tmp_path, scenario)
+    result = assess(spark, inspection.inspect(Bundle(root)))
+    assert result.card["verdict"] == "Passed"
+    assert {item["claim"]: item["result"] for item in result.card["claims"]} == {
+        "loss": "NotHeld",
+        "partitionsPerKey": "Held",
+        "leader-down.leaderMoves": "Held",
+        "leader-down.unavailability Writes longer than 1s": "Held",
+    }
+    worst = result.card["partitions"][0]
+    assert (worst["worst"]["isr"], worst["after"]["isr"]) == ([1, 2], [0, 1, 2])
+    outputs.write(Bundle(root), result)
+    report = Bundle(root).report.read_text()
+    assert "did not hold" in report
+    assert "leader 1, ISR 1, 2" in report
+    assert "expected at least one, and only what the settings" in Bundle(root).junit.read_text()
+
+
 def test_the_same_bytes_whatever_the_files_and_the_parallelism(
     spark: SparkSession, card: dict[str, Any], tmp_path: Path
 ) -> None:

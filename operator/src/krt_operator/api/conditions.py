@@ -25,6 +25,9 @@ class ConditionType(StrEnum):
     """True: consumers reached the settled end of every partition. False: not in time."""
     SCORED = "Scored"
     """True: the Spark job judged the evidence. False: it could not."""
+    AS_EXPECTED = "AsExpected"
+    """True: every claim of spec.expect held. False: one did not. Unknown: one could not be
+    measured, and none is known not to hold. Absent: nothing was claimed."""
     FINISHED = "Finished"
     """True, once: the run is over, however it ended."""
     SUCCEEDED = "Succeeded"

@@ -191,10 +191,60 @@ FAULTS = (
     *_entry("Consumer", "self.traffic.consumers"),
 )
 
+
+def _group_of(field: str) -> Rule:
+    """Return the rule that an expectation of groups names groups there are."""
+    return _each(
+        f"self.expect.{field}",
+        "e",
+        "self.traffic.consumers.exists(c, c.group == e.group)",
+        (f"expect.{field}: group %s is no group of spec.traffic.consumers", "e.group"),
+        f"expect.{field} names a group that is no group of spec.traffic.consumers",
+    )
+
+
+def _gaps(holds: str, what: str) -> Rule:
+    """Return a rule on every gap that a fault's expectation names."""
+    return _each(
+        "self.expect.faults",
+        "e",
+        f"e.unavailability.all(u, {holds})",
+        (f"expect.faults %s: unavailability names a {what}", "e.name"),
+        f"an unavailability of expect.faults names a {what}",
+    )
+
+
+EXPECT = (
+    _each(
+        "self.expect.faults",
+        "e",
+        "self.faults.exists(f, f.name == e.name)",
+        ("expect.faults: %s is no fault of spec.faults", "e.name"),
+        "expect.faults names a fault that is not in spec.faults",
+    ),
+    _group_of("rebalances"),
+    _group_of("idleMembers"),
+    _each(
+        "self.expect.usedPartitions",
+        "e",
+        "self.topics.exists(t, t.name == e.topic)",
+        ("expect.usedPartitions: topic %s is not in spec.topics", "e.topic"),
+        "expect.usedPartitions names a topic that is not in spec.topics",
+    ),
+    _gaps(
+        "!has(u.topic) || self.topics.exists(t, t.name == u.topic)",
+        "topic that is not in spec.topics",
+    ),
+    _gaps(
+        "!has(u.group) || self.traffic.consumers.exists(c, c.group == u.group)",
+        "group that is no group of spec.traffic.consumers",
+    ),
+)
+
 TTL = Rule(
     rule="has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished)",
     message="spec.ttlSecondsAfterFinished cannot be set or removed once the test exists; "
     "delete it and create a new one",
 )
 
-CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, TTL)
+CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, *EXPECT, TTL)

@@ -8,6 +8,7 @@ from pydantic import Field
 from krt_operator.api.base import MAX_ITEMS, ApiModel, Rule, list_map, rules
 from krt_operator.api.crossrefs import CROSS_REFERENCES
 from krt_operator.api.durations import Duration
+from krt_operator.api.expect import Expect
 from krt_operator.api.faults import Action, Fault, Role, StartEvent, StartsAfter, Target
 from krt_operator.api.kafka import Kafka, Placement, Rack, Separation, Storage, Topic, ZooKeeper
 from krt_operator.api.pods import PodTemplate
@@ -33,6 +34,7 @@ __all__ = [
     "Consumer",
     "Duration",
     "Evidence",
+    "Expect",
     "Fault",
     "Isolation",
     "Kafka",
@@ -96,6 +98,11 @@ class Spec(ApiModel):
         default=(),
         description="Faults, by name; each waits for the one before unless it says otherwise.",
         json_schema_extra=list_map("name"),
+    )
+    expect: Expect = Field(
+        default=Expect(),
+        description="What Kafka is claimed to do in this test; checked against the evidence, apart "
+        "from the verdict.",
     )
     timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines.")
     scoring: Scoring = Field(default=Scoring(), description="How the run is judged.")

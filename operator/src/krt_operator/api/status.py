@@ -11,6 +11,7 @@ from krt_operator.api.conditions import Condition, ConditionStatus, ConditionTyp
 from krt_operator.api.times import Time
 
 __all__ = [
+    "Claims",
     "Condition",
     "ConditionStatus",
     "ConditionType",
@@ -185,6 +186,25 @@ class Report(StatusModel):
     )
 
 
+Claim = Annotated[str, StringConstraints(max_length=128)]
+MAX_CLAIMS_NAMED = 32
+"""Claims named in the status; all of them are in the scorecard."""
+
+
+class Claims(StatusModel):
+    """How the claims of spec.expect fared."""
+
+    held: int = Field(ge=0, description="Claims that held.")
+    not_held: Annotated[tuple[Claim, ...], Field(max_length=MAX_CLAIMS_NAMED)] = Field(
+        default=(), description="Claims that did not hold.", json_schema_extra=LIST_ATOMIC
+    )
+    not_measured: Annotated[tuple[Claim, ...], Field(max_length=MAX_CLAIMS_NAMED)] = Field(
+        default=(),
+        description="Claims about which the evidence says nothing.",
+        json_schema_extra=LIST_ATOMIC,
+    )
+
+
 LedgerCounts = Annotated[
     dict[Annotated[str, StringConstraints(max_length=63)], int], Field(max_length=64)
 ]
@@ -224,6 +244,9 @@ class Status(StatusModel):
         default={},
         description="Records by fate: attempted = acked + failed + unknown; each acked record is "
         "lost, expired, undelivered, deliveredLate or delivered.",
+    )
+    claims: Claims | None = Field(
+        default=None, description="How the claims of spec.expect fared; absent where none was made."
     )
     report: Report | None = Field(default=None, description="Where the result lies.")
     scoring_attempt: int = Field(default=0, ge=0, le=100, description="Number of the scoring Job.")

@@ -17,13 +17,14 @@ from krt_operator.api.status import (
     Status,
     Verdict,
 )
+from krt_operator.phases import claims
 from krt_operator.ports import Happening, Progress
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.errors import UserError
-    from krt_operator.ports import Change
+    from krt_operator.ports import Change, Run
 
 JUDGED: Final = "Judged"
 COULD_NOT_RUN: Final = "CouldNotRun"
@@ -56,8 +57,9 @@ def decide(kind: str, verdict: Verdict, summary: str, at: datetime) -> tuple[Cha
     )
 
 
-def could_not_run(status: Status, error: UserError, at: datetime) -> Progress:
+def could_not_run(run: Run, error: UserError, at: datetime) -> Progress:
     """End a run that this cluster cannot carry out; the condition names field and remedy."""
+    status = run.status
     summary = f"{error.reason}: {error.field}: {error.message}"
     type_ = CONDITION_OF.get(status.phase or Phase.PENDING, ConditionType.PROVISIONED)
     return Progress(
@@ -71,6 +73,7 @@ def could_not_run(status: Status, error: UserError, at: datetime) -> Progress:
                 f"{error.field}: {error.message}",
                 at=at,
             ),
+            *claims.not_run(run.spec, error.reason, at),
             *decide(COULD_NOT_RUN, Verdict.INCONCLUSIVE, summary, at),
         ),
         events=(Happening(error.reason, summary, warning=True),),

@@ -17,7 +17,7 @@ from krt_operator.api.status import (
 from krt_operator.build.scoring import scoring_job
 from krt_operator.constants import BUSY, SCORING_ATTEMPTS, SCORING_GRACE
 from krt_operator.errors import TransientError
-from krt_operator.phases import endings, looking
+from krt_operator.phases import claims, endings, looking
 from krt_operator.ports import Happening, Progress
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
                 f"{verdict}: {summary}",
                 at=world.at,
             ),
+            *claims.judged(result.get("claims"), world.at),
             *endings.decide(endings.JUDGED, verdict, summary, world.at),
         ),
         events=(Happening("Scored", f"{verdict}: {summary}"),),
@@ -154,6 +155,7 @@ def _failed(plan: Plan, why: str, world: Observed) -> Progress:
             journal.say(
                 ConditionType.SCORED, ConditionStatus.FALSE, "ScoringFailed", told, at=world.at
             ),
+            *claims.unscored(plan.spec, world.at),
             *endings.decide(endings.JUDGED, Verdict.INCONCLUSIVE, told, world.at),
         ),
         events=(Happening("ScoringFailed", told, warning=True),),

@@ -48,7 +48,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     try:
         progress = STEPS[phase](run, world, ports)
     except UserError as error:
-        return endings.could_not_run(run.status, error, world.at)
+        return endings.could_not_run(run, error, world.at)
     if phase in AT_WORK and run.plan is not None:
         return _with(progress, upkeep(run, run.plan, world, ports))
     return progress

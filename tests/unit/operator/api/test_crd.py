@@ -114,7 +114,7 @@ def test_names_columns_and_subresource() -> None:
     (version,) = spec["versions"]
     assert version["subresources"] == {"status": {}}
     assert [column["name"] for column in version["additionalPrinterColumns"]] == [
-        *("Phase", "Verdict", "Score", "Fault", "Summary", "Age")
+        *("Phase", "Verdict", "Score", "Expected", "Fault", "Summary", "Age")
     ]
 
 

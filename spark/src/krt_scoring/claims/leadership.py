@@ -1,0 +1,111 @@
+"""Claims on who led the tested partitions during a fault, and at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from krt_scoring.claims.result import Result, between, counted, unmeasured
+from krt_scoring.claims.states import name, names
+from krt_scoring.derive.elections import NO_LEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krt_scoring.claims.evidence import Evidence
+    from krt_scoring.windows import FaultWindow
+
+MEMBER_PREFIX = "kafka-"
+NO_STATES = "the timeline shows no state of a partition"
+
+
+def of_fault(
+    expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
+) -> Iterator[Result]:
+    """Yield the results of the claims on leaders from a fault's injection to ``end``."""
+    start = window.injected_at or 0
+    states, missed = evidence.states, evidence.states.missed(start, end)
+    if bounds := expect.get("leaderlessPartitions"):
+        found = {
+            place
+            for place, seen in states.during(start, end).items()
+            if any(state.leader == NO_LEADER for state in seen)
+        }
+        yield _counted(
+            f"{window.name}.leaderlessPartitions",
+            bounds,
+            len(found),
+            "partitions without a leader",
+            evidence,
+            at_least=missed,
+            where=names(found),
+        )
+    moves = [
+        (place, before, after)
+        for place, before, after in states.elections(start, end)
+        if after.at > start
+    ]
+    if bounds := expect.get("leaderMoves"):
+        yield _counted(
+            f"{window.name}.leaderMoves",
+            bounds,
+            len(moves),
+            "leaders moved",
+            evidence,
+            at_least=missed,
+            where=names({place for place, _, _ in moves}),
+        )
+    if bounds := expect.get("unforcedLeaderMoves"):
+        unforced = [
+            (place, before.leader)
+            for place, before, after in moves
+            if not _hit(before.leader, after.at, evidence)
+        ]
+        where = ", ".join(f"{name(place)} from {leader}" for place, leader in unforced[:8])
+        yield _counted(
+            f"{window.name}.unforcedLeaderMoves",
+            bounds,
+            len(unforced),
+            "leaders moved that no fault had hit",
+            evidence,
+            at_least=missed,
+            where=where,
+        )
+
+
+def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
+    """Yield the result of ``displacedLeaders``."""
+    bounds = expect.get("displacedLeaders")
+    if not bounds:
+        return
+    found = {
+        place
+        for place, seen in evidence.states.known.items()
+        if evidence.states.replicas[place] and seen[-1].leader != evidence.states.replicas[place][0]
+    }
+    what = "partitions not led by their preferred replica"
+    yield _counted("displacedLeaders", bounds, len(found), what, evidence, where=names(found))
+
+
+def _hit(broker: int, at: int, evidence: Evidence) -> bool:
+    """Whether a fault had hit this broker and was not recovered from at that time."""
+    member = f"{MEMBER_PREFIX}{broker}"
+    return any(
+        member in window.members and window.meets(at, at)
+        for window in evidence.windows
+        if window.injected_at is not None
+    )
+
+
+def _counted(  # noqa: PLR0913 (as `counted`, which it guards)
+    claim: str,
+    bounds: Mapping[str, Any],
+    value: int,
+    what: str,
+    evidence: Evidence,
+    *,
+    at_least: bool = False,
+    where: str = "",
+) -> Result:
+    if not evidence.states.known:
+        return unmeasured(claim, between(bounds, what), NO_STATES)
+    return counted(claim, bounds, value, what, at_least=at_least, where=where)

@@ -1,0 +1,72 @@
+"""The condition AsExpected: what the scoring says of the claims, and the claim of an error."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCORED = {"verdict": "Degraded", "score": 400, "summary": "lost", "ledger": {"acked": 7}}
+
+
+def told(**claims: Any) -> tuple[int, str]:
+    return (0, json.dumps(SCORED | {"claims": claims}))
+
+
+@pytest.mark.parametrize(
+    ("claims", "status", "reason", "says"),
+    [
+        ({"held": 2}, "True", "AllHeld", "(2)"),
+        ({"held": 2, "notHeld": ["loss"], "notMeasured": ["hosts"]}, "False", "NotHeld", "loss"),
+        ({"held": 2, "notMeasured": ["hosts"]}, "Unknown", "NotMeasured", "hosts"),
+    ],
+)
+def test_the_claims_are_told_apart_from_the_verdict(
+    make_world: Callable[..., Any], claims: dict[str, Any], status: str, reason: str, says: str
+) -> None:
+    world = make_world(expect={"loss": "Required"})
+    world.result = told(**claims)
+    found = world.run()
+    said = world.condition("AsExpected")
+    assert (said["status"], said["reason"]) == (status, reason)
+    assert says in said["message"]
+    assert (found["verdict"], found["claims"]["held"]) == ("Degraded", 2)
+    assert found["claims"].get("notHeld", []) == claims.get("notHeld", [])
+
+
+def test_nothing_is_said_where_nothing_was_claimed(world: Any) -> None:
+    status = world.run()
+    assert "AsExpected" not in {one["type"] for one in status["conditions"]}
+    assert "claims" not in status
+
+
+def test_a_driver_that_cannot_score_leaves_the_claims_open(
+    make_world: Callable[..., Any],
+) -> None:
+    world = make_world(expect={"loss": "None"})
+    world.result = (2, "the plan cannot be used")
+    world.run()
+    said = world.condition("AsExpected")
+    assert (said["status"], said["reason"]) == ("Unknown", "NotMeasured")
+
+
+@pytest.mark.parametrize(
+    ("expect", "status", "reason"),
+    [
+        ({"error": "TooFewNodes"}, "True", "AllHeld"),
+        ({"error": "TooFewZones"}, "False", "NotHeld"),
+        ({"loss": "None"}, "Unknown", "NotMeasured"),
+    ],
+)
+def test_a_test_that_cannot_be_run_may_be_what_was_expected(
+    make_world: Callable[..., Any], expect: dict[str, str], status: str, reason: str
+) -> None:
+    world = make_world(expect=expect)
+    world.nodes = world.nodes[:4]
+    assert world.run()["phase"] == "Error"
+    said = world.condition("AsExpected")
+    assert (said["status"], said["reason"]) == (status, reason)

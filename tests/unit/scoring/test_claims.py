@@ -1,0 +1,486 @@
+"""Claims held against small pieces of evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from krt_evidence.schemas import TABLES
+from krt_evidence.timeline import Event
+from krt_scoring import claims, partitions, run_info
+from krt_scoring.availability.gaps import Gap, Measured
+from krt_scoring.claims.comeback import FETCHER
+from krt_scoring.claims.evidence import Evidence
+from krt_scoring.findings import UNITS
+from krt_scoring.findings import result as anomaly_result
+from krt_scoring.reasons import Reason
+from krt_scoring.recovery import Recovery
+from krt_scoring.timeline import Timeline
+from krt_scoring.windows import FaultWindow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SECOND = 1_000_000
+DOWN = FaultWindow(
+    "down",
+    "CrashPod",
+    targets=({"pod": "t-kafka-0-0", "uid": "u0", "member": "kafka-0"},),
+    injected_at=10 * SECOND,
+    healed_at=30 * SECOND,
+    recovered_at=40 * SECOND,
+)
+
+
+def run(expect: Mapping[str, Any], **spec: Any) -> run_info.RunInfo:
+    document = {
+        "schemaVersion": 1,
+        "run": {"namespace": "ns", "name": "t", "uid": "u", "seed": 1},
+        "spec": {"expect": expect, **spec},
+        "topics": [
+            {
+                "name": "foo",
+                "partitions": 2,
+                "replicationFactor": 2,
+                "assignment": {"0": [0, 1], "1": [1, 0]},
+            }
+        ],
+        "members": [
+            {"member": "kafka-0", "kind": "kafka"},
+            {"member": "kafka-1", "kind": "kafka"},
+            {"member": "zk-0", "kind": "zookeeper"},
+        ],
+    }
+    return run_info.parse(document)
+
+
+def event(at: float, source: str, name: str, subject: str = "", **detail: Any) -> Event:
+    return Event(round(at * SECOND), 0, source, name, subject, detail)
+
+
+def state(at: float, partition: int, leader: int, isr: list[int], version: int) -> Event:
+    detail = {"leader": leader, "leader_epoch": version, "isr": isr, "version": version}
+    return event(at, "partition", "state", f"foo-{partition}", **detail)
+
+
+CRASH = [
+    state(1, 0, 0, [0, 1], 0),
+    state(1, 1, 1, [0, 1], 0),
+    state(16, 0, 1, [1], 1),
+    state(16, 1, 1, [1], 1),
+    state(33, 0, 1, [0, 1], 2),
+    state(34, 1, 1, [0, 1], 2),
+]
+"""Broker 0 crashes at 10 s and is back at 30 s: foo-0 moves, both ISRs shrink at 16 s."""
+
+
+def evidence(expect: Mapping[str, Any], *events: Event, **parts: Any) -> Evidence:
+    found = {
+        "windows": (DOWN,),
+        "proven": {"down": True},
+        "end": 60 * SECOND,
+        "anomalies": {name: anomaly_result(name, {}, {}, ()) for name in UNITS},
+        **parts,
+    }
+    ordered = tuple(sorted(events, key=lambda item: item.at))
+    return Evidence(run=run(expect), timeline=Timeline(ordered), **found)
+
+
+def judged(expect: Mapping[str, Any], *events: Event, **parts: Any) -> dict[str, str]:
+    return {r.claim: r.result for r in claims.judge(evidence(expect, *events, **parts))}
+
+
+def of_fault(**claimed: Any) -> dict[str, Any]:
+    return {"faults": [{"name": "down", **claimed}]}
+
+
+@pytest.mark.parametrize(
+    ("field", "bounds", "result"),
+    [
+        ("leaderMoves", {"min": 1, "max": 1}, "Held"),
+        ("leaderMoves", {"max": 0}, "NotHeld"),
+        ("unforcedLeaderMoves", {"max": 0}, "Held"),
+        ("leaderlessPartitions", {"max": 0}, "Held"),
+        ("leaderlessPartitions", {"min": 1}, "NotHeld"),
+        ("isrShrinks", {"min": 2, "max": 2}, "Held"),
+        ("isrShrinks", {"max": 1}, "NotHeld"),
+        ("isrShrinkAfter", {"min": "5s", "max": "7s"}, "Held"),
+        ("isrShrinkAfter", {"max": "5s"}, "NotHeld"),
+    ],
+)
+def test_leaders_and_isrs_under_a_crash(field: str, bounds: dict[str, Any], result: str) -> None:
+    assert judged(of_fault(**{field: bounds}), *CRASH) == {f"down.{field}": result}
+
+
+def test_a_partition_without_a_leader_is_one_and_no_move() -> None:
+    events = [*CRASH[:2], state(16, 0, -1, [0], 1), state(31, 0, 0, [0], 2)]
+    claimed = of_fault(leaderlessPartitions={"min": 1, "max": 1}, leaderMoves={"max": 0})
+    assert set(judged(claimed, *events).values()) == {"Held"}
+
+
+def test_a_leader_that_leaves_a_broker_nobody_hit_is_told() -> None:
+    events = [*CRASH, state(20, 1, 0, [0, 1], 3)]
+    events = [e for e in events if e.at != 34 * SECOND]
+    (found,) = claims.judge(evidence(of_fault(unforcedLeaderMoves={"max": 0}), *events))
+    assert (found.result, found.numbers) == ("NotHeld", {"value": 1})
+    assert "foo-1 from 1" in found.seen
+
+
+def test_while_held_ends_at_the_heal() -> None:
+    events = [*CRASH[:2], state(35, 0, 1, [1], 1)]
+    for until, result in (("Healed", "Held"), ("Recovered", "NotHeld")):
+        found = judged(of_fault(leaderMoves={"max": 0}, until=until), *events)
+        assert list(found.values()) == [result]
+    assert list(judged(of_fault(leaderMoves={"max": 0}, until="Healed"), *events)) == [
+        "down while held.leaderMoves"
+    ]
+
+
+def test_a_missed_state_makes_an_absence_unmeasured_but_not_a_presence() -> None:
+    events = [*CRASH[:2], state(16, 0, 1, [1], 4), state(16, 1, 1, [1], 1)]
+    found = judged(of_fault(leaderlessPartitions={"max": 0}, leaderMoves={"min": 1}), *events)
+    assert found == {"down.leaderlessPartitions": "NotMeasured", "down.leaderMoves": "Held"}
+
+
+@pytest.mark.parametrize("parts", [{"proven": {"down": False}}, {"windows": ()}])
+def test_a_fault_without_proof_measures_nothing(parts: dict[str, Any]) -> None:
+    claimed = of_fault(leaderMoves={"min": 1}, unavailability=[])
+    assert judged(claimed, *CRASH, **parts) == {"down.leaderMoves": "NotMeasured"}
+
+
+def test_nothing_is_held_without_states() -> None:
+    claimed = of_fault(leaderMoves={"max": 0}, isrShrinks={"max": 0}, sessionsLost={"max": 0})
+    assert set(judged(claimed).values()) == {"NotMeasured"}
+
+
+def test_recovery_of_the_isr() -> None:
+    whole = Recovery("down", 30 * SECOND, 34 * SECOND, None, 4 * SECOND, complete=True)
+    never = replace(whole, isr_whole_at=None, complete=False)
+    claimed = of_fault(isrWholeAfter={"max": "5s"})
+    for recovery, result in ((whole, "Held"), (never, "NotHeld")):
+        assert list(judged(claimed, *CRASH, recoveries=[recovery]).values()) == [result]
+
+
+def test_sessions_controllers_and_zookeeper() -> None:
+    events = [
+        event(1, "broker", "registered", "0"),
+        event(16, "broker", "unregistered", "0"),
+        event(1, "controller", "elected", "0"),
+        event(17, "controller", "elected", "1"),
+        event(1, "zookeeper", "leader", "zk-1"),
+        event(20, "zookeeper", "quorum-lost", "zk-1"),
+        event(50, "zookeeper", "leader", "zk-2"),
+    ]
+    claimed = of_fault(
+        sessionsLost={"min": 1, "max": 1},
+        controllerMoves={"min": 1, "max": 1},
+        zookeeperLeaderMoves={"max": 0},
+        quorumLosses={"max": 0},
+    )
+    found = judged(claimed, *events)
+    assert [found[f"down.{name}"] for name in ("sessionsLost", "controllerMoves")] == ["Held"] * 2
+    assert found["down.zookeeperLeaderMoves"] == "Held"
+    assert found["down.quorumLosses"] == "NotHeld"
+
+
+def test_the_same_controller_again_is_no_move() -> None:
+    events = [event(1, "controller", "elected", "0"), event(17, "controller", "elected", "0")]
+    assert list(judged(of_fault(controllerMoves={"max": 0}), *events).values()) == ["Held"]
+
+
+GAPS = [
+    Gap("write", "", "foo", 0, 10 * SECOND, 18 * SECOND),
+    Gap("read", "g", "foo", 1, 10 * SECOND, 12 * SECOND),
+    Gap("write", "", "foo", 1, 50 * SECOND, 59 * SECOND),
+]
+DUE = [
+    Measured(kind, group, "foo", partition, 99, 9)
+    for kind, group in (("write", ""), ("read", "g"))
+    for partition in (0, 1)
+]
+LIMITS = {("write", ""): SECOND // 10, ("read", "g"): SECOND // 10}
+
+
+@pytest.mark.parametrize(
+    ("gap", "result"),
+    [
+        ({"of": "Writes", "longerThan": "5s", "min": 1, "max": 1}, "Held"),
+        ({"of": "Writes", "longerThan": "9s", "max": 0}, "Held"),
+        ({"of": "Writes", "longerThan": "5s", "topic": "bar", "max": 0}, "NotMeasured"),
+        ({"of": "Reads", "longerThan": "1s", "group": "g", "max": 0}, "NotHeld"),
+        ({"of": "Reads", "longerThan": "3s", "max": 0}, "Held"),
+        ({"of": "Reads", "longerThan": "10ms", "max": 0}, "NotMeasured"),
+    ],
+)
+def test_unavailability_of_the_faults_time(gap: dict[str, Any], result: str) -> None:
+    parts = {"gaps": GAPS, "measured": DUE, "thresholds": LIMITS}
+    found = judged(of_fault(unavailability=[gap]), **parts)
+    assert list(found.values()) == [result]
+
+
+@pytest.mark.parametrize(
+    ("word", "rules", "result"),
+    [
+        ("None", {}, "Held"),
+        ("None", {"unclean-election": 3}, "NotHeld"),
+        ("Allowed", {}, "Held"),
+        ("Allowed", {"unclean-election": 3}, "Held"),
+        ("Allowed", {None: 1}, "NotHeld"),
+        ("Required", {}, "NotHeld"),
+        ("Required", {"unclean-election": 3}, "Held"),
+        ("Required", {"unclean-election": 3, None: 1}, "NotHeld"),
+    ],
+)
+def test_loss_in_one_word(word: str, rules: dict[str | None, int], result: str) -> None:
+    anomalies = {"lost-write": anomaly_result("lost-write", rules, {}, ())}
+    assert judged({"loss": word}, anomalies=anomalies) == {"loss": result}
+
+
+def test_damaged_evidence_measures_nothing() -> None:
+    reason = Reason("evidence", "FileMissing", "log", "gone", ("lost-write",))
+    assert judged({"loss": "None"}, reasons=[reason]) == {"loss": "NotMeasured"}
+
+
+@pytest.mark.parametrize(
+    ("word", "unclean", "result"), [("None", False, "Held"), ("Required", True, "Held")]
+)
+def test_unclean_elections(word: str, unclean: bool, result: str) -> None:
+    later = [state(16, 0, 0, [0], 1), state(20, 0, 1, [1], 2), state(20, 1, 1, [1], 1)]
+    events = [*CRASH[:2], *(later if unclean else CRASH[2:])]
+    found = evidence({"uncleanElections": word}, *events)
+    broker = {"unclean.leader.election.enable": "true"}
+    (judgement,) = claims.judge(replace(found, run=replace(found.run, broker_config=broker)))
+    assert judgement.result == result
+
+
+def test_an_unclean_election_nobody_allowed_is_not_permitted() -> None:
+    events = [*CRASH[:2], state(16, 0, 0, [0], 1), state(20, 0, 1, [1], 2)]
+    assert judged({"uncleanElections": "Allowed"}, *events) == {"uncleanElections": "NotHeld"}
+
+
+def test_terms_of_the_ledger() -> None:
+    claimed = {"records": [{"term": "unknown", "min": 1}, {"term": "lost", "max": 0}]}
+    ledger = {"unknown": 0, "lost": 0}
+    assert judged(claimed, ledger=ledger) == {"records unknown": "NotHeld", "records lost": "Held"}
+    reason = Reason("evidence", "LedgerDoesNotBalance", "", "off by one")
+    assert set(judged(claimed, ledger=ledger, reasons=[reason]).values()) == {"NotMeasured"}
+
+
+def table(path: Path, name: str, rows: list[dict[str, Any]]) -> dict[str, list[Path]]:
+    schema = TABLES[name]
+    zeros = {pa.string(): "", pa.bool_(): True}
+    columns = {}
+    for field in schema:
+        filler = None if field.nullable else zeros.get(field.type, 0)
+        columns[field.name] = [row.get(field.name, filler) for row in rows]
+    file = path / f"{name}.parquet"
+    pq.write_table(pa.table(columns, schema=schema), file)
+    return {name: [file]}
+
+
+def test_rejections_by_error(tmp_path: Path) -> None:
+    rows = [
+        {"outcome": "acked"},
+        *({"outcome": "failed", "error": "NOT_ENOUGH_REPLICAS"} for _ in range(3)),
+        {"outcome": "unknown", "error": "_MSG_TIMED_OUT"},
+    ]
+    claimed = {
+        "rejections": [
+            {"error": "NOT_ENOUGH_REPLICAS", "min": 3, "max": 3},
+            {"error": "NOT_LEADER", "min": 1},
+        ]
+    }
+    found = judged(claimed, files=table(tmp_path, "produce", rows))
+    assert list(found.values()) == ["Held", "NotHeld"]
+    assert set(judged(claimed).values()) == {"NotMeasured"}
+
+
+def assigned(consumer: str, n: int, at: float, partition: int | None) -> dict[str, Any]:
+    topic = None if partition is None else "foo"
+    return {
+        "consumer": consumer,
+        "incarnation": f"u-{consumer}",
+        "group": "g",
+        "n": n,
+        "at": round(at * SECOND),
+        "event": "assigned",
+        "topic": topic,
+        "partition": partition,
+    }
+
+
+def test_rebalances_and_idle_members(tmp_path: Path) -> None:
+    rows = [
+        assigned("a", 0, 1, 0),
+        assigned("a", 1, 1, 1),
+        assigned("b", 0, 1, None),
+        # Each of these repeats a partition or follows another event: two rebalances more.
+        assigned("a", 7, 15, 0),
+        assigned("a", 8, 15, 1),
+        assigned("a", 9, 16, 0),
+        # As the group drains, members leave; that is nobody's fault.
+        assigned("a", 20, 55, 0),
+    ]
+    claimed = {
+        "rebalances": [{"group": "g", "min": 2, "max": 2}],
+        "idleMembers": [{"group": "g", "min": 1, "max": 1}],
+    }
+    drains = event(50, "phase", "entered", "Draining")
+    found = judged(claimed, drains, files=table(tmp_path, "consumer_events", rows))
+    assert found == {"rebalances g": "Held", "idleMembers g": "Held"}
+    assert set(judged(claimed).values()) == {"NotMeasured"}
+
+
+def test_where_the_records_lie(tmp_path: Path) -> None:
+    rows = [
+        {"topic": "foo", "key": key, "partition": partition}
+        for key, partition in (("a", 0), ("a", 0), ("b", 1))
+    ]
+    bounds = [{"topic": "foo", "partition": p, "rows_read": n} for p, n in ((0, 3), (1, 0))]
+    for row in bounds:
+        row["isr"] = [0]
+    files = table(tmp_path, "log", rows) | table(tmp_path, "log_bounds", bounds)
+    claimed = {
+        "partitionsPerKey": {"max": 1},
+        "usedPartitions": [{"topic": "foo", "max": 1}],
+    }
+    assert set(judged(claimed, files=files).values()) == {"Held"}
+    rows.append({"topic": "foo", "key": "a", "partition": 1})
+    files |= table(tmp_path, "log", rows)
+    assert judged(claimed, files=files)["partitionsPerKey"] == "NotHeld"
+
+
+def ran(member: str, node: str) -> Event:
+    return event(1, "pod", "scheduled", member, uid=member, member=member, node=node)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "distinct", "apart"),
+    [
+        (("n1", "n2", "n3"), "Held", "Held"),
+        (("n1", "n2", "n2"), "Held", "NotHeld"),
+        (("n1", "n1", "n2"), "NotHeld", "NotHeld"),
+    ],
+)
+def test_hosts(nodes: tuple[str, ...], distinct: str, apart: str) -> None:
+    members = ("kafka-0", "kafka-1", "zk-0")
+    events = [ran(member, node) for member, node in zip(members, nodes, strict=True)]
+    assert judged({"hosts": "Distinct"}, *events) == {"hosts": distinct}
+    assert judged({"hosts": "Apart"}, *events) == {"hosts": apart}
+    assert judged({"hosts": "Apart"}, *events[1:]) == {"hosts": "NotMeasured"}
+
+
+def test_leaders_away_from_their_preferred_replica_at_the_end() -> None:
+    assert judged({"displacedLeaders": {"max": 0}}, *CRASH) == {"displacedLeaders": "NotHeld"}
+    back = [*CRASH, state(50, 0, 0, [0, 1], 3)]
+    assert judged({"displacedLeaders": {"max": 0}}, *back) == {"displacedLeaders": "Held"}
+
+
+def test_an_error_that_was_claimed_did_not_come_where_the_run_was_judged() -> None:
+    assert judged({"error": "TooFewNodes"}) == {"error": "NotHeld"}
+
+
+@pytest.mark.parametrize(
+    ("code", "graceful", "killed"),
+    [(143, "Held", "NotHeld"), (137, "NotHeld", "Held"), (None, "NotHeld", "Held")],
+)
+def test_how_the_process_ended(code: int | None, graceful: str, killed: str) -> None:
+    events = [event(20, "pod", "deleted", "t-kafka-0-0", uid="u0")]
+    if code is not None:
+        events.append(event(15, "member", "exited", "t-kafka-0-0", uid="u0", exitCode=code))
+    assert judged(of_fault(shutdown="Graceful"), *events) == {"down.shutdown": graceful}
+    assert judged(of_fault(shutdown="Killed"), *events) == {"down.shutdown": killed}
+    assert judged(of_fault(shutdown="Killed")) == {"down.shutdown": "NotMeasured"}
+
+
+def test_refused_evictions() -> None:
+    proofs = ({"kind": "EvictionRefused", "subject": "t-kafka-0-0"}, {"kind": "PodGone"})
+    parts = {"windows": (replace(DOWN, proofs=proofs),)}
+    assert judged(of_fault(refusals={"min": 1, "max": 1}), **parts) == {"down.refusals": "Held"}
+    assert judged(of_fault(refusals={"min": 1})) == {"down.refusals": "NotHeld"}
+
+
+FETCHED = (
+    "[2026-11-21 08:00:00,000] INFO [ReplicaFetcherManager on broker 0] Added fetcher to broker 1 "
+    "for partitions HashMap(foo-1 -> InitialFetchState(Some(Yx-1),BrokerEndPoint(id=1, "
+    "host=t-kafka-1.ns.svc:9092),2,{}), __consumer_offsets-3 -> InitialFetchState(Some(a),"
+    "BrokerEndPoint(id=1, host=t-kafka-1.ns.svc:9092),2,0)) (kafka.server.ReplicaFetcherManager)"
+)
+
+
+@pytest.mark.parametrize(
+    ("offset", "start", "end"), [(0, "Held", "NotHeld"), (71, "NotHeld", "Held")]
+)
+def test_from_where_a_returned_broker_fetched(
+    tmp_path: Path, offset: int, start: str, end: str
+) -> None:
+    (tmp_path / "t-kafka-0-0-u9.log").write_text(f"x\n{FETCHED.format(offset)}\n")
+    back = event(31, "pod", "added", "t-kafka-0-0", uid="u9", member="kafka-0")
+    parts = {"logs": tmp_path}
+    assert judged(of_fault(resync="FromStart"), back, **parts) == {"down.resync": start}
+    assert judged(of_fault(resync="FromItsEnd"), back, **parts) == {"down.resync": end}
+    assert judged(of_fault(resync="FromItsEnd"), **parts) == {"down.resync": "NotMeasured"}
+
+
+def test_every_partition_of_a_fetcher_line_is_read() -> None:
+    found = [
+        (match[0].rsplit("(", 1)[-1], match[3]) for match in FETCHER.findall(FETCHED.format(9))
+    ]
+    assert found == [("foo", "9"), ("__consumer_offsets", "0")]
+
+
+def handed(incarnation: str, offset: int) -> dict[str, Any]:
+    place = {"group": "g", "topic": "foo", "partition": 0, "offset": offset}
+    return {"incarnation": incarnation, "outcome": "ok", **place}
+
+
+def note(incarnation: str, offset: int) -> dict[str, Any]:
+    place = {"group": "g", "topic": "foo", "partition": 0, "offset": offset}
+    return {"incarnation": incarnation, "event": "processed", **place}
+
+
+@pytest.mark.parametrize(
+    ("first_note", "second_from", "unprocessed", "twice"),
+    [(5, 5, 0, 0), (3, 5, 2, 0), (5, 4, 0, 1), (3, 3, 0, 0)],
+)
+def test_what_was_processed_never_or_twice(
+    tmp_path: Path, first_note: int, second_from: int, unprocessed: int, twice: int
+) -> None:
+    """The first member got 0..4 and noted some; the second goes on at what was committed."""
+    deliveries = [handed("a", offset) for offset in range(5)]
+    deliveries += [handed("b", offset) for offset in range(second_from, 8)]
+    files = table(tmp_path, "consume", deliveries)
+    files |= table(tmp_path, "consumer_events", [note("a", first_note), note("b", 8)])
+    traffic = {
+        "consumers": [{"name": "c", "topics": ["foo"], "group": "g", "commit": "BeforeProcessing"}]
+    }
+    claimed = {"unprocessed": "None", "processedTwice": "None"}
+    found = replace(evidence(claimed, files=files), run=run(claimed, traffic=traffic))
+    numbers = {r.claim: r.numbers["value"] for r in claims.judge(found)}
+    assert numbers == {"unprocessed": unprocessed, "processedTwice": twice}
+
+
+def test_the_table_of_a_fault_shows_before_worst_and_after() -> None:
+    found = evidence({}, *CRASH)
+    first, second = partitions.tables(found.states, found.windows, found.end)
+    assert (first["fault"], first["topic"], first["partition"]) == ("down", "foo", 0)
+    assert first["replicas"] == [0, 1]
+    moments = [(first[m]["leader"], first[m]["isr"]) for m in ("before", "worst", "after")]
+    assert moments == [(0, [0, 1]), (1, [1]), (1, [0, 1])]
+    assert second["replicas"] == [1, 0]
+
+
+def test_the_termination_message_names_few_claims() -> None:
+    assert claims.told([]) is None
+    results = [{"claim": f"c{i}", "result": "NotHeld"} for i in range(9)]
+    told = claims.told([*results, {"claim": "x", "result": "Held"}])
+    assert told == {
+        "held": 1,
+        "notHeld": ["c0", "c1", "c2", "c3", "c4", "and 4 more"],
+        "notMeasured": [],
+    }
