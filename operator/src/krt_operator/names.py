@@ -85,6 +85,11 @@ def scoring_job(test: str, attempt: int) -> str:
     return f"{test}-scoring-{attempt}"
 
 
+def fault_job(test: str, place: int, attempt: int) -> str:
+    """The Job that does the fault at this place of spec.faults, by attempt."""
+    return f"{test}-fault-{place}-{attempt}"
+
+
 def preflight_pod(test: str, role: str) -> str:
     """The preflight's pods: role is `write` or `read`."""
     return f"{test}-preflight-{role}"

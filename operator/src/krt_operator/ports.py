@@ -256,6 +256,13 @@ class Kafka(Protocol):
         """The bounds of every partition of these topics, by (topic, partition)."""
         ...
 
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
+        """Elect the first replica of each (topic, partition) its leader.
+
+        Returns partition names to why the election was refused; one that was not needed was not.
+        """
+        ...
+
     def group(self, group: str) -> GroupView:
         """What the coordinator knows of a group."""
         ...

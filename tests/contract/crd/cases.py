@@ -255,7 +255,7 @@ REFUSED = (
     Refused(
         "controller of a topic",
         target(role="Controller", topic="foo"),
-        ("spec.faults[0].target", "Controller", "topic or partition"),
+        ("spec.faults[0].target", "Controller", "topic"),
     ),
     Refused(
         "leader by ordinal",
@@ -360,6 +360,71 @@ REFUSED = (
         "an eviction of what has no budget",
         lambda spec: (target(role="Producer")(spec), fault(action="EvictPod")(spec)),
         ("fault leader-down", "EvictPod", "target.role Producer", "disruption budget"),
+    ),
+    Refused(
+        "a disk of what has none",
+        lambda spec: (target(role="Consumer")(spec), fault(action="LoseDisk")(spec)),
+        ("fault leader-down", "LoseDisk", "target.role Consumer", "volume"),
+    ),
+    Refused(
+        "a rolling restart of one leader",
+        fault(action="RollingRestart", downFor="0s"),
+        ("fault leader-down", "RollingRestart", "target.role", "PartitionLeader"),
+    ),
+    Refused(
+        "a rolling restart that holds",
+        lambda spec: (target(role="Broker")(spec), fault(action="RollingRestart")(spec)),
+        ("fault leader-down", "RollingRestart", "downFor"),
+    ),
+    Refused(
+        "a move to nowhere",
+        lambda spec: (
+            target(role="Partition", topic="foo")(spec),
+            fault(action="Reassign", downFor="0s")(spec),
+        ),
+        ("fault leader-down", "Reassign needs to"),
+    ),
+    Refused(
+        "a move of a broker",
+        lambda spec: (
+            target(role="Broker")(spec),
+            fault(action="Reassign", downFor="0s", to=[0, 1, 2])(spec),
+        ),
+        ("fault leader-down", "Partition", "Reassign of Broker"),
+    ),
+    Refused(
+        "a move to brokers there are not",
+        lambda spec: (
+            target(role="Partition", topic="foo")(spec),
+            fault(action="Reassign", downFor="0s", to=[1, 2, 3])(spec),
+        ),
+        ("fault leader-down", "to must be below", "kafka.replicas 3"),
+    ),
+    Refused(
+        "a move to another replication factor",
+        lambda spec: (
+            target(role="Partition", topic="foo")(spec),
+            fault(action="Reassign", downFor="0s", to=[1, 2])(spec),
+        ),
+        ("fault leader-down", "to names 2 brokers", "topic foo"),
+    ),
+    Refused(
+        "an election for partitions there are not",
+        lambda spec: (
+            target(role="Partition", topic="foo", partitions=[0, 3])(spec),
+            fault(action="ElectPreferredLeaders", downFor="0s")(spec),
+        ),
+        ("fault leader-down", "target.partitions", "topic foo"),
+    ),
+    Refused(
+        "a crash of a partition",
+        target(role="Partition", topic="foo"),
+        ("fault leader-down", "CrashPod of Partition"),
+    ),
+    Refused(
+        "a rack of a zone and a leader",
+        target(role="Rack", zone="zone-a", topic="foo", partition=0),
+        ("spec.faults[0].target", "Rack", "zone"),
     ),
     Refused("an unknown action", fault(action="Explode"), ("spec.faults[0].action", "CrashPod")),
     Refused("an unknown role", target(role="Somebody"), ("spec.faults[0].target.role", "Broker")),

@@ -46,6 +46,27 @@ def test_defaults_of_the_api_server_are_those_of_the_models(server: ApiServer) -
     assert answer.json()["spec"] == Spec.model_validate(least).dump()
 
 
+ACTIONS: tuple[Any, ...] = (
+    {"action": "FreezePod", "downFor": "5s", "target": {"role": "Consumer", "name": "reader"}},
+    {"action": "EvictPod", "gracePeriodSeconds": 5, "target": {"role": "ZooKeeperLeader"}},
+    {"action": "LoseDisk", "target": {"role": "Rack", "topic": "foo", "partition": 0}},
+    {"action": "RollingRestart", "target": {"role": "Broker"}},
+    {
+        "action": "Reassign",
+        "target": {"role": "Partition", "topic": "foo", "partitions": [0, 2]},
+        "to": [2, 0, 1],
+    },
+    {"action": "ElectPreferredLeaders", "target": {"role": "Partition", "topic": "foo"}},
+)
+
+
+def test_every_action_is_admitted_on_what_it_can_hit(server: ApiServer) -> None:
+    spec = sample()
+    spec["faults"] = [{"name": f"f{i}", **one} for i, one in enumerate(ACTIONS)]
+    answer = server.admits(spec)
+    assert answer.ok, answer.text
+
+
 @pytest.mark.parametrize("acks", ["all", "1", "0", 1, 0])
 def test_acks_may_be_a_word_or_a_number(server: ApiServer, acks: Any) -> None:
     spec = sample()

@@ -120,6 +120,18 @@ def test_zookeeper_says_how_it_serves(kafka: LocalKafka) -> None:
     assert mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
 
 
+def test_a_preferred_leader_that_leads_needs_no_election(kafka: LocalKafka, topic: str) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        assert admin.elect_preferred([(topic, 0), (topic, 1)]) == {}
+
+
+def test_an_election_that_kafka_refuses_is_said_by_partition(kafka: LocalKafka, topic: str) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        refused = admin.elect_preferred([(topic, 0), (topic, 7)])
+    assert list(refused) == [f"{topic}-7"]
+    assert refused[f"{topic}-7"]
+
+
 def test_a_cluster_that_is_gone_is_transient_and_bounded_in_time(kafka: LocalKafka) -> None:
     kafka.kill("broker")
     before = time.monotonic()

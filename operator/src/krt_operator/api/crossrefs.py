@@ -165,6 +165,29 @@ FAULTS = (
         "target.partition is out of range",
     ),
     _fault(
+        "!has(f.target.topic) || self.topics.all(t, t.name != f.target.topic || "
+        "f.target.partitions.all(p, p < t.partitions))",
+        (
+            "target.partitions is out of range: partitions of topic %s are counted from 0",
+            "f.target.topic",
+        ),
+        "target.partitions is out of range",
+    ),
+    _fault(
+        "f.to.all(b, b < self.kafka.replicas)",
+        ("to must be below kafka.replicas %d", "self.kafka.replicas"),
+        "to must be below kafka.replicas",
+    ),
+    _fault(
+        "size(f.to) == 0 || !has(f.target.topic) || self.topics.all(t, t.name != f.target.topic || "
+        "size(f.to) == t.replicationFactor)",
+        (
+            "to names %d brokers, not as many as the replicationFactor of topic %s",
+            *("size(f.to)", "f.target.topic"),
+        ),
+        "to must name as many brokers as the topic's replicationFactor",
+    ),
+    _fault(
         "!has(f.target.count) || !has(f.target.topic) || "
         "self.topics.all(t, t.name != f.target.topic || f.target.count <= t.replicationFactor - "
         "(f.target.role == 'PartitionFollower' ? 1 : 0))",

@@ -24,6 +24,10 @@ class Action(StrEnum):
     CRASH_POD = "CrashPod"
     FREEZE_POD = "FreezePod"
     EVICT_POD = "EvictPod"
+    LOSE_DISK = "LoseDisk"
+    ROLLING_RESTART = "RollingRestart"
+    REASSIGN = "Reassign"
+    ELECT_PREFERRED_LEADERS = "ElectPreferredLeaders"
 
 
 class Role(StrEnum):
@@ -32,6 +36,7 @@ class Role(StrEnum):
     PARTITION_LEADER = "PartitionLeader"
     PARTITION_FOLLOWER = "PartitionFollower"
     PARTITION_REPLICA = "PartitionReplica"
+    PARTITION = "Partition"
     CONTROLLER = "Controller"
     GROUP_COORDINATOR = "GroupCoordinator"
     BROKER = "Broker"
@@ -66,6 +71,7 @@ class StartsAfter(ApiModel):
 
 
 _PARTITION = (Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA)
+_OF_TOPIC = (*_PARTITION, Role.PARTITION, Role.RACK)
 _TRAFFIC = (Role.PRODUCER, Role.CONSUMER)
 _NUMBERED = (Role.BROKER, Role.ZOOKEEPER, *_TRAFFIC)
 _SEVERAL = (Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA, *_NUMBERED)
@@ -96,8 +102,15 @@ class Target(ApiModel):
 
     cel: ClassVar[tuple[Rule, ...]] = (
         _needs(_PARTITION, "has(self.topic) && has(self.partition)", "topic and partition"),
-        _only(_PARTITION, "!has(self.topic) && !has(self.partition)", "topic or partition"),
-        _needs((Role.RACK,), "has(self.zone)", "zone"),
+        _only(_OF_TOPIC, "!has(self.topic)", "topic"),
+        _only((*_PARTITION, Role.RACK), "!has(self.partition)", "partition"),
+        _needs((Role.PARTITION,), "has(self.topic)", "topic"),
+        _only((Role.PARTITION,), "size(self.partitions) == 0", "partitions"),
+        _needs(
+            (Role.RACK,),
+            "has(self.topic) == has(self.partition) && has(self.zone) != has(self.topic)",
+            "zone, or the topic and partition whose leader is in it,",
+        ),
         _only((Role.RACK,), "!has(self.zone)", "zone"),
         _needs((Role.GROUP_COORDINATOR,), "has(self.group)", "group"),
         _only((Role.GROUP_COORDINATOR,), "!has(self.group)", "group"),
@@ -118,10 +131,21 @@ class Target(ApiModel):
     role: Role = Field(description="Which members or pods are meant.")
     topic: TopicName | None = Field(
         default=None,
-        description="Topic of the partition, for PartitionLeader, -Follower and -Replica.",
+        description="Topic of the partition, for PartitionLeader, -Follower, -Replica, Partition, "
+        "and Rack by a leader.",
     )
     partition: int | None = Field(
-        default=None, ge=0, le=63, description="The partition, for the same roles."
+        default=None,
+        ge=0,
+        le=63,
+        description="The partition, for PartitionLeader, -Follower, -Replica and Rack.",
+    )
+    partitions: Annotated[tuple[Annotated[int, Field(ge=0, le=63)], ...], Field(max_length=64)] = (
+        Field(
+            default=(),
+            description="The partitions, for Partition; none: all of the topic.",
+            json_schema_extra=LIST_SET,
+        )
     )
     ordinals: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)] = (
         Field(
@@ -130,7 +154,9 @@ class Target(ApiModel):
             json_schema_extra=LIST_SET,
         )
     )
-    zone: LabelValue | None = Field(default=None, description="Zone whose brokers fall, for Rack.")
+    zone: LabelValue | None = Field(
+        default=None, description="Zone whose brokers are meant, for Rack; else by a leader."
+    )
     group: (
         Annotated[
             str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9._-]+$")
@@ -144,7 +170,8 @@ class Target(ApiModel):
         default=None,
         ge=1,
         le=9,
-        description="How many of those that fit; unset: the ordinals given, else one.",
+        description="How many of those that fit; unset: the ordinals given, else one (all for "
+        "RollingRestart).",
     )
 
 
@@ -163,6 +190,41 @@ class Fault(ApiModel):
             message="EvictPod is for members: traffic has no disruption budget",
             expression="'fault ' + self.name + ': EvictPod takes no target.role ' + "
             "self.target.role + ', which has no disruption budget'",
+        ),
+        Rule(
+            rule="self.action != 'LoseDisk' || !(self.target.role in ['Producer', 'Consumer'])",
+            message="LoseDisk is for members: traffic has no volume of its own",
+            expression="'fault ' + self.name + ': LoseDisk takes no target.role ' + "
+            "self.target.role + ', which has no volume of its own'",
+        ),
+        Rule(
+            rule="self.action != 'RollingRestart' || "
+            "self.target.role in ['Broker', 'ZooKeeper', 'Rack']",
+            message="RollingRestart takes target.role Broker, ZooKeeper or Rack",
+            expression="'fault ' + self.name + ': RollingRestart takes target.role Broker, "
+            "ZooKeeper or Rack, not ' + self.target.role",
+        ),
+        Rule(
+            rule="!(self.action in ['RollingRestart', 'Reassign', 'ElectPreferredLeaders']) || "
+            "duration(self.downFor) == duration('0s')",
+            message="the action takes no downFor: it holds nobody down",
+            expression="'fault ' + self.name + ': ' + self.action + ' takes no downFor, it holds "
+            "nobody down'",
+        ),
+        Rule(
+            rule="(self.action in ['Reassign', 'ElectPreferredLeaders']) == "
+            "(self.target.role == 'Partition')",
+            message="target.role Partition is for Reassign and ElectPreferredLeaders, and they for "
+            "it",
+            expression="'fault ' + self.name + ': target.role Partition is for Reassign and "
+            "ElectPreferredLeaders, and they take no other; this is ' + self.action + ' of ' + "
+            "self.target.role",
+        ),
+        Rule(
+            rule="(self.action == 'Reassign') == (size(self.to) > 0)",
+            message="Reassign needs to, the brokers, and no other action takes it",
+            expression="'fault ' + self.name + ': Reassign needs to, the brokers, and no other "
+            "action takes it'",
         ),
         Rule(
             rule="self.action != 'FreezePod' || duration(self.downFor) > duration('0s')",
@@ -189,7 +251,13 @@ class Fault(ApiModel):
         description="DeletePod: the pod is deleted through the API, and Kafka gets SIGTERM first. "
         "CrashPod: the process is killed with SIGKILL. "
         "FreezePod: the process is stopped with SIGSTOP for downFor, then continued. "
-        "EvictPod: the pod is evicted through the API, which its disruption budget may refuse."
+        "EvictPod: the pod is evicted through the API, which its disruption budget may refuse. "
+        "LoseDisk: the process is killed, pod and volume are deleted, and the member comes back "
+        "with an empty volume. "
+        "RollingRestart: each target in turn (all of the role unless named) is deleted gracefully, "
+        "the next when all ISRs are whole again. "
+        "Reassign: the partitions are moved to the brokers of to, by Kafka's own tool. "
+        "ElectPreferredLeaders: the first replica of each partition is elected its leader."
     )
     target: Target = Field(description="Whom the fault hits.")
     grace_period_seconds: int | None = Field(
@@ -198,6 +266,12 @@ class Fault(ApiModel):
         le=3600,
         description="Grace period of DeletePod and EvictPod; unset: the pod's own. 0 still sends "
         "SIGTERM.",
+    )
+    to: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)] = Field(
+        default=(),
+        description="Brokers that Reassign gives each partition, preferred leader first; as many "
+        "as the topic's replicationFactor.",
+        json_schema_extra=LIST_SET,
     )
     down_for: Duration = Field(
         default=Duration(0),

@@ -101,6 +101,9 @@ class TargetPod(StatusModel):
     role: Word = Field(default="", description="Why it was chosen, such as PartitionLeader.")
     node: Word = Field(default="", description="Node it ran on.")
     zone: Word = Field(default="", description="Zone it ran in.")
+    claim: Word = Field(default="", description="Its volume claim, where the fault takes that.")
+    ip: Word = Field(default="", description="Its address, by which a group's member is known.")
+    claim_uid: Word = Field(default="", description="The claim's uid: the precondition of it.")
 
 
 class ProofKind(StrEnum):
@@ -116,6 +119,11 @@ class ProofKind(StrEnum):
     MEMBER_LEFT = "MemberLeft"
     PROCESS_STOPPED = "ProcessStopped"
     EVICTION_REFUSED = "EvictionRefused"
+    VOLUME_GONE = "VolumeGone"
+    VOLUME_REPLACED = "VolumeReplaced"
+    REASSIGNMENT_ACCEPTED = "ReassignmentAccepted"
+    REPLICAS_MOVED = "ReplicasMoved"
+    PREFERRED_LEADS = "PreferredLeads"
 
 
 class Proof(StatusModel):
@@ -131,7 +139,7 @@ class Effect(StatusModel):
     """Whether a fault had the effect its action implies."""
 
     proven: bool = Field(description="Whether the proofs suffice.")
-    proofs: Annotated[tuple[Proof, ...], Field(max_length=64)] = Field(
+    proofs: Annotated[tuple[Proof, ...], Field(max_length=128)] = Field(
         default=(), description="What was seen.", json_schema_extra=LIST_ATOMIC
     )
 

@@ -62,6 +62,7 @@ class Outcome:
         proofs: one for each it was done to.
         failures: to whom it was not done, and why.
         lost: pods that are gone without an answer.
+        patience: how long an answer may take.
     """
 
     asked: bool = True
@@ -69,6 +70,7 @@ class Outcome:
     proofs: tuple[Proof, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
+    patience: timedelta = PATIENCE
 
     @property
     def first(self) -> datetime | None:
@@ -83,14 +85,16 @@ class Hold:
     Attributes:
         healed_at: when the targets were let back; None while they are held.
         doubt: why the heal did not go as it should, a sentence; the run's coverage is in doubt.
-        lasting: Kafka is to blame that the fault could not go on, a sentence.
+        cut_short: why not all of the fault was done, a sentence.
+        due: when `healed_at` was due, where that is not `downFor` after the injection.
     """
 
     healed_at: datetime | None = None
     acts: tuple[Act, ...] = ()
     apply: tuple[Json, ...] = ()
     doubt: str = ""
-    lasting: str = ""
+    cut_short: str = ""
+    due: datetime | None = None
 
 
 class Deed(Protocol):

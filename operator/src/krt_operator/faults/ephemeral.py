@@ -166,11 +166,12 @@ def report(pod: Json, name: str) -> Report | None:
     for status in pod.get("status", {}).get("ephemeralContainerStatuses") or []:
         ended = status.get("state", {}).get("terminated")
         if status["name"] == name and ended is not None:
-            return _parse(ended)
+            return parse(ended)
     return None
 
 
-def _parse(ended: Json) -> Report:
+def parse(ended: Json) -> Report:
+    """Read what a terminated container said: JSON with the time, or why not."""
     text = str(ended.get("message") or "")
     try:
         said = json.loads(text)

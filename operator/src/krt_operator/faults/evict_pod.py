@@ -46,7 +46,7 @@ def act(scene: Scene) -> Act:
             fault.name,
             state=FaultState.INJECTED,
             injected_at=ports.clock.now() if answered else entry.intended_at,
-            effect=merge(fault, entry, proofs),
+            effect=merge(fault, entry, scene.plan, proofs),
         )
         if fault.down_for.micros and len(proofs) < len(entry.targets):
             # In the same breath: the StatefulSet would have a new pod scheduled within 0.1 s.

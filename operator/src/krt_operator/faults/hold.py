@@ -33,10 +33,16 @@ def held(status: Status, spec: Spec) -> frozenset[str]:
     return frozenset(
         target.member
         for fault, entry in _open(status, spec)
-        if fault.action in DOWN and fault.down_for.micros
+        if _keeps_down(fault)
         for target in entry.targets
         if target.pod not in refused(entry)
     )
+
+
+def _keeps_down(fault: Fault) -> bool:
+    # A disk is lost with its pod gone, however short: the claim stays while a pod uses it.
+    lost = fault.action is Action.LOSE_DISK
+    return lost or (fault.action in DOWN and fault.down_for.micros > 0)
 
 
 def refused(entry: FaultStatus) -> frozenset[str]:

@@ -11,6 +11,8 @@ from krt_operator.kafka.views import NO_BROKER
 from krt_operator.kafka.zookeeper import mode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from krt_operator.api.spec import Target
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan import Plan
@@ -42,7 +44,8 @@ def look(target: Target, plan: Plan, ports: Ports) -> Look:
     Raises:
         TransientError: nobody answered; ask again.
     """
-    if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER:
+    by_leader = target.role is Role.RACK and target.zone is None
+    if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or by_leader:
         with ports.kafka(plan.bootstrap) as kafka:
             return Look(cluster=kafka.view())
     if target.role is Role.GROUP_COORDINATOR:
@@ -60,12 +63,23 @@ def group_of(target: Target, plan: Plan) -> str:
 
 def zookeeper_leader(plan: Plan, ports: Ports) -> str:
     """The member that leads the ensemble (or is all of it); empty while none does."""
+    modes = _modes(plan, ports)
+    return next((name for name, now in modes if now in ("leader", "standalone")), "")
+
+
+def silent_servers(plan: Plan, ports: Ports, but: frozenset[str]) -> list[str]:
+    """ZooKeeper servers that are in no quorum; `but` are members not to be asked about."""
+    return [name for name, now in _modes(plan, ports, but) if not now]
+
+
+def _modes(
+    plan: Plan, ports: Ports, but: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, str | None]]:
+    """Each server and its mode; None where it is down or in no quorum."""
     for server in plan.zookeepers:
-        try:
-            answer = ports.four_letter(server.host, "srvr")
-        except TransientError:
-            # A server that is down is no leader; the others say who is.
+        if server.member in but:
             continue
-        if mode(answer) in ("leader", "standalone"):
-            return server.member
-    return ""
+        try:
+            yield server.member, mode(ports.four_letter(server.host, "srvr"))
+        except TransientError:
+            yield server.member, None

@@ -8,6 +8,7 @@ from krt_operator.api.spec import Action, Role
 from krt_operator.api.status import Effect, Proof, ProofKind
 from krt_operator.faults.hold import refused
 from krt_operator.faults.looking import group_of
+from krt_operator.faults.partitions import meant, named
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import FaultStatus
+    from krt_operator.api.status import FaultStatus, TargetPod
     from krt_operator.kafka.views import ClusterView, GroupView, Partition
     from krt_operator.plan import Plan
     from krt_operator.ports import Json
@@ -25,8 +26,13 @@ IMPLIED: Final[Mapping[Action, frozenset[ProofKind]]] = {
     Action.CRASH_POD: frozenset({ProofKind.PROCESS_KILLED}),
     Action.FREEZE_POD: frozenset({ProofKind.PROCESS_STOPPED}),
     Action.EVICT_POD: frozenset({ProofKind.POD_GONE, ProofKind.EVICTION_REFUSED}),
+    Action.LOSE_DISK: frozenset({ProofKind.VOLUME_REPLACED}),
+    Action.ROLLING_RESTART: frozenset({ProofKind.POD_GONE}),
+    Action.REASSIGN: frozenset({ProofKind.REPLICAS_MOVED}),
+    Action.ELECT_PREFERRED_LEADERS: frozenset({ProofKind.PREFERRED_LEADS}),
 }
 """Action to kinds of proof; one of them must have been seen of every target for the fault to count.
+Targets are pods, or the partitions of an action on partitions.
 The scoring job has the same table, and a test compares them."""
 
 MAX_ISR_PROOFS: Final = 8
@@ -46,6 +52,23 @@ def gone(entry: FaultStatus, pods: Mapping[str, Json], now: datetime) -> list[Pr
         if pods.get(target.pod, {}).get("metadata", {}).get("uid") != target.uid
         and target.pod not in refused(entry)
     ]
+
+
+def volumes(entry: FaultStatus, claims: Mapping[str, Json], now: datetime) -> list[Proof]:
+    """What became of the claims in the journal: gone, and another in their place."""
+    found = []
+    for target in entry.targets:
+        uid = claims.get(target.claim, {}).get("metadata", {}).get("uid")
+        if not target.claim or uid == target.claim_uid:
+            continue
+        gone = f"claim {target.claim} with uid {target.claim_uid} is no longer there"
+        found.append(Proof(kind=ProofKind.VOLUME_GONE, subject=target.pod, at=now, detail=gone))
+        if uid is not None:
+            other = f"claim {target.claim} has uid {uid}, before {target.claim_uid}"
+            found.append(
+                Proof(kind=ProofKind.VOLUME_REPLACED, subject=target.pod, at=now, detail=other)
+            )
+    return found
 
 
 def in_cluster(
@@ -115,20 +138,76 @@ def asks_group(fault: Fault) -> bool:
     return fault.target.role is Role.GROUP_COORDINATOR
 
 
-def merge(fault: Fault, entry: FaultStatus, seen: Iterable[Proof]) -> Effect:
+def of_partitions(fault: Fault, plan: Plan, view: ClusterView, now: datetime) -> list[Proof]:
+    """What the metadata shows of the partitions that a fault moves or elects leaders for."""
+    found = []
+    for topic, number in meant(fault, plan) if fault.target.role is Role.PARTITION else ():
+        seen = view.partition(topic, number)
+        if seen is None:
+            continue
+        replicas = list(seen.replicas)
+        if fault.action is Action.REASSIGN and set(replicas) == set(fault.to):
+            kind, detail = ProofKind.REPLICAS_MOVED, f"its replicas are {replicas}"
+        elif fault.action is Action.ELECT_PREFERRED_LEADERS and seen.leader == replicas[0]:
+            first = f"the first of its replicas {replicas}"
+            kind, detail = ProofKind.PREFERRED_LEADS, f"broker {seen.leader} leads, {first}"
+        else:
+            continue
+        found.append(Proof(kind=kind, subject=seen.name, at=now, detail=detail))
+    return found
+
+
+def members_left(entry: FaultStatus, plan: Plan, group: GroupView, now: datetime) -> list[Proof]:
+    """Consumers whose address the group no longer has: killed ones, or frozen past their session.
+
+    A pod that follows has another address, so a successor does not hide that a member left.
+    """
+    addresses = {one.host for one in group.members}
+    return [
+        Proof(
+            kind=ProofKind.MEMBER_LEFT,
+            subject=target.pod,
+            at=now,
+            detail=f"group {group.group} has no member at {target.ip}",
+        )
+        for target in entry.targets
+        if target.ip and _group_of(target, plan) == group.group and target.ip not in addresses
+    ]
+
+
+def groups_asked(entry: FaultStatus, plan: Plan) -> list[str]:
+    """Groups that could still show that a target left them."""
+    seen = {(one.kind, one.subject) for one in (entry.effect.proofs if entry.effect else ())}
+    waiting = {
+        _group_of(target, plan)
+        for target in entry.targets
+        if target.ip and (ProofKind.MEMBER_LEFT, target.pod) not in seen
+    }
+    return sorted(waiting - {""})
+
+
+def merge(fault: Fault, entry: FaultStatus, plan: Plan, seen: Iterable[Proof]) -> Effect:
     """Add what was seen to the journal's effect; the first sight of each thing stands."""
     known = {(one.kind, one.subject): one for one in (entry.effect.proofs if entry.effect else ())}
     for one in seen:
         known.setdefault((one.kind, one.subject), one)
     implied = IMPLIED[fault.action]
-    proven = bool(entry.targets) and all(
-        any((kind, target.pod) in known for kind in implied) for target in entry.targets
-    )
+    hit = subjects(fault, entry, plan)
+    proven = bool(hit) and all(any((kind, one) in known for kind in implied) for one in hit)
     return Effect(proven=proven, proofs=tuple(known.values()))
+
+
+def subjects(fault: Fault, entry: FaultStatus, plan: Plan) -> list[str]:
+    """Whom the fault hits, as its proofs name them: pods, or partitions."""
+    if fault.target.role is Role.PARTITION:
+        return named(fault, plan)
+    return [one.pod for one in entry.targets]
 
 
 def wanted(fault: Fault, entry: FaultStatus, plan: Plan) -> bool:
     """Whether the cluster's metadata could still show something about this fault."""
+    if fault.target.role is Role.PARTITION:
+        return entry.effect is None or not entry.effect.proven
     seen = {(one.kind, one.subject) for one in (entry.effect.proofs if entry.effect else ())}
     kinds = {kind for kind, _ in seen}
     brokers = _ordinals(entry, plan)
@@ -142,6 +221,14 @@ def wanted(fault: Fault, entry: FaultStatus, plan: Plan) -> bool:
         Role.GROUP_COORDINATOR: ProofKind.COORDINATOR_MOVED,
     }.get(fault.target.role)
     return extra is not None and extra not in kinds
+
+
+def _group_of(target: TargetPod, plan: Plan) -> str:
+    """The group of a consumer; empty for any other target."""
+    entry = target.member.removeprefix("consumer-").rpartition("-")[0]
+    if not target.member.startswith("consumer-"):
+        return ""
+    return next((one.group for one in plan.spec.traffic.consumers if one.name == entry), "")
 
 
 def _internal(partition: Partition) -> bool:

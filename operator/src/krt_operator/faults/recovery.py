@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action
 from krt_operator.build.traffic import traffic_pods
+from krt_operator.faults.partitions import meant
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
     session = timedelta(milliseconds=configured)
     frozen = timedelta(microseconds=fault.down_for.micros)
     match fault.action:
-        case Action.CRASH_POD:
+        case Action.CRASH_POD | Action.LOSE_DISK:
             silent = True
         case Action.FREEZE_POD:
             silent = frozen + SESSION_MARGIN >= session
@@ -104,6 +105,18 @@ def lacking_cluster(plan: Plan, view: ClusterView, held: frozenset[str]) -> str:
         out = sorted(set(partition.replicas) - down - set(partition.isr))
         if out:
             return f"partition {partition.name} lacks broker {out[0]} in its ISR"
+    return ""
+
+
+def lacking_move(fault: Fault, plan: Plan, view: ClusterView) -> str:
+    """Which partition that the fault moves has other replicas yet than were asked for."""
+    if fault.action is not Action.REASSIGN:
+        return ""
+    for topic, number in meant(fault, plan):
+        found = view.partition(topic, number)
+        if found is None or set(found.replicas) != set(fault.to):
+            has = "no" if found is None else list(found.replicas)
+            return f"partition {topic}-{number} has {has} replicas, asked were {list(fault.to)}"
     return ""
 
 

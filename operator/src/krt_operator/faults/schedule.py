@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Fault, Role, StartEvent
+from krt_operator.api.spec import Action, Fault, StartEvent
 from krt_operator.api.status import FaultState, FaultStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_operator.api.spec import Spec
 
 LATE: Final = timedelta(seconds=10)
 """How late a fault or a heal may be before the run no longer shows what it was to show."""
@@ -41,8 +40,11 @@ def due_at(
 
 
 def heal_due(fault: Fault, journal: FaultStatus) -> datetime | None:
-    """When the fault is to be healed; None before it was injected."""
-    if journal.injected_at is None:
+    """When the fault is to be healed; None before it was injected, or where no time is set for it.
+
+    A rolling restart is over when its last member was restarted, however long that takes.
+    """
+    if journal.injected_at is None or fault.action is Action.ROLLING_RESTART:
         return None
     return journal.injected_at + timedelta(microseconds=fault.down_for.micros)
 
@@ -83,41 +85,6 @@ def settled(journal: FaultStatus, recovery: timedelta, now: datetime) -> bool:
     if journal.state is FaultState.SKIPPED:
         return True
     return journal.recovered_at is not None or unrecovered(journal, recovery, now)
-
-
-def conflicts(spec: Spec) -> list[str]:
-    """Pairs of faults that would be open on one pod at once, where the resource alone tells.
-
-    Only faults that name their members by ordinal can be seen to collide before the run; the
-    others are skipped when they are due and every pod they could hit is another fault's.
-
-    Returns:
-        Sentences that name both faults and the member; empty where there is no conflict.
-    """
-    found = []
-    faults = {fault.name: fault for fault in spec.faults}
-    for fault in spec.faults:
-        before = faults.get(fault.starts_after.fault or "")
-        if before is None or fault.starts_after.event is not StartEvent.STARTED:
-            continue
-        if fault.delay >= before.down_for:
-            continue
-        shared = sorted(_fixed(fault) & _fixed(before))
-        found += [
-            f"spec.faults[{fault.name}] hits {member} while {before.name} still holds it: "
-            f"raise its delay to {before.down_for} or let it wait for Healed"
-            for member in shared
-        ]
-    return found
-
-
-def _fixed(fault: Fault) -> frozenset[str]:
-    prefix = {Role.BROKER: "kafka", Role.ZOOKEEPER: "zk"}.get(fault.target.role)
-    count = fault.target.count
-    ordinals = fault.target.ordinals
-    if prefix is None or (count is not None and count < len(ordinals)):
-        return frozenset()
-    return frozenset(f"{prefix}-{ordinal}" for ordinal in ordinals)
 
 
 def _when(journal: FaultStatus, event: StartEvent) -> datetime | None:

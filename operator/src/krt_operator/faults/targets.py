@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from krt_operator import names
-from krt_operator.api.spec import Role
+from krt_operator.api.spec import Action, Role
 from krt_operator.api.status import TargetPod
 from krt_operator.faults.looking import PARTITION_ROLES, Look
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from krt_operator.api.spec import Fault
     from krt_operator.plan import Plan
-    from krt_operator.ports import Json
+    from krt_operator.ports import Json, Observed
 
 
 class UnresolvedError(Exception):
@@ -41,7 +41,7 @@ _T = TypeVar("_T", str, Candidate)
 
 
 def resolve(
-    fault: Fault, plan: Plan, pods: Mapping[str, Json], look: Look, busy: Mapping[str, str]
+    fault: Fault, plan: Plan, world: Observed, look: Look, busy: Mapping[str, str]
 ) -> tuple[TargetPod, ...]:
     """Choose the pods a fault hits.
 
@@ -51,25 +51,41 @@ def resolve(
     Args:
         fault: the fault that is due.
         plan: members and traffic of the run.
-        pods: the run's pods by name.
+        world: the run's pods and claims.
         look: what Kafka and ZooKeeper said, see `looking.look`.
         busy: members that another open fault has, with its name.
+
+    Returns:
+        The pods; none for an action on partitions rather than on pods.
 
     Raises:
         UnresolvedError: no leader now, no such member, or all of them are another fault's.
     """
     target = fault.target
+    if target.role is Role.PARTITION:
+        return ()
     fitting = candidates(fault, plan, look)
     free = [one for one in fitting if one.member not in busy]
-    wanted = target.count or len(target.ordinals) or 1
-    if target.role is Role.RACK:
-        wanted = len(fitting)
-    if len(free) < wanted:
+    number = wanted(fault, fitting)
+    if len(free) < number:
         taken = sorted({busy[one.member] for one in fitting if one.member in busy})
         under = f", {len(fitting) - len(free)} under {', '.join(taken)}" if taken else ""
-        raise UnresolvedError(f"{target.role} asks for {wanted}, there are {len(fitting)}{under}")
-    chosen = seeded(free, wanted, plan.spec.seed, fault.name)
-    return tuple(_pod(one, target.role, pods) for one in chosen)
+        raise UnresolvedError(f"{target.role} asks for {number}, there are {len(fitting)}{under}")
+    chosen = seeded(free, number, plan.spec.seed, fault.name)
+    found = tuple(_pod(one, target.role, world.pods) for one in chosen)
+    if fault.action is Action.LOSE_DISK:
+        return tuple(_with_claim(one, plan, world.claims) for one in found)
+    return found
+
+
+def wanted(fault: Fault, fitting: Sequence[Candidate]) -> int:
+    """How many of those that fit are to be hit."""
+    target = fault.target
+    number = target.count or len(target.ordinals)
+    if number:
+        return number
+    everyone = target.role is Role.RACK or fault.action is Action.ROLLING_RESTART
+    return len(fitting) if everyone else 1
 
 
 def candidates(fault: Fault, plan: Plan, look: Look) -> list[Candidate]:
@@ -85,12 +101,7 @@ def candidates(fault: Fault, plan: Plan, look: Look) -> list[Candidate]:
         case Role.BROKER:
             return _brokers(plan, target.ordinals)
         case Role.RACK:
-            zone = (
-                target.zone
-                or seeded(
-                    sorted({one.zone for one in plan.brokers}), 1, plan.spec.seed, fault.name
-                )[0]
-            )
+            zone = target.zone or _zone_of_leader(fault, plan, look)
             found = [one for one in _brokers(plan) if one.zone == zone]
             if not found:
                 raise UnresolvedError(f"no broker in zone {zone}")
@@ -112,6 +123,19 @@ def seeded(among: Iterable[_T], count: int, seed: int, salt: str) -> list[_T]:
         return hashlib.sha256(f"{seed}/{salt}/{one}".encode()).digest()
 
     return sorted(sorted(among, key=rank)[:count], key=str)
+
+
+def _zone_of_leader(fault: Fault, plan: Plan, look: Look) -> str:
+    target = fault.target
+    found = None
+    if look.cluster is not None and target.topic is not None and target.partition is not None:
+        found = look.cluster.partition(target.topic, target.partition)
+    leader = NO_BROKER if found is None else found.leader
+    zone = next((one.zone for one in plan.brokers if one.ordinal == leader), "")
+    if not zone:
+        where = f"{target.topic}-{target.partition}"
+        raise UnresolvedError(f"partition {where} has no leader now, so no zone is its leader's")
+    return zone
 
 
 def _from_metadata(fault: Fault, plan: Plan, look: Look) -> frozenset[int]:
@@ -185,5 +209,14 @@ def _pod(chosen: Candidate, role: Role, pods: Mapping[str, Json]) -> TargetPod:
         member=chosen.member,
         role=role.value,
         node=pod["spec"].get("nodeName", ""),
+        ip=pod.get("status", {}).get("podIP", ""),
         zone=chosen.zone,
     )
+
+
+def _with_claim(target: TargetPod, plan: Plan, claims: Mapping[str, Json]) -> TargetPod:
+    name = names.member_claim(plan.name, target.member)
+    claim = claims.get(name)
+    if claim is None:
+        raise UnresolvedError(f"claim {name} of {target.member} is not there")
+    return target.model_copy(update={"claim": name, "claim_uid": claim["metadata"]["uid"]})

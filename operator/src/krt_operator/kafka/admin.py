@@ -8,7 +8,13 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    ElectionType,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from confluent_kafka import IsolationLevel as Isolation
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import OffsetSpec as _Spec  # type: ignore[attr-defined]
@@ -152,6 +158,21 @@ class KafkaAdmin:
             )
             for key in wanted
         ]
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
+        """Elect the first replica of each partition its leader; names those refused, and why."""
+        asked = [TopicPartition(topic, number) for topic, number in partitions]
+        # The client takes one of its two timeouts, and refuses both.
+        future = self._client.elect_leaders(
+            ElectionType.PREFERRED, asked, request_timeout=self._left()
+        )
+        answers = self._wait(future, "electing preferred leaders", "spec.faults")
+        refused = {}
+        for one, error in answers.items():
+            cause = None if error is None else error.args[0]
+            if cause is not None and cause.code() != KafkaError.ELECTION_NOT_NEEDED:
+                refused[f"{one.topic}-{one.partition}"] = cause.str()
+        return refused
 
     def group(self, group: str) -> GroupView:
         """State, coordinator, members and committed offsets, as the coordinator has them."""

@@ -14,6 +14,7 @@ from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
 from krt_operator.build.members import budgets, members
 from krt_operator.build.shared import ROLES, control_map
+from krt_operator.build.tools import COMPONENT
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, FAREWELL
 from krt_operator.faults import freeze_pod
 from krt_operator.faults.hold import release
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from krt_operator.ports import Act, Json, Observed, Ports, Run
 
 TRANSIENT: Final = frozenset(
-    {"kafka", "zookeeper", "producer", "consumer", "recorder", "preflight"}
+    {"kafka", "zookeeper", "producer", "consumer", "recorder", "preflight", COMPONENT}
 )
 """Components whose pods go at the end."""
 
@@ -105,9 +106,15 @@ def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
         if _component(one) in TRANSIENT
     ]
     found += [_deletion("StatefulSet", one) for one in world.stateful_sets.values()]
+    tools = [one for one in world.jobs.values() if _component(one) == COMPONENT]
+    found += [_deletion("Job", one) for one in tools]
     if endings.ending(run.status) == endings.ABORTED:
         # Nobody waits for it any more; a finished one stays for what it logged.
-        found += [_deletion("Job", one) for one in world.jobs.values() if not _complete(one)]
+        found += [
+            _deletion("Job", one)
+            for one in world.jobs.values()
+            if one not in tools and not _complete(one)
+        ]
     found += [_deletion("PersistentVolumeClaim", one) for one in world.claims.values()]
     of_members = {names.of_member(plan.name, one.member) for one in plan.members}
     found += [

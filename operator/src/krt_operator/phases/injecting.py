@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
+from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
@@ -22,10 +23,9 @@ from krt_operator.api.status import (
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
 from krt_operator.faults.actions import DEEDS
-from krt_operator.faults.deed import PATIENCE
 from krt_operator.faults.hold import busy
 from krt_operator.faults.looking import look
-from krt_operator.faults.proof import merge
+from krt_operator.faults.proof import merge, subjects
 from krt_operator.faults.targets import UnresolvedError, resolve
 from krt_operator.phases.injecting_pass import Pass
 from krt_operator.phases.recovering import recovering
@@ -39,6 +39,9 @@ POLL: Final = 0.2
 
 RETRY: Final = 0.5
 """Seconds between tries to name a target that is not there, such as a leader in an election."""
+
+LASTING: Final = frozenset({Action.LOSE_DISK, Action.ROLLING_RESTART})
+"""Actions that are not over with their act, whatever `downFor`."""
 
 AFTERMATH: Final = timedelta(seconds=5)
 """Undisturbed traffic after the last recovery, so that `after` has operations to compare with."""
@@ -84,7 +87,7 @@ def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     tried = entry.due_at is not None
     try:
         seen = look(fault.target, this.plan, this.ports)
-        targets = resolve(fault, this.plan, this.world.pods, seen, busy(this.status, fault.name))
+        targets = resolve(fault, this.plan, this.world, seen, busy(this.status, fault.name))
     except (UnresolvedError, TransientError) as error:
         if tried and schedule.late(due, this.now):
             _skip(this, fault, f"nobody to hit within {schedule.LATE.seconds} s: {error}")
@@ -117,7 +120,7 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
         _act(this, fault)
         return
     since = entry.intended_at or this.now
-    if result.pending and this.now - since <= PATIENCE:
+    if result.pending and this.now - since <= result.patience:
         if not result.asked:
             _act(this, fault)
         this.wake(POLL)
@@ -128,14 +131,16 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
         _act(this, fault)
         return
     why = [f"{subject}: {said}" for subject, said in sorted(result.failures.items())]
-    why += [f"{subject}: no answer within {PATIENCE.seconds} s" for subject in result.pending]
+    why += [
+        f"{subject}: no answer within {result.patience.seconds} s" for subject in result.pending
+    ]
     why += [f"{pod}: gone before it was done" for pod in result.lost]
     this.intend(
         journal.fault(
             fault.name,
             state=FaultState.INJECTED,
             injected_at=result.first or since,
-            effect=merge(fault, entry, result.proofs),
+            effect=merge(fault, entry, this.plan, result.proofs),
         )
     )
     if why:
@@ -146,14 +151,16 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
 def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     at = entry.injected_at or this.now
     due = entry.due_at or at
-    if schedule.late(due, at):
-        this.interrupted(fault, "injected", due, at)
-    hit = ", ".join(target.pod for target in entry.targets)
+    # A tool in a Job takes its seconds to start; the controller was in time when it asked for it.
+    done = entry.intended_at or at if fault.action is Action.REASSIGN else at
+    if schedule.late(due, done):
+        this.interrupted(fault, "injected", due, done)
+    hit = ", ".join(subjects(fault, entry, this.plan))
     this.tell("FaultInjected", f"{fault.name}: {fault.action} of {hit}")
     for one in entry.effect.proofs if entry.effect else ():
         if one.kind is ProofKind.EVICTION_REFUSED:
             this.tell("EvictionRefused", f"{fault.name}: {one.subject}: {one.detail}")
-    if fault.down_for.micros:
+    if fault.down_for.micros or fault.action in LASTING:
         this.note(journal.fault(fault.name, state=FaultState.HELD))
         this.wake(POLL)
     else:
@@ -166,14 +173,18 @@ def _held(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     now = DEEDS[fault.action].hold(this.scene(fault))
     this.acts += now.acts
     this.wanted += now.apply
-    due = schedule.heal_due(fault, entry) or this.now
+    due = now.due or schedule.heal_due(fault, entry)
     if now.healed_at is None:
-        this.wake((due - this.now).total_seconds() if this.now < due else POLL)
+        if due is not None:
+            this.wake((due - this.now).total_seconds() if this.now < due else POLL)
         return
+    due = due or now.healed_at
     if schedule.late(due, now.healed_at):
         this.interrupted(fault, "healed", due, now.healed_at)
     if now.doubt:
         this.doubt("HealFailed", f"fault {fault.name}: {now.doubt}")
+    if now.cut_short:
+        this.doubt("NoEffect", f"fault {fault.name}: {now.cut_short}")
     healed = journal.fault(fault.name, state=FaultState.HEALED, healed_at=now.healed_at, message="")
     this.note(healed)
     this.tell("FaultHealed", f"{fault.name}: {', '.join(one.pod for one in entry.targets)} back")

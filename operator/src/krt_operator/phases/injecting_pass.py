@@ -18,7 +18,7 @@ from krt_operator.ports import Act, Change, Happening, Json, Observed, Ports, Pr
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import ConditionStatus, ConditionType, Proof
-    from krt_operator.kafka.views import ClusterView
+    from krt_operator.kafka.views import ClusterView, GroupView
     from krt_operator.plan import Plan
 
 WATCH: Final = 1.0
@@ -180,12 +180,16 @@ class Pass:
         seen = []
         if ProofKind.POD_GONE in proof.IMPLIED[fault.action]:
             seen += proof.gone(entry, self.world.pods, self.now)
-        if proof.wanted(fault, entry, self.plan) and self.calm():
-            view = self.view()
+        seen += proof.volumes(entry, self.world.claims, self.now)
+        if self.calm():
+            view = self.view() if proof.wanted(fault, entry, self.plan) else None
             if view is not None:
                 seen += proof.in_cluster(fault, entry, self.plan, view, self.now)
+                seen += proof.of_partitions(fault, self.plan, view, self.now)
                 seen += self._coordinator(fault, entry)
-        effect = proof.merge(fault, entry, seen)
+            for group in proof.groups_asked(entry, self.plan):
+                seen += self._left(entry, group)
+        effect = proof.merge(fault, entry, self.plan, seen)
         if effect != entry.effect:
             self.note(journal.fault(fault.name, effect=effect))
 
@@ -210,9 +214,16 @@ class Pass:
     def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[Proof]:
         if not proof.asks_group(fault):
             return []
+        group = self._group(group_of(fault.target, self.plan))
+        return [] if group is None else proof.in_group(fault, entry, self.plan, group, self.now)
+
+    def _left(self, entry: FaultStatus, name: str) -> list[Proof]:
+        group = self._group(name)
+        return [] if group is None else proof.members_left(entry, self.plan, group, self.now)
+
+    def _group(self, name: str) -> GroupView | None:
         try:
             with self.ports.kafka(self.plan.bootstrap) as kafka:
-                group = kafka.group(group_of(fault.target, self.plan))
+                return kafka.group(name)
         except TransientError:
-            return []
-        return proof.in_group(fault, entry, self.plan, group, self.now)
+            return None

@@ -9,6 +9,7 @@ from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.shared import plan_map
 from krt_operator.constants import BUSY, QUEUED
 from krt_operator.errors import RefusedError, TransientError, UserError
+from krt_operator.faults.check import check
 from krt_operator.phases.placement import assign, nodes_by_zone
 from krt_operator.phases.planning import make_plan
 from krt_operator.ports import Act, Happening, Progress
@@ -107,7 +108,9 @@ def _plan(run: Run, ports: Ports) -> Plan:
     versions = {"operator": __version__}
     if nodes:
         versions["kubernetes"] = nodes[0]["status"]["nodeInfo"]["kubeletVersion"]
-    return make_plan(run, zones, ports.settings, versions)
+    plan = make_plan(run, zones, ports.settings, versions)
+    check(plan)
+    return plan
 
 
 def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:

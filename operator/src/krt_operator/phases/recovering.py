@@ -65,7 +65,11 @@ def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
     view = this.view()
     if view is None:
         return "no broker answers"
-    return recovery.lacking_cluster(this.plan, view, held) or _groups(this, held)
+    return (
+        recovery.lacking_move(fault, this.plan, view)
+        or recovery.lacking_cluster(this.plan, view, held)
+        or _groups(this, held)
+    )
 
 
 def _replaced(this: Pass) -> frozenset[str]:

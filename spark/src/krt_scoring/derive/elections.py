@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NO_LEADER = -1
 """Kafka's leader id while no eligible replica lives."""
 
-STORAGE_LOSING_ACTIONS = frozenset({"LoseStorage"})
+STORAGE_LOSING_ACTIONS = frozenset({"LoseDisk"})
 """Fault actions that take a member's volume. Killing processes, however many at once, is none:
 the page cache outlives the process."""
 
@@ -36,7 +36,8 @@ class Election:
     Attributes:
         at: when, in UTC µs.
         outside_isr: the leader was not in the ISR of the state before.
-        storage_lost: the leader's storage, or that of every ISR member before, had been lost.
+        storage_lost: the leader's storage, or that of every ISR member before, had been lost and
+            not been filled again from another leader.
     """
 
     topic: str
@@ -78,10 +79,16 @@ def elections(history: History) -> tuple[Election, ...]:
     lost = _lost_storage(history)
     found = []
     for (topic, partition), sequence in states(history).items():
+        refilled = _refilled(sequence)
         for before, after in pairwise(sequence):
             if after.epoch <= before.epoch or after.leader == NO_LEADER:
                 continue
-            gone = {broker for broker, at in lost if at <= after.at}
+            gone = {
+                broker
+                for broker, at in lost
+                if at <= after.at
+                and not any(at < when <= before.at for who, when in refilled if who == broker)
+            }
             found.append(
                 Election(
                     topic=topic,
@@ -94,6 +101,20 @@ def elections(history: History) -> tuple[Election, ...]:
                 )
             )
     return tuple(found)
+
+
+def _refilled(sequence: tuple[State, ...]) -> list[tuple[int, int]]:
+    """Return (broker, when) of every return to the ISR under another leader.
+
+    Such a replica has fetched whatever was committed until then, so a loss of its storage before
+    excuses nothing any more.
+    """
+    return [
+        (broker, after.at)
+        for before, after in pairwise(sequence)
+        for broker in sorted(set(after.isr) - set(before.isr))
+        if broker != after.leader
+    ]
 
 
 def _lost_storage(history: History) -> tuple[tuple[int, int], ...]:

@@ -18,6 +18,10 @@ IMPLIED: Final[Mapping[str, frozenset[str]]] = {
     "CrashPod": frozenset({"ProcessKilled"}),
     "FreezePod": frozenset({"ProcessStopped"}),
     "EvictPod": frozenset({"PodGone", "EvictionRefused"}),
+    "LoseDisk": frozenset({"VolumeReplaced"}),
+    "RollingRestart": frozenset({"PodGone"}),
+    "Reassign": frozenset({"ReplicasMoved"}),
+    "ElectPreferredLeaders": frozenset({"PreferredLeads"}),
 }
 """Action to kinds of proof; one of them must have been seen of every target for the fault to count.
 The controller has the same table, and a test compares them."""

@@ -84,6 +84,7 @@ class World:
         self.result: tuple[int, str] = (0, json.dumps(RESULT))
         self.preflight: tuple[int, str] = (0, "shared")
         self.stuck: set[str] = set()
+        self.frozen: set[str] = set()
         self.nodes = [node(f"n{i}", f"zone-{'abc'[i % 3]}") for i in range(6)]
         self.classes = {"krt-evidence"}
         self.put(
@@ -200,7 +201,31 @@ class World:
         return Eviction(evicted=self.delete(deletion))
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
-        raise GoneError(f"{pod} {uid} {container['name']}")
+        with self.mutation():
+            there = self.objects.get(("Pod", pod))
+            if there is None or there["metadata"]["uid"] != uid:
+                raise GoneError(pod)
+            present = there["spec"].setdefault("ephemeralContainers", [])
+            if all(one["name"] != container["name"] for one in present):
+                present.append(copy.deepcopy(container))
+                self._signalled(there, container)
+            return copy.deepcopy(there)
+
+    def _signalled(self, pod: Json, container: Json) -> None:
+        """Freezing and thawing at once are what these tests need; both do so immediately."""
+        match container["command"][container["command"].index("signal.sh") + 1 :]:
+            case ["STOP", *_]:
+                self.frozen.add(pod["metadata"]["name"])
+                event = "frozen"
+            case ["CONT", _]:
+                self.frozen.discard(pod["metadata"]["name"])
+                event = "thawed"
+            case _:
+                return
+        message = json.dumps({"event": event, "at": to_micros(self.time)})
+        ended = {"terminated": {"exitCode": 0, "message": message}}
+        statuses = pod["status"].setdefault("ephemeralContainerStatuses", [])
+        statuses.append({"name": container["name"], "state": ended})
 
     def read_test(self, name: str) -> Json | None:
         return self.get(names.KIND, name)
@@ -407,6 +432,11 @@ class FakeKafka:
             for name in topics
             for number, ids in self.world.topics[name].assignment.items()
         ]
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
+        # Whoever stands first leads in this Kafka, so no election is ever needed.
+        assert {topic for topic, _ in partitions} <= self.world.topics.keys()
+        return {}
 
     def group(self, group: str) -> GroupView:
         committed = {("foo", 0): int(self.world.written)}

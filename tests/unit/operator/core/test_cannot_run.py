@@ -138,3 +138,21 @@ def test_waits_for_what_an_earlier_test_of_the_name_left(world: Any, left: str) 
     assert world.condition("Provisioned")["reason"] == "NamesakeLeaving"
     del world.objects["Service", left]
     assert world.run()["phase"] == "Completed"
+
+
+def crash(name: str, **fields: Any) -> dict[str, Any]:
+    target = {"role": "Broker", "ordinals": [1]}
+    return {"name": name, "action": "CrashPod", "target": target, "downFor": "20s"} | fields
+
+
+def test_a_zone_that_no_broker_is_in(make_world: Callable[..., Any]) -> None:
+    world = make_world(faults=[crash("rack", target={"role": "Rack", "zone": "zone-x"})])
+    told = _refused(world, "Provisioned", "NoSuchZone")
+    assert told.startswith("spec.faults[rack].target.zone")
+
+
+def test_two_faults_on_one_pod(make_world: Callable[..., Any]) -> None:
+    world = make_world(faults=[crash("a"), crash("b", startsAfter={"event": "Started"})])
+    told = _refused(world, "Provisioned", "FaultsCollide")
+    assert "spec.faults[b] hits kafka-1 while a still has it" in told
+    assert world.names_of("ConfigMap") == set(), "nothing may be built before it is known to fit"

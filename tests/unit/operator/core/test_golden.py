@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from krt_operator import names
 from krt_operator.api.spec import Spec
-from krt_operator.build import members, scoring, shared, traffic
+from krt_operator.build import members, scoring, shared, tools, traffic
 from krt_operator.phases.placement import assign
 from krt_operator.phases.planning import make_plan
 from krt_operator.ports import Run
@@ -58,6 +59,7 @@ def _objects() -> dict[str, Any]:
         *members.budgets(plan),
         *(traffic.traffic_pod(plan, one, PULL) for one in traffic.traffic_pods(plan)),
         scoring.scoring_job(plan, 1, PULL),
+        tools.reassign_job(plan, names.fault_job(plan.name, 0, 1), {("foo", 0): (2, 1, 0)}, PULL),
     ]
     return {f"{one['kind'].lower()}-{one['metadata']['name']}.yaml": one for one in built}
 

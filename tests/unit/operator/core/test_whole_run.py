@@ -178,6 +178,30 @@ def test_abort_in_any_phase_takes_everything_away(world: Any, phase: str) -> Non
     assert world.names_of("Pod") == set()
 
 
+FREEZE = {
+    "name": "frozen",
+    "action": "FreezePod",
+    "target": {"role": "Broker", "ordinals": [0]},
+    "downFor": "10m",
+}
+
+
+@pytest.mark.parametrize("cleanup", ["Retain", "Delete"])
+def test_what_is_frozen_when_a_run_is_aborted_is_thawed(
+    make_world: Callable[..., Any], cleanup: str
+) -> None:
+    world = make_world(faults=[FREEZE], cleanup=cleanup)
+    world.run(until="Injecting")
+    world.run(seconds=20)
+    assert world.frozen == {"t-kafka-0-0"}
+    assert world.status["faults"][0]["state"] == "Held"
+    world.test["spec"]["abort"] = True
+    status = world.run()
+    assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Healed")
+    kept = world.frozen & world.names_of("Pod")
+    assert kept == set()
+
+
 def test_deleting_needs_nothing_of_the_controller(world: Any) -> None:
     engine = world.controller()
     world.run(until="Injecting", controller=engine)

@@ -7,6 +7,7 @@ container a name, StatefulSets that recreate their pod, sessions that end 6 s af
 from __future__ import annotations
 
 import copy
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
@@ -40,12 +41,18 @@ from krt_operator.ports import (
 from krt_operator.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 SESSION = timedelta(seconds=6)
 BACK = timedelta(seconds=8)
 """From a pod's creation until it is ready and its broker in every ISR."""
+
+
+TOOL = timedelta(seconds=3)
+"""From a Job's creation until its tool has ended."""
+COPIED = timedelta(seconds=5)
+"""From a reassignment until the new replicas are in sync and the old ones gone."""
 
 
 class Killed(Exception):  # noqa: N818 - not an error: the controller's own death
@@ -100,6 +107,13 @@ class Sim:
         self.serial = 0
         self.pods: dict[str, Json] = {}
         self.sets: dict[str, int] = {}
+        self.claims: dict[str, Json] = {}
+        self.jobs: dict[str, Json] = {}
+        self.moves: dict[int, tuple[datetime, tuple[int, ...]]] = {}
+        self.replicas = dict(topic.assignment)
+        self.leaders: dict[int, int] = {}
+        self.elections = 0
+        self.tool: tuple[int, str] | None = None
         self.fell: dict[int, datetime] = {}
         self.kills: list[str] = []
         self.frozen: dict[str, datetime] = {}
@@ -108,6 +122,7 @@ class Sim:
         self.thaw_works = True
         self.deleted: list[str] = []
         self.evicted: list[str] = []
+        self.wiped: list[str] = []
         self.controller = 0
         self.silent = False
         self.ephemeral_works = True
@@ -115,6 +130,7 @@ class Sim:
         for one in members:
             self.sets[names.of_member("t", one.member)] = 1
             self._start(one.pod, one.kind, one.member, -BACK)
+            self._make_claim(names.member_claim("t", one.member))
         for one_name, member in (("t-producer-a-0", "producer-a-0"),):
             self._start(one_name, "traffic", member, -BACK)
         self._start("t-recorder", "recorder", "recorder", -BACK)
@@ -138,6 +154,8 @@ class Sim:
         return f"Zookeeper version: 3.8\nMode: {'leader' if member == 'zk-2' else 'follower'}\n"
 
     def delete(self, deletion: Deletion) -> bool:
+        if deletion.kind == "PersistentVolumeClaim":
+            return self._delete_claim(deletion)
         pod = self.pods.get(deletion.name)
         if pod is None or deletion.uid not in (None, pod["metadata"]["uid"]):
             return False
@@ -164,10 +182,46 @@ class Sim:
         name = obj["metadata"]["name"]
         if obj["kind"] == "StatefulSet":
             self.sets[name] = obj["spec"]["replicas"]
+        elif obj["kind"] == "PersistentVolumeClaim":
+            # A claim that is going stays the one that goes, whatever is applied to it.
+            if name not in self.claims:
+                self._make_claim(name)
         elif name not in self.pods:
             labels = obj["metadata"]["labels"]
             self._start(name, "traffic", labels[names.LABEL_MEMBER], timedelta())
         return obj
+
+    def create(self, obj: Json) -> Json:
+        """Only Jobs are created by faults; the tool of a Job says something after 3 s."""
+        name = obj["metadata"]["name"]
+        if name not in self.jobs:
+            self.serial += 1
+            meta = obj["metadata"] | {"uid": f"uid-{self.serial}"}
+            self.jobs[name] = obj | {"metadata": meta, "born": self.time}
+        return self.jobs[name]
+
+    def _work(self) -> None:
+        for name, job in self.jobs.items():
+            if f"{name}-x" in self.pods or self.time < job["born"] + TOOL:
+                continue
+            at = self.time
+            container = job["spec"]["template"]["spec"]["containers"][0]
+            asked = json.loads(next(one["value"] for one in container["env"]))
+            code, said = self.tool or (0, f'{{"krt":"tool","at":{to_micros(at)}}}')
+            for one in asked["partitions"] if code == 0 else ():
+                self.moves[one["partition"]] = (at + COPIED, tuple(one["replicas"]))
+            self._start(f"{name}-x", "tool", "tool", timedelta())
+            pod = self.pods[f"{name}-x"]
+            pod["metadata"]["ownerReferences"] = [{"uid": job["metadata"]["uid"]}]
+            ended = {"exitCode": code, "message": said}
+            pod["status"] = {
+                "phase": "Failed" if code else "Succeeded",
+                "containerStatuses": [{"state": {"terminated": ended}}],
+            }
+        for number, (done, replicas) in list(self.moves.items()):
+            if self.time >= done:
+                self.replicas[number] = replicas
+                del self.moves[number]
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
         found = self.pods.get(pod)
@@ -186,18 +240,40 @@ class Sim:
         """Let time pass; StatefulSets recreate pods, brokers come back."""
         self.time += timedelta(seconds=seconds)
         self._thaw_what_is_due()
+        self._work()
         for one in self.plan.members:
             wanted = self.sets[names.of_member("t", one.member)]
             if wanted and one.pod not in self.pods:
                 self._start(one.pod, one.kind, one.member, timedelta())
             elif not wanted and one.pod in self.pods:
                 self._remove(one.pod)
+        self._protect_claims()
         for pod in self.pods.values():
             ready = self._ready(pod)
             pod["status"]["conditions"] = [{"type": "Ready", "status": str(ready)}]
         for broker in self.plan.brokers:
             if self._up(broker.pod) and self.recovers:
                 self.fell.pop(broker.ordinal, None)
+
+    def _make_claim(self, name: str) -> None:
+        self.serial += 1
+        self.claims[name] = {"metadata": {"name": name, "uid": f"uid-{self.serial}"}}
+
+    def _delete_claim(self, deletion: Deletion) -> bool:
+        claim = self.claims.get(deletion.name)
+        if claim is None or deletion.uid not in (None, claim["metadata"]["uid"]):
+            return False
+        claim["metadata"]["deletionTimestamp"] = "2026-11-21T04:00:00Z"
+        return True
+
+    def _protect_claims(self) -> None:
+        """The finalizer kubernetes.io/pvc-protection: a claim goes when no pod uses it."""
+        for one in self.plan.members:
+            name = names.member_claim("t", one.member)
+            going = "deletionTimestamp" in self.claims.get(name, {}).get("metadata", {})
+            if going and one.pod not in self.pods:
+                del self.claims[name]
+                self.wiped.append(one.member)
 
     def _signal(self, pod: Json, container: Json) -> None:
         name, command = pod["metadata"]["name"], container["command"]
@@ -246,9 +322,12 @@ class Sim:
         dead = self.dead()
         live = [one for one in self.plan.brokers if one.ordinal not in dead]
         partitions = []
-        for number, replicas in self.plan.topics[0].assignment.items():
-            isr = tuple(one for one in replicas if one not in dead)
+        for number, settled in self.replicas.items():
+            coming = self.moves[number][1] if number in self.moves else ()
+            replicas = tuple(dict.fromkeys((*settled, *coming)))
+            isr = tuple(one for one in settled if one not in dead)
             leader = isr[0] if isr else NO_BROKER
+            leader = self.leaders[number] if self.leaders.get(number) in isr else leader
             partitions.append(Partition("foo", number, leader, replicas, isr))
         alive = [one.ordinal for one in live]
         controller = self.controller if self.controller in alive else min(alive, default=NO_BROKER)
@@ -274,6 +353,7 @@ class Sim:
             },
             "status": {
                 "phase": "Running",
+                "podIP": f"10.0.0.{self.serial}",
                 "containerStatuses": [{"state": {"running": {}}}],
                 "conditions": [{"type": "Ready", "status": str(ago < timedelta())}],
             },
@@ -303,6 +383,11 @@ class Sim:
         running: bool = pod["status"]["phase"] == "Running"
         return running and bool(self.time - pod["metadata"]["created"] >= BACK)
 
+    def joined(self, name: str) -> bool:
+        """Whether a consumer's pod is in its group: up, and not frozen beyond its session."""
+        since = self.frozen.get(name)
+        return self._up(name) and (since is None or self.time < since + SESSION)
+
     def _up(self, name: str) -> bool:
         return name in self.pods and self._ready(self.pods[name])
 
@@ -322,7 +407,14 @@ class Sim:
             plan=self.plan,
         )
         sets = {name: {"spec": {"replicas": n}} for name, n in self.sets.items()}
-        world = Observed(at=self.time, pods=copy.deepcopy(self.pods), stateful_sets=sets)
+        pods, claims = copy.deepcopy(self.pods), copy.deepcopy(self.claims)
+        world = Observed(
+            at=self.time,
+            pods=pods,
+            stateful_sets=sets,
+            claims=claims,
+            jobs=copy.deepcopy(self.jobs),
+        )
         return run, world
 
     def carry_out(self, progress: Progress, kill_at: int = -1) -> None:
@@ -391,10 +483,24 @@ class SimKafka:
             if p.topic in topics
         ]
 
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
+        self.view()
+        self.sim.elections += 1
+        refused = {}
+        for topic, number in partitions:
+            if self.sim.replicas[number][0] in self.sim.dead():
+                refused[f"{topic}-{number}"] = "the preferred leader is not available"
+            else:
+                self.sim.leaders.pop(number, None)
+        return refused
+
     def group(self, group: str) -> GroupView:
         self.view()
-        up = [f"t-consumer-c-{i}" for i in range(2) if self.sim._up(f"t-consumer-c-{i}")]  # noqa: SLF001 - the two are one double
-        members = tuple(GroupMember(name, name, "10.0.0.1", ()) for name in up)
+        members = tuple(
+            GroupMember(pod["metadata"]["uid"], name, pod["status"]["podIP"], ())
+            for name, pod in self.sim.pods.items()
+            if name.startswith("t-consumer-c-") and self.sim.joined(name)
+        )
         committed = {("foo", number): 990 for number in range(3)}
         return GroupView(group, "STABLE", 1, members, committed)
 

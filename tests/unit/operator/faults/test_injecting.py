@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 from typing import Any
 
@@ -247,7 +248,23 @@ def test_a_frozen_consumer_stays_who_it_is(simulate: Any) -> None:
     before = {name: pod["metadata"]["uid"] for name, pod in sim.pods.items()}
     play(sim)
     assert {name: pod["metadata"]["uid"] for name, pod in sim.pods.items()} == before
-    assert entry(sim, "c").effect.proven
+    assert kinds(sim, "c") == {ProofKind.PROCESS_STOPPED}
+
+
+def test_a_consumer_frozen_beyond_its_session_is_seen_to_leave(simulate: Any) -> None:
+    freeze = {"name": "c", "action": "FreezePod", "target": {"role": "Consumer"}, "downFor": "15s"}
+    sim = simulate([freeze])
+    play(sim)
+    [left] = [one for one in entry(sim, "c").effect.proofs if one.kind is ProofKind.MEMBER_LEFT]
+    [target] = entry(sim, "c").targets
+    assert left.subject == target.pod
+    assert left.detail == f"group g has no member at {target.ip}"
+
+
+def test_a_killed_consumer_left_whoever_takes_its_place(simulate: Any) -> None:
+    sim = simulate([{"name": "c", "action": "CrashPod", "target": {"role": "Consumer"}}])
+    play(sim)
+    assert kinds(sim, "c") == {ProofKind.PROCESS_KILLED, ProofKind.MEMBER_LEFT}
 
 
 EVICT = LEADER | {"action": "EvictPod", "delay": "0s"}
@@ -299,6 +316,215 @@ def test_of_two_evictions_at_once_only_the_granted_one_is_held(simulate: Any) ->
     assert kinds(sim, "leader-down") >= {ProofKind.POD_GONE, ProofKind.EVICTION_REFUSED}
     assert entry(sim, "leader-down").effect.proven
     assert set(sim.sets.values()) == {1}
+
+
+LOSE = LEADER | {"action": "LoseDisk", "delay": "0s"}
+ROLL = {"name": "roll", "action": "RollingRestart", "target": {"role": "Broker"}}
+
+
+def test_a_lost_disk_is_a_crash_and_an_empty_volume(simulate: Any) -> None:
+    sim = simulate([LOSE])
+    before = {name: claim["metadata"]["uid"] for name, claim in sim.claims.items()}
+    play(sim)
+    fault = entry(sim, "leader-down")
+    assert (sim.kills, sim.wiped) == (["t-kafka-0-0"], ["kafka-0"])
+    assert fault.targets[0].claim_uid == before["t-kafka-0-data"]
+    changed = [n for n, claim in sim.claims.items() if claim["metadata"]["uid"] != before[n]]
+    assert changed == ["t-kafka-0-data"]
+    assert kinds(sim, "leader-down") >= {
+        ProofKind.PROCESS_KILLED,
+        ProofKind.VOLUME_GONE,
+        ProofKind.VOLUME_REPLACED,
+    }
+    assert fault.effect.proven
+    assert timedelta(seconds=20) <= fault.healed_at - fault.injected_at <= timedelta(seconds=22)
+    assert sim.status.guards == ()
+
+
+def test_the_member_waits_for_its_new_volume_even_without_downtime(simulate: Any) -> None:
+    sim = simulate([LOSE | {"downFor": "0s"}])
+    until_held(sim)
+    # The claim is going, and stays while the pod that uses it does.
+    assert sim.sets["t-kafka-0"] == 0
+    play(sim)
+    assert sim.wiped == ["kafka-0"]
+    assert entry(sim, "leader-down").effect.proven
+    assert sim.sets["t-kafka-0"] == 1
+
+
+def test_a_claim_that_is_slow_to_go_delays_the_heal_and_is_not_the_controllers(
+    simulate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim = simulate([LOSE | {"downFor": "0s"}])
+    protect = sim._protect_claims  # noqa: SLF001 - the double is told to take its time
+    since = sim.time
+    monkeypatch.setattr(
+        sim,
+        "_protect_claims",
+        lambda: protect() if sim.time > since + timedelta(seconds=30) else None,
+    )
+    play(sim)
+    fault = entry(sim, "leader-down")
+    assert fault.healed_at - fault.injected_at > timedelta(seconds=25)
+    assert sim.status.guards == ()
+
+
+def test_every_broker_in_turn_and_never_two(simulate: Any) -> None:
+    sim = simulate([ROLL])
+    down = []
+    advance = sim.advance
+
+    def watch(seconds: float) -> None:
+        advance(seconds)
+        down.append(sum(not sim._up(one.pod) for one in sim.plan.brokers))  # noqa: SLF001
+
+    sim.advance = watch
+    play(sim)
+    fault = entry(sim, "roll")
+    assert sim.deleted == ["t-kafka-0-0", "t-kafka-1-0", "t-kafka-2-0"]
+    assert max(down) == 1
+    assert fault.effect.proven
+    times = [one.at for one in fault.effect.proofs if one.kind is ProofKind.POD_GONE]
+    # Eight seconds until a broker is back in every ISR.
+    assert all(b - a >= timedelta(seconds=8) for a, b in itertools.pairwise(times))
+    assert fault.injected_at < fault.healed_at
+    assert sim.status.guards == ()
+
+
+def test_the_ensemble_is_restarted_in_turn(simulate: Any) -> None:
+    sim = simulate([ROLL | {"target": {"role": "ZooKeeper"}}])
+    play(sim)
+    assert sim.deleted == ["t-zk-0-0", "t-zk-1-0", "t-zk-2-0"]
+    assert entry(sim, "roll").effect.proven
+
+
+def test_a_rolling_restart_stops_at_a_broker_that_does_not_come_back(simulate: Any) -> None:
+    sim = simulate([ROLL], timeouts={"recovery": "30s"})
+    sim.recovers = False
+    play(sim)
+    assert sim.deleted == ["t-kafka-0-0"]
+    assert [one.code for one in sim.status.guards] == ["NoEffect"]
+    assert "kafka-1, kafka-2 not restarted" in sim.status.guards[0].message
+    found = next(c for c in sim.status.conditions if c.type == "Recovered")
+    assert (found.status, found.reason) == ("False", "KafkaDidNotRecover")
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_rolling_restart_killed_at_any_step_ends_the_same(
+    simulate: Any, killed: Any, part: int
+) -> None:
+    calm = simulate([ROLL | {"delay": "1s"}])
+    moments = eventful(calm)
+    for number, at in moments[part::4]:
+        wild = simulate([ROLL | {"delay": "1s"}])
+        play(wild, {number: at}, killed)
+        assert (wild.deleted, wild.status.guards) == (calm.deleted, ())
+        assert entry(wild, "roll").effect.proven
+
+
+ELECT = {
+    "name": "elect",
+    "action": "ElectPreferredLeaders",
+    "target": {"role": "Partition", "topic": "foo"},
+}
+MOVE = {
+    "name": "move",
+    "action": "Reassign",
+    "target": {"role": "Partition", "topic": "foo", "partitions": [0, 2]},
+    "to": [3, 1, 0],
+}
+FOUR = {"kafka": {"replicas": 4, "config": {"zookeeper.session.timeout.ms": "6000"}}}
+
+
+def test_leadership_goes_back_to_the_first_replicas(simulate: Any) -> None:
+    sim = simulate([ELECT])
+    sim.leaders = {0: 2, 1: 0}
+    play(sim)
+    fault = entry(sim, "elect")
+    assert sim.elections == 1
+    assert [(one.kind, one.subject) for one in fault.effect.proofs] == [
+        (ProofKind.PREFERRED_LEADS, f"foo-{number}") for number in range(3)
+    ]
+    assert fault.effect.proofs[0].detail == "broker 0 leads, the first of its replicas [0, 1, 2]"
+    assert fault.effect.proven
+    assert fault.targets == ()
+    assert sim.status.guards == ()
+
+
+def test_an_election_that_is_refused_proves_nothing(simulate: Any) -> None:
+    crash = LEADER | {"delay": "0s", "downFor": "60s"}
+    after = {"startsAfter": {"event": "Started"}, "delay": "20s"}
+    sim = simulate([crash, ELECT | after | {"target": {"role": "Partition", "topic": "foo"}}])
+    sim.recovers = False
+    play(sim)
+    assert not entry(sim, "elect").effect.proven
+    guard = next(one for one in sim.status.guards if one.code == "NoEffect")
+    assert "elect: not elected: foo-0: the preferred leader is not available" in guard.message
+
+
+def test_a_kafka_that_does_not_answer_is_asked_again_for_the_election(simulate: Any) -> None:
+    sim = simulate([ELECT])
+    sim.leaders = {0: 2}
+    run, world = sim.run()
+    sim.silent = True
+    sim.carry_out(step(run, world, sim.ports()))
+    assert entry(sim, "elect").state is FaultState.INTENDED
+    sim.silent = False
+    play(sim)
+    assert entry(sim, "elect").effect.proven
+    assert sim.status.guards == ()
+
+
+def test_partitions_are_moved_by_a_job_and_recovered_when_they_are_there(simulate: Any) -> None:
+    sim = simulate([MOVE], **FOUR)
+    play(sim)
+    fault = entry(sim, "move")
+    assert list(sim.jobs) == ["t-fault-0-1"]
+    assert (sim.replicas[0], sim.replicas[1], sim.replicas[2]) == ((3, 1, 0), (1, 2, 0), (3, 1, 0))
+    assert kinds(sim, "move") == {ProofKind.REASSIGNMENT_ACCEPTED, ProofKind.REPLICAS_MOVED}
+    assert fault.effect.proven
+    # Injected when the tool says so, healed at once, recovered when the copies are made.
+    assert fault.injected_at - fault.intended_at >= timedelta(seconds=3)
+    assert fault.healed_at == fault.injected_at
+    assert fault.recovered_at - fault.injected_at >= timedelta(seconds=5)
+    assert sim.status.guards == ()
+
+
+def test_what_the_tool_refuses_is_said_and_proves_nothing(simulate: Any) -> None:
+    sim = simulate([MOVE], timeouts={"recovery": "20s"}, **FOUR)
+    sim.tool = (1, "Error: no such broker")
+    play(sim)
+    assert not entry(sim, "move").effect.proven
+    assert "Error: no such broker" in sim.status.guards[0].message
+    assert len(sim.jobs) > 1
+
+
+def test_a_job_slower_than_ten_seconds_is_not_the_controllers_fault(
+    simulate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim = simulate([MOVE], **FOUR)
+    work, since = sim._work, sim.time  # noqa: SLF001 - the double is told to take its time
+    late = since + timedelta(seconds=40)
+    monkeypatch.setattr(sim, "_work", lambda: work() if sim.time > late else None)
+    play(sim)
+    assert entry(sim, "move").effect.proven
+    assert sim.status.guards == ()
+
+
+@pytest.mark.parametrize("fault", [ELECT, MOVE], ids=["elect", "move"])
+def test_actions_on_partitions_killed_at_any_step_end_the_same(
+    simulate: Any, killed: Any, fault: dict[str, Any]
+) -> None:
+    calm = simulate([fault], **FOUR)
+    calm.leaders = {0: 2}
+    moments = eventful(calm)
+    for number, at in moments:
+        wild = simulate([fault], **FOUR)
+        wild.leaders = {0: 2}
+        play(wild, {number: at}, killed)
+        assert (list(wild.jobs), wild.replicas) == (list(calm.jobs), calm.replicas)
+        assert entry(wild, fault["name"]).effect.proven
+        assert wild.status.guards == ()
 
 
 def test_a_rack_falls_as_one(simulate: Any) -> None:
@@ -414,6 +640,7 @@ def assert_same_end(calm: Any, wild: Any) -> None:
     assert wild.freezes == calm.freezes
     assert wild.frozen == {}
     assert (wild.deleted, wild.evicted) == (calm.deleted, calm.evicted)
+    assert wild.wiped == calm.wiped
     assert wild.sets == calm.sets
     assert wild.status.guards == ()
     assert timedelta() <= b.injected_at - b.due_at <= timedelta(seconds=10)
@@ -423,13 +650,14 @@ def assert_same_end(calm: Any, wild: Any) -> None:
 @pytest.mark.parametrize(
     ("action", "down"),
     [(action, down) for action in ("CrashPod", "DeletePod") for down in ("0s", "3s")]
-    + [("FreezePod", "3s"), ("FreezePod", "8s"), ("EvictPod", "0s"), ("EvictPod", "3s")],
+    + [("FreezePod", "3s"), ("FreezePod", "8s"), ("EvictPod", "0s"), ("EvictPod", "3s")]
+    + [("LoseDisk", "0s"), ("LoseDisk", "3s")],
 )
 @pytest.mark.parametrize("role", ["PartitionLeader", "Producer"])
 def test_killed_at_any_step_the_end_is_the_same(
     simulate: Any, killed: Any, action: str, down: str, role: str
 ) -> None:
-    if action == "EvictPod" and role == "Producer":
+    if action in ("EvictPod", "LoseDisk") and role == "Producer":
         role = "PartitionFollower"
     fault = short(action, down, role)
     calm = simulate([fault])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from krt_operator.api.spec import Fault, Spec
+from krt_operator.api.spec import Fault
 from krt_operator.api.status import FaultState, FaultStatus
 from krt_operator.faults import schedule
 
@@ -72,41 +72,3 @@ def test_when_a_fault_will_never_be_due(event: str, before: dict[str, Any], neve
 @pytest.mark.parametrize(("by", "late"), [(9.9, False), (10, False), (10.1, True)])
 def test_ten_seconds_are_not_late(by: float, late: bool) -> None:
     assert schedule.late(at(0), at(by)) is late
-
-
-def crash(name: str, ordinals: list[int], **fields: Any) -> dict[str, Any]:
-    target = {"role": "Broker", "ordinals": ordinals}
-    return {"name": name, "action": "CrashPod", "target": target, "downFor": "20s"} | fields
-
-
-@pytest.mark.parametrize(
-    ("second", "collide"),
-    [
-        (crash("b", [1, 2], startsAfter={"event": "Started"}), True),
-        (crash("b", [2], startsAfter={"event": "Started"}), False),
-        (crash("b", [1], startsAfter={"event": "Started"}, delay="20s"), False),
-        (crash("b", [1]), False),
-    ],
-)
-def test_faults_that_would_share_a_pod_are_told_before_the_run(
-    second: dict[str, Any], collide: bool
-) -> None:
-    spec = Spec.model_validate(
-        {
-            "topics": [{"name": "foo", "replicationFactor": 3}],
-            "traffic": {
-                "producers": [{"name": "a", "topic": "foo"}],
-                "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
-            },
-            "faults": [crash("a", [0, 1]), second],
-        }
-    ).resolve()
-    found = schedule.conflicts(spec)
-    assert bool(found) is collide
-    if collide:
-        assert found == [
-            (
-                "spec.faults[b] hits kafka-1 while a still holds it: "
-                "raise its delay to 20s or let it wait for Healed"
-            )
-        ]

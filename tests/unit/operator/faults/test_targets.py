@@ -23,7 +23,7 @@ def fault(**target: Any) -> Fault:
 
 
 def members(sim: Any, target: dict[str, Any], seen: Look, busy: dict[str, str]) -> list[str]:
-    return [one.member for one in resolve(fault(**target), sim.plan, sim.pods, seen, busy)]
+    return [one.member for one in resolve(fault(**target), sim.plan, sim.run()[1], seen, busy)]
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,8 @@ def members(sim: Any, target: dict[str, Any], seen: Look, busy: dict[str, str]) 
         ({"role": "ZooKeeper", "count": 3}, {"zk-0", "zk-1", "zk-2"}),
         ({"role": "ZooKeeperLeader"}, {"zk-2"}),
         ({"role": "Rack", "zone": "zone-c"}, {"kafka-2"}),
+        (FOO_0 | {"role": "Rack"}, {"kafka-1"}),
+        ({"role": "Partition", "topic": "foo"}, set()),
         ({"role": "Producer", "name": "a"}, {"producer-a-0"}),
         ({"role": "Consumer", "ordinals": [1]}, {"consumer-c-1"}),
         ({"role": "Consumer", "count": 2}, {"consumer-c-0", "consumer-c-1"}),
@@ -61,12 +63,28 @@ def test_roles_name_their_members(
         ({"role": "ZooKeeperLeader"}, "no leader"),
         ({"role": "Rack", "zone": "nowhere"}, "no broker in zone nowhere"),
         ({"role": "Broker", "ordinals": [1]}, "1 under other"),
+        (FOO_0 | {"role": "Rack", "partition": 1}, "foo-1 has no leader"),
         ({"role": "ZooKeeper", "count": 5}, "asks for 5, there are 3"),
     ],
 )
 def test_who_is_not_there_is_said(simulate: Any, target: dict[str, Any], says: str) -> None:
     with pytest.raises(UnresolvedError, match=says):
         members(simulate([]), target, Look(cluster=VIEW), {"kafka-1": "other"})
+
+
+def test_a_rolling_restart_means_all_of_the_role(simulate: Any) -> None:
+    roll = {"name": "f", "action": "RollingRestart", "target": {"role": "ZooKeeper"}}
+    sim = simulate([])
+    found = resolve(Fault.model_validate(roll), sim.plan, sim.run()[1], Look(), {})
+    assert [one.member for one in found] == ["zk-0", "zk-1", "zk-2"]
+
+
+def test_a_lost_disk_names_the_claim_with_its_uid(simulate: Any) -> None:
+    lose = {"name": "f", "action": "LoseDisk", "target": {"role": "Broker", "ordinals": [1]}}
+    sim = simulate([])
+    [found] = resolve(Fault.model_validate(lose), sim.plan, sim.run()[1], Look(), {})
+    assert found.claim == "t-kafka-1-data"
+    assert found.claim_uid == sim.claims["t-kafka-1-data"]["metadata"]["uid"]
 
 
 def test_a_choice_goes_round_what_is_taken(simulate: Any) -> None:

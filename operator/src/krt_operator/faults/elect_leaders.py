@@ -1,0 +1,51 @@
+"""ElectPreferredLeaders: leadership goes back to the first replica of each partition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_operator import journal
+from krt_operator.api.status import FaultState, GuardKind
+from krt_operator.errors import TransientError
+from krt_operator.faults.deed import PATIENCE, until_due
+from krt_operator.faults.partitions import meant
+from krt_operator.ports import Act
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_operator.faults.deed import Scene
+    from krt_operator.ports import Change, Ports
+
+hold = until_due
+
+
+def act(scene: Scene) -> Act:
+    """Ask for the election; where it was held already, Kafka has nothing to do.
+
+    A Kafka that does not answer is asked again for half a minute, by the next passes: the pass that
+    asks may have other faults to heal.
+    """
+    entry, plan = scene.entry, scene.plan
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        at = ports.clock.now()
+        try:
+            with ports.kafka(plan.bootstrap) as kafka:
+                failed = kafka.elect_preferred(meant(scene.fault, plan))
+        except TransientError as error:
+            if at - (entry.intended_at or at) <= PATIENCE:
+                return []
+            failed = {"Kafka": str(error)}
+        changes = [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
+        if failed:
+            why = "; ".join(f"{name}: {said}" for name, said in sorted(failed.items()))
+            told = f"fault {entry.name}: not elected: {why}"
+            changes.append(journal.guard("NoEffect", GuardKind.COVERAGE, told, at))
+        return changes
+
+    return Act(f"elect the preferred leaders for {entry.name}", perform)
+
+
+def outcome(scene: Scene) -> None:
+    """The act journals itself that it is done."""

@@ -1,0 +1,90 @@
+"""Reassign: partitions are moved to other brokers, by Kafka's own tool in a Job.
+
+The tool hands the move over and ends; Kafka then copies. The fault is injected when Kafka has
+accepted the move and recovered when the replicas are those asked for and all in sync.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from krt_operator import names
+from krt_operator.api.status import Proof, ProofKind
+from krt_operator.build.tools import reassign_job
+from krt_operator.faults.deed import Outcome, until_due
+from krt_operator.faults.ephemeral import parse
+from krt_operator.faults.partitions import meant
+from krt_operator.ports import Act
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_operator.faults.deed import Scene
+    from krt_operator.ports import Change, Json, Ports
+
+hold = until_due
+
+TOOL_PATIENCE: Final = timedelta(seconds=120)
+"""How long the Job may take: a pod to schedule, a JVM to start, brokers that are failing over."""
+
+
+def job_name(scene: Scene, attempt: int) -> str:
+    """The Job of an attempt, by the fault's place: both names together would be too long."""
+    place = [one.name for one in scene.plan.spec.faults].index(scene.fault.name)
+    return names.fault_job(scene.plan.name, place, attempt)
+
+
+def act(scene: Scene) -> Act:
+    """Create the Job; one of that name is the same."""
+    moves = dict.fromkeys(meant(scene.fault, scene.plan), scene.fault.to)
+    name = job_name(scene, scene.entry.attempt)
+    job = reassign_job(scene.plan, name, moves, scene.ports.settings.image_pull_policy)
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        ports.cluster.create(job)
+        return []
+
+    return Act(f"start {name}", perform)
+
+
+def outcome(scene: Scene) -> Outcome:
+    """What the tool said."""
+    name = job_name(scene, scene.entry.attempt)
+    job = scene.world.jobs.get(name)
+    if job is None:
+        return Outcome(asked=False, pending=(name,), patience=TOOL_PATIENCE)
+    ended = _ended(scene, job)
+    if ended is None:
+        failed = _failed(job)
+        if failed:
+            return Outcome(failures={name: failed}, patience=TOOL_PATIENCE)
+        return Outcome(pending=(name,), patience=TOOL_PATIENCE)
+    report = parse(ended)
+    if report.at is None:
+        return Outcome(failures={name: report.message}, patience=TOOL_PATIENCE)
+    begun = Proof(
+        kind=ProofKind.REASSIGNMENT_ACCEPTED,
+        subject=name,
+        at=report.at,
+        detail=f"to brokers {list(scene.fault.to)}",
+    )
+    return Outcome(proofs=(begun,), patience=TOOL_PATIENCE)
+
+
+def _ended(scene: Scene, job: Json) -> Json | None:
+    for pod in scene.pods.values():
+        owners = pod["metadata"].get("ownerReferences") or []
+        if not any(one["uid"] == job["metadata"]["uid"] for one in owners):
+            continue
+        for status in pod.get("status", {}).get("containerStatuses") or []:
+            ended: Json | None = status.get("state", {}).get("terminated")
+            return ended
+    return None
+
+
+def _failed(job: Json) -> str:
+    for one in job.get("status", {}).get("conditions") or []:
+        if one["type"] == "Failed" and one["status"] == "True":
+            return str(one.get("message") or one.get("reason") or "the Job failed")
+    return ""

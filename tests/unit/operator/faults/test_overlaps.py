@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krt_operator.faults.overlaps import conflicts
+
+STARTED = {"event": "Started"}
+
+
+def crash(name: str, *ordinals: int, **fields: Any) -> dict[str, Any]:
+    target = {"role": "Broker", "ordinals": list(ordinals)}
+    return {"name": name, "action": "CrashPod", "target": target, "downFor": "20s"} | fields
+
+
+REPLICAS = {"role": "PartitionReplica", "topic": "foo", "partition": 0}
+
+
+@pytest.mark.parametrize(
+    ("faults", "collide"),
+    [
+        ([crash("b", 1, 2, startsAfter=STARTED)], True),
+        ([crash("b", 2, startsAfter=STARTED)], False),
+        ([crash("b", 1, startsAfter=STARTED, delay="20s")], False),
+        ([crash("b", 1)], False),
+        ([crash("b", 1, startsAfter={"event": "Healed"})], False),
+        # The third starts 10 s into the first, by way of the second.
+        (
+            [
+                crash("b", 2, startsAfter=STARTED, delay="5s", downFor="1s"),
+                crash("c", 0, startsAfter=STARTED, delay="5s"),
+            ],
+            True,
+        ),
+        # It begins when the second is healed, 6 s into the first.
+        (
+            [
+                crash("b", 2, startsAfter=STARTED, delay="5s", downFor="1s"),
+                crash("c", 0, startsAfter={"event": "Healed"}),
+            ],
+            True,
+        ),
+        ([crash("b", startsAfter=STARTED, target={"role": "Rack", "zone": "zone-b"})], True),
+        ([crash("b", startsAfter=STARTED, target={"role": "Rack", "zone": "zone-c"})], False),
+        # One of three by the seed goes round those that are down; three of three cannot.
+        ([crash("b", startsAfter=STARTED, target=REPLICAS)], False),
+        ([crash("b", startsAfter=STARTED, target=REPLICAS | {"count": 3})], True),
+        ([crash("b", startsAfter=STARTED, target={"role": "Broker", "count": 3})], True),
+    ],
+)
+def test_faults_that_would_share_a_pod_are_told_before_the_run(
+    simulate: Any, faults: list[dict[str, Any]], collide: bool
+) -> None:
+    assert bool(conflicts(simulate([crash("a", 0, 1), *faults]).plan)) is collide
+
+
+def test_it_names_both_faults_and_the_member(simulate: Any) -> None:
+    assert conflicts(simulate([crash("a", 0, 1), crash("b", 1, startsAfter=STARTED)]).plan) == [
+        "spec.faults[b] hits kafka-1 while a still has it: let it start after a is Healed"
+    ]
+
+
+def test_a_rolling_restart_has_its_members_until_all_is_whole(simulate: Any) -> None:
+    roll = {"name": "roll", "action": "RollingRestart", "target": {"role": "Broker"}}
+    found = conflicts(simulate([roll, crash("b", 1, startsAfter=STARTED, delay="9m")]).plan)
+    assert found == [
+        "spec.faults[b] hits kafka-1 while roll still has it: let it start after roll is Recovered"
+    ]
