@@ -29,6 +29,7 @@ from krt_scoring import (
     verdict,
     windows,
 )
+from krt_scoring.anomalies import lost_write
 from krt_scoring.anomalies.judgement import judge_base
 from krt_scoring.availability import gaps as gap_finder
 from krt_scoring.claims.counts import rejections
@@ -38,7 +39,7 @@ from krt_scoring.errors import PlanError
 from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
 from krt_scoring.inputs import score_inputs
-from krt_scoring.reasons import ALL, Reason
+from krt_scoring.reasons import ALL, Reason, by_deliveries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,6 +143,8 @@ def _assess(
     reasons = sorted(
         {*inspected.reasons, *events.reasons, *judgement.reasons, *guards.check(facts)}
     )
+    if lost_write.BASIS_DELIVERIES in judgement.anomaly(lost_write.NAME).detail:
+        reasons = by_deliveries(reasons)
     recovered = recovery.recoveries(faults, whole, counted.last_read, span.end)
     limits_wanted = objectives.limits(run.spec)
     reached = objectives.judge(

@@ -7,8 +7,11 @@ claims to, and never overrides a violation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Kind = Literal["evidence", "coverage"]
 
@@ -23,6 +26,9 @@ LOG_ANOMALIES = (
     "int-nonmonotonic-send",
 )
 """Anomalies that rest on what the brokers hold."""
+
+UNREAD_LOG_ANOMALIES = tuple(name for name in LOG_ANOMALIES if name != "lost-write")
+"""Anomalies that rest on a log nobody read; lost-write is then judged by deliveries."""
 
 SEND_ANOMALIES = (
     "lost-write",
@@ -106,7 +112,7 @@ BY_TABLE = {
     "consume": DELIVERY_ANOMALIES,
     "consumer_events": OWNERSHIP_ANOMALIES,
     "log": LOG_ANOMALIES,
-    "log_bounds": LOG_ANOMALIES,
+    "log_bounds": UNREAD_LOG_ANOMALIES,
 }
 """Table of the bundle → anomalies that cannot be judged when some of it is gone."""
 
@@ -138,3 +144,16 @@ class Reason:
             "message": self.message,
             "voids": sorted(self.voids),
         }
+
+
+def by_deliveries(reasons: Iterable[Reason]) -> list[Reason]:
+    """Return the reasons as they stand where losses were told by deliveries alone.
+
+    Then lost-write rests on the consumers' ledgers as well: what voids their order voids it.
+    """
+    return [
+        replace(reason, voids=(*reason.voids, "lost-write"))
+        if "poll-skip" in reason.voids and "lost-write" not in reason.voids
+        else reason
+        for reason in reasons
+    ]

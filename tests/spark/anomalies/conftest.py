@@ -14,6 +14,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     got C 0@5 P/I#S [outcome=failed] [poll=3] [bad=1]
     assigned C 0@5 | revoked C 0 | seek C 0@5 | committed C 0@5 | drained C 0 ... [gen=2]
     bounds 0 START..END
+    unread 0                                nobody read this partition's log
     leader 0 LEADER EPOCH ISR,ISR
     offsets-leader GROUP LEADER EPOCH ISR   of the partition that holds the group's commits
     fault NAME ACTION [member=kafka-0] | healed NAME
@@ -71,6 +72,7 @@ class Case:
     events: list[Event] = field(default_factory=list)
     killed: set[tuple[str, str]] = field(default_factory=set)
     bounds: dict[int, tuple[int, int]] = field(default_factory=dict)
+    unread: set[int] = field(default_factory=set)
     expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     fates: dict[str, int] | None = None
     counters: Counter[str] = field(default_factory=Counter)
@@ -255,6 +257,9 @@ class Case:
         start, end = plain[1].split("..")
         self.bounds[int(plain[0])] = (int(start), int(end))
 
+    def do_unread(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        self.unread.add(int(plain[0]))
+
     def tell(self, at: int, source: str, event: str, subject: str, **detail: object) -> None:
         self.events.append(Event(at, at, source, event, subject, detail))
 
@@ -321,6 +326,8 @@ class Case:
                 if row.get("partition") is not None:
                     self.bounds.setdefault(row["partition"], (0, 0))
         for partition, (low, high) in self.bounds.items():
+            if partition in self.unread:
+                continue
             self.rows["log_bounds"].append(
                 {
                     "topic": self.name, "partition": partition, "taken_at": 2000 * SECOND,

@@ -46,6 +46,7 @@ def facts(*items: Incarnation) -> Facts:
         incarnations=dict(enumerate(items)),
         bounds={},
         starts={},
+        reached={},
         log_records=0,
         deliveries=0,
         strays=0,

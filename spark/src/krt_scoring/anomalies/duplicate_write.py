@@ -19,13 +19,20 @@ NAME = "duplicate-write"
 
 
 def find(base: Base) -> DataFrame:
-    """Return one finding a record that lies in the log more than once."""
-    twice = base.suspects.filter(sf.col("log_first") != sf.col("log_last"))
+    """Return one finding a record that lies in the log more than once.
+
+    Where the log was not read, one that was delivered from two offsets.
+    """
+    first, last = (
+        sf.when(sf.col("readable"), sf.col(f"log_{end}")).otherwise(sf.col(f"got_{end}"))
+        for end in ("first", "last")
+    )
+    twice = base.suspects.filter(first != last)
     detail = sf.to_json(
         sf.struct(
             sf.col("log_rows").alias("copies"),
-            offset_of(sf.col("log_first")).alias("first"),
-            offset_of(sf.col("log_last")).alias("last"),
+            offset_of(first).alias("first"),
+            offset_of(last).alias("last"),
         )
     )
     return finding(NAME, write_rule(base, twice), detail=detail)

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 NAME = "lost-write"
 
+BASIS_DELIVERIES = "basisDeliveries"
+"""Sub-count of those told by deliveries alone, the log of their partition not having been read."""
+
 
 def find(base: Base) -> DataFrame:
     """Return one finding a lost record.
 
     An unknown send is proven by its own delivery, an unknown transaction by a read_committed
-    delivery or a committed log record of any of its sends: then all of them were written.
+    delivery or a committed log record of any of its sends: then all of them were written. Where
+    a partition's log was not read, what a group read past and none was given is lost: the basis
+    is then deliveries alone.
     """
     missing = base.suspects.filter(~sf.col("present") & (sf.col("fate") != "expired"))
     proven = sf.col("outcome") == ACKED
@@ -37,9 +42,12 @@ def find(base: Base) -> DataFrame:
             "acks",
             sf.col("got_first").isNotNull().cast("int").alias("delivered"),
             sf.col("done_at").alias("doneAt"),
+            sf.when(sf.col("passed_over"), "deliveries").alias("basis"),
         )
     )
-    tag = sf.when(sf.col("got_first").isNotNull(), "afterDelivery")
+    tag = sf.when(sf.col("passed_over"), BASIS_DELIVERIES).when(
+        sf.col("got_first").isNotNull(), "afterDelivery"
+    )
     return finding(NAME, lost, rule=write_rule(), tag=tag, detail=detail)
 
 

@@ -30,11 +30,13 @@ def _of_group(base: Base, group: Group) -> DataFrame:
         for (index, tp), start in sorted(base.facts.starts.items())
         if index == group.index and not start.drained
     ]
+    # Of a log that was not read, another group's delivery shows what it held.
+    shown = sf.col("readable") | sf.col("got_first").isNotNull()
     rows = base.suspects.filter(
         sf.col(owed(group))
         & (sf.col(delivered(group)) == 0)
         & ~sf.col("tp").isin(undrained)
-        & sf.col("readable")
+        & shown
     ).withColumn("group_index", sf.lit(group.index))
     tag = sf.when(sf.col("outcome") == ACKED, "acked").otherwise("landed")
     return finding(

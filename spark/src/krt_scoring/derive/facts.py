@@ -14,6 +14,8 @@ from pyspark.sql import functions as sf
 from krt_scoring.derive.places import Places
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column, DataFrame, Row
 
     from krt_scoring.history import History
@@ -107,6 +109,8 @@ class Facts:
         incarnations: by key.
         bounds: topic-partition id → bounds.
         starts: (group index, topic-partition id) → start.
+        reached: (group index, topic-partition id) → highest offset delivered ok, of partitions
+            whose log was not read: there deliveries are all that shows what the log held.
         log_records, deliveries: rows of those tables.
         strays: log records without an identity of this run; stray_deliveries likewise.
     """
@@ -117,10 +121,20 @@ class Facts:
     incarnations: dict[int, Incarnation]
     bounds: dict[int, Bounds]
     starts: dict[tuple[int, int], Start]
+    reached: dict[tuple[int, int], int]
     log_records: int
     deliveries: int
     strays: int
     stray_deliveries: int
+
+    @property
+    def unread(self) -> bool:
+        """Whether there is a partition whose log was not read."""
+        return any(
+            self.places.tp(topic.name, partition) not in self.bounds
+            for topic in self.run.topics
+            for partition in range(topic.partitions)
+        )
 
     def group_index(self, column: str = "group") -> Column:
         """Return the index of a row's group; null for a group the plan does not know."""
@@ -177,13 +191,15 @@ def collect(history: History) -> Facts:
             raise ValueError(f"{row['producer']}/{row['producer_incarnation']}: key taken")
         incarnations[row["pk"]] = _incarnation(row)
     nameless = [row for row in totals if row["producer"] is None]
+    bounds = _bounds(history.log_bounds, places)
     return Facts(
         run=run,
         places=places,
         groups=groups,
         incarnations=incarnations,
-        bounds=_bounds(history.log_bounds, places),
+        bounds=bounds,
         starts=_starts(history.consumer_events, places, groups),
+        reached=_reached(history, places, groups, bounds),
         log_records=sum(row["log_rows"] for row in totals),
         deliveries=sum(row["deliveries"] for row in totals),
         strays=sum(row["log_rows"] for row in nameless),
@@ -294,3 +310,31 @@ def _starts(
         place = index[row["group"]], places.tp(row["topic"], row["partition"])
         found[place] = Start(row["first"]["offset"], bool(row["drained"]))
     return found
+
+
+def _reached(
+    history: History, places: Places, groups: tuple[Group, ...], bounds: Mapping[int, Bounds]
+) -> dict[tuple[int, int], int]:
+    unread = [
+        (topic.name, partition)
+        for topic in history.run.topics
+        for partition in range(topic.partitions)
+        if places.tp(topic.name, partition) not in bounds
+    ]
+    if not unread:
+        return {}
+    rows = (
+        history.consume.filter(
+            (sf.col("outcome") == "ok") & sf.col("topic").isin(*{topic for topic, _ in unread})
+        )
+        .groupBy("group", "topic", "partition")
+        .agg(sf.max("offset").alias("offset"))
+        .collect()
+    )
+    index = {group.name: group.index for group in groups}
+    wanted = set(unread)
+    return {
+        (index[row["group"]], places.tp(row["topic"], row["partition"])): row["offset"]
+        for row in rows
+        if row["group"] in index and (row["topic"], row["partition"]) in wanted
+    }

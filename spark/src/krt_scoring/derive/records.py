@@ -83,8 +83,8 @@ def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> Da
     ``drift`` by which its two clocks differ, µs; ``log_rows, log_first,
     log_last`` places in the log; ``got_first, got_last`` places of ok deliveries; ``bits``;
     per group ``d_i, h_i, a_i, owed_i``; ``log_start, high_watermark, readable`` of its
-    partition; ``place`` where it lies or should lie; ``bucket`` of its seq;
-    ``present, fate, clean``.
+    partition; ``passed_over``, of an unread log: a group read past it and none was given it;
+    ``place`` where it lies or should lie; ``bucket`` of its seq; ``present, fate, clean``.
     """
     rows = _ledger(history, facts).unionAll(_log(history, facts)).unionAll(_got(history, facts))
     bucket = sf.shiftright("seq", SEQ_BUCKET_BITS)
@@ -203,8 +203,12 @@ def _aggregates(facts: Facts) -> list[Column]:
 
 
 def _partitions(history: History, facts: Facts) -> DataFrame:
-    """One row a partition: its bounds, and the place each group starts at."""
-    starts = [StructField(f"start_{group.index}", LongType()) for group in facts.groups]
+    """One row a partition: its bounds, where each group starts and, if unread, how far it got."""
+    starts = [
+        StructField(f"{name}_{group.index}", LongType())
+        for group in facts.groups
+        for name in ("start", "reach")
+    ]
     schema = StructType(
         [
             StructField("tp", LongType()),
@@ -214,18 +218,21 @@ def _partitions(history: History, facts: Facts) -> DataFrame:
             *starts,
         ]
     )
-    known = set(facts.bounds) | {tp for _, tp in facts.starts}
+    known = set(facts.bounds) | {tp for _, tp in facts.starts} | {tp for _, tp in facts.reached}
     rows = []
     for tp in sorted(known):
         bounds = facts.bounds.get(tp)
-        begin = [facts.starts.get((group.index, tp)) for group in facts.groups]
+        spans: list[int | None] = []
+        for group in facts.groups:
+            start = facts.starts.get((group.index, tp))
+            spans += [start.offset if start else None, facts.reached.get((group.index, tp))]
         rows.append(
             (
                 tp,
                 bounds.log_start if bounds else None,
                 bounds.high_watermark if bounds else None,
                 1 if bounds else 0,
-                *[start.offset if start else None for start in begin],
+                *spans,
             )
         )
     return history.produce.sparkSession.createDataFrame(rows, schema)
@@ -235,9 +242,15 @@ def _judged(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> D
     offset = offset_of(sf.col("place"))
     known = sf.coalesce(sf.col("readable"), sf.lit(0)) == 1
     # Where a partition's log could not be read, what lay in it is unknown: an acked or delivered
-    # record is taken to be there, and lost-write judges by deliveries.
-    there = has(PRESENT) | (~sf.col("readable") & (sf.col("place").isNotNull()))
-    rows = rows.withColumn("readable", known).withColumn("present", there)
+    # record is taken to be there, unless some group read past it and none was ever given it.
+    there = has(PRESENT) | (
+        ~sf.col("readable") & sf.col("place").isNotNull() & ~sf.col("passed_over")
+    )
+    rows = (
+        rows.withColumn("readable", known)
+        .withColumn("passed_over", _passed_over(offset, facts))
+        .withColumn("present", there)
+    )
     wanted = (sf.col("outcome") == ACKED) | (
         sf.col("present") & (sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN)
     )
@@ -248,9 +261,26 @@ def _judged(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> D
         start = sf.col(f"start_{group.index}")
         due = wanted & sf.col("present") & visible & (offset >= start)
         dues[owed(group)] = sf.coalesce(due, sf.lit(col=False))
-    starts = [f"start_{group.index}" for group in facts.groups]
-    rows = rows.withColumns(dues).drop(*starts) if dues else rows
+    spans = [f"{name}_{group.index}" for group in facts.groups for name in ("start", "reach")]
+    rows = rows.withColumns(dues).drop(*spans) if dues else rows
     return rows.withColumn("fate", _fate(facts, faults)).withColumn("clean", _clean(facts))
+
+
+def _passed_over(offset: Column, facts: Facts) -> Column:
+    """Whether some group was owed a record and read beyond it, and none was ever given it."""
+    passed: Column = sf.lit(col=False)
+    if not facts.reached:
+        return passed
+    given: Column = sf.lit(col=False)
+    settled = sf.col("transaction").isNull() | (sf.col("transaction_outcome") == COMMITTED)
+    for group in facts.groups:
+        visible = settled if group.committed_only else sf.lit(col=True)
+        start, reach = sf.col(f"start_{group.index}"), sf.col(f"reach_{group.index}")
+        passed = passed | sf.coalesce(
+            visible & (offset >= start) & (offset <= reach), sf.lit(col=False)
+        )
+        given = given | (sf.col(tried(group)) == 1)
+    return passed & ~given
 
 
 def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
@@ -285,13 +315,14 @@ def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
 
 
 def _clean(facts: Facts) -> Column:
-    same = sf.col("log_first")
+    # Of a log that was not read, the delivery says where a record lies.
+    unread = ~sf.col("readable") & (sf.col("log_rows") == 0) & sf.col("got_first").isNotNull()
+    same = sf.coalesce(sf.col("log_first"), sf.when(unread, sf.col("got_first")))
     parts = [
         sf.col("rows") == 1,
         sf.col("fate").isin("delivered", "deliveredLate", "landed", "notLanded", "absent"),
-        sf.col("readable") | (sf.col("fate") == "absent"),
         ~has(BAD_IN_LOG | BAD_DELIVERED),
-        (sf.col("log_rows") == 1)
+        ((sf.col("log_rows") == 1) | unread)
         & (sf.coalesce(sf.col("ack_place"), same) == same)
         & (sf.coalesce(sf.col("got_first"), same) == same)
         & (sf.coalesce(sf.col("got_last"), same) == same)

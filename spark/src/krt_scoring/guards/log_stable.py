@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.reasons import LOG_ANOMALIES, Reason
+from krt_scoring.reasons import LOG_ANOMALIES, UNREAD_LOG_ANOMALIES, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ def check(facts: Facts) -> Iterator[Reason]:
             if bound is None:
                 if bounds:
                     message = "no bounds were taken of this partition's log"
-                    yield Reason("evidence", "LogNotRead", subject, message, LOG_ANOMALIES)
+                    yield Reason("evidence", "LogNotRead", subject, message, UNREAD_LOG_ANOMALIES)
             elif not bound.settled:
                 message = (
                     "its log did not become stable in time: high watermark "

@@ -100,7 +100,8 @@ def count(records: DataFrame, facts: Facts) -> Totals:
         | (sf.col("ack_place") != sf.col("place"))
         | (~sf.col("present") & (got | acked)),
         "missing": ~sf.col("present") & (sf.col("fate") != "expired") & (acked | doubtful),
-        "copied": sf.col("log_first") != sf.col("log_last"),
+        "copied": (sf.col("log_first") != sf.col("log_last"))
+        | (~sf.col("readable") & (sf.col("got_first") != sf.col("got_last"))),
         "skipped": skipped,
         "aborted": sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
         | ((sf.col("outcome") == FAILED) & got),

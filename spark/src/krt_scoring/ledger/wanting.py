@@ -57,13 +57,13 @@ def _never_started(base: Base) -> list[Reason]:
     Coverage: what was found of other groups and partitions stands.
     """
     found = []
+    used = _with_traffic(base)
     for group in base.facts.groups:
         missing = []
-        for tp, bounds in sorted(base.facts.bounds.items()):
+        for tp in used:
             topic, partition = base.facts.places.name(tp)
             start = base.facts.starts.get((group.index, tp))
-            empty = bounds.high_watermark <= bounds.log_start
-            if topic in group.topics and not empty and (start is None or start.offset is None):
+            if topic in group.topics and (start is None or start.offset is None):
                 missing.append(f"{topic}-{partition}")
         if missing:
             text = (
@@ -72,6 +72,16 @@ def _never_started(base: Base) -> list[Reason]:
             )
             found.append(Reason("coverage", "GroupNeverStarted", group.name, text))
     return found
+
+
+def _with_traffic(base: Base) -> list[int]:
+    """Return the partitions that hold records, of an unread log those that were told to."""
+    bounds = base.facts.bounds
+    used = {tp for tp, found in bounds.items() if found.high_watermark > found.log_start}
+    if base.facts.unread:
+        told = base.records.filter(~sf.col("readable") & sf.col("place").isNotNull())
+        used |= {row["tp"] for row in told.select("tp").distinct().collect()}
+    return sorted(used)
 
 
 def _not_drained(base: Base) -> list[Reason]:
@@ -91,8 +101,8 @@ def _not_drained(base: Base) -> list[Reason]:
     for row in base.suspects.filter(late).groupBy("topic", "partition").count().collect():
         text = (
             f"{row['count']} records of {row['topic']}-{row['partition']} did not reach a group "
-            "that did not read it to its end in time: they may only be late; raise "
-            "spec.timeouts.drain"
+            "that did not read it to its end in time: they may only be late; give its consumers "
+            "longer to read on (spec.timeouts.drain)"
         )
         subject = f"{row['topic']}-{row['partition']}"
         found.append(Reason("coverage", "GroupNotDrained", subject, text))
