@@ -31,6 +31,7 @@ from krt_scoring import (
 )
 from krt_scoring.anomalies import lost_write
 from krt_scoring.anomalies.judgement import judge_base
+from krt_scoring.availability import decompose
 from krt_scoring.availability import gaps as gap_finder
 from krt_scoring.claims.counts import rejections
 from krt_scoring.claims.evidence import Evidence
@@ -126,6 +127,7 @@ def _assess(
         limits = gap_finder.thresholds(_steady(counted, named))
         settled = rows.where(f"due >= {span.steady}")
         gaps, measured = gap_finder.find(settled, named, limits, span.end, faults)
+        around = decompose.Surroundings(faults, events, decompose.assignments(base))
     finally:
         base.release()
 
@@ -189,7 +191,7 @@ def _assess(
         "partitions": partitions.tables(evidence.states, faults, span.end),
         "rejections": rejections(evidence),
         "claims": [item.as_dict() for item in claims.judge(evidence)],
-        "availability": scorecard.availability(run, gaps, measured, faults, events),
+        "availability": scorecard.availability(run, gaps, measured, around),
         "latency": scorecard.latency(counted),
         "recovery": {
             "max": recovery.longest(recovered) or 0,

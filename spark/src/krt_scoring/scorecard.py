@@ -10,18 +10,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from krt_evidence import SCHEMA_VERSION
-from krt_scoring.availability import decompose
 from krt_scoring.operations import END_TO_END, STARTUP, WRITE
 from krt_scoring.windows import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from krt_scoring.availability.decompose import Surroundings
     from krt_scoring.availability.gaps import Gap, Measured
     from krt_scoring.findings import AnomalyResult
     from krt_scoring.operations import Operations
     from krt_scoring.run_info import RunInfo
-    from krt_scoring.timeline import Timeline
     from krt_scoring.windows import FaultWindow
 
 MAX_GAPS = 32
@@ -125,8 +124,7 @@ def availability(
     run: RunInfo,
     gaps: Sequence[Gap],
     measured: Sequence[Measured],
-    windows: Sequence[FaultWindow],
-    timeline: Timeline,
+    around: Surroundings,
 ) -> list[dict[str, Any]]:
     """Return a row for each partition, direction and group that could have been measured."""
     counted = {(m.direction, m.group, m.topic, m.partition): m for m in measured}
@@ -147,7 +145,7 @@ def availability(
                 "count": len(own),
                 "total": sum(gap.duration for gap in own),
                 "max": max((gap.duration for gap in own), default=0),
-                "gaps": [_gap(gap, windows, timeline) for gap in sorted(longest)],
+                "gaps": [_gap(gap, around) for gap in sorted(longest)],
             }
         rows.append(row)
     return rows
@@ -169,14 +167,13 @@ def _measurable(run: RunInfo) -> list[tuple[str, str, str, int]]:
     return sorted(keys, key=lambda key: (key[2], key[3], key[0] != "write", key[1]))
 
 
-def _gap(gap: Gap, windows: Sequence[FaultWindow], timeline: Timeline) -> dict[str, Any]:
+def _gap(gap: Gap, around: Surroundings) -> dict[str, Any]:
     row: dict[str, Any] = {"from": gap.start, "to": gap.end, "duration": gap.duration}
     if gap.open_end:
         row["openEnd"] = True
-    window = decompose.fault_of(gap, windows)
-    if window is not None:
-        row["fault"] = window.name
-        parts = decompose.parts(gap, window, timeline)
+    found = around.of(gap)
+    if found is not None:
+        row["fault"], parts = found
         if parts:
             row["parts"] = parts
     return row

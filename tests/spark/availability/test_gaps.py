@@ -154,6 +154,29 @@ def test_gaps_of_random_histories_are_those_of_the_definition(spark: SparkSessio
     assert total > 40
 
 
+def stalled_history(seed: int) -> tuple[int, int, list[Op]]:
+    """Return a rate, the length of a stall and what was due: nothing is answered during it."""
+    dice = random.Random(seed)  # noqa: S311 (a simulation)
+    step = dice.randrange(200, 5_000)
+    latency = dice.randrange(1, step)
+    begin = dice.randrange(200_000, 400_000)
+    length = dice.randrange(LIMIT * 3 // 2, 700_000)
+    ops: list[Op] = []
+    for due in range(dice.randrange(step), 1_500_000, step):
+        answered = due + latency
+        ops.append((due, begin + length if begin <= answered < begin + length else answered))
+    return step, length, ops
+
+
+def test_a_stall_is_measured_to_within_one_inter_arrival_time(spark: SparkSession) -> None:
+    histories = {f"h{seed}": stalled_history(seed) for seed in range(60)}
+    table = [row for name, (_, _, ops) in histories.items() for row in rows(name, ops)]
+    found, _ = find(spark, table)
+    for name, (step, length, _) in histories.items():
+        (gap,) = found[name]
+        assert abs(gap.duration - length) <= step, (name, gap, step, length)
+
+
 def test_progress_counts_what_was_done_while_a_fault_was_open(spark: SparkSession) -> None:
     window = FaultWindow("f", injected_at=500_000, recovered_at=699_999)
     _, (measured,) = find(spark, rows("t", stalled(steady(), 500_000, 600_000)), (window,))

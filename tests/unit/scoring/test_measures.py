@@ -182,6 +182,36 @@ def test_what_was_over_before_the_gap_began_is_no_part_of_it() -> None:
     assert decompose.parts(later, window, line) == {"client": 90}
 
 
+def test_a_readers_gap_holds_the_rebalance() -> None:
+    window = FaultWindow(
+        "f", injected_at=100, recovered_at=900, targets=({"uid": "u", "member": "kafka-0"},)
+    )
+    led = (
+        state(0, [0, 1, 2], 0, 4),
+        event(160, "broker", "unregistered", "0"),
+        state(170, [1, 2], 1, 5),
+    )
+    gap = Gap("read", "g", "foo", 0, 110, 190)
+    # What was assigned before the gap, or after it, is no part of it; of two the last counts.
+    assigned = {("g", "foo", 0): [50, 172, 180, 400]}
+    around = decompose.Surroundings((window,), Timeline(led), assigned)
+    parts = {"detect": 60, "elect": 10, "rebalance": 10, "client": 10}
+    assert around.of(gap) == ("f", parts)
+    assert sum(parts.values()) == gap.end - 100
+    other = decompose.Surroundings((window,), Timeline(led), {("h", "foo", 0): [180]})
+    assert other.of(gap) == ("f", {"detect": 60, "elect": 10, "client": 20})
+    sooner = decompose.Surroundings((window,), Timeline(led), {("g", "foo", 0): [165]})
+    assert sooner.of(gap) == ("f", {"detect": 60, "elect": 10, "client": 20})
+
+
+def test_a_dead_consumers_gap_is_its_rebalance() -> None:
+    targets = ({"uid": "u", "member": "consumer-c-0"},)
+    window = FaultWindow("f", injected_at=100, recovered_at=900, targets=targets)
+    gap = Gap("read", "g", "foo", 0, 98, 190)
+    around = decompose.Surroundings((window,), Timeline(()), {("g", "foo", 0): [150]})
+    assert around.of(gap) == ("f", {"rebalance": 50, "client": 40})
+
+
 def test_a_gap_is_named_by_the_fault_that_was_open_when_it_began() -> None:
     first, second = (FaultWindow(name, injected_at=at) for name, at in (("a", 100), ("b", 200)))
     assert decompose.fault_of(Gap("read", "g", "foo", 0, 150, 300), (first, second)) is first

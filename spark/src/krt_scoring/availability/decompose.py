@@ -1,22 +1,49 @@
-"""What a gap is made of: detect, elect, client.
+"""What a gap is made of: detect, elect, rebalance, client.
 
 *detect* runs from the fault to the loss of the member's ZooKeeper session (``/brokers/ids/N``
-gone), *elect* from there to the partition's next leader epoch, *client* from there to the first
-success. A part that the timeline does not show, or that lies outside the gap's fault, is left out.
+gone), *elect* from there to the partition's next leader epoch, *rebalance*, of readers, from there
+to the last assignment of the partition in the group before reading went on, *client* from there to
+the first success. A part that timeline and ledgers do not show, or that lies outside the gap's
+fault, is left out.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krt_scoring.availability.gaps import Gap
+    from krt_scoring.derive.base import Base
     from krt_scoring.timeline import Timeline
     from krt_scoring.windows import FaultWindow
 
 MEMBER_PREFIX = "kafka-"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What went on around the gaps.
+
+    Attributes:
+        windows: the faults.
+        timeline: the run's events.
+        assigned: (group, topic, partition) → when it was assigned to a member, UTC µs.
+    """
+
+    windows: Sequence[FaultWindow]
+    timeline: Timeline
+    assigned: Mapping[tuple[str, str, int], Sequence[int]] = field(default_factory=dict)
+
+    def of(self, gap: Gap) -> tuple[str, dict[str, int]] | None:
+        """Return the fault a gap is put down to and its parts; None where none was open."""
+        window = fault_of(gap, self.windows)
+        if window is None:
+            return None
+        assigned = self.assigned.get((gap.group, gap.topic, gap.partition), ())
+        return window.name, parts(gap, window, self.timeline, assigned)
 
 
 def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
@@ -34,8 +61,26 @@ def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     return held[0] if held else None
 
 
-def parts(gap: Gap, window: FaultWindow, timeline: Timeline) -> dict[str, int]:
-    """Return part → duration in µs; what was over before the gap began is no part of it."""
+def assignments(base: Base) -> dict[tuple[str, str, int], list[int]]:
+    """Return (group, topic, partition) → when it was assigned to a member, UTC µs."""
+    found: dict[tuple[str, str, int], list[int]] = {}
+    for item in base.owned:
+        key = (base.facts.groups[item.group].name, *base.facts.places.name(item.tp))
+        found.setdefault(key, []).append(item.begin)
+    return found
+
+
+def parts(
+    gap: Gap, window: FaultWindow, timeline: Timeline, assigned: Iterable[int] = ()
+) -> dict[str, int]:
+    """Return part → duration in µs; what was over before the gap began is no part of it.
+
+    Args:
+        gap: what is taken apart.
+        window: the fault it is put down to.
+        timeline: the run's events.
+        assigned: when the partition was assigned in the reading group, UTC µs.
+    """
     injected = window.injected_at
     if injected is None:
         return {}
@@ -51,6 +96,11 @@ def parts(gap: Gap, window: FaultWindow, timeline: Timeline) -> dict[str, int]:
         if elected >= gap.start:
             found["elect"] = max(0, elected - mark)
         mark = max(mark, elected)
+    taken = max((at for at in assigned if max(injected, gap.start) <= at <= gap.end), default=None)
+    if taken is not None and taken > mark:
+        found["rebalance"] = taken - mark
+        mark = taken
+    if elected is not None or taken is not None:
         found["client"] = max(0, gap.end - max(mark, gap.start))
     return found
 

@@ -25,7 +25,7 @@ STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
 """Seconds a tick may stand for."""
 
 
-PARTS = ("detect", "elect", "client")
+PARTS = ("detect", "elect", "rebalance", "client")
 """Parts of a gap in the order in which they pass."""
 
 
