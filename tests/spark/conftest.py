@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from krt_scoring import session
+from krt_scoring import cli, session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -21,3 +21,15 @@ def spark() -> Iterator[SparkSession]:
     started.sparkContext.setLogLevel("ERROR")
     yield started
     started.stop()
+
+
+@pytest.fixture
+def krt_score(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Run the command line on the session that is there: starting one takes longer than scoring."""
+    monkeypatch.setattr(session, "local", lambda *_: spark)
+    monkeypatch.setattr(type(spark), "stop", lambda _: None)
+
+    def run(*arguments: str) -> int:
+        return cli.main(arguments)
+
+    return run

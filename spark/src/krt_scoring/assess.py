@@ -131,6 +131,7 @@ def _assess(
     finally:
         base.release()
 
+    violations = {item.name: item.violations for item in judgement.anomalies}
     facts = Facts(
         run=run,
         inspection=inspected,
@@ -141,6 +142,8 @@ def _assess(
         ledger=judgement.ledger,
         gaps=tuple(gaps),
         thresholds=limits,
+        violations=violations,
+        ownerships=base.owned,
     )
     reasons = sorted(
         {*inspected.reasons, *events.reasons, *judgement.reasons, *guards.check(facts)}
@@ -159,7 +162,6 @@ def _assess(
         },
         () if all(item.complete for item in recovered) else ("maxRecovery",),
     )
-    violations = {item.name: item.violations for item in judgement.anomalies}
     decision = verdict.decide(violations, reasons, reached)
     proven = {window.name: effect.proven(window, events) for window in faults}
     evidence = Evidence(
@@ -253,6 +255,7 @@ def _bounds(inspected: Inspection) -> tuple[Bound, ...]:
         "read_to",
         "log_start",
         "high_watermark",
+        "rows_read",
     )
     files = inspected.files["log_bounds"]
     if not files:

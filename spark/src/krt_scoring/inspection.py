@@ -21,7 +21,7 @@ from krt_scoring.errors import NotABundleError
 from krt_scoring.reasons import BY_TABLE, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
 _NUMBERED = re.compile(r"^(?P<stem>.+)-(?P<number>\d{6})\.parquet$")
@@ -41,6 +41,18 @@ _IDENTITY = {
 """Ledgers are written by one incarnation a file; its columns in the footer name it."""
 
 
+_COUNTED = ("consume", "consumer_events")
+"""Tables that share a counter, ``n``, in each incarnation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Rows of an incarnation in the tables that share its counter, and the highest count."""
+
+    rows: int
+    highest: int
+
+
 @dataclass(frozen=True, slots=True)
 class Inspection:
     """What lies in a bundle.
@@ -52,6 +64,7 @@ class Inspection:
         times: (table, column) → earliest and latest value, UTC µs, as the footers tell.
         reasons: what was left out, and why.
         left_out: tables of which some file is not used.
+        counters: (consumer, incarnation) → what it counted of deliveries and events.
     """
 
     bundle: Bundle
@@ -61,6 +74,7 @@ class Inspection:
     times: Mapping[tuple[str, str], tuple[int, int]]
     reasons: tuple[Reason, ...] = field(default=())
     left_out: frozenset[str] = frozenset()
+    counters: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
 
 
 def require_bundle(root: Path) -> Bundle:
@@ -79,11 +93,16 @@ def require_bundle(root: Path) -> Bundle:
     return bundle
 
 
-def inspect(bundle: Bundle, *, deep: bool = False) -> Inspection:
+NEEDED = frozenset({"produce", "log_bounds"})
+"""Tables every run of ours leaves a file of."""
+
+
+def inspect(bundle: Bundle, *, deep: bool = False, needed: Collection[str] = NEEDED) -> Inspection:
     """Look at every ledger file's name, size and footer.
 
     Args:
         bundle: where they lie.
+        needed: tables that must have a file.
         deep: read every file whole, which finds damage that a footer does not show.
     """
     files: dict[str, tuple[Path, ...]] = {}
@@ -92,14 +111,29 @@ def inspect(bundle: Bundle, *, deep: bool = False) -> Inspection:
     times: dict[tuple[str, str], tuple[int, int]] = {}
     reasons: list[Reason] = []
     left_out: set[str] = set()
+    counters: dict[tuple[str, str], Counted] = {}
     for table in TABLES:
-        result = _inspect_table(bundle, table, deep=deep)
+        result = _inspect_table(bundle, table, deep=deep, needed=table in needed)
         files[table], rows[table], incarnations[table] = result.files, result.rows, result.writers
         times.update({(table, column): pair for column, pair in result.times.items()})
         reasons.extend(result.reasons)
+        for who, counted in result.counters.items():
+            before = counters.get(who, Counted(0, -1))
+            counters[who] = Counted(
+                before.rows + counted.rows, max(before.highest, counted.highest)
+            )
         if result.left_out:
             left_out.add(table)
-    return Inspection(bundle, files, rows, incarnations, times, tuple(reasons), frozenset(left_out))
+    return Inspection(
+        bundle,
+        files,
+        rows,
+        incarnations,
+        times,
+        tuple(reasons),
+        frozenset(left_out),
+        counters,
+    )
 
 
 @dataclass(slots=True)
@@ -110,6 +144,12 @@ class _Table:
     times: dict[str, tuple[int, int]] = field(default_factory=dict)
     left_out: bool = False
     reasons: list[Reason] = field(default_factory=list)
+    counters: dict[tuple[str, str], Counted] = field(default_factory=dict)
+
+    def count(self, who: tuple[str, str], rows: int, highest: int) -> None:
+        """Add a row group of an incarnation."""
+        before = self.counters.get(who, Counted(0, -1))
+        self.counters[who] = Counted(before.rows + rows, max(before.highest, highest))
 
     def span(self, column: str, low: int, high: int) -> None:
         """Widen the range of a column of times."""
@@ -117,12 +157,12 @@ class _Table:
         self.times[column] = min(before[0], low), max(before[1], high)
 
 
-def _inspect_table(bundle: Bundle, table: str, *, deep: bool) -> _Table:
+def _inspect_table(bundle: Bundle, table: str, *, deep: bool, needed: bool) -> _Table:
     result = _Table()
     folder = bundle.table(table)
     paths = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not paths:
-        if table in {"produce", "log_bounds"}:
+        if needed:
             message = "no file of this table was recorded"
             result.reasons.append(_reason(table, "FileMissing", table, message))
         return result
@@ -150,15 +190,22 @@ def _inspect_table(bundle: Bundle, table: str, *, deep: bool) -> _Table:
             result.reasons.append(_reason(table, "FileDuplicated", name, message))
             continue
         usable.append(path)
-        result.rows += metadata.num_rows
         writers.update(_writers(metadata, table))
-        for column in _TIMES.get(table, ()):
-            for low, high in _ranges(metadata, column):
-                result.span(column, low, high)
+        _take(result, metadata, table)
     result.files, result.writers = tuple(usable), frozenset(writers)
     result.left_out = len(usable) < len(paths)
     result.reasons.extend(_holes(table, [path.name for path in paths]))
     return result
+
+
+def _take(result: _Table, metadata: pq.FileMetaData, table: str) -> None:
+    """Add what a usable file's footer tells."""
+    result.rows += metadata.num_rows
+    for who, high, count in _counts(metadata, table) if table in _COUNTED else ():
+        result.count(who, count, high)
+    for column in _TIMES.get(table, ()):
+        for low, high in _ranges(metadata, column):
+            result.span(column, low, high)
 
 
 def _reason(table: str, code: str, subject: str, message: str) -> Reason:
@@ -203,6 +250,14 @@ def _writers(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[str, str]]
     for name, incarnation in zip(names, incarnations, strict=False):
         yield str(name[0]), str(incarnation[0])
         yield str(name[1]), str(incarnation[1])
+
+
+def _counts(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[tuple[str, str], int, int]]:
+    """Yield the writer, the highest ``n`` and the rows of each row group."""
+    columns = (*_IDENTITY[table], "n")
+    ranges = zip(*(_ranges(metadata, column) for column in columns), strict=False)
+    for group, ((name, _), (incarnation, _), (_, high)) in enumerate(ranges):
+        yield (str(name), str(incarnation)), int(high), metadata.row_group(group).num_rows
 
 
 def _ranges(metadata: pq.FileMetaData, column: str) -> Iterator[tuple[Any, Any]]:

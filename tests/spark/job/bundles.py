@@ -207,9 +207,17 @@ def _deliveries(tables: dict[str, list[dict[str, Any]]]) -> None:
             }
         )
         n += 1
+    at = max((row["handed_at"] for row in tables["consume"]), default=T0) + HANDED
+    for partition in range(PARTITIONS):
+        end = sum(row["partition"] == partition for row in ordered)
+        tables["consumer_events"].append(_event(n, at, "drained", partition, end))
+        n += 1
+    tables["consumer_events"].append(_event(n, at, "closed", None, None))
 
 
-def _event(n: int, at: int, event: str, partition: int, offset: int) -> dict[str, Any]:
+def _event(
+    n: int, at: int, event: str, partition: int | None, offset: int | None
+) -> dict[str, Any]:
     consumer, incarnation = CONSUMER
     return {
         "consumer": consumer,
@@ -220,7 +228,7 @@ def _event(n: int, at: int, event: str, partition: int, offset: int) -> dict[str
         "at": at,
         "mono": at - T0,
         "event": event,
-        "topic": "foo",
+        "topic": None if partition is None else "foo",
         "partition": partition,
         "offset": offset,
         "generation": 1,
@@ -274,11 +282,15 @@ def _state(  # noqa: PLR0913, PLR0917 - what a state has
 def _events(scenario: Scenario) -> list[Event]:
     events = [event(-SECOND, "recorder", "started", "recorder")]
     events += [_state(-SECOND, p, 0, p, [0, 1, 2]) for p in range(PARTITIONS)]
+    end = scenario.sends * STEP + SECOND
     for component, (_, uid) in (
         *(("producer", item) for item in PRODUCERS),
         ("consumer", CONSUMER),
     ):
-        events.append(event(-SECOND, "pod", "added", f"t-{uid}", uid=uid, component=component))
+        who: dict[str, Any] = {"uid": uid, "component": component}
+        said = {"exitCode": 0, "message": "{}"}
+        events.append(event(-SECOND, "pod", "added", f"t-{uid}", **who))
+        events.append(event(end, "pod", "exited", f"t-{uid}", **who, **said))
     for at, phase in ((0, "Warmup"), (4, "Injecting"), (10, "Draining")):
         events.append(event(at * SECOND, "phase", "entered", phase))
     if scenario.stall:
@@ -294,7 +306,7 @@ def _events(scenario: Scenario) -> list[Event]:
             _state(scenario.recovered - SECOND // 2, 0, 1, 1, [0, 1, 2], version=2),
             event(scenario.recovered, "fault", "recovered", "leader-down"),
         ]
-    events.append(event(scenario.sends * STEP + SECOND, "recorder", "stopped", "recorder"))
+    events.append(event(end, "recorder", "stopped", "recorder"))
     return events
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,12 +15,18 @@ from krt_operator.faults import proof
 from krt_operator.faults.actions import DEEDS
 from krt_scoring import guards, run_info
 from krt_scoring.availability.gaps import Gap
+from krt_scoring.derive.faults import FOREVER
+from krt_scoring.derive.ownership import Interval
 from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
-from krt_scoring.inspection import Inspection
+from krt_scoring.inspection import Counted, Inspection
 from krt_scoring.operations import Operations
+from krt_scoring.reasons import DELIVERY_ANOMALIES, UNREAD_LOG_ANOMALIES, Reason, by_deliveries
 from krt_scoring.timeline import Timeline
 from krt_scoring.windows import fault_windows
+
+if TYPE_CHECKING:
+    from krt_scoring.run_info import RunInfo
 
 TARGETS = [{"pod": "t-kafka-0-0", "uid": "uid-kafka-0", "member": "kafka-0"}]
 
@@ -83,6 +89,12 @@ def states(at: int, *epochs: int) -> tuple[Event, ...]:
         event(at + 10 * n, "partition", "state", "foo-0", version=3 * n, leader_epoch=epoch)
         for n, epoch in enumerate(epochs)
     )
+
+
+def lossy(acks: str = "1", **config: str) -> RunInfo:
+    """The run with other acks or settings of its topic."""
+    producer = replace(RUN.producers[0], acks=acks)
+    return replace(RUN, producers=(producer,), topics=(replace(RUN.topics[0], config=config),))
 
 
 def facts(events: tuple[Event, ...] = EVENTS, **changes: Any) -> Facts:
@@ -184,6 +196,27 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
         facts(bounds=(replace(BOUND, topic="bar"),)),
         ("evidence", "LogNotRead", "foo-0"),
     ),
+    "deliveries are gone": (
+        facts(
+            inspection=replace(
+                facts().inspection,
+                rows={"log": 9},
+                counters={("c-0", "c0"): Counted(rows=7, highest=9)},
+            )
+        ),
+        ("evidence", "RowsMissing", "c-0"),
+    ),
+    "records of the log are gone": (
+        facts(
+            bounds=(replace(BOUND, rows_read=9),),
+            inspection=replace(facts().inspection, rows={"log": 8}),
+        ),
+        ("evidence", "RowsMissing", "log"),
+    ),
+    "a loss that a change of leadership may permit": (
+        facts(run=lossy(), violations={"lost-write": 1}),
+        ("evidence", "LeadersUnknown", "foo"),
+    ),
     "nothing was sent": (
         facts(ledger={"attempted": 0}),
         ("coverage", "EmptyRun", "traffic"),
@@ -273,6 +306,84 @@ def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
     asked = {action.value: set(kinds) for action, kinds in proof.IMPLIED.items()}
     assert asked == {action: set(kinds) for action, kinds in effect.IMPLIED.items()}
     assert set(asked) == {action.value for action in Action} == {a.value for a in DEEDS}
+
+
+STRUCK = (
+    event(0, "recorder", "started", "recorder"),
+    event(10, "fault", "injected", "leader-down", action="FreezePod", targets=[{"uid": "c0"}]),
+    event(10, "fault", "effect", "leader-down", proven=True),
+    event(10 + 60 * 10**6, "fault", "healed", "leader-down"),
+    event(10 + 80 * 10**6, "fault", "recovered", "leader-down"),
+    event(99 * 10**6, "recorder", "stopped", "recorder"),
+)
+"""A consumer frozen for 60 s, longer than the client's session of 45 s."""
+
+
+def owned(incarnation: str, begin: int, group: int = 0, tp: int = 0) -> Interval:
+    return Interval(0, group, tp, "c-0", incarnation, 0, FOREVER, begin, FOREVER, 0, None)
+
+
+def test_a_member_away_for_longer_than_its_session_must_have_left() -> None:
+    held = owned("c0", 5)
+    unseen = facts(STRUCK, ownerships=(held,))
+    assert codes(unseen) == [("coverage", "NoEffect", "leader-down")]
+    assert codes(facts(STRUCK, ownerships=(held, owned("c1", 4)))) == codes(unseen)
+    assert codes(facts(STRUCK, ownerships=(held, owned("c1", 50, tp=1)))) == codes(unseen)
+    # Somebody else got what it owned; it owned nothing; it was away for less than a session.
+    assert codes(facts(STRUCK, ownerships=(held, owned("c1", 50)))) == []
+    assert codes(facts(STRUCK, ownerships=(owned("c1", 5),))) == []
+    short = tuple(
+        replace(item, at=40 * 10**6) if item.event == "healed" else item for item in STRUCK
+    )
+    assert codes(facts(short, ownerships=(held,))) == []
+
+
+def test_the_controller_may_have_seen_a_member_leave() -> None:
+    proofs = [{"kind": "MemberLeft", "subject": "t-c0"}]
+    events = tuple(
+        replace(item, detail={"proven": True, "proofs": proofs}) if item.event == "effect" else item
+        for item in STRUCK
+    )
+    assert codes(facts(events, ownerships=(owned("c0", 5),))) == []
+
+
+def test_a_killed_consumer_may_have_counted_what_it_did_not_write() -> None:
+    targets = [{"uid": "c0", "member": "consumer-c-0"}]
+    events = tuple(
+        replace(item, detail={**item.detail, "targets": targets})
+        if item.event == "injected"
+        else item
+        for item in EVENTS
+    )
+    counters = {("c-0", "c0"): Counted(rows=7, highest=9)}
+    assert codes(facts(events, inspection=replace(facts().inspection, counters=counters))) == []
+
+
+def test_where_leadership_permits_nothing_it_need_not_be_known() -> None:
+    lost = {"lost-write": 1}
+    assert codes(facts(run=lossy("all"), violations=lost)) == []
+    assert codes(facts(run=lossy("1"))) == []
+    unclean = lossy("all", **{"unclean.leader.election.enable": "true"})
+    unknown = [("evidence", "LeadersUnknown", "foo")]
+    assert codes(facts(run=unclean, violations={"commit-rewind": 1})) == unknown
+    assert codes(facts((*EVENTS, *states(40, 1)), run=unclean, violations=lost)) == []
+
+
+def test_a_log_nobody_read_leaves_lost_write_to_the_deliveries() -> None:
+    (reason,) = guards.check(facts(bounds=(replace(BOUND, topic="bar"),)))
+    assert reason.code == "LogNotRead"
+    assert "unseen" in reason.voids
+    assert "lost-write" not in reason.voids
+    (partly,) = guards.check(facts(bounds=(replace(BOUND, read_to=8),)))
+    assert "lost-write" in partly.voids
+
+
+def test_losses_told_by_deliveries_rest_on_what_deliveries_rest_on() -> None:
+    deliveries = Reason("evidence", "FileMissing", "consume/x", "", DELIVERY_ANOMALIES)
+    log = Reason("evidence", "FileMissing", "log_bounds", "", UNREAD_LOG_ANOMALIES)
+    coverage = Reason("coverage", "GroupNotDrained", "g", "")
+    found = by_deliveries((deliveries, log, coverage))
+    assert ["lost-write" in reason.voids for reason in found] == [True, False, False]
 
 
 def test_unknown_sends_during_a_fault_are_no_reason() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krt_scoring.availability.gaps import Gap
+    from krt_scoring.derive.ownership import Interval
     from krt_scoring.inspection import Inspection
     from krt_scoring.operations import Operations
     from krt_scoring.run_info import RunInfo
@@ -27,6 +28,7 @@ class Bound:
     read_to: int
     log_start: int
     high_watermark: int
+    rows_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Facts:
 
     Attributes:
         thresholds: (direction, group) to the shortest gap that could be seen, µs.
+        violations: anomaly to findings that nothing known permits.
+        ownerships: who owned which partition in which group, and when.
     """
 
     run: RunInfo
@@ -46,3 +50,5 @@ class Facts:
     ledger: Mapping[str, int]
     gaps: tuple[Gap, ...]
     thresholds: Mapping[tuple[str, str], int]
+    violations: Mapping[str, int] = field(default_factory=dict)
+    ownerships: tuple[Interval, ...] = ()

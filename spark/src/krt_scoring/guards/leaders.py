@@ -1,0 +1,43 @@
+"""Losses that a change of leadership may permit, where nobody watched who led.
+
+With acks=1 or acks=0, and where unclean election is on, what was lost is permitted or not by who
+led the partition when. Without a single state of a topic's partitions on the timeline neither can
+be said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_scoring.reasons import TIMELINE_ANOMALIES, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krt_scoring.guards.facts import Facts
+
+BY_LEADER_CHANGE = ("inconsistent-offsets", "lost-write")
+"""What a change of leadership alone may permit a producer that did not ask for all acks."""
+
+
+def check(facts: Facts) -> Iterator[Reason]:
+    """Yield ``LeadersUnknown`` for each such topic, where something was found that rests on it."""
+    watched = {
+        event.subject.rpartition("-")[0] for event in facts.timeline.of("partition", "state")
+    }
+    voids: tuple[str, ...]
+    for topic in facts.run.topics:
+        if topic.name in watched:
+            continue
+        if facts.run.unclean_election(topic.name):
+            voids, why = TIMELINE_ANOMALIES, "unclean election is on"
+        elif any(p.topic == topic.name and p.acks in ("0", "1") for p in facts.run.producers):
+            voids, why = BY_LEADER_CHANGE, "not every producer asked for all acks"
+        else:
+            continue
+        if any(facts.violations.get(name) for name in voids):
+            message = (
+                f"{why}, so a change of leadership may permit what was found, and nothing shows "
+                "who led its partitions"
+            )
+            yield Reason("evidence", "LeadersUnknown", topic.name, message, voids)
