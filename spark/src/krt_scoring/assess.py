@@ -92,18 +92,24 @@ def assess(spark: SparkSession, inspected: Inspection) -> Assessment:
         return _assess(spark, deep, run, events)
 
 
-def without_plan(bundle: Bundle, problem: str) -> Assessment:
-    """Return the verdict on a bundle that does not say what was run."""
+def without_plan(bundle: Bundle, problem: str, where: str = "run.json") -> Assessment:
+    """Return the verdict on a bundle that does not say what was run.
+
+    Args:
+        bundle: where it lies.
+        problem: what is wrong with the file.
+        where: the file that should have said it.
+    """
     uid, name, namespace = (
         *reversed(bundle.root.resolve().parts[-3:]),
         "",
         "",
         "",
     )[:3]
-    reason = Reason("evidence", "PlanUnusable", "run.json", problem, ALL)
+    reason = Reason("evidence", "PlanUnusable", where, problem, ALL)
     card = scorecard.header(namespace, name, uid, None) | {
         "verdict": "Inconclusive",
-        "summary": f"PlanUnusable run.json: {problem}"[: summary.MAX_LENGTH],
+        "summary": f"PlanUnusable {where}: {problem}"[: summary.MAX_LENGTH],
         "reasons": [reason.as_dict()],
     }
     return Assessment(card, None)
@@ -124,7 +130,8 @@ def _assess(
         judgement = judge_base(base)
         named, rows = operations.lanes(base), operations.operations(base)
         counted = operations.count(rows, named, span, faults, whole)
-        limits = gap_finder.thresholds(_steady(counted, named))
+        # Who does not tell when an operation was due leaves nothing to measure a gap by.
+        limits = {} if run.imported else gap_finder.thresholds(_steady(counted, named))
         settled = rows.where(f"due >= {span.steady}")
         gaps, measured = gap_finder.find(settled, named, limits, span.end, faults)
         around = decompose.Surroundings(faults, events, decompose.assignments(base))
@@ -200,6 +207,9 @@ def _assess(
             "faults": [item.as_dict() for item in recovered],
         },
     }
+    if run.imported:
+        card["imported"] = dict(run.imported)
+        del card["latency"]
     if decision.verdict != "Inconclusive":
         result = score.compute(score_inputs(judgement, decision))
         card |= {"score": result.permille, "terms": result.terms}
@@ -230,6 +240,8 @@ def _span(
 ) -> operations.Span:
     first, last = inspected.times.get(("produce", "scheduled_at"), (0, 0))
     ends = [high for _, high in inspected.times.values()]
+    if run.imported:
+        return operations.Span(first, first, max(ends, default=0))
     warmup = durations.parse(run.spec.get("warmup") or "0s")
     steady = operations.steady_from(first, last, events, faults, warmup)
     return operations.Span(first, steady, max(ends, default=0))

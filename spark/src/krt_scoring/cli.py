@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import write_text
-from krt_scoring import inspection, outputs, session, trouble
-from krt_scoring.assess import assess
-from krt_scoring.errors import NotABundleError, SparkFailedError
+from krt_evidence.bundle import Bundle, write_text
+from krt_scoring import foreign, inspection, outputs, session, trouble
+from krt_scoring.assess import assess, without_plan
+from krt_scoring.errors import NotABundleError, PlanError, SparkFailedError
+from krt_scoring.foreign.verifiable.layout import SETTINGS
 from krt_scoring.scorecard import dump
 
 if TYPE_CHECKING:
@@ -35,28 +38,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        bundle = inspection.require_bundle(options.bundle)
+        result = _scored(options)
+        if options.out:
+            write_text(options.out, dump(result.card))
+        else:
+            outputs.write(Bundle(options.bundle), result)
     except NotABundleError as error:
         sys.stderr.write(f"krt-score: {error}\n")
         return EXIT_NO_BUNDLE
-    cores = options.cores or os.cpu_count() or 1
-    inspected = inspection.inspect(bundle)
-    rows = sum(inspected.rows.values())
-    memory = options.driver_memory or session.Sizing(rows, cores).local_memory
-    try:
-        with trouble.told(f"give it more with --driver-memory (it had {memory})"):
-            result = _assess(inspected, session.local(rows, memory, cores))
     except SparkFailedError as error:
         sys.stderr.write(f"krt-score: {error}\n")
         return EXIT_SPARK
-    if options.out:
-        write_text(options.out, dump(result.card))
-    else:
-        outputs.write(bundle, result)
     score = result.card.get("score")
     shown = "" if score is None else f", score {score // 10}"
     sys.stdout.write(f"{result.card['verdict']}{shown}: {result.card['summary']}\n")
     return EXIT_SCORED
+
+
+def _scored(options: argparse.Namespace) -> Assessment:
+    """Score what the command line names.
+
+    Raises:
+        NotABundleError: the path holds nothing that can be scored.
+    """
+    if options.source is None:
+        return _assessed(inspection.inspect(inspection.require_bundle(options.bundle)), options)
+    with tempfile.TemporaryDirectory(prefix="krt-import-") as folder:
+        try:
+            imported = foreign.IMPORTERS[options.source](options.bundle, Path(folder))
+        except PlanError as error:
+            return without_plan(Bundle(options.bundle), str(error), SETTINGS)
+        found = inspection.inspect(imported.bundle, needed=())
+        reasons = (*found.reasons, *imported.reasons)
+        return _assessed(replace(found, reasons=reasons), options)
+
+
+def _assessed(inspected: Inspection, options: argparse.Namespace) -> Assessment:
+    cores = options.cores or os.cpu_count() or 1
+    rows = sum(inspected.rows.values())
+    memory = options.driver_memory or session.Sizing(rows, cores).local_memory
+    with trouble.told(f"give it more with --driver-memory (it had {memory})"):
+        return _assess(inspected, session.local(rows, memory, cores))
 
 
 def _assess(inspected: Inspection, spark: SparkSession) -> Assessment:
@@ -71,7 +93,18 @@ def _parser() -> argparse.ArgumentParser:
         prog="krt-score",
         description="Score an evidence bundle on local Spark. The ledgers are only read.",
     )
-    parser.add_argument("bundle", type=Path, help="directory <namespace>/<name>/<uid>")
+    parser.add_argument(
+        "bundle",
+        type=Path,
+        help="directory <namespace>/<name>/<uid>; with --from, the one with the tools' output",
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        choices=sorted(foreign.IMPORTERS),
+        help="score what another tool recorded: verifiable (Kafka's VerifiableProducer and "
+        "VerifiableConsumer)",
+    )
     parser.add_argument(
         "--out",
         type=Path,

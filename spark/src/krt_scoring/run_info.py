@@ -102,6 +102,12 @@ class RunInfo:
     raw: Mapping[str, Any] = field(repr=False)
 
     @property
+    def imported(self) -> Mapping[str, Any] | None:
+        """Of a history another tool recorded: its kind, and what it cannot tell."""
+        found: Mapping[str, Any] | None = self.raw.get("imported")
+        return found
+
+    @property
     def transactional(self) -> bool:
         """Whether any producer writes in transactions."""
         return any(producer.transactional for producer in self.producers)
