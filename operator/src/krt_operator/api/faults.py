@@ -3,18 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from krt_operator.api.base import (
-    LIST_SET,
-    ApiModel,
-    LabelValue,
-    LongName,
-    Rule,
-    ShortName,
-    TopicName,
-)
+from krt_operator.api.base import LIST_SET, ApiModel, LongName, Rule
 from krt_operator.api.durations import Duration
+from krt_operator.api.targets import Target
 
 
 class Action(StrEnum):
@@ -28,23 +21,6 @@ class Action(StrEnum):
     ROLLING_RESTART = "RollingRestart"
     REASSIGN = "Reassign"
     ELECT_PREFERRED_LEADERS = "ElectPreferredLeaders"
-
-
-class Role(StrEnum):
-    """Which members of the cluster, or pods of the traffic, are meant."""
-
-    PARTITION_LEADER = "PartitionLeader"
-    PARTITION_FOLLOWER = "PartitionFollower"
-    PARTITION_REPLICA = "PartitionReplica"
-    PARTITION = "Partition"
-    CONTROLLER = "Controller"
-    GROUP_COORDINATOR = "GroupCoordinator"
-    BROKER = "Broker"
-    ZOOKEEPER = "ZooKeeper"
-    ZOOKEEPER_LEADER = "ZooKeeperLeader"
-    RACK = "Rack"
-    PRODUCER = "Producer"
-    CONSUMER = "Consumer"
 
 
 class StartEvent(StrEnum):
@@ -67,111 +43,6 @@ class StartsAfter(ApiModel):
         default=StartEvent.RECOVERED,
         description="What of it is waited for: Started (injected), Healed (let back) or "
         "Recovered (cluster whole again).",
-    )
-
-
-_PARTITION = (Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA)
-_OF_TOPIC = (*_PARTITION, Role.PARTITION, Role.RACK)
-_TRAFFIC = (Role.PRODUCER, Role.CONSUMER)
-_NUMBERED = (Role.BROKER, Role.ZOOKEEPER, *_TRAFFIC)
-_SEVERAL = (Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA, *_NUMBERED)
-
-
-def _among(roles: tuple[Role, ...]) -> str:
-    return "self.role in [" + ", ".join(f"'{role}'" for role in roles) + "]"
-
-
-def _needs(roles: tuple[Role, ...], has: str, what: str) -> Rule:
-    return Rule(
-        rule=f"!({_among(roles)}) || ({has})",
-        message=f"the role needs target.{what}",
-        expression=f"'role ' + self.role + ' needs target.{what}'",
-    )
-
-
-def _only(roles: tuple[Role, ...], lacks: str, what: str) -> Rule:
-    return Rule(
-        rule=f"{_among(roles)} || ({lacks})",
-        message=f"the role takes no target.{what}",
-        expression=f"'role ' + self.role + ' takes no target.{what}'",
-    )
-
-
-class Target(ApiModel):
-    """Whom a fault hits; resolved when it is due, chosen by the seed where several fit."""
-
-    cel: ClassVar[tuple[Rule, ...]] = (
-        _needs(_PARTITION, "has(self.topic) && has(self.partition)", "topic and partition"),
-        _only(_OF_TOPIC, "!has(self.topic)", "topic"),
-        _only((*_PARTITION, Role.RACK), "!has(self.partition)", "partition"),
-        _needs((Role.PARTITION,), "has(self.topic)", "topic"),
-        _only((Role.PARTITION,), "size(self.partitions) == 0", "partitions"),
-        _needs(
-            (Role.RACK,),
-            "has(self.topic) == has(self.partition) && has(self.zone) != has(self.topic)",
-            "zone, or the topic and partition whose leader is in it,",
-        ),
-        _only((Role.RACK,), "!has(self.zone)", "zone"),
-        _needs((Role.GROUP_COORDINATOR,), "has(self.group)", "group"),
-        _only((Role.GROUP_COORDINATOR,), "!has(self.group)", "group"),
-        _only(_TRAFFIC, "!has(self.name)", "name"),
-        _only(_NUMBERED, "size(self.ordinals) == 0", "ordinals"),
-        _only(_SEVERAL, "!has(self.count)", "count"),
-        Rule(
-            rule="!(self.role in ['Producer', 'Consumer']) || size(self.ordinals) == 0 || "
-            "has(self.name)",
-            message="target.ordinals of Producer and Consumer need target.name",
-        ),
-        Rule(
-            rule="size(self.ordinals) == 0 || !has(self.count)",
-            message="target.ordinals and target.count exclude each other",
-        ),
-    )
-
-    role: Role = Field(description="Which members or pods are meant.")
-    topic: TopicName | None = Field(
-        default=None,
-        description="Topic of the partition, for PartitionLeader, -Follower, -Replica, Partition, "
-        "and Rack by a leader.",
-    )
-    partition: int | None = Field(
-        default=None,
-        ge=0,
-        le=63,
-        description="The partition, for PartitionLeader, -Follower, -Replica and Rack.",
-    )
-    partitions: Annotated[tuple[Annotated[int, Field(ge=0, le=63)], ...], Field(max_length=64)] = (
-        Field(
-            default=(),
-            description="The partitions, for Partition; none: all of the topic.",
-            json_schema_extra=LIST_SET,
-        )
-    )
-    ordinals: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)] = (
-        Field(
-            default=(),
-            description="Ordinals of brokers, ZooKeeper servers or pods of a producer or consumer.",
-            json_schema_extra=LIST_SET,
-        )
-    )
-    zone: LabelValue | None = Field(
-        default=None, description="Zone whose brokers are meant, for Rack; else by a leader."
-    )
-    group: (
-        Annotated[
-            str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9._-]+$")
-        ]
-        | None
-    ) = Field(default=None, description="Consumer group, for GroupCoordinator.")
-    name: ShortName | None = Field(
-        default=None, description="Entry of spec.traffic, for Producer and Consumer."
-    )
-    count: int | None = Field(
-        default=None,
-        ge=1,
-        le=9,
-        description="How many of those that fit; unset: the ordinals given, else one (all for "
-        "RollingRestart).",
     )
 
 
