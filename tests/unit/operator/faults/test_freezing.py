@@ -1,0 +1,101 @@
+"""FreezePod: exact, whoever looks, and never for ever."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
+
+from krt_operator.api.status import ProofKind
+from krt_operator.phases.steps import step
+
+FREEZE = LEADER | {"action": "FreezePod", "delay": "0s"}
+
+
+def test_a_frozen_leader_loses_its_session_and_is_thawed_to_the_moment(simulate: Any) -> None:
+    sim = simulate([FREEZE])
+    play(sim)
+    fault = entry(sim, "leader-down")
+    assert (sim.kills, sim.deleted, sim.frozen) == ([], [], {})
+    assert fault.targets[0].uid == sim.pods["t-kafka-0-0"]["metadata"]["uid"]
+    # Both by the node's clock, whenever the controller looked.
+    assert fault.healed_at - fault.injected_at == timedelta(seconds=20)
+    assert fault.effect.proven
+    assert kinds(sim, "leader-down") >= {
+        ProofKind.PROCESS_STOPPED,
+        ProofKind.SESSION_EXPIRED,
+        ProofKind.LEADER_MOVED,
+        ProofKind.ISR_SHRANK,
+    }
+    assert sim.status.guards == ()
+
+
+def test_a_freeze_shorter_than_the_session_leaves_the_broker_registered(simulate: Any) -> None:
+    sim = simulate([FREEZE | {"downFor": "3s"}])
+    play(sim)
+    assert kinds(sim, "leader-down") == {ProofKind.PROCESS_STOPPED}
+    assert entry(sim, "leader-down").effect.proven
+    fault = entry(sim, "leader-down")
+    assert fault.recovered_at - fault.healed_at < timedelta(seconds=5)
+
+
+def test_the_thaw_is_in_place_before_the_freeze(simulate: Any) -> None:
+    sim = simulate([FREEZE])
+    run, world = sim.run()
+    sim.carry_out(step(run, world, sim.ports()))
+    names = [one["name"] for one in sim.pods["t-kafka-0-0"]["spec"]["ephemeralContainers"]]
+    assert names == ["krt-thaw-leader-down-1", "krt-freeze-leader-down-1"]
+    # Nobody controls any more; the process goes on all the same.
+    sim.advance(21)
+    assert sim.frozen == {}
+
+
+def test_a_thaw_that_does_not_come_is_tried_again(simulate: Any) -> None:
+    sim = simulate([FREEZE])
+    sim.thaw_works = False
+    play(sim)
+    names = [one["name"] for one in sim.pods["t-kafka-0-0"]["spec"]["ephemeralContainers"]]
+    assert names[-1] == "krt-thaw-leader-down-now"
+    assert sim.frozen == {}
+    assert timedelta(seconds=3) <= healed_late(sim) <= timedelta(seconds=5)
+
+
+def test_what_nothing_thaws_is_deleted_and_said(simulate: Any) -> None:
+    sim = simulate([FREEZE])
+    until_held(sim)
+    sim.ephemeral_works = sim.thaw_works = False
+    play(sim)
+    assert sim.deleted == ["t-kafka-0-0"]
+    assert {one.code for one in sim.status.guards} == {"HealFailed", "OperatorInterrupted"}
+
+
+def healed_late(sim: Any) -> timedelta:
+    fault = entry(sim, "leader-down")
+    late: timedelta = fault.healed_at - fault.injected_at - timedelta(seconds=20)
+    return late
+
+
+def test_a_frozen_consumer_stays_who_it_is(simulate: Any) -> None:
+    freeze = {"name": "c", "action": "FreezePod", "target": {"role": "Consumer"}, "downFor": "5s"}
+    sim = simulate([freeze])
+    before = {name: pod["metadata"]["uid"] for name, pod in sim.pods.items()}
+    play(sim)
+    assert {name: pod["metadata"]["uid"] for name, pod in sim.pods.items()} == before
+    assert kinds(sim, "c") == {ProofKind.PROCESS_STOPPED}
+
+
+def test_a_consumer_frozen_beyond_its_session_is_seen_to_leave(simulate: Any) -> None:
+    freeze = {"name": "c", "action": "FreezePod", "target": {"role": "Consumer"}, "downFor": "15s"}
+    sim = simulate([freeze])
+    play(sim)
+    [left] = [one for one in entry(sim, "c").effect.proofs if one.kind is ProofKind.MEMBER_LEFT]
+    [target] = entry(sim, "c").targets
+    assert left.subject == target.pod
+    assert left.detail == f"group g has no member at {target.ip}"
+
+
+def test_a_killed_consumer_left_whoever_takes_its_place(simulate: Any) -> None:
+    sim = simulate([{"name": "c", "action": "CrashPod", "target": {"role": "Consumer"}}])
+    play(sim)
+    assert kinds(sim, "c") == {ProofKind.PROCESS_KILLED, ProofKind.MEMBER_LEFT}
