@@ -64,7 +64,7 @@ def several(root: Path) -> None:
     truncated.write_bytes(truncated.read_bytes()[:-100])
     (root / "produce" / "uid-a-0-000001.parquet").unlink()
     events = root / "consumer_events" / "uid-c-0-000000.parquet"
-    shutil.copy(events, events.with_name("copy.parquet"))
+    shutil.copy(events, events.with_name("zz-copy.parquet"))
     log = root / "log" / "scoring-000002.parquet"
     pq.write_table(pq.read_table(log).drop_columns(["state"]), log)
     timeline = root / "timeline" / "events.jsonl"
@@ -92,7 +92,7 @@ FILES: dict[str, tuple[Damage, set[tuple[str, str]]]] = {
         {
             ("FileUnreadable", "consume/uid-c-0-000001.parquet"),
             ("FileMissing", "produce/uid-a-0-000001.parquet"),
-            ("FileDuplicated", "consumer_events/copy.parquet"),
+            ("FileDuplicated", "consumer_events/zz-copy.parquet"),
             ("SchemaDiffers", "log/scoring-000002.parquet"),
             ("FileUnreadable", "timeline/events.jsonl"),
         },
@@ -106,7 +106,7 @@ FILES: dict[str, tuple[Damage, set[tuple[str, str]]]] = {
         {
             ("CloseMissing", "a-0"),
             ("CloseMissing", "b-0"),
-            ("RowsMissing", "c-0"),
+            ("GroupNeverStarted", "readers"),
             ("FileMissing", "log_bounds"),
             ("FileMissing", "timeline"),
         },
