@@ -255,6 +255,10 @@ BAD_SETTINGS = {
     '{"producers": {"1": {"acks": "2"}}}': "producers.1.acks is '2'",
     '{"groups": {"g": 1}}': "groups.g is no object",
     '{"topics": {"foo": {"config": 1}}}': "topics.foo.config is no object",
+    '{"topics": {"foo": {"partitions": "3"}}}': "topics.foo.partitions is '3', no number",
+    '{"producers": {"1": {"config": {"retries": "x"}}}}': "config.retries is 'x', no number",
+    '{"brokerConfig": {"min.insync.replicas": "two"}}': "min.insync.replicas is 'two'",
+    '{"objectives": {"maxRecovery": "soon"}}': "objectives: ",
 }
 
 

@@ -15,9 +15,11 @@ Every key is optional::
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring import objectives
 from krt_scoring.errors import PlanError
 
 if TYPE_CHECKING:
@@ -57,6 +59,10 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "isolation": ("read_committed", "read_uncommitted"),
     "start": STARTS,
 }
+_COUNTS = ("partitions", "replicationFactor")
+_NUMBER = re.compile(r"(retries|\.ms|in\.flight\b.*|min\.insync\.replicas)$")
+"""Settings that the rules compute with."""
+
 _OTHERS: Mapping[str, type] = {
     "name": str,
     "brokerConfig": dict,
@@ -128,6 +134,11 @@ def _check(where: str, raw: Mapping[str, Any]) -> None:
         kind = _OTHERS.get(key, dict)
         if not isinstance(value, kind):
             raise PlanError(f"{where}: {key} is no {kind.__name__}")
+    _check_numbers(f"{where}: brokerConfig", raw.get("brokerConfig", {}))
+    try:
+        objectives.limits({"scoring": {"objectives": raw.get("objectives", {})}})
+    except (TypeError, ValueError) as error:
+        raise PlanError(f"{where}: objectives: {error}") from error
     for key in sorted(raw.keys() & _ALLOWED.keys()):
         for name, entry in raw[key].items():
             _check_entry(f"{where}: {key}.{name}", entry, _ALLOWED[key])
@@ -139,7 +150,17 @@ def _check_entry(where: str, entry: Any, allowed: tuple[str, ...]) -> None:
     for key, value in entry.items():
         if key not in allowed:
             raise PlanError(f"{where}.{key} means nothing; known are {', '.join(allowed)}")
-        if key == "config" and not isinstance(value, dict):
-            raise PlanError(f"{where}.config is no object")
+        if key == "config":
+            if not isinstance(value, dict):
+                raise PlanError(f"{where}.config is no object")
+            _check_numbers(f"{where}.config", value)
+        if key in _COUNTS and (not isinstance(value, int) or value < 1):
+            raise PlanError(f"{where}.{key} is {value!r}, no number above 0")
         if key in _CHOICES and str(value) not in _CHOICES[key]:
             raise PlanError(f"{where}.{key} is {value!r}, not one of {', '.join(_CHOICES[key])}")
+
+
+def _check_numbers(where: str, config: Mapping[str, Any]) -> None:
+    for key, value in config.items():
+        if _NUMBER.search(key) and not str(value).isdecimal():
+            raise PlanError(f"{where}.{key} is {value!r}, no number")
