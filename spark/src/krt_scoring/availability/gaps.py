@@ -106,9 +106,11 @@ def find(
     if not limits:
         return [], []
     slots = _slots(rows.where("tp IS NOT NULL"), _limit(limits, named), windows)
-    whole = Window.partitionBy(*_KEY)
-    ordered = whole.orderBy("slot")
-    later = sf.min("done").over(ordered.rowsBetween(1, Window.unboundedFollowing))
+    # From the last slot back: a frame that only grows is read once, one that shrinks is read anew
+    # for every row, which takes the square of the slots.
+    back = Window.partitionBy(*_KEY).orderBy(sf.desc("slot"))
+    so_far = back.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    later = sf.min("done").over(back.rowsBetween(Window.unboundedPreceding, -1))
     # Where operations done in time stand behind all late ones or ahead of all of them, what the
     # slot holds is enough. Between them the gap can only begin behind the last one done in time.
     ahead = sf.col("first_late") > sf.coalesce("last_ok", sf.lit(-1))
@@ -117,16 +119,18 @@ def find(
     early = sf.when(ahead | behind, sf.col("first_late"))
     own = sf.when(ahead, sf.col("late_done")).when(behind, sf.col("done"))
     marked = (
-        slots.withColumn("total", sf.sum("due").over(whole))
-        .withColumn("progress", sf.sum("progress").over(whole))
-        .withColumn("is_last", sf.lead("slot").over(ordered).isNull())
+        slots.withColumn("total", sf.sum("due").over(so_far))
+        .withColumn("progress", sf.sum("progress").over(so_far))
+        .withColumn("is_first", sf.lead("slot").over(back).isNull())
         .withColumn("later", later)
         .withColumn("start", sf.when(mixed & ~ahead, sf.col("last_ok")).otherwise(early))
         .withColumn("own", sf.when(mixed & ~ahead, sf.col("last_late_done")).otherwise(own))
         .withColumn("success", sf.least("own", "later"))
         .withColumn("gone", sf.coalesce("success", sf.lit(end)))
         .withColumn("is_gap", sf.expr("coalesce(gone - start >= lim, false)"))
-        .where("is_gap OR is_last")
+        .where("is_gap OR is_first")
+        .repartition(1)
+        .sortWithinPartitions(*_KEY, "slot")
     )
     return _merge((row.asDict() for row in marked.toLocalIterator()), named)
 
@@ -138,7 +142,7 @@ def _merge(rows: Iterable[dict[str, Any]], named: Lanes) -> tuple[list[Gap], lis
     open_until: dict[tuple[str, str, str, int], int] = {}
     for row in rows:
         key = named.name(row["lane"], row["tp"])
-        if row["is_last"]:
+        if row["is_first"]:
             measured.append(Measured(*key, due=row["total"], progress=row["progress"]))
         if row["is_gap"] and row["start"] >= open_until.get(key, 0):
             gaps.append(Gap(*key, row["start"], row["gone"], row["success"] is None))
