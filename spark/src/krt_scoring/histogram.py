@@ -47,16 +47,29 @@ def upper_edge(index: int) -> int:
 
 
 def bin_column(micros: Column) -> Column:
-    """Return ``bin_of`` as a Spark expression of integers alone; null for a null latency."""
-    value = sf.greatest(micros, sf.lit(0).cast("long"))
-    value = sf.least(value, sf.lit((1 << (LAST_OCTAVE + 1)) - 1))
-    expression = sf.when(value < (1 << FIRST_OCTAVE), value)
-    for octave in range(FIRST_OCTAVE, LAST_OCTAVE + 1):
-        base = (1 << FIRST_OCTAVE) + ((octave - FIRST_OCTAVE) << SUB_BITS)
-        sub = sf.shiftright(value - (1 << octave), octave - SUB_BITS)
-        expression = expression.when(value < (1 << (octave + 1)), sub + base)
+    """Return ``bin_of`` as a Spark expression of integers alone; null for a null latency.
+
+    Args:
+        micros: a plain column: its text stands some forty times in the expression.
+    """
+    shift = _shift(micros, 0, LAST_OCTAVE - SUB_BITS)
+    value = sf.least(
+        sf.greatest(micros, sf.lit(0).cast("long")), sf.lit((1 << (LAST_OCTAVE + 1)) - 1)
+    )
+    # In the octave of 2^(shift + 6) the 64 bins are the value's leading bits, less the first.
+    index = shift * (1 << SUB_BITS) + sf.call_function("shiftright", value, shift)
     # ``greatest`` passes over a null, which would count what was never done among the fastest.
-    return sf.when(micros.isNotNull(), expression).cast("int")
+    return sf.when(micros.isNotNull(), index).cast("int")
+
+
+def _shift(micros: Column, low: int, high: int) -> Column:
+    """Return how many low bits a bin of this latency spans, ``low`` to ``high``, by bisection."""
+    if low == high:
+        return sf.lit(low)
+    middle = (low + high + 1) // 2
+    return sf.when(micros >= (1 << (middle + SUB_BITS)), _shift(micros, middle, high)).otherwise(
+        _shift(micros, low, middle - 1)
+    )
 
 
 @dataclass(slots=True)

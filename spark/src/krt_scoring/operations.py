@@ -153,32 +153,36 @@ def operations(base: Base) -> DataFrame:
     ``scheduled_at, due, done`` (null when it was never done), ``ended`` (when it was done or
     given up), ``skew``. Failed and unknown sends are writes that were never done.
     """
+    groups = base.facts.groups
+    # Numbers, repeated for each record, and a choice by number: a fraction of what it costs to
+    # make an array of structs of every record.
+    lanes_of_each = sf.array(*[sf.lit(lane) for lane in range(len(groups) + 1)])
+    rows = base.records.where("rows > 0").select(
+        *("tp", "outcome", "scheduled_at", "sent_at", "done_at", "drift"),
+        *[handed(group) for group in groups],
+        sf.explode(lanes_of_each).alias("lane"),
+    )
+    reached = sf.lit(None).cast("long")
+    for group in groups:
+        reached = sf.when(sf.col("lane") == group.index + 1, sf.col(handed(group))).otherwise(
+            reached
+        )
+    write = sf.col("lane") == WRITES
     acked = sf.col("outcome") == ACKED
-    kinds = [
-        sf.struct(
-            sf.lit(WRITES).alias("lane"),
-            sf.col("scheduled_at").alias("due"),
-            sf.when(acked, sf.col("done_at")).alias("done"),
-            sf.col("done_at").alias("ended"),
-            sf.col("drift").alias("skew"),
-        )
-    ]
-    for group in base.facts.groups:
-        reached = sf.col(handed(group))
-        read = sf.struct(
-            sf.lit(group.index + 1).alias("lane"),
-            sf.col("done_at").alias("due"),
-            # A consumer may be handed a record before the producer hears of its ack.
-            sf.greatest(reached, sf.col("done_at")).alias("done"),
-            sf.greatest(reached, sf.col("done_at")).alias("ended"),
-            sf.greatest(sf.col("sent_at") - reached, sf.lit(0).cast("long")).alias("skew"),
-        )
-        kinds.append(sf.when(acked & reached.isNotNull(), read))
+    # A consumer may be handed a record before the producer hears of its ack.
+    read = sf.greatest("reached", "done_at")
     return (
-        base.records.where("rows > 0")
-        .select("tp", "outcome", "scheduled_at", sf.explode(sf.array(*kinds)).alias("op"))
-        .where("op IS NOT NULL")
-        .select("tp", "outcome", "scheduled_at", "op.*")
+        rows.withColumn("reached", reached)
+        .where(write | (acked & sf.col("reached").isNotNull()))
+        .select(
+            *("lane", "tp", "outcome", "scheduled_at"),
+            sf.when(write, sf.col("scheduled_at")).otherwise(sf.col("done_at")).alias("due"),
+            sf.when(~write, read).when(acked, sf.col("done_at")).alias("done"),
+            sf.when(write, sf.col("done_at")).otherwise(read).alias("ended"),
+            sf.when(write, sf.col("drift"))
+            .otherwise(sf.greatest(sf.col("sent_at") - sf.col("reached"), sf.lit(0).cast("long")))
+            .alias("skew"),
+        )
     )
 
 
@@ -198,19 +202,21 @@ def count(
         windows: the faults.
         whole: for each fault, when every ISR was whole again; None where it never was.
     """
-    latency = _measure(sf.col("done") - sf.col("due"), whole_way=False)
-    scheduled = _measure(sf.col("done") - sf.col("scheduled_at"), whole_way=True)
-    measures = sf.when(sf.col("lane") == WRITES, sf.array(latency)).otherwise(
-        sf.array(latency, scheduled)
-    )
+    since = sf.when(sf.col("whole_way"), sf.col("scheduled_at")).otherwise(sf.col("due"))
     counted = (
         rows.withColumn("part", _part(span, windows))
         .withColumn("fault", _open_fault(windows, whole))
-        .select("*", sf.explode(measures).alias("measure"))
-        .groupBy("measure.whole_way", "lane", "part", "outcome", "fault", "measure.bin")
+        .select("*", sf.explode(sf.array(sf.lit(col=False), sf.lit(col=True))).alias("whole_way"))
+        # A write is due when it was scheduled: its whole way is measured already.
+        .where(~sf.col("whole_way") | (sf.col("lane") != WRITES))
+        .withColumn("micros", sf.col("done") - since)
+        .groupBy(
+            *("whole_way", "lane", "part", "outcome", "fault"),
+            bin_column(sf.col("micros")).alias("bin"),
+        )
         .agg(
             sf.count("*").alias("n"),
-            sf.max("measure.micros").alias("largest"),
+            sf.max("micros").alias("largest"),
             sf.max("skew").alias("skew"),
             sf.max("done").alias("done"),
         )
@@ -219,14 +225,6 @@ def count(
     for row in counted.collect():
         _add(result, named, row.asDict())
     return result
-
-
-def _measure(micros: Column, *, whole_way: bool) -> Column:
-    return sf.struct(
-        sf.lit(whole_way).alias("whole_way"),
-        bin_column(micros).alias("bin"),
-        micros.alias("micros"),
-    )
 
 
 _PARTS = (STARTUP, *PARTS)

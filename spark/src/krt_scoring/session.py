@@ -31,8 +31,11 @@ BLOCK_MANAGER_PORT = 7079
 LOGGING = Path(__file__).with_name("log4j2.properties")
 """Logging of the JVMs; at the same place in driver and executors, which share an image."""
 
-SMALL_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-LARGE_FLAGS = "-XX:+UseParallelGC -XX:-UsePerfData"
+# The JVM would interpret, for ever, what Spark generates for a step of more than 8000 bytes of
+# bytecode.
+ALL_FLAGS = "-XX:-UsePerfData -XX:-DontCompileHugeMethods"
+SMALL_FLAGS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {ALL_FLAGS}"
+LARGE_FLAGS = f"-XX:+UseParallelGC {ALL_FLAGS}"
 
 ALWAYS = {
     "spark.sql.session.timeZone": "UTC",

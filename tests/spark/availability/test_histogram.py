@@ -11,7 +11,8 @@ from krt_scoring.histogram import bin_column, bin_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LATENCIES = [0, 1, 63, 64, 65, 127, 128, 999, 1_000, 999_999, 6_123_456, 82_130_000, -5, None]
+EDGES = [(1 << octave) + step for octave in range(6, 44) for step in (-1, 0, 1)]
+LATENCIES = [*EDGES, 0, 1, 999, 1_000, 999_999, 6_123_456, 82_130_000, -5, None]
 
 
 def test_both_ways_of_binning_agree_and_null_has_no_bin(spark: SparkSession) -> None:
