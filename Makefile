@@ -65,5 +65,5 @@ manifests: ## Render manifests/ and the resource reference from their sources
 .PHONY: bench-traffic bench-scoring
 bench-traffic: ## Our producer against kafka-producer-perf-test, as a ratio within one run
 	@hack/bench-traffic
-bench-scoring: ## Generated histories of 1, 3 and 10 million sends scored on local Spark
+bench-scoring: ## Generated histories of 1, 3 and 10 million sends scored, beside plain Python
 	@hack/bench-scoring

@@ -1,249 +1,294 @@
-"""A generated history of a correct Kafka, written by Spark: every value is a formula of its number.
+"""Generated histories: every value is a formula of its number, and what is wrong is counted.
 
-Four producers send round robin to six partitions, 20 000 records a second; two consumers of one
-group read three partitions each; the leader of partition 0 is gone for 6 s in the middle.
+Topic *plain*: four idempotent producers send round robin to six partitions, read by a group of two.
+Topic *txn*: two producers send in transactions of 60, one in 50 aborted, read by a group of one
+that sees only what was committed. 20 000 sends a second in all. The leader of a partition is gone
+for 6 s in the middle; later a consumer is killed and its successor begins at the last commit.
+``Planted`` is what has been planted: the known number of each anomaly.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as sf
-
-from krt_evidence.bundle import Bundle, write_json
-from krt_evidence.timeline import Event, TimelineWriter
-from krt_scoring import session
-from krt_scoring.history import SCHEMAS
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from collections.abc import Iterable
 
 BUNDLE = "bench/history/00000000-0000-4000-8000-000000000000"
 RUN_UID = BUNDLE.rsplit("/", 1)[1]
 T0 = 1_800_000_000_000_000
 """Start of the run, UTC µs."""
 
-PRODUCERS, PARTITIONS, CONSUMERS = 4, 6, 2
+PLAIN, TXN = "plain", "txn"
+PRODUCERS, WRITERS, PARTITIONS, CONSUMERS = 4, 2, 6, 2
 OWNED = PARTITIONS // CONSUMERS
 BLOCK = PRODUCERS * PARTITIONS
-STEP = 50
-"""µs between sends."""
+"""Sends to the plain topic in which each producer sends once to each partition."""
+
+PLAIN_STEP, TXN_STEP = 64, 192
+"""µs between sends to a topic: a quarter of all sends go to the transactional one."""
+
+LENGTH = 60
+"""Sends of a transaction."""
+
+ROUND = WRITERS * LENGTH
+"""Sends of one transaction of each writer."""
+
+HELD = ROUND // PARTITIONS + WRITERS
+"""Offsets a round takes in each partition: its records and a marker a transaction."""
+
+ABORT_EVERY, ABORT_AT = 50, 7
 
 OUTAGE = 6_000_000
 ACK, HANDED = 4_000, 2_000
+DONE_WITHIN = 10_000
+"""µs after its schedule in which a send is done and delivered in the steady state."""
+
 POLL = 500
-COMMIT_EVERY = 12_000
-"""Deliveries of a consumer between commits; a multiple of what it gets of a block."""
+EVEN = 10
+"""``n`` of a consumer's first delivery; deliveries have even numbers, events odd ones."""
 
-ROWS_PER_FILE = 500_000
+LOST_IN = 2
+"""Partition of the lost records."""
+
+COMMIT_EVERY = 1_000
+"""Blocks between commits."""
+
+BEYOND = 100
+"""Blocks the killed consumer had handed out beyond its last commit."""
+
+BACK = 3_000_000
+"""µs until the successor owns the partitions."""
+
+CATCH_UP = 10
+"""µs a delivery while the successor catches up."""
+
+APART = 10
+"""Blocks between two plants of a kind."""
 
 
-def generate(root: Path, sends: int) -> None:
-    """Write a bundle of ``sends`` sends and as many deliveries below ``root``."""
-    sends -= sends % BLOCK
-    bundle = Bundle(root / BUNDLE)
-    write_json(bundle.run_json, plan())
-    spark = session.local(sends, "2g")
-    try:
-        rows = _numbered(spark, sends)
-        _write(bundle, "produce", _produce(rows), sends)
-        _write(bundle, "log", _log(rows), sends)
-        _write(bundle, "consume", _consume(rows), sends)
-        _write(bundle, "consumer_events", _events(spark, sends), 1)
-        _write(bundle, "produce_close", _closes(spark, sends), 1)
-        _write(bundle, "log_bounds", _bounds(spark, sends), 1)
-    finally:
-        spark.stop()
-    _timeline(bundle, sends)
+@dataclass(frozen=True)
+class Planted:
+    """A history's size and what is wrong in it, the same number of each at every size."""
+
+    sends: int
+
+    lost: int = 7
+    unseen: int = 5
+    copied: int = 4
+    swapped: int = 6
+    damaged: int = 3
+    unknown: int = 6
+    dirty: int = 2
+
+    @cached_property
+    def rounds(self) -> int:
+        """Transactions of each writer."""
+        return self.sends // 4 // ROUND
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of sends to the plain topic."""
+        return (self.sends - self.rounds * ROUND) // BLOCK
+
+    @property
+    def plain(self) -> int:
+        """Sends to the plain topic."""
+        return self.blocks * BLOCK
+
+    @property
+    def txn(self) -> int:
+        """Sends to the transactional topic."""
+        return self.rounds * ROUND
+
+    @property
+    def end(self) -> int:
+        """When the last send was due, µs."""
+        return T0 + self.plain * PLAIN_STEP
+
+    @property
+    def outage(self) -> tuple[int, int]:
+        """When the leader of partition 0 was gone."""
+        begin = T0 + self.blocks // 2 * BLOCK * PLAIN_STEP
+        return begin, begin + OUTAGE
+
+    @property
+    def committed(self) -> int:
+        """Block of the last commit of the consumer that is killed."""
+        return self.blocks * 3 // 4 // COMMIT_EVERY * COMMIT_EVERY
+
+    @property
+    def killed(self) -> int:
+        """First block it had not handed out."""
+        return self.committed + BEYOND
+
+    @property
+    def killed_at(self) -> int:
+        """When it was killed, µs."""
+        return due(self.killed) + 2 * DONE_WITHIN
+
+    def spots(self, share: int, count: int) -> list[int]:
+        """Return ``count`` blocks from one eighth of the run on, ``share`` eighths."""
+        first = self.blocks * share // 8
+        return [first + APART * number for number in range(count)]
+
+    @property
+    def lost_blocks(self) -> list[int]:
+        """Blocks whose send of producer 0 to partition 2 was acked and is nowhere."""
+        return self.spots(1, self.lost)
+
+    @property
+    def swapped_blocks(self) -> list[int]:
+        """Blocks whose send of producer 1 to partition 4 lies where the next one should."""
+        return self.spots(2, self.swapped)
+
+    @property
+    def damaged_blocks(self) -> list[int]:
+        """Blocks whose send of producer 2 to partition 5 was delivered with other bytes."""
+        return self.spots(2, self.damaged)
+
+    @property
+    def unknown_blocks(self) -> list[int]:
+        """Blocks of whose send of producer 3 to partition 3 nobody told the producer."""
+        return self.spots(3, self.unknown)
+
+    def unknown_seqs(self, producer: int) -> list[int]:
+        """Return the seqs of a plain producer's sends whose outcome it was not told."""
+        own = self.unknown_blocks if producer == PRODUCERS - 1 else []
+        return [block * PARTITIONS + 3 for block in own]
+
+    @property
+    def unseen_blocks(self) -> list[int]:
+        """Blocks whose send of producer 3 to partition 1 was never handed to the group.
+
+        In the middle of a poll, so that it is skipped inside one.
+        """
+        return [_inside_poll(block) for block in self.spots(7, self.unseen)]
+
+    @property
+    def dirty_rounds(self) -> list[int]:
+        """Aborted transactions of writer 1 whose first send was delivered all the same."""
+        return [number for number in range(self.rounds) if aborted(1, number)][: self.dirty]
+
+    def commits(self, consumer: int) -> list[tuple[int, int, int]]:
+        """Return (incarnation, block, µs) of the commits of a member of the plain group."""
+        blocks = [*range(COMMIT_EVERY, self.blocks, COMMIT_EVERY), self.blocks]
+        return [
+            (number, block, self.handed_at(consumer, number, block) + ACK)
+            for block in blocks
+            for number in [int(consumer == 1 and block > self.committed)]
+        ]
+
+    def handed_at(self, consumer: int, incarnation: int, block: int) -> int:
+        """Return by when everything before a block was handed out."""
+        begin, end = self.outage
+        at = due(block) + DONE_WITHIN
+        if incarnation:
+            order = (block - self.committed) * BLOCK // CONSUMERS
+            return max(at, self.killed_at + BACK + order * CATCH_UP)
+        return max(at, end + DONE_WITHIN) if consumer == 0 and at >= begin else at
+
+    @property
+    def expected(self) -> dict[str, int]:
+        """Anomaly → what the scorecard must count; every other must count 0."""
+        above = self.unseen_blocks[0] * PRODUCERS + 3
+        return {
+            "lost-write": self.lost,
+            "unseen": self.unseen,
+            "int-poll-skip": self.unseen,
+            "commit-ahead": sum(block * PRODUCERS > above for _, block, _ in self.commits(0)),
+            "duplicate-write": self.copied,
+            "duplicate-delivery": BEYOND * PRODUCERS * OWNED,
+            "nonmonotonic-send": self.swapped,
+            "corrupt-payload": self.damaged,
+            "aborted-read": self.dirty,
+        }
+
+    @property
+    def terms(self) -> dict[str, int]:
+        """Term of the ledger → what the scorecard must count."""
+        failed = LENGTH * sum(aborted(p, r) for r in range(self.rounds) for p in range(WRITERS))
+        attempted = self.plain + self.txn
+        return {
+            "attempted": attempted,
+            "acked": attempted - failed - self.unknown,
+            "failed": failed,
+            "landed": self.unknown,
+            "lost": self.lost,
+            "undelivered": self.unseen,
+            "logRecords": attempted - self.lost + self.copied,
+            "deliveries": self.deliveries,
+        }
+
+    @property
+    def deliveries(self) -> int:
+        """Rows of all consumers' ledgers."""
+        failed = LENGTH * sum(aborted(p, r) for r in range(self.rounds) for p in range(WRITERS))
+        again = BEYOND * PRODUCERS * OWNED
+        plain = self.plain - self.lost - self.unseen + self.copied + again
+        return plain + self.txn - failed + self.dirty
+
+
+def aborted(writer: int, number: int) -> bool:
+    """Whether a writer aborted its transaction of that number."""
+    return (number * WRITERS + writer) % ABORT_EVERY == ABORT_AT
+
+
+def due(block: int) -> int:
+    """Return when a block's first send was due, µs."""
+    return T0 + block * BLOCK * PLAIN_STEP
+
+
+def _inside_poll(block: int) -> int:
+    margin = BLOCK * 2
+    while not margin < block * (BLOCK // CONSUMERS) % POLL < POLL - margin:
+        block += 1
+    return block
 
 
 def plan() -> dict[str, Any]:
     """Return the run's plan."""
-    producer = {"name": "p", "topic": "foo", "replicas": PRODUCERS, "acks": "all"}
-    consumer = {"name": "c", "topics": ["foo"], "group": "g", "replicas": CONSUMERS}
-    topic = {"name": "foo", "partitions": PARTITIONS, "replicationFactor": 3}
     return {
         "schemaVersion": 1,
         "run": {"namespace": "bench", "name": "history", "uid": RUN_UID, "seed": 1},
         "spec": {
             "traffic": {
-                "producers": [{**producer, "enableIdempotence": True}],
-                "consumers": [{**consumer, "isolation": "read_committed"}],
+                "producers": [
+                    _producer("p", PLAIN, PRODUCERS),
+                    {**_producer("t", TXN, WRITERS), "transactional": True},
+                ],
+                "consumers": [_consumer("c", PLAIN, "g", CONSUMERS), _consumer("d", TXN, "h", 1)],
             },
-            "faults": [{"name": "leader-down"}],
+            "faults": [{"name": "leader-down"}, {"name": "consumer-down"}],
         },
-        "topics": [topic],
+        "topics": [
+            {"name": name, "partitions": PARTITIONS, "replicationFactor": 3}
+            for name in (PLAIN, TXN)
+        ],
         "brokerConfig": {"min.insync.replicas": "2"},
     }
 
 
-def _uid(kind: str, number: Column) -> Column:
-    return sf.format_string(f"{kind}0000000-0000-4000-8000-%012d", number)
+def _producer(name: str, topic: str, replicas: int) -> dict[str, Any]:
+    shared = {"acks": "all", "enableIdempotence": True}
+    return {"name": name, "topic": topic, "replicas": replicas, **shared}
 
 
-def _outage(sends: int) -> tuple[int, int]:
-    begin = T0 + sends * STEP // 2
-    return begin, begin + OUTAGE
+def _consumer(name: str, topic: str, group: str, replicas: int) -> dict[str, Any]:
+    shared = {"isolation": "read_committed", "commit": "AfterProcessing"}
+    return {"name": name, "topics": [topic], "group": group, "replicas": replicas, **shared}
 
 
-def _numbered(spark: SparkSession, sends: int) -> DataFrame:
-    number = sf.col("id")
-    begin, end = _outage(sends)
-    scheduled = number * STEP + T0
-    latency = sf.pmod(sf.xxhash64(number), sf.lit(2_000)) + ACK
-    held = (sf.col("partition") == 0) & scheduled.between(begin - ACK, end)
-    return (
-        spark.range(sends)
-        .withColumn("p", (number % PRODUCERS).cast("int"))
-        .withColumn("partition", (sf.expr(f"id div {PRODUCERS}") % PARTITIONS).cast("int"))
-        .withColumn("block", sf.expr(f"id div {BLOCK}"))
-        .withColumn("offset", sf.col("block") * PRODUCERS + sf.col("p"))
-        .withColumn("seq", sf.expr(f"id div {PRODUCERS}"))
-        .withColumn("scheduled_at", scheduled)
-        .withColumn("done_at", sf.when(held, sf.lit(end)).otherwise(scheduled) + latency)
-        .withColumn("producer", sf.concat(sf.lit("p-"), sf.col("p")))
-        .withColumn("producer_incarnation", _uid("a", sf.col("p")))
-        .withColumn("key", sf.concat(sf.lit("k"), sf.col("partition")))
-    )
+def identities() -> Iterable[tuple[str, str, int]]:
+    """Yield (producer, incarnation, number) of the plain producers, then of the writers."""
+    for number in range(PRODUCERS):
+        yield f"p-{number}", uid("a", number), number
+    for number in range(WRITERS):
+        yield f"t-{number}", uid("b", number), number
 
 
-def _produce(rows: DataFrame) -> DataFrame:
-    return (
-        rows.withColumn("topic", sf.lit("foo"))
-        .withColumn("sent_at", sf.col("scheduled_at") + 100)
-        .withColumn("sent_mono", sf.col("scheduled_at") + 100 - T0)
-        .withColumn("done_mono", sf.col("done_at") - T0)
-        .withColumn("outcome", sf.lit("acked"))
-        .withColumns(dict.fromkeys(("error", "transaction_outcome"), sf.lit(None).cast("string")))
-        .withColumn("transaction", sf.lit(None).cast("long"))
-    )
-
-
-def _log(rows: DataFrame) -> DataFrame:
-    return (
-        rows.withColumn("topic", sf.lit("foo"))
-        .withColumn("run_uid", sf.lit(RUN_UID))
-        .withColumn("checksum_ok", sf.lit(col=True))
-        .withColumn("size", sf.lit(200))
-        .withColumn("timestamp", sf.col("scheduled_at"))
-        .withColumn("state", sf.lit("plain"))
-    )
-
-
-def _order(rows: DataFrame) -> DataFrame:
-    """Number the deliveries of each consumer; even numbers, odd ones are its events."""
-    consumer = sf.expr(f"partition div {OWNED}")
-    place = (sf.col("partition") % OWNED) * PRODUCERS + sf.col("p")
-    return rows.withColumn("c", consumer).withColumn(
-        "order", sf.col("block") * (OWNED * PRODUCERS) + place
-    )
-
-
-def _consume(rows: DataFrame) -> DataFrame:
-    return (
-        _order(rows)
-        .withColumn("consumer", sf.concat(sf.lit("c-"), sf.col("c")))
-        .withColumn("incarnation", _uid("c", sf.col("c")))
-        .withColumn("group", sf.lit("g"))
-        .withColumn("n", sf.col("order") * 2 + 10)
-        .withColumn("poll", sf.expr(f"order div {POLL}"))
-        .withColumn("pos_in_poll", sf.col("order") % POLL)
-        .withColumn("topic", sf.lit("foo"))
-        .withColumn("run_uid", sf.lit(RUN_UID))
-        .withColumn("checksum_ok", sf.lit(col=True))
-        .withColumn("handed_at", sf.col("done_at") + HANDED)
-        .withColumn("handed_mono", sf.col("done_at") + HANDED - T0)
-        .withColumn("processed_at", sf.col("done_at") + HANDED)
-        .withColumn("outcome", sf.lit("ok"))
-    )
-
-
-def _events(spark: SparkSession, sends: int) -> DataFrame:
-    """Each consumer is assigned its partitions at 0, commits as it goes and drains."""
-    each = sends // CONSUMERS
-    rows: list[tuple[Any, ...]] = []
-    for partition in range(PARTITIONS):
-        consumer, place = divmod(partition, OWNED)
-        rows.append((consumer, 2 * place + 1, T0, "assigned", partition, 0))
-        marks = [*range(COMMIT_EVERY, each, COMMIT_EVERY), each]
-        for order in marks:
-            offset = order // OWNED
-            # Behind the last delivery it covers, each partition's commit at a number of its own.
-            at = T0 + order * CONSUMERS * STEP + OUTAGE + ACK + HANDED
-            rows.append((consumer, 2 * order + 11 + 2 * place, at, "committed", partition, offset))
-        end = T0 + sends * STEP + 2 * OUTAGE
-        rows.append(
-            (consumer, 2 * each + 101 + 2 * place, end, "drained", partition, each // OWNED)
-        )
-    frame = spark.createDataFrame(
-        rows, "c int, n long, at long, event string, partition int, offset long"
-    )
-    return (
-        frame.withColumn("consumer", sf.concat(sf.lit("c-"), sf.col("c")))
-        .withColumn("incarnation", _uid("c", sf.col("c")))
-        .withColumn("group", sf.lit("g"))
-        .withColumn("poll", sf.lit(None).cast("long"))
-        .withColumn("mono", sf.col("at") - T0)
-        .withColumn("topic", sf.lit("foo"))
-        .withColumn("generation", sf.lit(1))
-        .withColumn("member_id", sf.col("consumer"))
-        .withColumn("detail", sf.lit(None).cast("string"))
-    )
-
-
-def _closes(spark: SparkSession, sends: int) -> DataFrame:
-    count = sf.lit(sends // PRODUCERS)
-    return (
-        spark.range(PRODUCERS)
-        .withColumn("producer", sf.concat(sf.lit("p-"), sf.col("id")))
-        .withColumn("producer_incarnation", _uid("a", sf.col("id")))
-        .withColumn("attempted", count)
-        .withColumn("acked", count)
-        .withColumns({"failed": sf.lit(0), "unknown": sf.lit(0)})
-        .withColumn("at", sf.lit(T0 + sends * STEP + 2 * OUTAGE))
-    )
-
-
-def _bounds(spark: SparkSession, sends: int) -> DataFrame:
-    end = sf.lit(sends // PARTITIONS)
-    frame = spark.range(PARTITIONS).withColumn("topic", sf.lit("foo"))
-    zeros = dict.fromkeys(("log_start", "read_from", "leader_epoch", "leader"), sf.lit(0))
-    ends = dict.fromkeys(("high_watermark", "last_stable", "read_to", "rows_read"), end)
-    return (
-        frame.withColumn("partition", sf.col("id"))
-        .withColumn("taken_at", sf.lit(T0 + sends * STEP + 2 * OUTAGE))
-        .withColumns(zeros | ends)
-        .withColumn("isr", sf.array(*[sf.lit(broker) for broker in range(3)]))
-        .withColumn("settled", sf.lit(col=True))
-    )
-
-
-def _write(bundle: Bundle, table: str, rows: DataFrame, count: int) -> None:
-    schema = SCHEMAS[table]
-    columns = [sf.col(field.name).cast(field.dataType).alias(field.name) for field in schema]
-    files = max(1, count // ROWS_PER_FILE)
-    rows.select(*columns).coalesce(files).write.option("compression", "zstd").parquet(
-        str(bundle.table(table))
-    )
-
-
-def _timeline(bundle: Bundle, sends: int) -> None:
-    begin, end = _outage(sends)
-    last = T0 + sends * STEP + 3 * OUTAGE
-    targets = [{"pod": "kafka-0-0", "uid": "k", "member": "kafka-0", "role": "PartitionLeader"}]
-    events = [
-        Event(T0, 0, "recorder", "started", "recorder"),
-        Event(
-            begin, 1, "fault", "injected", "leader-down", {"action": "CrashPod", "targets": targets}
-        ),
-        Event(begin, 1, "fault", "effect", "leader-down", {"proven": True, "proofs": []}),
-        Event(end, 2, "fault", "healed", "leader-down"),
-        Event(end + OUTAGE // 2, 3, "fault", "recovered", "leader-down"),
-        Event(last, 4, "recorder", "stopped", "recorder"),
-    ]
-    writer = TimelineWriter(bundle.timeline, "events")
-    for event in sorted(events, key=lambda item: item.at):
-        writer.write(event)
-    writer.close()
+def uid(kind: str, number: int) -> str:
+    """Return the uid of a pod."""
+    return f"{kind}0000000-0000-4000-8000-{number:012d}"

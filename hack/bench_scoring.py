@@ -1,4 +1,8 @@
-"""Scores generated histories on local Spark and prints speed, memory and growth."""
+"""Scores generated histories on local Spark, beside the plain-Python comparison of the same.
+
+What a history holds is known by count (``bench_history.Planted``), and the scorecard must count
+the same, so that nothing is gained by not looking.
+"""
 
 from __future__ import annotations
 
@@ -12,118 +16,198 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from hack import bench_history
+from hack import bench_columns, bench_history, bench_lines, bench_members, bench_tables
+
+from krt_evidence.bundle import Bundle
 
 POLL_S = 0.2
-"""Seconds between looks at the processes' memory; their own high-water marks are read."""
+"""Seconds between looks at the processes; their own high-water marks and clocks are read."""
 
 KIB_PER_MIB = 1024
+TICK = os.sysconf("SC_CLK_TCK")
+USER, SYSTEM = 11, 12
+"""Places of the processor times behind the name in /proc/PID/stat."""
+
+MILLION = 1_000_000
+LINES = "lines"
 
 
 @dataclass(frozen=True)
-class Result:
-    """One scored history; ``records`` counts sends and deliveries."""
+class Cost:
+    """What a process and its descendants took.
 
-    sends: int
+    Attributes:
+        seconds: from start to end.
+        cpu: processor seconds, all cores.
+        peak_mib: sum of their peak resident memories.
+        output: what it printed.
+    """
+
     seconds: float
+    cpu: float
     peak_mib: int
-    verdict: str
+    output: str
 
-    @property
-    def rate(self) -> float:
-        """Sends and deliveries scored in a second."""
-        return 2 * self.sends / self.seconds
+
+@dataclass
+class _Watched:
+    """High-water marks of processes, by pid: KiB resident, ticks of processor time."""
+
+    memory: dict[int, int] = field(default_factory=dict)
+    ticks: dict[int, int] = field(default_factory=dict)
+
+    def look(self, pid: int) -> None:
+        """Note what a process and its descendants have taken so far."""
+        with contextlib.suppress(OSError, StopIteration):
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+            self.memory[pid] = max(peak, self.memory.get(pid, 0))
+            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            self.ticks[pid] = int(stat[USER]) + int(stat[SYSTEM])
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                for child in (task / "children").read_text(encoding="utf-8").split():
+                    self.look(int(child))
+
+
+def measure(command: list[str]) -> Cost:
+    """Run a command to its end.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    watched = _Watched()
+    started = time.monotonic()
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
+        process = subprocess.Popen(command, stdout=out)  # noqa: S603 (our own words)
+        while process.poll() is None:
+            watched.look(process.pid)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL_S)
+        seconds = time.monotonic() - started
+        if process.returncode:
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}")
+        out.seek(0)
+        text = out.read()
+    cpu = sum(watched.ticks.values()) / TICK
+    return Cost(seconds, cpu, sum(watched.memory.values()) // KIB_PER_MIB, text)
 
 
 def cache() -> Path:
     """Return the folder of generated histories, outside the clone, by their generator's text."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     root = Path(os.environ.get("KRT_CACHE") or f"{home}/krt")
-    text = Path(bench_history.__file__).read_bytes()
+    modules = (bench_columns, bench_history, bench_lines, bench_members, bench_tables)
+    text = b"".join(Path(str(module.__file__)).read_bytes() for module in modules)
     return root / f"bench-scoring-{hashlib.sha256(text).hexdigest()[:12]}"
 
 
-def history(sends: int) -> Path:
-    """Return the bundle with that many sends, generated where it is not there yet."""
+def history(sends: int) -> tuple[Path, float]:
+    """Return the folder of a history, and the seconds it took where it was not there yet."""
     final = cache() / str(sends)
+    started = time.monotonic()
     if not final.exists():
-        started = time.monotonic()
         partial = final.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        bench_history.generate(partial, sends)
+        bench_tables.generate(partial, sends)
+        bench_lines.write(Bundle(partial / bench_history.BUNDLE), partial / LINES)
         partial.rename(final)
-        took = time.monotonic() - started
-        sys.stdout.write(f"generated {sends:,} sends in {took:.0f} s: {final}\n")
-    return final / bench_history.BUNDLE
+    return final, time.monotonic() - started
 
 
-def high_water(pid: int) -> dict[int, int]:
-    """Return pid → peak resident KiB of a process and its descendants."""
-    found: dict[int, int] = {}
-    waiting = [pid]
-    while waiting:
-        one = waiting.pop()
-        with contextlib.suppress(OSError, StopIteration):
-            status = Path(f"/proc/{one}/status").read_text(encoding="utf-8").splitlines()
-            found[one] = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-            for task in Path(f"/proc/{one}/task").iterdir():
-                children = (task / "children").read_text(encoding="utf-8")
-                waiting += [int(child) for child in children.split()]
-    return found
+def score(folder: Path, options: argparse.Namespace) -> tuple[Cost, dict[str, Any]]:
+    """Score a history in a process of its own, from its files to the scorecard."""
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary) / "scorecard.json"
+        command = [sys.executable, "-m", "krt_scoring.cli", str(folder / bench_history.BUNDLE)]
+        command += ["--out", str(out), "--cores", str(options.cores)]
+        command += ["--driver-memory", options.driver_memory] if options.driver_memory else []
+        cost = measure(command)
+        return cost, json.loads(out.read_text(encoding="utf-8"))
 
 
-def score(sends: int, cores: int, memory: str | None) -> Result:
-    """Score one history in a process of its own, from its files to the verdict."""
-    bundle = history(sends)
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "scorecard.json"
-        command = [sys.executable, "-m", "krt_scoring.cli", str(bundle), "--out", str(out)]
-        command += ["--cores", str(cores), *(["--driver-memory", memory] if memory else [])]
-        started = time.monotonic()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 (our own words)
-        peaks: dict[int, int] = {}
-        while process.poll() is None:
-            for pid, peak in high_water(process.pid).items():
-                peaks[pid] = max(peak, peaks.get(pid, 0))
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(POLL_S)
-        seconds = time.monotonic() - started
-        if process.returncode:
-            sys.exit(f"krt-score ended with {process.returncode} on {sends:,} sends")
-        verdict = json.loads(out.read_text(encoding="utf-8"))["verdict"]
-    return Result(sends, seconds, sum(peaks.values()) // KIB_PER_MIB, verdict)
+def plain(folder: Path) -> tuple[Cost, dict[str, Any]]:
+    """Run the plain comparison in a process of its own, from its files to its verdict."""
+    cost = measure([sys.executable, "-m", "hack.bench_plain", str(folder / LINES)])
+    return cost, json.loads(cost.output)
+
+
+def differences(sends: int, card: dict[str, Any], compared: dict[str, Any] | None) -> list[str]:
+    """Return where a scorecard, or the plain comparison, is not what was planted."""
+    planted = bench_history.Planted(sends)
+    found = {name: item["count"] for name, item in card["anomalies"].items() if item["count"]}
+    terms = {name: card["ledger"][name] for name in planted.terms}
+    pairs: list[tuple[str, Any, Any]] = [
+        ("anomalies", planted.expected, found),
+        ("ledger", planted.terms, terms),
+    ]
+    pairs.append(("verdict", "Failed", card["verdict"]))
+    pairs.append(("reasons", [], [reason["code"] for reason in card["reasons"]]))
+    if compared is not None:
+        missing = planted.lost + planted.unseen
+        pairs.append(("plain comparison", missing, compared["missing"]))
+    return [f"{name}: {told}, planted: {known}" for name, known, told in pairs if known != told]
+
+
+HEAD = (
+    "sends",
+    "deliveries",
+    "generate s",
+    "score s",
+    "CPU s",
+    "records/s",
+    "peak MiB",
+    "time per record, first = 1",
+    "plain s",
+    "plain peak MiB",
+    "score / plain",
+)
 
 
 def main() -> None:
-    """Score each size and print the table."""
+    """Score each size and print the table; exit 1 where a scorecard is not what was planted."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--millions", type=float, nargs="+", default=[1, 3, 10])
+    parser.add_argument(
+        "millions", type=float, nargs="*", default=[1, 3, 10], help="million sends (1 3 10)"
+    )
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--driver-memory", help="heap of the Spark process (by size if not given)")
+    parser.add_argument("--no-plain", action="store_true", help="leave the plain comparison out")
     options = parser.parse_args()
-    sizes = [int(millions * 1_000_000) for millions in options.millions]
-    for sends in sizes:
-        history(sends)
-    head = ("sends", "seconds", "records/s", "peak MiB", "time per record, first = 1", "verdict")
-    sys.stdout.write("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|\n")
-    first: Result | None = None
-    for sends in sizes:
-        found = score(sends, options.cores, options.driver_memory)
-        first = first or found
-        growth = first.rate / found.rate
+    sys.stdout.write("| " + " | ".join(HEAD) + " |\n" + "|---" * len(HEAD) + "|\n")
+    first, wrong = 0.0, False
+    for millions in options.millions:
+        sends = int(millions * MILLION)
+        folder, generated = history(sends)
+        cost, card = score(folder, options)
+        compared = None
+        beside = ("", "", "")
+        if not options.no_plain:
+            other, compared = plain(folder)
+            ratio = f"{cost.seconds / other.seconds:.2f}"
+            beside = (f"{other.seconds:.1f}", str(other.peak_mib), ratio)
+        records = card["ledger"]["attempted"] + card["ledger"]["deliveries"]
+        first = first or cost.seconds / records
         row = (
-            f"{sends:,}",
-            f"{found.seconds:.1f}",
-            f"{found.rate:,.0f}",
-            f"{found.peak_mib:,}",
-            f"{growth:.2f}",
-            found.verdict,
+            f"{card['ledger']['attempted']:,}",
+            f"{card['ledger']['deliveries']:,}",
+            f"{generated:.1f}",
+            f"{cost.seconds:.1f}",
+            f"{cost.cpu:.1f}",
+            f"{records / cost.seconds:,.0f}",
+            str(cost.peak_mib),
+            f"{cost.seconds / records / first:.2f}",
+            *beside,
         )
         sys.stdout.write("| " + " | ".join(row) + " |\n")
         sys.stdout.flush()
+        for line in differences(sends, card, compared):
+            wrong = True
+            sys.stderr.write(f"{sends:,} sends: {line}\n")
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":
