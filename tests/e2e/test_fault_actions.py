@@ -12,7 +12,7 @@ from kit.wait import until
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 SESSION = {"zookeeper.session.timeout.ms": "6000"}
 RECOVERED_WITHIN = 600
