@@ -24,10 +24,19 @@ WORD_BITS = 6
 _LOW = (1 << WORD_BITS) - 1
 
 
-def _bit(place: Column) -> Column:
-    shift = place.bitwiseAND(sf.lit(_LOW)).cast("int")
+def _shifted(bits: int, place: Column) -> Column:
+    distance = place.bitwiseAND(sf.lit(_LOW)).cast("int")
     # shiftleft with a column as distance exists in SQL only.
-    return sf.call_function("shiftleft", sf.lit(1).cast("long"), shift)
+    return sf.call_function("shiftleft", sf.lit(bits).cast("long"), distance)
+
+
+def _bit(place: Column) -> Column:
+    return _shifted(1, place)
+
+
+def _bits_below(place: Column) -> Column:
+    # Not the bit less one: the highest bit is the sign, and subtracting from it overflows.
+    return sf.bitwise_not(_shifted(-1, place))
 
 
 def build(history: History, facts: Facts) -> DataFrame:
@@ -81,7 +90,7 @@ def with_rank(rows: DataFrame, words: DataFrame, place: str, name: str) -> DataF
         sf.col("word").alias(word), "all_bits", "all_before", "committed_bits", "committed_before"
     )
     joined = rows.withColumn(word, sf.shiftright(place, WORD_BITS)).join(side, word, "left")
-    below = _bit(sf.col(place)) - sf.lit(1).cast("long")
+    below = _bits_below(sf.col(place))
 
     def rank(kind: str) -> Column:
         inside = sf.bit_count(sf.col(f"{kind}_bits").bitwiseAND(below))
