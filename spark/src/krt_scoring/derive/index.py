@@ -58,8 +58,11 @@ def build(history: History, facts: Facts) -> DataFrame:
         )
 
     seen = history.consume.filter(sf.col("outcome") == "ok")
+    # What a read_uncommitted group got of an aborted transaction no other group was to get.
+    strict = [group.name for group in facts.groups if group.committed_only]
+    got = sf.when(sf.col("group").isin(strict), bit).otherwise(nothing)
     rows = part(history.log, bit, sf.when(committed, bit).otherwise(nothing)).unionAll(
-        part(seen, bit, bit)
+        part(seen, bit, got)
     )
     words = rows.groupBy("tp", "word").agg(
         sf.bit_or("all_bits").alias("all_bits"),
