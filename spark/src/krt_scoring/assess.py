@@ -24,13 +24,14 @@ from krt_scoring import (
     run_info,
     score,
     scorecard,
+    selftest,
     summary,
     timeline,
     verdict,
     windows,
 )
+from krt_scoring.anomalies import judgement as rules
 from krt_scoring.anomalies import lost_write
-from krt_scoring.anomalies.judgement import judge_base
 from krt_scoring.availability import decompose
 from krt_scoring.availability import gaps as gap_finder
 from krt_scoring.claims.counts import rejections
@@ -41,6 +42,7 @@ from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
 from krt_scoring.inputs import score_inputs
 from krt_scoring.reasons import ALL, Reason, by_deliveries
+from krt_scoring.selftest.rescore import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,12 +71,13 @@ class Assessment:
     events: Timeline = field(default_factory=lambda: timeline.Timeline(()))
 
 
-def assess(spark: SparkSession, inspected: Inspection) -> Assessment:
+def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = False) -> Assessment:
     """Score a bundle.
 
     Args:
         spark: where the ledgers are joined.
         inspected: the bundle's usable files.
+        self_test: whether to test the detector too where the run's spec does not ask for it.
     """
     bundle = inspected.bundle
     try:
@@ -83,13 +86,13 @@ def assess(spark: SparkSession, inspected: Inspection) -> Assessment:
         return without_plan(bundle, str(error))
     events = timeline.read(bundle.timeline)
     try:
-        return _assess(spark, inspected, run, events)
+        return _assess(spark, inspected, run, events, self_test=self_test)
     except (Py4JJavaError, PySparkException):
         # A footer can be whole while the pages are not. Only then is every file read twice.
         deep = inspection.inspect(bundle, deep=True)
         if deep.left_out == inspected.left_out:
             raise
-        return _assess(spark, deep, run, events)
+        return _assess(spark, deep, run, events, self_test=self_test)
 
 
 def without_plan(bundle: Bundle, problem: str, where: str = "run.json") -> Assessment:
@@ -120,14 +123,18 @@ def _assess(
     inspected: Inspection,
     run: RunInfo,
     events: Timeline,
+    *,
+    self_test: bool,
 ) -> Assessment:
     faults = windows.fault_windows(events)
     span = _span(inspected, run, events, faults)
     past = history.of(run, _tables(spark, inspected), events.events)
     whole = recovery.wholes(events, run, faults, span.end)
     base = base_tables.build(past)
+    found = rules.findings(base)
+    found = found.persist() if found is not None else None
     try:
-        judgement = judge_base(base)
+        judgement = rules.judge_found(base, found)
         named, rows = operations.lanes(base), operations.operations(base)
         counted = operations.count(rows, named, span, faults, whole)
         # Who does not tell when an operation was due leaves nothing to measure a gap by.
@@ -135,25 +142,38 @@ def _assess(
         settled = rows.where(f"due >= {span.steady}")
         gaps, measured = gap_finder.find(settled, named, limits, span.end, faults)
         around = decompose.Surroundings(faults, events, decompose.assignments(base))
+        violations = {item.name: item.violations for item in judgement.anomalies}
+        facts = Facts(
+            run=run,
+            inspection=inspected,
+            timeline=events,
+            windows=faults,
+            operations=counted,
+            bounds=_bounds(inspected),
+            ledger=judgement.ledger,
+            gaps=tuple(gaps),
+            thresholds=limits,
+            violations=violations,
+            ownerships=base.owned,
+        )
+        tested = None
+        if self_test or selftest.wanted(run.spec):
+            judged = Judged(found, judgement.ledger, judgement.reasons)
+            tested = selftest.run(base, judged, facts, run.seed)
     finally:
+        if found is not None:
+            found.unpersist()
         base.release()
 
-    violations = {item.name: item.violations for item in judgement.anomalies}
-    facts = Facts(
-        run=run,
-        inspection=inspected,
-        timeline=events,
-        windows=faults,
-        operations=counted,
-        bounds=_bounds(inspected),
-        ledger=judgement.ledger,
-        gaps=tuple(gaps),
-        thresholds=limits,
-        violations=violations,
-        ownerships=base.owned,
-    )
+    missed = tested.reason() if tested else None
     reasons = sorted(
-        {*inspected.reasons, *events.reasons, *judgement.reasons, *guards.check(facts)}
+        {
+            *inspected.reasons,
+            *events.reasons,
+            *judgement.reasons,
+            *guards.check(facts),
+            *([missed] if missed else ()),
+        }
     )
     if lost_write.BASIS_DELIVERIES in judgement.anomaly(lost_write.NAME).detail:
         reasons = by_deliveries(reasons)
@@ -189,7 +209,7 @@ def _assess(
     )
     card = scorecard.header(run.namespace, run.name, run.uid, run.seed) | {
         "verdict": decision.verdict,
-        "summary": summary.line(decision, judgement.ledger, judgement.anomalies),
+        "summary": summary.line(decision, judgement.ledger, judgement.anomalies, tested),
         "reasons": [reason.as_dict() for reason in reasons],
         "ledger": judgement.ledger,
         "anomalies": scorecard.anomalies(judgement.anomalies),
@@ -210,6 +230,8 @@ def _assess(
     if run.imported:
         card["imported"] = dict(run.imported)
         del card["latency"]
+    if tested is not None:
+        card["detectorScore"] = tested.as_dict()
     if decision.verdict != "Inconclusive":
         result = score.compute(score_inputs(judgement, decision))
         card |= {"score": result.permille, "terms": result.terms}

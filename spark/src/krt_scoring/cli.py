@@ -36,7 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 whatever the verdict, 1 where Spark failed, 2 where the path is no bundle.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.source and options.self_test:
+        parser.error("--self-test is for bundles of our own, not with --from")
     try:
         result = _scored(options)
         if options.out:
@@ -49,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SparkFailedError as error:
         sys.stderr.write(f"krt-score: {error}\n")
         return EXIT_SPARK
+    tested = result.card.get("detectorScore")
+    if tested:
+        sys.stdout.write(f"detector: {tested['found']} of {tested['applicable']} corruptions\n")
     score = result.card.get("score")
     shown = "" if score is None else f", score {score // 10}"
     sys.stdout.write(f"{result.card['verdict']}{shown}: {result.card['summary']}\n")
@@ -78,12 +84,13 @@ def _assessed(inspected: Inspection, options: argparse.Namespace) -> Assessment:
     rows = sum(inspected.rows.values())
     memory = options.driver_memory or session.Sizing(rows, cores).local_memory
     with trouble.told(f"give it more with --driver-memory (it had {memory})"):
-        return _assess(inspected, session.local(rows, memory, cores))
+        spark = session.local(rows, memory, cores)
+        return _assess(inspected, spark, self_test=options.self_test)
 
 
-def _assess(inspected: Inspection, spark: SparkSession) -> Assessment:
+def _assess(inspected: Inspection, spark: SparkSession, *, self_test: bool) -> Assessment:
     try:
-        return assess(spark, inspected)
+        return assess(spark, inspected, self_test=self_test)
     finally:
         spark.stop()
 
@@ -112,6 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--driver-memory", help="heap of the Spark process, like 2g (default: by size)"
+    )
+    parser.add_argument(
+        "--self-test",
+        action="store_true",
+        help="corrupt copies of the evidence and see whether each corruption is found (always "
+        "where the run's spec.scoring.selfTest is true)",
     )
     parser.add_argument("--cores", type=int, help="worker threads (default: all cores)")
     return parser

@@ -113,7 +113,7 @@ def inspect(bundle: Bundle, *, deep: bool = False, needed: Collection[str] = NEE
     left_out: set[str] = set()
     counters: dict[tuple[str, str], Counted] = {}
     for table in TABLES:
-        result = _inspect_table(bundle, table, deep=deep, needed=table in needed)
+        result = inspect_table(bundle, table, deep=deep, needed=table in needed)
         files[table], rows[table], incarnations[table] = result.files, result.rows, result.writers
         times.update({(table, column): pair for column, pair in result.times.items()})
         reasons.extend(result.reasons)
@@ -137,7 +137,9 @@ def inspect(bundle: Bundle, *, deep: bool = False, needed: Collection[str] = NEE
 
 
 @dataclass(slots=True)
-class _Table:
+class Table:
+    """What lies in one table's folder; the fields as of ``Inspection``."""
+
     files: tuple[Path, ...] = ()
     rows: int = 0
     writers: frozenset[tuple[str, str]] = frozenset()
@@ -157,8 +159,9 @@ class _Table:
         self.times[column] = min(before[0], low), max(before[1], high)
 
 
-def _inspect_table(bundle: Bundle, table: str, *, deep: bool, needed: bool) -> _Table:
-    result = _Table()
+def inspect_table(bundle: Bundle, table: str, *, deep: bool = False, needed: bool = False) -> Table:
+    """Look at the files of one table; arguments as of ``inspect``."""
+    result = Table()
     folder = bundle.table(table)
     paths = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not paths:
@@ -198,7 +201,7 @@ def _inspect_table(bundle: Bundle, table: str, *, deep: bool, needed: bool) -> _
     return result
 
 
-def _take(result: _Table, metadata: pq.FileMetaData, table: str) -> None:
+def _take(result: Table, metadata: pq.FileMetaData, table: str) -> None:
     """Add what a usable file's footer tells."""
     result.rows += metadata.num_rows
     for who, high, count in _counts(metadata, table) if table in _COUNTED else ():

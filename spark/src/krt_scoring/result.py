@@ -87,7 +87,10 @@ def publish(found: ConfigMap) -> None:
 
 
 def message(card: Mapping[str, Any]) -> str:
-    """Return the termination message: verdict, score (permille), summary, ledger, top anomaly."""
+    """Return the termination message: verdict, score (permille), summary, ledger, top anomaly.
+
+    And how the detector did on its own test, where it was tested.
+    """
     told: dict[str, Any] = {
         "verdict": card["verdict"],
         "score": card.get("score"),
@@ -99,6 +102,9 @@ def message(card: Mapping[str, Any]) -> str:
     claimed = claims.told(card.get("claims") or ())
     if claimed is not None:
         told["claims"] = claimed
+    tested = card.get("detectorScore")
+    if tested:
+        told["detectorScore"] = {name: tested[name] for name in ("found", "applicable")}
     text = json.dumps(told, sort_keys=True, ensure_ascii=False)
     excess = len(text.encode()) - MAX_MESSAGE
     if excess > 0:

@@ -11,19 +11,27 @@ if TYPE_CHECKING:
 
     from krt_scoring.findings import AnomalyResult
     from krt_scoring.objectives import Objective
+    from krt_scoring.selftest import DetectorScore
     from krt_scoring.verdict import Decision
 
 MAX_LENGTH = 400
 """Characters; a printer column and a termination message hold it."""
 
 
-def line(decision: Decision, ledger: Mapping[str, int], results: Sequence[AnomalyResult]) -> str:
+def line(
+    decision: Decision,
+    ledger: Mapping[str, int],
+    results: Sequence[AnomalyResult],
+    tested: DetectorScore | None = None,
+) -> str:
     """Return one sentence that says what decided the verdict, then what was counted."""
     counted = (
         f"{ledger.get('acked', 0)} of {ledger.get('attempted', 0)} records acked, "
         f"{ledger.get('lost', 0)} lost, {ledger.get('undelivered', 0)} undelivered"
     )
     parts = [*_decisive(decision, results), counted]
+    if tested is not None and tested.found < tested.applicable:
+        parts.insert(1, f"the detector found {tested.found} of {tested.applicable} corruptions")
     if decision.verdict in ("Passed", "Degraded"):
         parts += [
             f"{_LABELS[item.name]} {durations.show(item.value)}"

@@ -22,6 +22,7 @@ from krt_scoring.guards.facts import Bound, Facts
 from krt_scoring.inspection import Counted, Inspection
 from krt_scoring.operations import Operations
 from krt_scoring.reasons import DELIVERY_ANOMALIES, UNREAD_LOG_ANOMALIES, Reason, by_deliveries
+from krt_scoring.selftest import doubted
 from krt_scoring.timeline import Timeline
 from krt_scoring.windows import fault_windows
 
@@ -400,3 +401,23 @@ def test_clocks_may_disagree_by_less_than_the_shortest_gap() -> None:
 def test_a_silence_of_zookeeper_that_hid_no_leader_is_no_gap() -> None:
     seen = (*EVENTS, *states(40, 1, 2), event(50, "recorder", "gap", "recorder", **SILENCE))
     assert list(guards.check(facts(seen))) == []
+
+
+def test_each_guard_put_to_the_test_gives_its_reason_and_no_other() -> None:
+    told, lacking = doubted.run(facts())
+    assert [item.as_dict() for item in told if not item.found] == []
+    assert {item.name for item in told} == {kind.name for kind in doubted.KINDS}
+    assert lacking == {}
+
+
+def test_a_guard_that_does_not_speak_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tuple(guard for guard in guards.GUARDS if guard is not guards.vanished)
+    monkeypatch.setattr(guards, "GUARDS", left)
+    told, _ = doubted.run(facts())
+    assert [item.name for item in told if not item.found] == ["vanished-pod"]
+
+
+def test_what_a_guard_says_already_is_not_tried() -> None:
+    unsettled = replace(BOUND, settled=False)
+    _, lacking = doubted.run(facts(without(("recorder", "stopped")), bounds=(unsettled,)))
+    assert set(lacking) == {"unsettled-log", "unread-log", "unrecorded-end"}

@@ -15,6 +15,7 @@ from krt_evidence.ledger import LedgerWriter
 from krt_evidence.schemas import TABLES
 from krt_scoring import cli, inspection, run_info, timeline
 from krt_scoring.errors import NotABundleError, PlanError
+from krt_scoring.selftest import files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,3 +156,23 @@ def test_a_damaged_timeline(tmp_path: Path, text: str, kind: str, code: str) -> 
 
 def test_a_missing_timeline(tmp_path: Path) -> None:
     assert [reason.code for reason in timeline.read(tmp_path / "none").reasons] == ["FileMissing"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_damaged_files_of_a_copy_are_found_and_the_bundle_stays_as_it_was(
+    bundle: Bundle, seed: int
+) -> None:
+    before = {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")}
+    told, lacking = files.run(inspection.inspect(bundle), seed)
+    assert [item.as_dict() for item in told if not item.found] == []
+    assert {item.name for item in told} == set(files.KINDS)
+    assert lacking == {}
+    assert {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")} == before
+
+
+def test_a_bundle_of_one_file_a_writer_cannot_lack_one_between(bundle: Bundle) -> None:
+    for number in (1, 2):
+        (bundle.table("produce") / f"p-0-i-{number:06d}.parquet").unlink()
+    told, lacking = files.run(inspection.inspect(bundle), 1)
+    assert {item.name for item in told} == {"torn-file", "doubled-file"}
+    assert set(lacking) == {"missing-file"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,9 @@ from krt_scoring.findings import UNITS
 from krt_scoring.findings import result as anomaly_result
 from krt_scoring.objectives import Objective, judge, limits
 from krt_scoring.reasons import Reason
+from krt_scoring.selftest import DetectorScore
+from krt_scoring.selftest.difference import Difference, Finding
+from krt_scoring.selftest.outcome import Outcome
 from krt_scoring.timeline import Timeline
 from krt_scoring.verdict import decide
 
@@ -110,6 +114,45 @@ def test_the_report_of_a_bundle_without_a_plan() -> None:
     bare = scorecard.header("ns", "t", "uid", None)
     bare |= {"verdict": "Inconclusive", "summary": "PlanUnusable", "reasons": []}
     assert "Inconclusive" in report.render(bare, Timeline(()))
+
+
+def detector(*, found: bool) -> DetectorScore:
+    seen = Finding("unseen", topic="foo", partition=0, offset=7, grp="g")
+    expected = Difference(Counter({seen: 1}), Counter(undelivered=1))
+    unexpected = Difference() if found else expected
+    one = Outcome("dropped-delivery", {"topic": "foo"}, expected, unexpected, found)
+    return DetectorScore((one,), {"aborted-send-committed": "an aborted transaction"})
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_everybody_is_told_how_the_detector_did(*, found: bool) -> None:
+    score = detector(found=found)
+    latency = {"count": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
+    parts = {"write": dict.fromkeys(("before", "during", "after"), latency)}
+    whole = card(
+        detectorScore=score.as_dict(),
+        latency=parts | {"endToEnd": parts["write"]},
+        recovery={"max": 0, "faults": []},
+    )
+    assert json.loads(scorecard.dump(whole))["detectorScore"]["applicable"] == 1
+    told = json.loads(result.message(whole))
+    assert told["detectorScore"] == {"found": int(found), "applicable": 1}
+    page = report.render(whole, Timeline(()))
+    assert f"{int(found)} of 1 found" in page
+    assert "an aborted transaction" in page
+    suite = ET.fromstring(junit.render(whole))  # noqa: S314 (our own text)
+    (case,) = [case for case in suite if case.get("classname") == "selfTest"]
+    assert (case.find("failure") is None) is found
+    line = summary.line(decide({}, (), ()), {}, [], score)
+    assert ("the detector found 0 of 1 corruptions" in line) is not found
+
+
+def test_a_detector_that_missed_something_cannot_pass_nor_hide_a_violation() -> None:
+    reason = detector(found=False).reason()
+    assert reason is not None
+    assert decide({}, (reason,), ()).verdict == "Inconclusive"
+    assert decide({"unseen": 1}, (reason,), ()).verdict == "Failed"
+    assert detector(found=True).reason() is None
 
 
 LOST = anomaly_result("lost-write", {"unclean-election": 5}, {}, ())

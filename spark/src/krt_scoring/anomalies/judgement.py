@@ -83,9 +83,21 @@ def judge(history: History) -> Judgement:
 
 def judge_base(base: Base) -> Judgement:
     """Judge a history whose base tables are built."""
+    found = findings(base)
+    if found is None:
+        return judge_found(base, found)
+    found = found.persist()
+    try:
+        return judge_found(base, found)
+    finally:
+        found.unpersist()
+
+
+def judge_found(base: Base, found: DataFrame | None) -> Judgement:
+    """Judge a history whose findings are there; cached, since they are read twice."""
     terms, unbalanced = identity.ledger(base.totals, base.facts)
     terms["foreign"] = wanting.foreign(base)
-    anomalies = _results(findings(base), base)
+    anomalies = _results(found, base)
     return Judgement(
         ledger=terms,
         anomalies=anomalies,
@@ -105,7 +117,6 @@ def _results(found: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:
     tags: dict[str, dict[str, int]] = {name: {} for name in UNITS}
     examples: dict[str, list[dict[str, Any]]] = {name: [] for name in UNITS}
     if found is not None:
-        found = found.persist()
         rows = found.groupBy("anomaly", "rule", "tag").count().collect()
         for row in rows:
             by_rule = counts[row["anomaly"]]
@@ -116,7 +127,6 @@ def _results(found: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:
         if rows:
             examples |= _examples(found)
             neighbourhood.add(base, examples)
-        found.unpersist()
     return tuple(result(name, counts[name], tags[name], tuple(examples[name])) for name in UNITS)
 
 

@@ -1,0 +1,128 @@
+"""One corruption: what is changed, and exactly what difference that makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from krt_scoring.selftest.difference import Difference, Finding, plus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from krt_scoring.selftest.ground import Ground, Record, Site
+    from krt_scoring.selftest.patch import Patch, Place, Row
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """A corruption of one place.
+
+    Attributes:
+        at: where.
+        patch: what is changed.
+        expected: the difference it makes.
+        claims: what no other corruption of the same copy may claim: its difference depends on
+            it, though it is not changed.
+    """
+
+    name: str
+    at: Place | tuple[str, int, None] | None
+    patch: Patch
+    expected: Difference
+    claims: frozenset[object] = frozenset()
+
+    @property
+    def holds(self) -> frozenset[object]:
+        """Everything a corruption beside it must leave alone."""
+        return self.patch.touches | self.claims
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to corrupt evidence.
+
+    Attributes:
+        shows: the anomalies whose rule it puts to the test.
+        needs: what a run must have to host it; the reason where it has not.
+        attempts: yields corruptions of a ground that can host it, the first to be taken first.
+    """
+
+    name: str
+    shows: tuple[str, ...]
+    needs: str
+    attempts: Callable[[Ground], Iterator[Corruption]] = field(repr=False)
+
+
+def of_record(anomaly: str, record: Record, **more: Any) -> Finding:
+    """Return a finding about a record."""
+    topic, partition, offset = record.place
+    producer, incarnation, seq = record.sent
+    named: dict[str, Any] = {"topic": topic, "partition": partition, "offset": offset}
+    named |= {"producer": producer, "producer_incarnation": incarnation, "seq": seq}
+    return Finding(anomaly, **(named | more))
+
+
+def of_delivery(anomaly: str, row: Row, **more: Any) -> Finding:
+    """Return a finding about a delivery."""
+    named = {name: row[name] for name in ("topic", "partition", "offset")}
+    named |= {name: row[name] for name in ("consumer", "incarnation", "n")}
+    return Finding(anomaly, grp=row["group"], **(named | more))
+
+
+def once(*findings: Finding) -> Counter[Finding]:
+    """Return each finding once."""
+    return Counter(findings)
+
+
+def reading(
+    ground: Ground,
+    site: Site,
+    group: str,
+    after: list[Row],
+    log: list[Row] | None = None,
+) -> Counter[Finding]:
+    """Return what changes about the order of a group's reading of a site.
+
+    The definitions taken at their word, on the few rows there are: steps between consecutive ok
+    deliveries by the dense index, first deliveries of a key against their order in the log.
+
+    Args:
+        ground: for the group's isolation.
+        site: where.
+        group: its name.
+        after: the deliveries of the site to the group, in the copy.
+        log: the log of the site in the copy, where it is another.
+    """
+    before = [record.log for record in site.records]
+    committed = ground.group(group).committed_only
+    found = _order(site.read(group), before, committed=committed)
+    return plus(_order(after, log if log is not None else before, committed=committed), found, -1)
+
+
+def _order(rows: list[Row], log: list[Row], *, committed: bool) -> Counter[Finding]:
+    read = sorted((row for row in rows if row["outcome"] == "ok"), key=lambda row: row["n"])
+    states = ("plain", "committed") if committed else ("plain", "committed", "aborted", "open")
+    seen = {row["offset"] for row in log if row["state"] in states}
+    index = {at: rank for rank, at in enumerate(sorted(seen | {row["offset"] for row in read}))}
+    found: Counter[Finding] = Counter()
+    for before, row in pairwise(read):
+        jump = index[row["offset"]] - index[before["offset"]]
+        inside = "int-" if row["poll"] == before["poll"] else ""
+        if jump != 1:
+            kind = "poll-skip" if jump > 1 else "nonmonotonic-poll"
+            found[of_delivery(inside + kind, row)] += 1
+    keys = {row["offset"]: row["key"] for row in log if row["key"] is not None}
+    last: dict[str, int] = {}
+    # Reversed, so that of several deliveries of an offset the first stays.
+    first = {row["offset"]: row for row in reversed(read)}.values()
+    for row in sorted(first, key=lambda row: row["n"]):
+        key = keys.get(row["offset"])
+        if key is None:
+            continue
+        if row["offset"] < last.get(key, -1):
+            found[of_delivery("key-order", row)] += 1
+        last[key] = row["offset"]
+    return found

@@ -1,0 +1,54 @@
+"""A record handed out a second time by the member that had it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from krt_scoring.selftest.corruption import Corruption, Kind, of_delivery, once, reading
+from krt_scoring.selftest.difference import Difference, plus
+from krt_scoring.selftest.patch import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krt_scoring.selftest.ground import Ground
+
+NEXT, INSIDE = "redelivered-by-next-poll", "redelivered-in-poll"
+
+
+def _again(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
+    for site, index in ground.places(name):
+        record = site.records[index]
+        for group in sorted(record.got):
+            row = record.got[group]
+            poll = row["poll"] if inside else row["poll"] + 1
+            again = row | {"n": row["n"] + 1, "poll": poll, "pos_in_poll": row["pos_in_poll"] + 1}
+            identity = {key: row[key] for key in ("producer", "producer_incarnation", "seq")}
+            found = plus(
+                reading(ground, site, group, [*site.read(group), again]),
+                once(of_delivery("duplicate-delivery", again, tag="outsideWindow", **identity)),
+            )
+            yield Corruption(
+                name,
+                record.place,
+                Patch(consume={record.place: [*record.deliveries, again]}),
+                Difference(found, Counter(deliveries=1)),
+            )
+
+
+def _next(ground: Ground) -> Iterator[Corruption]:
+    """Hand a record out again by the next poll."""
+    return _again(ground, NEXT, inside=False)
+
+
+def _inside(ground: Ground) -> Iterator[Corruption]:
+    """Hand a record out again inside its poll."""
+    return _again(ground, INSIDE, inside=True)
+
+
+NEEDS = "a delivery in order"
+KINDS = (
+    Kind(NEXT, ("duplicate-delivery", "nonmonotonic-poll"), NEEDS, _next),
+    Kind(INSIDE, ("duplicate-delivery", "int-nonmonotonic-poll"), NEEDS, _inside),
+)

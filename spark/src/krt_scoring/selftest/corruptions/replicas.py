@@ -1,0 +1,75 @@
+"""An ack while the in-sync replicas were too few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_scoring.anomalies.accepted_below_min_isr import SETTLING
+from krt_scoring.expectations.settings import of_identity
+from krt_scoring.selftest.corruption import Corruption, Kind, of_record, once
+from krt_scoring.selftest.difference import Difference
+from krt_scoring.selftest.patch import Patch, ShortIsr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krt_scoring.selftest.ground import Ground, Record
+
+SHORT = "ack-below-min-isr"
+
+
+def _isr(ground: Ground, record: Record, minimum: int) -> tuple[int, ...] | None:
+    """The replicas to name while the ISR is short; None where it was, or changed, around it."""
+    topic, partition, _ = record.place
+    states = ground.states.get((topic, partition), ())
+    begin, end = record.send["sent_at"] - SETTLING, record.send["done_at"]
+    before = [isr for at, isr in states if at <= begin]
+    if any(begin <= at <= end for at, _ in states) or (states and not before):
+        return None
+    whole = before[-1] if before else tuple(range(minimum))
+    return whole[: minimum - 1] if len(whole) >= minimum else None
+
+
+def _short(ground: Ground) -> Iterator[Corruption]:
+    """Let the ISR have been too short from just before a send until its ack."""
+    for site, index in ground.places(SHORT):
+        record = site.records[index]
+        topic, partition, _ = record.place
+        minimum = ground.facts.run.min_insync(topic)
+        together = ground.in_flight.get(record.sent)
+        isr = _isr(ground, record, minimum)
+        here = {item.sent: item for item in site.records}
+        if record.aborted or isr is None or together is None or not set(together) <= set(here):
+            continue
+        under = [here[sent] for sent in together]
+        acked = [
+            item for item in under if of_identity(ground.facts.run, item.sent[0]).acks == "all"
+        ]
+        if record not in acked:
+            continue
+        state = ShortIsr(
+            topic,
+            partition,
+            record.send["sent_at"] - SETTLING,
+            record.send["done_at"],
+            isr,
+        )
+        found = once(*[of_record("accepted-below-min-isr", item) for item in acked])
+        held = {item.place for item in under} | {item.sent for item in under}
+        yield Corruption(
+            SHORT,
+            record.place,
+            Patch(states=(state,)),
+            Difference(found),
+            frozenset({*held, ("states", topic, partition)}),
+        )
+
+
+KINDS = (
+    Kind(
+        SHORT,
+        ("accepted-below-min-isr",),
+        "an acks=all send acked while its ISR stayed as it was",
+        _short,
+    ),
+)

@@ -1,0 +1,41 @@
+"""A row missing from a producer's ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from krt_scoring.selftest.corruption import Corruption, Kind
+from krt_scoring.selftest.difference import Difference
+from krt_scoring.selftest.patch import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krt_scoring.selftest.ground import Ground
+
+MISSING = "missing-ledger-row"
+
+
+def _missing(ground: Ground) -> Iterator[Corruption]:
+    """Take the row of an acked send out of a ledger that was closed."""
+    for site, index in ground.places(MISSING):
+        record = site.records[index]
+        if record.aborted or not ground.balanced or not ground.closed(record):
+            continue
+        ledger = Counter(acked=-1, delivered=-1, landed=1, notLanded=-1, unledgered=1, balanced=-1)
+        doubt = ("evidence", "LedgerDoesNotBalance", "produce")
+        yield Corruption(
+            MISSING,
+            record.place,
+            Patch(produce={record.sent: []}),
+            Difference(ledger=ledger, reasons=frozenset({doubt})),
+            frozenset({record.place}),
+        )
+
+
+KINDS = (
+    Kind(
+        MISSING, (), "a producer that wrote its close record, and a ledger that balances", _missing
+    ),
+)

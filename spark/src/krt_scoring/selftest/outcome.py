@@ -1,0 +1,150 @@
+"""Which corruptions were found exactly, and what the scorecard says of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from krt_scoring.reasons import Reason
+from krt_scoring.selftest.difference import Difference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krt_scoring.selftest.corruption import Corruption
+    from krt_scoring.selftest.difference import Finding
+    from krt_scoring.selftest.packing import Copy
+
+NEAR = 3
+"""Offsets from what a corruption changed within which a difference nobody expects is its own."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One corruption and whether the detector found it.
+
+    Attributes:
+        at: topic, partition and offset, as far as it has them.
+        unexpected: what differed from the expected difference; empty where it was found.
+    """
+
+    name: str
+    at: dict[str, Any]
+    expected: Difference
+    unexpected: Difference
+    found: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the outcome as the scorecard holds it."""
+        told: dict[str, Any] = {
+            "name": self.name,
+            "at": self.at,
+            "expected": self.expected.as_dict(),
+            "found": self.found,
+        }
+        if not self.found:
+            told["unexpected"] = self.unexpected.as_dict()
+        return told
+
+
+@dataclass(frozen=True)
+class DetectorScore:
+    """How many corruptions were found, of those the run could host.
+
+    Attributes:
+        inapplicable: name of a corruption → what the run lacks for it.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    inapplicable: dict[str, str]
+
+    @property
+    def found(self) -> int:
+        """Corruptions found with exactly their difference."""
+        return sum(item.found for item in self.outcomes)
+
+    @property
+    def applicable(self) -> int:
+        """Corruptions the run could host."""
+        return len(self.outcomes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the score as the scorecard holds it."""
+        ordered = sorted(self.outcomes, key=lambda item: item.name)
+        return {
+            "found": self.found,
+            "applicable": self.applicable,
+            "corruptions": [item.as_dict() for item in ordered],
+            "inapplicable": [
+                {"name": name, "needs": self.inapplicable[name]}
+                for name in sorted(self.inapplicable)
+            ],
+        }
+
+    def reason(self) -> Reason | None:
+        """Return why a run whose detector missed something cannot pass, None where it did not.
+
+        Coverage: a violation that was found stands all the same.
+        """
+        missed = sorted(item.name for item in self.outcomes if not item.found)
+        if not missed:
+            return None
+        text = (
+            f"of {self.applicable} corruptions of this run's own evidence {len(missed)} were not "
+            f"found as they should: {', '.join(missed)}; that nothing else was found proves "
+            "nothing. Keep the bundle and report it"
+        )
+        return Reason("coverage", "DetectorFailed", "selfTest", text)
+
+
+def outcomes(copy: Copy, actual: Difference) -> list[Outcome]:
+    """Return the outcome of each corruption of a copy.
+
+    What differs from the sum of the expected differences is laid to the corruption that expected
+    it or changed something near it; where there is none, to all of the copy.
+    """
+    left = actual - copy.expected
+    mine = [_own(item, left) for item in copy.corruptions]
+    known = sum(mine, Difference())
+    stray = Difference(
+        Counter({f: n for f, n in left.findings.items() if f not in known.findings}),
+        Counter({t: n for t, n in left.ledger.items() if t not in known.ledger}),
+        left.reasons - known.reasons,
+    )
+    told = []
+    for item, own in zip(copy.corruptions, mine, strict=True):
+        unexpected = own + stray
+        told.append(Outcome(item.name, _at(item), item.expected, unexpected, not unexpected))
+    return told
+
+
+def _own(item: Corruption, left: Difference) -> Difference:
+    findings = {
+        finding: count
+        for finding, count in left.findings.items()
+        if finding in item.expected.findings or _near(item, finding)
+    }
+    ledger = {term: n for term, n in left.ledger.items() if term in item.expected.ledger}
+    return Difference(
+        Counter(findings),
+        Counter(ledger),
+        left.reasons & item.expected.reasons,
+    )
+
+
+def _near(item: Corruption, finding: Finding) -> bool:
+    touched: Iterable[Any] = item.patch.touches
+    return finding.offset is not None and any(
+        # A send ends with its seq, a place with its offset; a partition is a number.
+        (thing[0], thing[1]) == (finding.topic, finding.partition)
+        and abs(thing[2] - finding.offset) <= NEAR
+        for thing in touched
+    )
+
+
+def _at(item: Corruption) -> dict[str, Any]:
+    if item.at is None:
+        return {}
+    named = zip(("topic", "partition", "offset"), item.at, strict=True)
+    return {name: value for name, value in named if value is not None}
