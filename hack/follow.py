@@ -119,6 +119,9 @@ def closing(test: dict[str, Any], evidence: Path) -> Iterator[str]:
     ledger = status.get("ledger") or {}
     if ledger:
         yield "ledger    " + ", ".join(f"{name} {count}" for name, count in ledger.items())
+    detector = status.get("detectorScore")
+    if detector:
+        yield f"detector  {detector['found']} of {detector['applicable']} corruptions found"
     for guard in status.get("guards", []):
         yield f"guard     {guard['code']}: {guard['message']}"
     yield f"verdict   {status.get('verdict')}, score {status.get('score', 'none')}"

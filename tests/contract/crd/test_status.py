@@ -10,6 +10,7 @@ from tests.contract.crd.cases import sample
 from krt_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from krt_operator.api.status import (
     Claims,
+    DetectorScore,
     Effect,
     FaultState,
     FaultStatus,
@@ -85,6 +86,7 @@ FULL = Status(
     guards=(Guard(code="NoEffect", kind=GuardKind.COVERAGE, message="m", at=NOW),),
     ledger={"attempted": 3, "acked": 3, "lostAfterDelivery": 0},
     claims=Claims(held=3, not_held=("loss",), not_measured=("rebalances readers",)),
+    detector_score=DetectorScore(found=30, applicable=31),
     report=Report(config_map="finished-scorecard", path="n/finished/u"),
     scoring_attempt=1,
 )

@@ -68,6 +68,11 @@ class Scoring(ApiModel):
     executors: int = Field(default=2, ge=1, le=16, description="Number of Spark executors.")
     driver: SparkPod = Field(default=SparkPod(), description="The driver.")
     executor: SparkPod = Field(default=SparkPod(), description="Each executor.")
+    self_test: bool = Field(
+        default=False,
+        description="Corrupt copies of the run's own evidence and see whether each corruption is "
+        "found; status.detectorScore tells. Scoring takes two to three times as long.",
+    )
     objectives: Objectives = Field(default=Objectives(), description="What the run must reach.")
 
 

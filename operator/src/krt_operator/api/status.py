@@ -213,6 +213,13 @@ class Claims(StatusModel):
     )
 
 
+class DetectorScore(StatusModel):
+    """How well the detector did on corrupted copies of the run's own evidence."""
+
+    found: int = Field(ge=0, le=100_000, description="Corruptions found exactly.")
+    applicable: int = Field(ge=0, le=100_000, description="Corruptions the run could host.")
+
+
 LedgerCounts = Annotated[
     dict[Annotated[str, StringConstraints(max_length=63)], int], Field(max_length=64)
 ]
@@ -255,6 +262,10 @@ class Status(StatusModel):
     )
     claims: Claims | None = Field(
         default=None, description="How the claims of spec.expect fared; absent where none was made."
+    )
+    detector_score: DetectorScore | None = Field(
+        default=None,
+        description="The detector's own test; only where spec.scoring.selfTest is true.",
     )
     report: Report | None = Field(default=None, description="Where the result lies.")
     scoring_attempt: int = Field(default=0, ge=0, le=100, description="Number of the scoring Job.")

@@ -9,6 +9,7 @@ from krt_operator import journal, names
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
+    DetectorScore,
     GuardKind,
     Phase,
     Report,
@@ -125,6 +126,7 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
             journal.put(
                 score=None if permille is None else int(permille) // 10,
                 ledger=ledger,
+                detector_score=_detector(result.get("detectorScore")),
                 report=Report(config_map=names.scorecard(plan.name), path=plan.bundle),
             ),
             journal.say(
@@ -139,6 +141,13 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
         ),
         events=(Happening("Scored", f"{verdict}: {summary}"),),
     )
+
+
+def _detector(told: Any) -> DetectorScore | None:
+    """The detector's test as the driver told it, None where it was not tested."""
+    if not isinstance(told, dict):
+        return None
+    return DetectorScore(found=told.get("found", 0), applicable=told.get("applicable", 0))
 
 
 def _failed(plan: Plan, why: str, world: Observed) -> Progress:

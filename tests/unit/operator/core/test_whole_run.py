@@ -42,6 +42,14 @@ def test_goes_the_whole_way_and_reports_what_scoring_said(world: Any) -> None:
     assert status["guards"] == []
 
 
+def test_the_detectors_own_test_is_told_where_it_was_made(make_world: Any) -> None:
+    world = make_world()
+    told = json.loads(world.result[1]) | {"detectorScore": {"found": 30, "applicable": 31}}
+    world.result = (0, json.dumps(told))
+    assert world.run()["detectorScore"] == {"found": 30, "applicable": 31}
+    assert "detectorScore" not in make_world().run()
+
+
 def test_phases_have_starts_and_ends_in_order(world: Any) -> None:
     records = world.run()["phases"]
     for one, after in itertools.pairwise(records):
