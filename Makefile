@@ -37,7 +37,7 @@ clean-cache: clean ## Take away the caches too
 	@hack/clean-cache
 
 ## While developing
-.PHONY: fast lint typing unit contract spark-tests e2e format manifests
+.PHONY: fast lint typing unit contract spark-tests e2e scenarios format manifests
 fast: lint typing unit contract spark-tests ## Every check that needs no cluster
 lint: ## ruff, shellcheck, import contracts, rendered files up to date
 	@$(RUN) ruff check $(PYTHON_ROOMS)
@@ -55,6 +55,8 @@ spark-tests: ## Anomaly rules on local Spark
 	@$(RUN) pytest -q tests/spark
 e2e: deploy ## End to end on the kind cluster (ONLY='-k expression' chooses)
 	@hack/e2e $(ONLY)
+scenarios: deploy ## What is said of Kafka, run and written into docs/scenarios (ONLY=a,b chooses)
+	@hack/scenarios
 format: ## Let ruff set the layout
 	@$(RUN) ruff format $(PYTHON_ROOMS)
 	@$(RUN) ruff check --fix $(PYTHON_ROOMS)

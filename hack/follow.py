@@ -124,6 +124,12 @@ def closing(test: dict[str, Any], evidence: Path) -> Iterator[str]:
         yield f"detector  {detector['found']} of {detector['applicable']} corruptions found"
     for guard in status.get("guards", []):
         yield f"guard     {guard['code']}: {guard['message']}"
+    claims = status.get("claims")
+    if claims:
+        wrong = {"did not hold": claims.get("notHeld"), "not measured": claims.get("notMeasured")}
+        told = [f"{claims['held']} held"]
+        told += [f"{what}: {', '.join(names)}" for what, names in wrong.items() if names]
+        yield "claims    " + "; ".join(told)
     yield f"verdict   {status.get('verdict')}, score {status.get('score', 'none')}"
     yield f"          {status.get('summary', '')}"
     tail = Path(meta["namespace"]) / meta["name"] / meta["uid"]

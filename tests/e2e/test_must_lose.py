@@ -17,7 +17,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def run(module_kubectl: Kubectl) -> Run:
-    lossy = Run.apply(module_kubectl, manifest("manifests/scenarios/must-lose.yaml"))
+    lossy = Run.apply(module_kubectl, manifest("manifests/scenarios/no-isr-left-unclean.yaml"))
     lossy.finish(540)
     return lossy
 

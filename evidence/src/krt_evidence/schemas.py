@@ -108,7 +108,8 @@ CONSUMER_EVENTS = pa.schema(
 """One row a partition (or one without a partition for the member as a whole). ``event`` is one
 of CONSUMER_EVENT_NAMES; ``offset`` is the start position for assigned, the target for seek and
 reset, the committed position for committed, commit_failed and commit_unknown, the position
-after the last processed record for processed; ``detail`` is the error text where there is one."""
+after the last processed record for processed; ``detail`` is the error text where there is one,
+for fetching (which broker a partition is read from now) ``{"broker", "leader"}`` as JSON."""
 
 LOG = pa.schema(
     [
@@ -176,5 +177,6 @@ CONSUMER_EVENT_NAMES = (
     "commit_failed",
     "commit_unknown",
     "processed",
+    "fetching",
     "closed",
 )

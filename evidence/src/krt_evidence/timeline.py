@@ -38,6 +38,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "controller": ("elected", "vacant"),
     "partition": ("state",),
     "zookeeper": ("leader", "quorum-lost"),
+    "probe": ("answered",),
 }
 """Source → its events. The events of ``guard`` are the guards' own codes."""
 

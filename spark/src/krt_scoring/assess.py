@@ -36,6 +36,7 @@ from krt_scoring.availability import decompose
 from krt_scoring.availability import gaps as gap_finder
 from krt_scoring.claims.counts import rejections
 from krt_scoring.claims.evidence import Evidence
+from krt_scoring.claims.probes import answers
 from krt_scoring.derive import base as base_tables
 from krt_scoring.errors import PlanError
 from krt_scoring.guards import effect
@@ -87,7 +88,7 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
     events = timeline.read(bundle.timeline)
     try:
         return _assess(spark, inspected, run, events, self_test=self_test)
-    except (Py4JJavaError, PySparkException):
+    except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):
         # A footer can be whole while the pages are not. Only then is every file read twice.
         deep = inspection.inspect(bundle, deep=True)
         if deep.left_out == inspected.left_out:
@@ -219,6 +220,7 @@ def _assess(
         "faults": scorecard.faults(faults, proven),
         "partitions": partitions.tables(evidence.states, faults, span.end),
         "rejections": rejections(evidence),
+        "probes": answers(events),
         "claims": [item.as_dict() for item in claims.judge(evidence)],
         "availability": scorecard.availability(run, gaps, measured, around),
         "latency": scorecard.latency(counted),

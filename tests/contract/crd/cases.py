@@ -429,9 +429,29 @@ REFUSED = (
     Refused("an unknown action", fault(action="Explode"), ("spec.faults[0].action", "CrashPod")),
     Refused("an unknown role", target(role="Somebody"), ("spec.faults[0].target.role", "Broker")),
     Refused(
+        "the controller spared by a role that may be it",
+        target(role="Controller", spareController=True),
+        ("spec.faults[0].target", "spareController"),
+    ),
+    Refused(
         "an expectation of an unknown fault",
         expect(faults=[{"name": "other", "leaderMoves": {"min": 1}}]),
         ("expect.faults", "other"),
+    ),
+    Refused(
+        "an answer to a question nobody asks",
+        expect_fault(probes=[{"probe": "CreateTopic", "answer": "TimedOut"}]),
+        ("expect.faults leader-down", "probes"),
+    ),
+    Refused(
+        "near reads of a group without a rack",
+        expect(nearReads=[{"group": "readers", "min": 1}]),
+        ("expect.nearReads", "readers", "client.rack"),
+    ),
+    Refused(
+        "the ISR membership of a broker there is not",
+        expect(inIsr=[{"broker": 3, "max": 0}]),
+        ("expect.inIsr", "broker 3", "kafka.replicas 3"),
     ),
     Refused(
         "an expectation without bounds",

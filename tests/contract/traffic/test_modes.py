@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,11 @@ def test_every_mode_reads_all_and_commits_the_end(
     topic = f"mode-{mode.lower()}"
     kafka.create_topic(topic, 3)
     config = {"auto.commit.interval.ms": "500", "session.timeout.ms": "6000"}
-    consumer_changes = {"commit": mode, "config": config if mode == "Auto" else {}}
+    # A client with a rack tells whom it reads from.
+    consumer_changes = {
+        "commit": mode,
+        "config": config if mode == "Auto" else {"client.rack": "here"},
+    }
     pods = Pods(tmp_path, api, plan_document(kafka, topic, 3, consumer=consumer_changes))
     api.set("running")
     producer = pods.start("producer", "main", "p1")
@@ -68,6 +73,12 @@ def test_every_mode_reads_all_and_commits_the_end(
     assert consumer.wait(SECONDS) == 0, pods.log("c1")
     assert pods.message("c1")["reason"] == "drained", pods.log("c1")
     deliveries, events = pods.rows("consume"), pods.rows("consumer_events")
+    read_from = {
+        (row["partition"], json.loads(row["detail"])["broker"])
+        for row in events
+        if row["event"] == "fetching"
+    }
+    assert read_from == (set() if mode == "Auto" else {(0, 0), (1, 0), (2, 0)})
     assert identities(deliveries) == identities(pods.rows("produce"))
     told = "processed" if mode == "BeforeProcessing" else "committed"
     last = {row["partition"]: row["offset"] for row in events if row["event"] == told}

@@ -128,3 +128,11 @@ def test_it_ends_with_the_test_although_the_watch_does_not(tmp_path: Path) -> No
     watch = int((tmp_path / "pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(watch, 0)
+
+
+def test_the_end_says_which_claims_did_not_hold(tmp_path: Path) -> None:
+    assert "claims" not in "\n".join(follow.closing(TEST, tmp_path))
+    claims = {"held": 3, "notHeld": ["loss", "hosts"]}
+    test = {**TEST, "status": {**TEST["status"], "claims": claims}}
+    told = [line for line in follow.closing(test, tmp_path) if line.startswith("claims")]
+    assert told == ["claims    3 held; did not hold: loss, hosts"]

@@ -381,6 +381,37 @@ def test_leaders_away_from_their_preferred_replica_at_the_end() -> None:
     assert judged({"displacedLeaders": {"max": 0}}, *back) == {"displacedLeaders": "Held"}
 
 
+def test_who_is_in_the_isr_at_the_end() -> None:
+    claimed = {"inIsr": [{"broker": 0, "max": 0}, {"broker": 1, "min": 2}]}
+    assert judged(claimed, *CRASH[:4]) == {"inIsr 0": "Held", "inIsr 1": "Held"}
+    assert judged(claimed, *CRASH) == {"inIsr 0": "NotHeld", "inIsr 1": "Held"}
+    assert set(judged(claimed).values()) == {"NotMeasured"}
+
+
+def test_reads_from_a_broker_of_the_own_zone(tmp_path: Path) -> None:
+    rows = [
+        {
+            "group": group,
+            "event": "fetching",
+            "topic": "foo",
+            "partition": partition,
+            "detail": f'{{"broker": {broker}, "leader": 0}}',
+        }
+        for group, partition, broker in (("g", 0, 0), ("g", 0, 1), ("g", 1, 0), ("h", 1, 1))
+    ]
+    consumer = {"name": "c", "topics": ["foo"], "group": "g", "config": {"client.rack": "b"}}
+    claimed = {"nearReads": [{"group": "g", "min": 1, "max": 1}]}
+    files = table(tmp_path, "consumer_events", rows)
+    members = tuple(
+        {"member": f"kafka-{i}", "kind": "kafka", "zone": z} for i, z in enumerate("ab")
+    )
+    plan = replace(run(claimed, traffic={"consumers": [consumer]}), members=members)
+    (found,) = claims.judge(replace(evidence(claimed, files=files), run=plan))
+    assert (found.result, found.seen) == ("Held", "1 partitions read in zone b: foo-0")
+    (found,) = claims.judge(replace(evidence(claimed), run=plan))
+    assert found.result == "NotMeasured"
+
+
 def test_an_error_that_was_claimed_did_not_come_where_the_run_was_judged() -> None:
     assert judged({"error": "TooFewNodes"}) == {"error": "NotHeld"}
 
@@ -403,6 +434,27 @@ def test_refused_evictions() -> None:
     parts = {"windows": (replace(DOWN, proofs=proofs),)}
     assert judged(of_fault(refusals={"min": 1, "max": 1}), **parts) == {"down.refusals": "Held"}
     assert judged(of_fault(refusals={"min": 1})) == {"down.refusals": "NotHeld"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "result"), [("TimedOut", "Held"), ("Answered", "NotHeld"), (None, "NotMeasured")]
+)
+def test_what_a_question_got(wanted: str | None, result: str) -> None:
+    told = {"probe": "CreateTopic", "answer": "TimedOut", "error": "_TIMED_OUT", "took": SECOND}
+    asked = [event(13, "probe", "answered", "down", **told)] if wanted else []
+    late = event(50, "probe", "answered", "down", **told | {"answer": "Answered"})
+    claimed = of_fault(probes=[{"probe": "CreateTopic", "answer": wanted or "TimedOut"}])
+    assert judged(claimed, *asked, late) == {"down.probes CreateTopic": result}
+
+
+def test_kubernetes_word_counts_where_the_wrappers_was_not_seen() -> None:
+    def ended(container: str, code: int) -> Event:
+        detail = {"uid": "u0", "container": container, "exitCode": code}
+        return event(15, "pod", "exited", "t-kafka-0-0", **detail)
+
+    for code, result in ((143, "Held"), (137, "NotHeld")):
+        events = [ended("krt-crash-down-1", 0), ended("kafka", code)]
+        assert judged(of_fault(shutdown="Graceful"), *events) == {"down.shutdown": result}
 
 
 FETCHED = (

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from confluent_kafka import KafkaError
 
 from krt_traffic.consumer.assignment import TRUNCATED_AT
 from krt_traffic.consumer.commits import event_of
+from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.journal import Journal
 
 
@@ -34,6 +37,32 @@ def test_where_a_log_was_truncated_is_read_from_the_clients_words() -> None:
     assert found is not None
     assert found.group(1) == "100"
     assert not TRUNCATED_AT.search("broker end offset is -1 (offset leader epoch -1)")
+
+
+def test_a_change_of_the_broker_that_is_read_from_is_told_once() -> None:
+    journal = Journal("read-0", "u1", "g", processes_at_once=True)
+    fetching = Fetching(journal)
+
+    def partition(broker: int, state: str = "active") -> str:
+        found = {"partition": 0, "broker": broker, "leader": 1, "fetch_state": state}
+        # librdkafka keeps what it knows of no partition under -1.
+        internal = {"partition": -1, "broker": -1, "leader": -1, "fetch_state": "none"}
+        partitions = {"-1": internal, "0": found}
+        return json.dumps({"topics": {"foo": {"topic": "foo", "partitions": partitions}}})
+
+    for text in (partition(1), partition(1), partition(2), partition(3, "stopped"), "{}"):
+        fetching.take(text)
+    rows = journal.events().to_pylist()
+    assert [(row["event"], row["topic"], row["partition"]) for row in rows] == [
+        ("fetching", "foo", 0)
+    ] * 2
+    assert [json.loads(row["detail"])["broker"] for row in rows] == [1, 2]
+
+
+def test_only_a_client_with_a_rack_is_asked_for_statistics() -> None:
+    fetching = Fetching(Journal("read-0", "u1", "g", processes_at_once=True))
+    assert fetching.settings({"group.id": "g"}) == {"group.id": "g"}
+    assert fetching.settings({"client.rack": "a"})["stats_cb"] == fetching.take
 
 
 def test_events_are_counted_and_handed_over_once() -> None:

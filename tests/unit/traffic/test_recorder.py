@@ -115,7 +115,12 @@ def test_an_ephemeral_container_is_followed_too(tmp_path: Path) -> None:
 
 
 def test_the_journal_is_told_with_its_own_times(tmp_path: Path) -> None:
-    status = StatusEvents(Timeline(tmp_path, "r1"), {"down": {"action": "CrashPod", "downFor": 5}})
+    injected: list[tuple[str, int]] = []
+    status = StatusEvents(
+        Timeline(tmp_path, "r1"),
+        {"down": {"action": "CrashPod", "downFor": 5}},
+        lambda name, at: injected.append((name, at)),
+    )
     fault = {
         "name": "down",
         "state": "Healed",

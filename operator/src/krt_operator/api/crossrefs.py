@@ -245,8 +245,33 @@ EXPECT = (
         ("expect.faults: %s is no fault of spec.faults", "e.name"),
         "expect.faults names a fault that is not in spec.faults",
     ),
+    _each(
+        "self.expect.faults",
+        "e",
+        "e.probes.all(p, self.faults.exists(f, f.name == e.name && "
+        "f.probes.exists(q, q == p.probe)))",
+        ("expect.faults %s: probes names one that the fault does not have", "e.name"),
+        "expect.faults names a probe that its fault does not have",
+    ),
     _group_of("rebalances"),
     _group_of("idleMembers"),
+    _each(
+        "self.expect.nearReads",
+        "e",
+        "self.traffic.consumers.exists(c, c.group == e.group && 'client.rack' in c.config)",
+        ("expect.nearReads: no consumer of group %s has config client.rack", "e.group"),
+        "expect.nearReads names a group whose consumer has no config client.rack",
+    ),
+    _each(
+        "self.expect.inIsr",
+        "e",
+        "e.broker < self.kafka.replicas",
+        (
+            "expect.inIsr: broker %d must be below kafka.replicas %d",
+            *("e.broker", "self.kafka.replicas"),
+        ),
+        "a broker of expect.inIsr must be below kafka.replicas",
+    ),
     _each(
         "self.expect.usedPartitions",
         "e",

@@ -11,6 +11,7 @@ from pydantic import Field, StringConstraints
 
 from krt_operator.api.base import MAX_ITEMS, ApiModel, LongName, Rule, TopicName, list_map
 from krt_operator.api.durations import Duration
+from krt_operator.api.faults import Probe
 
 MAX_COUNT = 1_000_000_000
 """Largest count a bound can name: more records than a run can write."""
@@ -136,6 +137,12 @@ class GroupBounds(Bounds):
     group: GroupName = Field(description="A group of spec.traffic.consumers.")
 
 
+class BrokerBounds(Bounds):
+    """A number of one broker."""
+
+    broker: int = Field(ge=0, le=8, description="A broker, by its ordinal.")
+
+
 class TopicBounds(Bounds):
     """A number of one topic."""
 
@@ -160,6 +167,23 @@ class GapBounds(Bounds):
     topic: TopicName | None = Field(default=None, description="Topic looked at; unset: all.")
     group: GroupName | None = Field(
         default=None, description="Group whose reads are looked at; unset: all."
+    )
+
+
+class Answer(StrEnum):
+    """What a question got."""
+
+    ANSWERED = "Answered"
+    TIMED_OUT = "TimedOut"
+    REFUSED = "Refused"
+
+
+class ProbeExpectation(ApiModel):
+    """What a question of the fault is to get."""
+
+    probe: Probe = Field(description="One of the fault's probes.")
+    answer: Answer = Field(
+        description="Answered, TimedOut (nobody said anything within 15 s) or Refused (an error)."
     )
 
 
@@ -206,6 +230,11 @@ class FaultExpectation(ApiModel):
         default=(),
         description="Partitions of spec.topics without completed operations for long.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
+    probes: Annotated[tuple[ProbeExpectation, ...], Field(max_length=3)] = Field(
+        default=(),
+        description="What the fault's probes got.",
+        json_schema_extra=list_map("probe"),
     )
     refusals: Bounds | None = Field(
         default=None, description="Evictions that a disruption budget refused."
@@ -295,6 +324,17 @@ class Expect(ApiModel):
         default=None,
         description="Partitions of spec.topics that another than the preferred replica leads at "
         "the end.",
+    )
+    in_isr: Annotated[tuple[BrokerBounds, ...], Field(max_length=9)] = Field(
+        default=(),
+        description="Partitions of spec.topics that have a broker in their ISR at the end.",
+        json_schema_extra=list_map("broker"),
+    )
+    near_reads: Annotated[tuple[GroupBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
+        default=(),
+        description="Partitions that a group read from a broker in the zone that its client.rack "
+        "names, at some time.",
+        json_schema_extra=list_map("group"),
     )
     hosts: Hosts | None = Field(
         default=None,

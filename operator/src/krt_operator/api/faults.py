@@ -23,6 +23,14 @@ class Action(StrEnum):
     ELECT_PREFERRED_LEADERS = "ElectPreferredLeaders"
 
 
+class Probe(StrEnum):
+    """What the cluster is asked while a fault acts."""
+
+    CREATE_TOPIC = "CreateTopic"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    LIST_TOPICS = "ListTopics"
+
+
 class StartEvent(StrEnum):
     """What of another fault is waited for."""
 
@@ -147,4 +155,10 @@ class Fault(ApiModel):
     down_for: Duration = Field(
         default=Duration(0),
         description="How long the target is held down, or frozen; 0s: back at once.",
+    )
+    probes: Annotated[tuple[Probe, ...], Field(max_length=3)] = Field(
+        default=(),
+        description="Questions asked of the cluster 3 s after the injection; what they got is kept "
+        "in the timeline: CreateTopic (a topic krt-probe-<fault>), DescribeConfigs, ListTopics.",
+        json_schema_extra=LIST_SET,
     )

@@ -77,6 +77,11 @@ class Target(ApiModel):
             "has(self.name)",
             message="target.ordinals of Producer and Consumer need target.name",
         ),
+        _only(
+            (Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA),
+            "!self.spareController",
+            "spareController",
+        ),
         Rule(
             rule="size(self.ordinals) == 0 || !has(self.count)",
             message="target.ordinals and target.count exclude each other",
@@ -120,6 +125,11 @@ class Target(ApiModel):
     ) = Field(default=None, description="Consumer group, for GroupCoordinator.")
     name: ShortName | None = Field(
         default=None, description="Entry of spec.traffic, for Producer and Consumer."
+    )
+    spare_controller: bool = Field(
+        default=False,
+        description="Never the active controller, for PartitionFollower and PartitionReplica: ISRs "
+        "change through it, so hitting it shows two things at once.",
     )
     count: int | None = Field(
         default=None,

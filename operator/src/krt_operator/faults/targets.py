@@ -154,13 +154,14 @@ def _from_metadata(fault: Fault, plan: Plan, look: Look) -> frozenset[int]:
     found = look.cluster.partition(topic, number)
     if found is None:
         raise UnresolvedError(f"Kafka does not know partition {topic}-{number}")
+    spared = {look.cluster.controller} if target.spare_controller else set()
     if target.role is Role.PARTITION_REPLICA:
-        return frozenset(found.replicas)
+        return frozenset(found.replicas) - spared
     if found.leader == NO_BROKER:
         raise UnresolvedError(f"partition {topic}-{number} has no leader now")
     if target.role is Role.PARTITION_LEADER:
         return frozenset({found.leader})
-    return frozenset(found.replicas) - {found.leader}
+    return frozenset(found.replicas) - {found.leader} - spared
 
 
 def _brokers(plan: Plan, among: Collection[int] = ()) -> list[Candidate]:

@@ -17,7 +17,9 @@ from krt_scoring.claims import (
     hosts,
     keys,
     leadership,
+    nearness,
     occurrences,
+    probes,
     replicas,
     unavailability,
 )
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 
     from krt_scoring.claims.evidence import Evidence
 
-OF_FAULT = (leadership, replicas, coordination, unavailability, comeback)
+OF_FAULT = (leadership, replicas, coordination, unavailability, probes, comeback)
 """Modules with claims on one fault: ``of_fault(expect, window, end, evidence)``."""
 
-OF_RUN = (occurrences, counts, groups, keys, hosts)
+OF_RUN = (occurrences, counts, groups, nearness, keys, hosts)
 """Modules with claims on the whole run: ``judge(expect, evidence)``."""
 
 HEALED = "Healed"

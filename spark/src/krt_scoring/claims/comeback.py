@@ -23,6 +23,9 @@ BY_SIGNAL = 137
 REFUSED = "EvictionRefused"
 """Kind of the proof that a disruption budget refused an eviction."""
 
+EPHEMERAL = "krt-"
+"""What the names of the containers begin with that act on a member; they end by themselves."""
+
 RESYNC = {
     "FromStart": "every partition fetched from offset 0",
     "FromItsEnd": "no partition fetched from offset 0",
@@ -54,10 +57,15 @@ def of_fault(
 def _shutdown(claim: str, word: str, window: FaultWindow, evidence: Evidence) -> Result:
     uids = window.target_uids
     start = window.injected_at or 0
+    # Kubernetes tells how the container ended, the wrapper how java did; either may be too late to
+    # be seen of a pod that goes.
     codes = {
         str(event.detail.get("uid")): int(event.detail.get("exitCode", BY_SIGNAL))
-        for event in evidence.timeline.of("member", "exited")
-        if event.at >= start and str(event.detail.get("uid")) in uids
+        for source in ("pod", "member")
+        for event in evidence.timeline.of(source, "exited")
+        if event.at >= start
+        and str(event.detail.get("uid")) in uids
+        and not str(event.detail.get("container", "")).startswith(EPHEMERAL)
     }
     gone = {
         str(event.detail.get("uid"))

@@ -73,7 +73,15 @@ def of_fault(
 
 
 def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the result of ``displacedLeaders``."""
+    """Yield the results of ``inIsr`` and ``displacedLeaders``."""
+    for item in expect.get("inIsr") or ():
+        held = {
+            place
+            for place, seen in evidence.states.known.items()
+            if int(item["broker"]) in seen[-1].isr
+        }
+        claim, what = f"inIsr {item['broker']}", "partitions with it in the ISR"
+        yield _counted(claim, item, len(held), what, evidence, where=names(held))
     bounds = expect.get("displacedLeaders")
     if not bounds:
         return

@@ -12,6 +12,7 @@ from krt_traffic.complaints import Complaints
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.drain import Drain
+from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.journal import Journal
 from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
 from krt_traffic.control import State
@@ -53,7 +54,7 @@ class ConsumerRun:
         )
         self._ledger = LedgerThread(self._flush)
         self._commits = Commits(self._journal, self._ledger, entry.commit)
-        settings = client_settings(plan, entry, member)
+        settings = Fetching(self._journal).settings(client_settings(plan, entry, member))
         self._assignment = Assignment(
             self._journal,
             self._commits,

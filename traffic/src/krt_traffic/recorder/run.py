@@ -14,6 +14,7 @@ from krt_traffic.errors import EXIT_DONE
 from krt_traffic.plan import seconds
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
+from krt_traffic.recorder.probes import Probes
 from krt_traffic.recorder.quorum import Quorum
 from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
@@ -56,7 +57,8 @@ class RecorderRun:
             item["member"]: item["zone"] for item in plan.document["members"] if item.get("zone")
         }
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
-        self._status = StatusEvents(timeline, _faults(plan.document))
+        probes = _probes(plan, timeline)
+        self._status = StatusEvents(timeline, _faults(plan.document), probes.injected)
         self._znodes = Znodes(plan.zookeeper, timeline)
         self._quorum = Quorum(plan.zookeeper_members, timeline)
 
@@ -135,6 +137,14 @@ def _by_uid(environment: Environment) -> dict[str, str]:
 
 def _by_name(environment: Environment) -> dict[str, str]:
     return {"fieldSelector": f"metadata.name={environment.test}"}
+
+
+def _probes(plan: Plan, timeline: Timeline) -> Probes:
+    document = plan.document
+    faults = document["spec"].get("faults") or ()
+    topic = document["topics"][0]
+    wanted = {item["name"]: item.get("probes") or () for item in faults}
+    return Probes(plan.bootstrap, wanted, topic["name"], topic["replicationFactor"], timeline)
 
 
 def _faults(document: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from krt_traffic.recorder.timeline import Timeline
 
 MOMENTS = (("injectedAt", "injected"), ("healedAt", "healed"), ("recoveredAt", "recovered"))
@@ -21,10 +23,16 @@ class StatusEvents:
     Args:
         timeline: where events go.
         faults: name → action and downFor in microseconds, from the plan.
+        injected: told the name and time (UTC microseconds) of each injected fault, once.
     """
 
-    def __init__(self, timeline: Timeline, faults: dict[str, dict[str, Any]]) -> None:
-        self._timeline, self._faults = timeline, faults
+    def __init__(
+        self,
+        timeline: Timeline,
+        faults: dict[str, dict[str, Any]],
+        injected: Callable[[str, int], None],
+    ) -> None:
+        self._timeline, self._faults, self._injected = timeline, faults, injected
         self._said: set[tuple[str, ...]] = set()
 
     def listed(self, items: list[dict[str, Any]]) -> None:
@@ -55,6 +63,8 @@ class StatusEvents:
         for field, event in MOMENTS:
             if fault.get(field):
                 key = ("fault", name, event, fault[field])
+                if field == MOMENTS[0][0] and key not in self._said:
+                    self._injected(name, micros(fault[field]))
                 self._once(key, "fault", event, name, detail, fault[field])
         if fault.get("state") == SKIPPED:
             message = {"message": fault.get("message") or ""}

@@ -1,0 +1,56 @@
+"""What the questions get from a broker that answers, and where nobody does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka.admin import AdminClient
+from tests.contract.traffic.local_kafka import LocalKafka, wait_until
+
+from krt_traffic.clock import wall
+from krt_traffic.recorder import probes
+from krt_traffic.recorder.timeline import Timeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+ALL = ("CreateTopic", "DescribeConfigs", "ListTopics")
+
+
+def answers(folder: Path) -> dict[str, dict[str, Any]]:
+    lines = [line for path in folder.glob("*.jsonl") for line in path.read_text().splitlines()]
+    events = [json.loads(line) for line in lines]
+    return {item["detail"]["probe"]: item["detail"] for item in events if item["source"] == "probe"}
+
+
+def test_every_question_of_a_fresh_fault_is_asked_once(kafka: LocalKafka, tmp_path: Path) -> None:
+    kafka.create_topic("asked", 1)
+    timeline = Timeline(tmp_path, "r1")
+    asked = probes.Probes(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
+    asked.injected("down", wall() - probes.STALE_MICROS - 1)
+    asked.injected("other", wall())
+    asked.injected("down", wall())
+    wait_until("all have answered", lambda: answers(tmp_path).keys() == set(ALL))
+    assert {item["answer"] for item in answers(tmp_path).values()} == {"Answered"}
+    assert timeline.counts["events"] == len(ALL)
+    timeline.close()
+
+
+def test_a_refusal_is_told_with_its_error(kafka: LocalKafka) -> None:
+    client = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    got = probes.ask(lambda: probes.create_topic(client, "too-many-replicas", 3))
+    assert got == ("Refused", "INVALID_REPLICATION_FACTOR")
+
+
+def test_nobody_there_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "ANSWER_SECONDS", 1.0)
+    client = AdminClient({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
+    for question in (
+        lambda: probes.create_topic(client, "x", 1),
+        lambda: probes.describe_configs(client, "x"),
+        lambda: probes.list_topics(client),
+    ):
+        assert probes.ask(question)[0] == "TimedOut"

@@ -1,0 +1,236 @@
+"""Which scenarios are run, and the pages written from stored results."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SPEC = importlib.util.spec_from_file_location("scenarios", ROOT / "hack" / "scenarios.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+scenarios = importlib.util.module_from_spec(SPEC)
+sys.modules["scenarios"] = scenarios  # dataclasses look their module up
+SPEC.loader.exec_module(scenarios)
+
+MANIFEST = (
+    "# A broker crashes\n# and is back.\n#\n# Claim: nothing is lost,\n# ever.\napiVersion: v1\n"
+)
+CARD: dict[str, Any] = {
+    "verdict": "Passed",
+    "claims": [
+        {"claim": "loss", "expected": "none", "seen": "0 records", "result": "Held"},
+        {"claim": "down.leaderMoves", "expected": "at least 1", "seen": "2 | 3", "result": "Held"},
+    ],
+    "faults": [
+        {
+            "name": "down",
+            "action": "CrashPod",
+            "targets": [{"member": "kafka-1"}],
+            "proven": True,
+            "proofs": [{"kind": "ProcessKilled"}],
+        }
+    ],
+    "partitions": [
+        {
+            "fault": "down",
+            "topic": "foo",
+            "partition": 0,
+            "replicas": [1, 0],
+            "before": {"at": 1, "leader": 1, "isr": [0, 1]},
+            "worst": {"at": 2, "leader": -1, "isr": [1]},
+        }
+    ],
+    "rejections": {"NOT_ENOUGH_REPLICAS": 7},
+    "reasons": [],
+}
+
+
+class Place:
+    """Scenarios, results and pages in a folder of their own."""
+
+    def __init__(self, home: Path) -> None:
+        self.scenarios, self.store, self.docs = home / "scenarios", home / "store", home / "docs"
+        self.scenarios.mkdir()
+
+    def add(self, name: str, text: str = MANIFEST) -> None:
+        (self.scenarios / f"{name}.yaml").write_text(text)
+
+    def ran(self, name: str, at: int, *, key: str = "k", text: str = MANIFEST, **card: Any) -> None:
+        folder = self.store / name / key / f"uid-{at}"
+        folder.mkdir(parents=True)
+        ended = f"2026-11-21T10:{at:02}:00.000000Z"
+        status: dict[str, Any] = {"phase": "Completed", "completionTime": ended, "score": 97}
+        status |= {"verdict": card.get("verdict", "Passed"), "summary": "all there"}
+        test = {
+            "metadata": {"name": name, "creationTimestamp": "2026-11-21T10:00:00Z"},
+            "status": status,
+        }
+        (folder / "test.json").write_text(json.dumps(test))
+        (folder / "scorecard.json").write_text(json.dumps(CARD | card))
+        (folder / f"{name}.yaml").write_text(text)
+
+    def write(self) -> str:
+        told: str = scenarios.write(self.scenarios, self.store, self.docs)
+        return told
+
+    def page(self, name: str = "README") -> str:
+        return (self.docs / f"{name}.md").read_text()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def claim(result: str, name: str = "loss") -> dict[str, str]:
+    return {"claim": name, "expected": "none", "seen": "1 records", "result": result}
+
+
+def test_without_a_run_there_is_no_page(place: Place) -> None:
+    place.add("one")
+    assert "nothing written" in place.write()
+    assert not place.docs.exists()
+
+
+def test_the_table_and_the_page_come_from_the_scorecard(place: Place) -> None:
+    place.add("one")
+    place.add("two")
+    place.ran("one", 3)
+    assert "1 of 2 scenarios" in place.write()
+    table = place.page()
+    assert "| [one](one.md) | nothing is lost, ever. | held | `loss`: 0 records; " in table
+    assert "2 \\| 3" in table
+    assert "| Passed | 1 | 180 |" in table
+    assert "Not run since they were written or changed: two." in table
+    page = place.page("one")
+    assert "A broker crashes and is back." in page
+    assert "Fault down: CrashPod of kafka-1, proved by ProcessKilled" in page
+    assert "| foo-0 | 1 0 | leader 1, ISR 0 1 | no leader, ISR 1 | not seen |" in page
+    assert "7 with `NOT_ENOUGH_REPLICAS`" in page
+
+
+def test_a_page_of_a_scenario_that_is_no_more_goes(place: Place) -> None:
+    place.add("one")
+    place.ran("one", 1)
+    place.docs.mkdir()
+    (place.docs / "gone.md").write_text("old")
+    place.write()
+    assert not (place.docs / "gone.md").exists()
+
+
+def test_a_result_of_another_manifest_does_not_count(place: Place) -> None:
+    place.add("one", MANIFEST + "spec: {}\n")
+    place.ran("one", 1)
+    assert "nothing written" in place.write()
+
+
+def test_runs_of_the_latest_images_are_compared(place: Place) -> None:
+    place.add("one")
+    place.ran("one", 1, key="old", claims=[claim("NotHeld")])
+    place.ran("one", 2)
+    place.ran("one", 3)
+    place.write()
+    assert "| 2, alike |" in place.page()
+    place.ran("one", 4, claims=[claim("NotHeld")])
+    place.write()
+    assert "| 3, not alike |" in place.page()
+
+
+@pytest.mark.parametrize(
+    ("card", "outcome"),
+    [
+        ({}, "held"),
+        ({"verdict": "Failed"}, "held"),
+        ({"claims": [claim("NotHeld"), claim("NotMeasured")]}, "did not hold"),
+        ({"claims": [claim("NotMeasured"), claim("Held")]}, "not measured"),
+        ({"claims": []}, "not measured"),
+        ({"verdict": "Inconclusive"}, "inconclusive"),
+    ],
+)
+def test_outcomes(place: Place, card: dict[str, Any], outcome: str) -> None:
+    place.ran("one", 1, **card)
+    result = scenarios.read(place.store / "one/k/uid-1")
+    assert result.outcome == outcome
+    assert scenarios.summary(result).startswith(outcome)
+
+
+def test_a_test_that_was_to_be_refused_is_told_by_its_status(place: Place) -> None:
+    place.ran("one", 1)
+    folder = place.store / "one/k/uid-1"
+    (folder / "scorecard.json").unlink()
+    test = json.loads((folder / "test.json").read_text())
+    test["spec"] = {"expect": {"error": "TooFewNodes"}}
+    for claims, outcome in (
+        ({"held": 1}, "held"),
+        ({"held": 0, "notHeld": ["error"]}, "did not hold"),
+    ):
+        test["status"]["claims"] = claims
+        (folder / "test.json").write_text(json.dumps(test))
+        assert scenarios.read(folder).outcome == outcome
+
+
+def test_a_test_that_did_not_end_says_where_it_was(place: Place) -> None:
+    place.ran("one", 1)
+    folder = place.store / "one/k/uid-1"
+    (folder / "scorecard.json").unlink()
+    test = json.loads((folder / "test.json").read_text())
+    test["status"] = {"phase": "Warmup"}
+    (folder / "test.json").write_text(json.dumps(test))
+    result = scenarios.read(folder)
+    assert result.outcome == "did not end"
+    assert "Warmup" in scenarios.summary(result)
+
+
+def test_the_comments_of_every_scenario_tell_setting_and_claim() -> None:
+    for path in (ROOT / "manifests/scenarios").glob("*.yaml"):
+        setting, said = scenarios.story(path.read_text())
+        assert setting, path.name
+        assert said.endswith("."), path.name
+
+
+def listed(tmp_path: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    home = {"KRT_STATE": str(tmp_path), "KRT_CLUSTER": "unit"}
+    return subprocess.run(
+        [ROOT / "hack/scenarios", "--list"],
+        env=os.environ | home | env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_all_or_the_chosen_ones(tmp_path: Path) -> None:
+    every = listed(tmp_path).stdout.splitlines()
+    assert len(every) == len(list((ROOT / "manifests/scenarios").glob("*.yaml")))
+    chosen = listed(tmp_path, ONLY="baseline,one-key", TIMES="3")
+    assert chosen.stdout.splitlines() == [
+        "baseline 0 stored, 3 wanted",
+        "one-key 0 stored, 3 wanted",
+    ]
+    unknown = listed(tmp_path, ONLY="baseline,nonesuch")
+    assert unknown.returncode == 1
+    assert "there is no scenario nonesuch" in unknown.stderr
+
+
+def test_what_is_stored_counts_until_manifest_or_images_change(tmp_path: Path) -> None:
+    script = f'. {ROOT}/hack/lib.sh; sha() {{ {{ cat "$STATE/images.values.yaml" 2>/dev/null; '
+    script += f"cat {ROOT}/manifests/scenarios/baseline.yaml; }} | sha256 | cut -c 1-12; }}; sha"
+    env = os.environ | {"KRT_STATE": str(tmp_path), "KRT_CLUSTER": "unit"}
+    key = subprocess.run(
+        ["bash", "-c", script], env=env, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    whole, partial = (tmp_path / "unit/scenarios/baseline" / key / name for name in ("u1", ".u2"))
+    for folder in (whole, partial):
+        folder.mkdir(parents=True)
+        (folder / "test.json").write_text("{}")
+    assert listed(tmp_path, ONLY="baseline").stdout == "baseline 1 stored, 1 wanted\n"
+    (tmp_path / "unit/images.values.yaml").write_text("images: other\n")
+    assert listed(tmp_path, ONLY="baseline").stdout == "baseline 0 stored, 1 wanted\n"

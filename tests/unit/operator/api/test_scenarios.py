@@ -1,0 +1,88 @@
+"""The scenarios: each can be applied as it is, says its claim, and claims what can be judged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from krt_operator.api.expect import Expect
+from krt_operator.api.resource import API_VERSION, KIND, MAX_NAME
+from krt_operator.api.spec import Spec
+from krt_operator.api.status import Status
+from krt_operator.errors import UserError
+from krt_operator.faults.check import check
+from krt_operator.phases.placement import assign
+from krt_operator.phases.planning import make_plan
+from krt_operator.ports import Run
+from krt_operator.settings import Settings
+
+if TYPE_CHECKING:
+    from krt_operator.plan import Plan
+
+ROOT = Path(__file__).parents[4]
+SCENARIOS = sorted((ROOT / "manifests/scenarios").glob("*.yaml"))
+ZONES = [
+    node["labels"]["topology.kubernetes.io/zone"]
+    for node in yaml.safe_load((ROOT / "kind-config.yaml").read_text())["nodes"]
+    if node["role"] == "worker"
+]
+
+
+def load(path: Path) -> Spec:
+    body = yaml.safe_load(path.read_text())
+    assert (body["apiVersion"], body["kind"]) == (API_VERSION, KIND)
+    assert body["metadata"] == {"name": path.stem}
+    assert len(path.stem) <= MAX_NAME
+    return Spec.model_validate(body["spec"]).resolve()
+
+
+def test_there_are_scenarios() -> None:
+    assert len(SCENARIOS) > 30
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_scenario_says_and_makes_its_claim(path: Path) -> None:
+    spec = load(path)
+    head = path.read_text().split("apiVersion:", maxsplit=1)[0]
+    assert all(line.startswith("#") for line in head.splitlines())
+    assert "# Claim: " in head
+    assert spec.expect != Expect()
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_the_cluster_of_this_repository_can_run_it(path: Path) -> None:
+    spec = load(path)
+    if spec.kafka.rack.topology_key == "kubernetes.io/hostname":
+        nodes = {f"krt-worker{number}": 1 for number in range(len(ZONES))}
+    else:
+        nodes = {zone: ZONES.count(zone) for zone in sorted(set(ZONES))}
+    if spec.expect.error is None:
+        # A zone by name is one of this cluster's; a scenario is for any.
+        assert not any(fault.target.zone for fault in spec.faults)
+        check(plan(path.stem, spec, nodes))
+    else:
+        with pytest.raises(UserError) as error:
+            assign(spec, nodes)
+        assert error.value.reason == spec.expect.error
+
+
+def plan(name: str, spec: Spec, nodes: dict[str, int]) -> Plan:
+    run = Run(
+        namespace="tests",
+        name=name,
+        uid="u",
+        generation=1,
+        resource_version="1",
+        deleting=False,
+        spec=spec,
+        status=Status(),
+        created=datetime(2026, 11, 21, tzinfo=UTC),
+        raw={},
+        plan=None,
+    )
+    settings = Settings("operator:1", "traffic:1", "scoring:1", "kafka:1")
+    return make_plan(run, assign(spec, nodes), settings, {})
