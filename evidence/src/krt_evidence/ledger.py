@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from krt_evidence.bundle import IN_PROGRESS_SUFFIX, make_directory, sync_directory
-from krt_evidence.schemas import TABLES
+from krt_evidence.schemas import ADDED, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,8 @@ def table_of(name: str, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
 
     Args:
         name: name of the table in ``schemas.TABLES``.
-        columns: column name → values, every column of the schema, all of one length.
+        columns: column name → values, every column of the schema, all of one length; only those
+            of ``schemas.ADDED`` may be left out, which makes them null.
 
     Raises:
         KeyError: a column of the schema is missing.
@@ -38,7 +39,9 @@ def table_of(name: str, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
             have a value in every row has a null.
     """
     schema = TABLES[name]
-    arrays = [pa.array(columns[field.name], type=field.type) for field in schema]
+    count = len(columns[schema.names[0]])
+    blank = {column: pa.nulls(count) for column in ADDED.get(name, ())}
+    arrays = [pa.array((blank | dict(columns))[field.name], type=field.type) for field in schema]
     table = pa.Table.from_arrays(arrays, schema=schema)
     table.validate()
     for field in schema:

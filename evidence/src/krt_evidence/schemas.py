@@ -79,13 +79,20 @@ CONSUME = pa.schema(
         _column("handed_mono", _BIG),
         _optional("processed_at", _BIG),
         _column("outcome", _TEXT),
+        _optional("transaction", _BIG),
+        _optional("output_seq", _BIG),
     ]
 )
 """One row a delivery. ``n`` is the counter that orders deliveries and consumer events of one
 incarnation; ``handed_at`` is when the application got the record, made durable before its
 offset may be stored or committed; ``processed_at`` is null where processing had not ended when
 the row was written (then a later ``processed`` event of the same poll tells). The identity
-columns are null where the payload carries none of ours; ``outcome`` is ok, failed or unknown."""
+columns are null where the payload carries none of ours; ``outcome`` is ok, failed or unknown.
+
+A consumer that consumes, transforms and produces hands out within a transaction: ``transaction``
+is its ordinal within the incarnation, ``outcome`` its fate (ok: committed, failed: aborted,
+unknown: undecided), and ``output_seq`` the seq of the record this one was made into, which
+``produce`` holds under the same identity and incarnation."""
 
 CONSUMER_EVENTS = pa.schema(
     [
@@ -103,13 +110,15 @@ CONSUMER_EVENTS = pa.schema(
         _optional("generation", _INT),
         _optional("member_id", _TEXT),
         _optional("detail", _TEXT),
+        _optional("transaction", _BIG),
     ]
 )
 """One row a partition (or one without a partition for the member as a whole). ``event`` is one
 of CONSUMER_EVENT_NAMES; ``offset`` is the start position for assigned, the target for seek and
 reset, the committed position for committed, commit_failed and commit_unknown, the position
 after the last processed record for processed; ``detail`` is the error text where there is one,
-for fetching (which broker a partition is read from now) ``{"broker", "leader"}`` as JSON."""
+for fetching (which broker a partition is read from now) ``{"broker", "leader"}`` as JSON;
+``transaction`` is set where offsets were committed within one."""
 
 LOG = pa.schema(
     [
@@ -159,6 +168,13 @@ TABLES: dict[str, pa.Schema] = {
     "log_bounds": LOG_BOUNDS,
 }
 """Folder of the bundle → schema of its Parquet files."""
+
+ADDED: dict[str, frozenset[str]] = {
+    "consume": frozenset({"transaction", "output_seq"}),
+    "consumer_events": frozenset({"transaction"}),
+}
+"""Folder → columns that files of this schema version may lack, because they were added after the
+first ones were written; they read as null."""
 
 PRODUCE_OUTCOMES = ("acked", "failed", "unknown")
 TRANSACTION_OUTCOMES = ("committed", "aborted", "unknown")

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from krt_evidence.bundle import Bundle
-from krt_evidence.schemas import TABLES
+from krt_evidence.schemas import ADDED, TABLES
 from krt_scoring.errors import NotABundleError
 from krt_scoring.reasons import BY_TABLE, Reason
 
@@ -176,7 +176,7 @@ def inspect_table(bundle: Bundle, table: str, *, deep: bool = False, needed: boo
         name = f"{table}/{path.name}"
         try:
             metadata = pq.read_metadata(path)
-            problem = _schema_problem(metadata.schema.to_arrow_schema(), TABLES[table])
+            problem = _schema_problem(metadata.schema.to_arrow_schema(), table)
             if deep and not problem:
                 pq.read_table(path)
         except (pa.ArrowInvalid, OSError) as error:
@@ -215,9 +215,12 @@ def _reason(table: str, code: str, subject: str, message: str) -> Reason:
     return Reason("evidence", code, subject, message, BY_TABLE[table])
 
 
-def _schema_problem(found: pa.Schema, wanted: pa.Schema) -> str:
-    for column in wanted:
+def _schema_problem(found: pa.Schema, table: str) -> str:
+    added = ADDED.get(table, frozenset())
+    for column in TABLES[table]:
         index = found.get_field_index(column.name)
+        if index < 0 and column.name in added:
+            continue
         if index < 0:
             return f"column {column.name} is missing"
         if not _same_type(found.field(index).type, column.type):

@@ -54,6 +54,7 @@ class ConsumerInfo:
     Attributes:
         commit: AfterProcessing, BeforeProcessing, Auto or Transactional.
         isolation: read_committed or read_uncommitted.
+        output: topic a Transactional consumer writes to; empty for all others.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ConsumerInfo:
     commit: str
     isolation: str
     config: Mapping[str, str]
+    output: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class RunInfo:
     Attributes:
         spec: the resolved spec, camelCase as in the resource.
         broker_config: effective broker settings that we or the user set, as strings.
+        producers: entries of ``spec.traffic.producers``, and after them every consumer that
+            writes what it makes of its input: it is a transactional producer of its own name.
         members: ``{"member","kind","ordinal","zone","pod","host"}`` for each Kafka and
             ZooKeeper member.
         raw: the whole document.
@@ -186,7 +190,10 @@ def _parse(document: Mapping[str, Any]) -> RunInfo:
         seed=int(run.get("seed", spec.get("seed", 0))),
         spec=spec,
         topics=tuple(_topic(item) for item in document["topics"]),
-        producers=tuple(_producer(item) for item in traffic.get("producers") or ()),
+        producers=(
+            *(_producer(item) for item in traffic.get("producers") or ()),
+            *(_writer(item) for item in traffic.get("consumers") or () if item.get("output")),
+        ),
         consumers=tuple(_consumer(item) for item in traffic.get("consumers") or ()),
         broker_config=_strings(document.get("brokerConfig")),
         members=tuple(document.get("members") or ()),
@@ -235,4 +242,20 @@ def _consumer(item: Mapping[str, Any]) -> ConsumerInfo:
         commit=str(item.get("commit", "AfterProcessing")),
         isolation=str(item.get("isolation", "read_committed")),
         config=_strings(item.get("config")),
+        output=str((item.get("output") or {}).get("topic", "")),
+    )
+
+
+def _writer(item: Mapping[str, Any]) -> ProducerInfo:
+    """Return the producer a Transactional consumer is; its rate is that of its input."""
+    output = item["output"]
+    return ProducerInfo(
+        name=str(item["name"]),
+        topic=str(output["topic"]),
+        replicas=int(item.get("replicas", 1)),
+        acks="all",
+        idempotent=True,
+        transactional=True,
+        records_per_second=0,
+        config=_strings(output.get("config")),
     )

@@ -11,8 +11,9 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     send P/I#S 0@5|0|- OUTCOME [txn=1:committed] [error=E] [key=K]
     killed P/I                              no close record
     log 0@5 P/I#S [state=aborted] [bad=1]   ("foreign" for no identity)
-    got C 0@5 P/I#S [outcome=failed] [poll=3] [bad=1]
-    assigned C 0@5 | revoked C 0 | seek C 0@5 | committed C 0@5 | drained C 0 ... [gen=2]
+    got C 0@5 P/I#S [outcome=failed] [poll=3] [bad=1] [txn=1] [out=S]
+    assigned C 0@5 | revoked C 0 | seek C 0@5 | committed C 0@5 [txn=1] | drained C 0 ... [gen=2]
+        (as=P/I: of a pod that also produces, as that incarnation of P)
     bounds 0 START..END
     unread 0                                nobody read this partition's log
     leader 0 LEADER EPOCH ISR,ISR
@@ -201,6 +202,9 @@ class Case:
                 "handed_mono": at,
                 "processed_at": at,
                 "outcome": options.get("outcome", "ok"),
+                "transaction": int(options["txn"]) if "txn" in options else None,
+                "output_seq": int(options["out"]) if "out" in options else None,
+                **self.pod(options),
             }
         )
 
@@ -228,6 +232,8 @@ class Case:
                 "generation": int(options["gen"]) if "gen" in options else None,
                 "member_id": member["incarnation"],
                 "detail": None,
+                "transaction": int(options["txn"]) if "txn" in options else None,
+                **self.pod(options),
             }
         )
 
@@ -236,22 +242,12 @@ class Case:
         self.counters[member["incarnation"]] -= 1
         self.tell(at, "member", "frozen", member["consumer"], uid=member["incarnation"])
 
-    def as_producer(self, plain: list[str], table: str) -> None:
-        """Turn the last row into one of the pod that also produces."""
-        name, incarnation = plain[0].split("/")
-        self.rows[table][-1] |= {"incarnation": f"{self.name}-{name}-{incarnation}"}
-
-    def do_got_as(self, plain: list[str], options: dict[str, str], at: int) -> None:
-        self.do_got(["c1", *plain[1:]], options, at)
-        self.as_producer(plain, "consume")
-
-    def do_assigned_as(self, plain: list[str], options: dict[str, str], at: int) -> None:
-        self.consumer_event("assigned", ["c1", *plain[1:]], options, at)
-        self.as_producer(plain, "consumer_events")
-
-    def do_drained_as(self, plain: list[str], options: dict[str, str], at: int) -> None:
-        self.consumer_event("drained", ["c1", *plain[1:]], options, at)
-        self.as_producer(plain, "consumer_events")
+    def pod(self, options: dict[str, str]) -> dict[str, str]:
+        """The incarnation of a pod that also produces, where ``as=`` names it."""
+        if "as" not in options:
+            return {}
+        name, incarnation = options["as"].split("/")
+        return {"incarnation": f"{self.name}-{name}-{incarnation}"}
 
     def do_bounds(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         start, end = plain[1].split("..")
@@ -361,6 +357,7 @@ def plan(cases: list[Case]) -> RunInfo:
             "group": case.group(name),
             "commit": options.get("commit", "AfterProcessing"),
             "isolation": options.get("isolation", "read_uncommitted"),
+            "output": {"topic": case.name} if options.get("commit") == "Transactional" else None,
             "config": {
                 key: value for key, value in options.items() if key not in ("commit", "isolation")
             },

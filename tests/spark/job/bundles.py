@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_evidence.bundle import Bundle, write_json
 from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import TABLES
+from krt_evidence.schemas import ADDED, TABLES
 from krt_evidence.timeline import Event, TimelineWriter
 
 if TYPE_CHECKING:
@@ -325,7 +325,8 @@ def write(root: Path, rows: Rows, document: dict[str, Any], files: int = 3) -> P
             size = max(1, -(-len(own) // files))
             for start in range(0, len(own), size):
                 part = own[start : start + size]
-                writer.write({name: [row[name] for row in part] for name in schema.names})
+                columns = set(schema.names) - ADDED.get(table, frozenset())
+                writer.write({name: [row[name] for row in part] for name in columns})
     timeline = TimelineWriter(bundle.timeline, "events")
     for item in rows.events:
         timeline.write(item)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 from krt_scoring.derive import ownership
 from krt_scoring.derive.base import located
 from krt_scoring.derive.places import OFFSET_BITS
-from krt_scoring.derive.records import owed, tried
+from krt_scoring.derive.records import HANDED, owed, tried
 from krt_scoring.expectations import consequences
 from krt_scoring.findings import finding
 
@@ -22,9 +22,12 @@ NAME = "commit-ahead"
 
 
 def find(base: Base) -> DataFrame:
-    """Return one finding a commit; positions legally pass markers, only records count."""
+    """Return one finding a commit; positions legally pass markers, only records count.
+
+    What the abort of a transaction took back was not handed out.
+    """
     never = [
-        base.suspects.filter(sf.col(owed(group)) & (sf.col(tried(group)) == 0))
+        base.suspects.filter(sf.col(owed(group)) & (sf.col(tried(group)) < HANDED))
         .select(sf.lit(group.index).alias("group_index"), "tp", "offset")
         .groupBy("group_index", "tp")
         .agg(sf.min("offset").alias("missing"))

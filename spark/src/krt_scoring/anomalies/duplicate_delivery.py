@@ -2,6 +2,8 @@
 
 Within the uncommitted window every mode permits it: the offset was not below the group's last
 known commit when the new owner was assigned, and whoever was handed it first owned it no more.
+A group that commits within transactions has no such window: what was handed out in a transaction
+that was aborted is not a delivery, and two that were committed moved the offset twice.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ def find(base: Base) -> DataFrame:
     ended = (sf.col("first_end") <= limit) | (sf.col("first_last_at") <= limit)
     moved = sf.col("interval") != sf.col("first_interval")
     uncommitted = offset_of(sf.col("place")) >= sf.coalesce("committed", sf.lit(0))
-    within: Column = sf.coalesce(moved & ended & uncommitted, sf.lit(col=False))
+    window = ~sf.col("group_index").isin(*base.facts.transactional)
+    within: Column = sf.coalesce(moved & ended & uncommitted & window, sf.lit(col=False))
     shown = consequences.with_spans(located(again, base.facts), base.spans)
     after = sf.coalesce(
         consequences.rule(sf.col("offset")),

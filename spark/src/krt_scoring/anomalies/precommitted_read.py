@@ -39,7 +39,9 @@ def find(base: Base) -> DataFrame:
     ).withColumns({"pk": key(), "place": base.facts.places.column()})
     own = ownership.located(own, base.facts).filter(sf.col("group_index").isin(committed))
     early = (
-        own.join(sends.select("pk", "seq", "transaction"), ["pk", "seq"])
+        # The transaction of the write is asked for, not the one it was read in.
+        own.drop("transaction")
+        .join(sends.select("pk", "seq", "transaction"), ["pk", "seq"])
         .join(last, ["pk", "transaction"])
         .filter(sf.col("handed_mono") < sf.col("last_sent"))
         .groupBy("producer", "producer_incarnation", "seq", "group")

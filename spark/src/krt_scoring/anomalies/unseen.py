@@ -1,4 +1,8 @@
-"""unseen: in the log, visible and owed to a group that drained, in no ok delivery to it."""
+"""unseen: in the log, visible and owed to a group that drained, in no ok delivery to it.
+
+To a group that commits within transactions only committed ones deliver: input whose output was
+aborted, and which was never read again, is unseen.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.records import ACKED, delivered, owed
+from krt_scoring.derive.records import ACKED, HANDED, delivered, owed, tried
 from krt_scoring.expectations import consequences
+from krt_scoring.expectations.transactions import undecided_rule
 from krt_scoring.findings import finding
 
 if TYPE_CHECKING:
@@ -39,10 +44,14 @@ def _of_group(base: Base, group: Group) -> DataFrame:
         & shown
     ).withColumn("group_index", sf.lit(group.index))
     tag = sf.when(sf.col("outcome") == ACKED, "acked").otherwise("landed")
+    undecided = undecided_rule(base.history, base.facts, group)
     return finding(
         NAME,
         consequences.with_spans(rows, base.spans),
-        rule=consequences.rule(sf.col("offset")),
+        rule=sf.coalesce(
+            consequences.rule(sf.col("offset")),
+            sf.when(sf.col(tried(group)) == HANDED, sf.lit(undecided)),
+        ),
         grp=sf.lit(group.name),
         tag=tag,
     )

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 
 from krt_scoring.derive import facts as facts_module
 from krt_scoring.derive import faults as faults_module
-from krt_scoring.derive import hops, ownership
+from krt_scoring.derive import hops, ownership, transforms
 from krt_scoring.derive import records as records_module
 from krt_scoring.derive.places import offset_of, partition_of, tp_of
 from krt_scoring.expectations import consequences
@@ -115,6 +115,7 @@ NAMES = StructType(
 
 def build(history: History) -> Base:
     """Build the base tables; three small collects and one pass over the records."""
+    history = transforms.decide(history)
     facts = facts_module.collect(history)
     faults = faults_module.windows(history)
     records = records_module.build(history, facts, faults).persist()

@@ -39,6 +39,14 @@ class Group:
     commits: frozenset[str]
     topics: frozenset[str]
 
+    @property
+    def transactional(self) -> bool:
+        """Whether its members commit offsets in the transaction of what they made of the records.
+
+        Then only deliveries of committed transactions count.
+        """
+        return "Transactional" in self.commits
+
 
 @dataclass(frozen=True, slots=True)
 class Close:
@@ -135,6 +143,11 @@ class Facts:
             for topic in self.run.topics
             for partition in range(topic.partitions)
         )
+
+    @property
+    def transactional(self) -> tuple[int, ...]:
+        """Indices of the groups that commit within transactions."""
+        return tuple(group.index for group in self.groups if group.transactional)
 
     def group_index(self, column: str = "group") -> Column:
         """Return the index of a row's group; null for a group the plan does not know."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from krt_scoring.derive.records import undone
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
 
@@ -205,7 +207,9 @@ def activity(history: History, facts: Facts, owned: DataFrame) -> dict[int, int]
         )
 
     committed = history.consumer_events.filter(sf.col("event") == "committed")
-    acts = part(history.consume, sf.col("handed_at")).unionAll(part(committed, sf.col("at")))
+    # A fenced member may go on handing out what its transaction never commits.
+    valid = history.consume.filter(~undone(facts))
+    acts = part(valid, sf.col("handed_at")).unionAll(part(committed, sf.col("at")))
     last = owned_by(acts, owned).groupBy("interval").agg(sf.max("last_at").alias("last_at"))
     return {
         row["interval"]: row["last_at"] for row in last.collect() if row["interval"] is not None

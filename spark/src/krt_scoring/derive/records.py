@@ -42,6 +42,10 @@ SEQ_BUCKET_BITS = 12
 the rules about order of sends."""
 
 
+UNDONE, HANDED = 1, 2
+"""Values of the column ``tried``."""
+
+
 def delivered(group: Group) -> str:
     """Return the column that counts a record's ok deliveries to a group."""
     return f"d_{group.index}"
@@ -53,7 +57,10 @@ def handed(group: Group) -> str:
 
 
 def tried(group: Group) -> str:
-    """Return the column that is 1 where any delivery, ok or not, reached the group."""
+    """Return the column that says whether any delivery, ok or not, reached the group.
+
+    0: none did; UNDONE: only such as the abort of their transaction took back; HANDED: else.
+    """
     return f"a_{group.index}"
 
 
@@ -122,6 +129,7 @@ def _blank() -> dict[str, Column]:
         "ok_group": small,
         "handed_at": long,
         "tried_group": small,
+        "tried": sf.lit(0),
     }
 
 
@@ -168,7 +176,16 @@ def _got(history: History, facts: Facts) -> DataFrame:
         ok_group=sf.when(ok, facts.group_index()),
         handed_at=sf.when(ok, sf.col("handed_at")),
         tried_group=facts.group_index(),
+        tried=sf.when(undone(facts), UNDONE).otherwise(HANDED),
     )
+
+
+def undone(facts: Facts) -> Column:
+    """Whether a delivery was taken back by the abort of the transaction it was handed out in."""
+    if not facts.transactional:
+        return sf.lit(col=False)
+    aborted = sf.col("outcome") == "failed"
+    return aborted & sf.coalesce(facts.group_index().isin(*facts.transactional), sf.lit(col=False))
 
 
 def _aggregates(facts: Facts) -> list[Column]:
@@ -195,9 +212,9 @@ def _aggregates(facts: Facts) -> list[Column]:
         columns += [
             sf.sum(sf.when(ok, 1).otherwise(0)).cast("int").alias(delivered(group)),
             sf.min(sf.when(ok, sf.col("handed_at"))).alias(handed(group)),
-            sf.max(sf.when(sf.col("tried_group") == group.index, 1).otherwise(0)).alias(
-                tried(group)
-            ),
+            sf.max(
+                sf.when(sf.col("tried_group") == group.index, sf.col("tried")).otherwise(0)
+            ).alias(tried(group)),
         ]
     return columns
 
@@ -279,7 +296,7 @@ def _passed_over(offset: Column, facts: Facts) -> Column:
         passed = passed | sf.coalesce(
             visible & (offset >= start) & (offset <= reach), sf.lit(col=False)
         )
-        given = given | (sf.col(tried(group)) == 1)
+        given = given | (sf.col(tried(group)) >= UNDONE)
     return passed & ~given
 
 
