@@ -84,7 +84,7 @@ def test_a_send_of_an_open_transaction_is_held() -> None:
 
 def test_every_partition_gets_its_share_and_a_key_stays_in_its_partition() -> None:
     all_sends = records()
-    places: dict[str, set[int]] = {}
+    places: dict[str | None, set[int]] = {}
     for seq in range(100):
         places.setdefault(all_sends.key(seq), set()).add(all_sends.partition(seq))
     assert all(len(partitions) == 1 for partitions in places.values())

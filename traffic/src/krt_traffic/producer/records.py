@@ -83,7 +83,7 @@ class Records:
         self._member, self._incarnation = member, incarnation
         self._keys = [f"k{index}" for index in range(plan.key_count)]
 
-    def key(self, seq: int) -> str:
+    def key(self, seq: int) -> str | None:
         """Return the key of record ``seq``: round robin over the keys."""
         return self._keys[seq % self._plan.key_count]
 
@@ -128,11 +128,29 @@ class Records:
         ]
         return self._table(done), self._table(rows)
 
+    def close_row(self) -> dict[str, Sequence[Any]]:
+        """Return the row of ``produce_close``: counts kept apart from the rows."""
+        counts = {"attempted": self.attempted, **self.counts}
+        return {
+            "producer": [self._member],
+            "producer_incarnation": [self._incarnation],
+            **{name: [count] for name, count in counts.items()},
+            "at": [wall()],
+        }
+
+    def routes(self, seqs: Sequence[int]) -> tuple[list[int], list[str | None]]:
+        """Return the partitions and keys of sends, as ``partition`` and ``key`` give them."""
+        keys, key_count, partitions = self._keys, self._plan.key_count, self._plan.partitions
+        return (
+            [seq % key_count % partitions for seq in seqs],
+            [keys[seq % key_count] for seq in seqs],
+        )
+
     def _table(self, rows: Sequence[Done]) -> pa.Table:
         count = len(rows)
         columns: list[Any] = [list(column) for column in zip(*rows, strict=True)] or [[]] * 8
         seqs, sents, done_at, done_mono, offsets, outcomes, errors, transaction_outcomes = columns
-        keys, key_count, partitions = self._keys, self._plan.key_count, self._plan.partitions
+        partitions, keys = self.routes(seqs)
         transactional = self._plan.transactions is not None
         return table_of(
             "produce",
@@ -141,8 +159,8 @@ class Records:
                 "producer_incarnation": pa.repeat(self._incarnation, count),
                 "seq": seqs,
                 "topic": pa.repeat(self._plan.topic, count),
-                "partition": [seq % key_count % partitions for seq in seqs],
-                "key": [keys[seq % key_count] for seq in seqs],
+                "partition": partitions,
+                "key": keys,
                 "scheduled_at": self._scheduled(seqs, sents),
                 "sent_at": [sent.at for sent in sents],
                 "done_at": done_at,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krt_evidence.ledger import LedgerWriter
 from krt_traffic import termination
-from krt_traffic.clock import mono, wall
+from krt_traffic.clock import mono
 from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
 from krt_traffic.ledger import LedgerThread, Rolling, writer
 from krt_traffic.producer.rate import MICROS, Schedule
@@ -128,15 +128,8 @@ class ProducerRun:
     def _end(self, error: str | None) -> None:
         self._ledger.stop()
         self._table.close(self._records.snapshot()[0])
+        self._close.write(self._records.close_row())
         counts = {"attempted": self._records.attempted, **self._records.counts}
-        self._close.write(
-            {
-                "producer": [self._environment.member],
-                "producer_incarnation": [self._environment.pod_uid],
-                **{name: [count] for name, count in counts.items()},
-                "at": [wall()],
-            }
-        )
         text = termination.message(
             "producer",
             counts,
@@ -161,5 +154,6 @@ class ProducerRun:
             self._records,
             self._entry.transactions,
             f"{self._plan.seed}-{member}",
-            lambda: self._control.aborted,
+            given_up=lambda: self._control.aborted,
+            told_to_stop=lambda: self._stop,
         )
