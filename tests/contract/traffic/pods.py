@@ -43,6 +43,15 @@ def plan_document(kafka: LocalKafka, topic: str, partitions: int, **traffic: Any
         "config": {"session.timeout.ms": "6000"},
         **traffic.get("consumer", {}),
     }
+    topics = [{"name": topic, "partitions": partitions}]
+    consumers = [consumer]
+    if "output" in traffic:
+        # What the reader reads is what the other consumer makes of the topic.
+        topics.append({"name": f"{topic}-made", "partitions": partitions})
+        output = {"topic": f"{topic}-made", "valueBytes": 200, "config": {}, **traffic["output"]}
+        made = {"name": "make", "group": f"group-{topic}-make", "commit": "Transactional"}
+        consumers.append({**consumer, **made, "output": output})
+        consumer["topics"] = [f"{topic}-made"]
     return {
         "schemaVersion": 1,
         "run": {"namespace": "ns", "name": "t", "uid": "run-1", "seed": 42},
@@ -53,10 +62,10 @@ def plan_document(kafka: LocalKafka, topic: str, partitions: int, **traffic: Any
             {"member": "kafka-0", "kind": "kafka", "ordinal": 0, "pod": "t-kafka-0-0"},
             {"member": "zk-0", "kind": "zookeeper", "ordinal": 0, "pod": "t-zk-0-0"},
         ],
-        "topics": [{"name": topic, "partitions": partitions}],
+        "topics": topics,
         "spec": {
             "timeouts": {"drain": traffic.get("drain", "40s")},
-            "traffic": {"producers": [producer], "consumers": [consumer]},
+            "traffic": {"producers": [producer], "consumers": consumers},
         },
     }
 

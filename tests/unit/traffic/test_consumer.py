@@ -3,12 +3,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, Message
 
 from krt_traffic.consumer.assignment import TRUNCATED_AT
 from krt_traffic.consumer.commits import event_of
 from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.journal import Journal
+from krt_traffic.consumer.outputs import Outputs
+from krt_traffic.plan import ProducerPlan, Transactions
+from krt_traffic.producer.records import Done, Sent
 
 
 @pytest.mark.parametrize(
@@ -74,4 +77,41 @@ def test_events_are_counted_and_handed_over_once() -> None:
         (0, "assigned", 5),
         (1, "closed", None),
     ]
-    assert journal.events().num_rows == journal.deliveries().num_rows == 0
+    assert journal.events().num_rows == 0
+    assert [table.num_rows for table in journal.deliveries()] == [0, 0]
+
+
+def record(offset: int) -> Message:
+    return Message(topic="foo", partition=0, offset=offset, key=b"k", value=b"x")
+
+
+def test_a_delivery_within_a_transaction_is_unknown_until_it_ended() -> None:
+    journal = Journal("make-0", "u1", "g", processes_at_once=True)
+    journal.hand(record(5), 0)
+    journal.hand(record(6), 1, transaction=3, output_seq=8)
+    settled, held = journal.deliveries()
+    assert settled["outcome"].to_pylist() == ["ok"]
+    assert settled["transaction"].to_pylist() == [None]
+    columns = ("offset", "outcome", "transaction", "output_seq", "n")
+    assert [held[name].to_pylist() for name in columns] == [[6], ["unknown"], [3], [8], [1]]
+    journal.decide("failed")
+    settled, held = journal.deliveries()
+    assert [settled[name].to_pylist() for name in columns] == [[6], ["failed"], [3], [8], [1]]
+    assert held.num_rows == 0
+
+
+def test_an_output_has_the_key_and_partition_of_its_input() -> None:
+    plan = ProducerPlan(
+        name="make", topic="out", partitions=2, acks="all", idempotent=True,
+        transactions=Transactions(10, 0), rate=0, value_bytes=200, key_count=1,
+        compression="none", config={},
+    )  # fmt: skip
+    outputs = Outputs(plan, "make-0", "u1")
+    seq = outputs.add(record(5), 3)
+    assert (seq, outputs.key(seq), outputs.partition(seq)) == (0, "k", 1)
+    outputs.attempted = 1
+    outputs.done(Done(0, Sent(1, 1, 0), 2, 2, 7, "acked", None, "committed"))
+    row = outputs.snapshot()[0].to_pylist()[0]
+    shown = ("topic", "partition", "key", "scheduled_at", "transaction_outcome")
+    assert [row[name] for name in shown] == ["out", 1, "k", 1, "committed"]
+    assert not outputs.snapshot()[0].to_pylist()

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
 from tests.unit.traffic.test_plan import document
 
-from krt_traffic.consumer.run import _partition
+from krt_traffic.consumer.positions import partition_of
 from krt_traffic.errors import FatalClientError
 from krt_traffic.plan import load
 from krt_traffic.producer.outcomes import UNKNOWN
@@ -78,4 +78,4 @@ def test_a_truncation_has_a_partition_but_no_offset() -> None:
     error = KafkaError(KafkaError._AUTO_OFFSET_RESET, "truncated")  # noqa: SLF001 - no public name
     message = Message(topic="foo", partition=2, error=error)
     assert message.offset() is None
-    assert _partition(message) == ("foo", 2)
+    assert partition_of(message) == ("foo", 2)

@@ -59,6 +59,19 @@ def test_a_full_open_file_gets_its_number_without_losing_what_is_provisional(
     assert stored(folder) == [1, 2]
 
 
+def test_a_full_open_file_keeps_its_name_while_somebody_relies_on_what_is_provisional(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "ROLL_ROWS", 2)
+    table, folder = rolling(tmp_path), tmp_path / "produce_close"
+    table.flush(rows(1, 2), rows(9), roll=False)
+    assert table.grown
+    assert [path.name for path in folder.iterdir()] == ["p-u-open.parquet"]
+    table.flush(rows(9))
+    assert [path.name for path in folder.iterdir()] == ["p-u-000000.parquet"]
+    assert stored(folder) == [1, 2, 9]
+
+
 def test_what_came_before_settle_is_durable_after_it() -> None:
     flushed: list[int] = []
     coming = [1]

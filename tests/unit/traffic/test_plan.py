@@ -86,6 +86,28 @@ def test_an_unusable_plan_says_what_is_wrong(
         load(path)
 
 
+def test_an_output_is_a_transactional_producer_of_the_consumers_name(tmp_path: Path) -> None:
+    body = document()
+    body["topics"].append({"name": "bar", "partitions": 2})
+    body["spec"]["traffic"]["consumers"][0]["output"] = {
+        "topic": "bar",
+        "recordsPerTransaction": 50,
+        "abortPermille": 100,
+        "valueBytes": 300,
+        "config": {"transaction.timeout.ms": 9000},
+    }
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(body))
+    read = load(path)
+    output = read.consumer("read").output
+    assert output is not None
+    assert (output.name, output.topic, output.partitions) == ("read", "bar", 2)
+    settings = client_settings(read, output, "read-0")
+    assert (settings["transactional.id"], settings["acks"]) == ("u-read-0", "all")
+    assert (settings["enable.idempotence"], settings["transaction.timeout.ms"]) == (True, "9000")
+    assert "message.timeout.ms" not in settings
+
+
 def test_an_unknown_entry_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnusableError, match=r"'other'.*main"):
         plan(tmp_path).producer("other")

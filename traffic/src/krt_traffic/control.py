@@ -23,6 +23,7 @@ class State(StrEnum):
 
     RUNNING = "running"
     STOPPING = "stopping"
+    TRANSFORMING = "transforming"
     DRAINING = "draining"
     FINISHED = "finished"
     ABORTED = "aborted"
@@ -34,7 +35,8 @@ class Order:
 
     Attributes:
         state: where the run is.
-        end_offsets: topic → partition → offset that consumers read up to; set from draining on.
+        end_offsets: topic → partition → offset that consumers read up to; set from transforming
+            on, then only for those who transform.
     """
 
     state: State

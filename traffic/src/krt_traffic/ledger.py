@@ -50,12 +50,21 @@ class Rolling:
     _since: int = field(default_factory=mono)
     _open: bool = False
 
-    def flush(self, rows: pa.Table, provisional: pa.Table | None = None) -> None:
+    @property
+    def grown(self) -> bool:
+        """Whether the open file is to get its number at the next flush."""
+        return self._rows >= ROLL_ROWS
+
+    def flush(
+        self, rows: pa.Table, provisional: pa.Table | None = None, *, roll: bool = True
+    ) -> None:
         """Make ``rows`` durable, beside ``provisional`` ones that a later flush takes back.
 
         Args:
             rows: what is settled.
             provisional: what is not: written now, written anew (or not) by the next flush.
+            roll: whether the open file may get its number now. For a moment provisional rows that
+                were durable then are not: not where somebody relies on them.
 
         Raises:
             OSError: the volume refused.
@@ -63,7 +72,8 @@ class Rolling:
         if rows.num_rows:
             self._kept.append(rows)
             self._rows += rows.num_rows
-        if self._rows >= ROLL_ROWS or (self._rows and mono() - self._since >= ROLL_MICROS):
+        old = self._rows and mono() - self._since >= ROLL_MICROS
+        if roll and (self.grown or old):
             self._roll()
             rows = rows.slice(0, 0)
         extra = [provisional] if provisional is not None and provisional.num_rows else []

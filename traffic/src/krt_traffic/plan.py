@@ -45,7 +45,7 @@ class ProducerPlan:
         idempotent: whether the client numbers its batches.
         transactions: None where it writes outside transactions.
         rate: records a second of each pod; 0 is as fast as the client takes them, which only
-            the benchmark asks for.
+            the benchmark and what is made of other records ask for.
         value_bytes: length of a value.
         key_count: number of different keys.
         compression: librdkafka's compression.type.
@@ -73,9 +73,10 @@ class ConsumerPlan:
         name: the entry's name.
         topics: what it reads, with the number of partitions of each.
         group: consumer group.
-        commit: AfterProcessing, BeforeProcessing or Auto.
+        commit: AfterProcessing, BeforeProcessing, Auto or Transactional.
         isolation: read_committed or read_uncommitted.
         config: settings of the client from the resource.
+        output: with Transactional, the producer of what is made of the records; else None.
     """
 
     name: str
@@ -84,6 +85,7 @@ class ConsumerPlan:
     commit: str
     isolation: str
     config: dict[str, str]
+    output: ProducerPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,26 @@ def _consumer(item: dict[str, Any], partitions: dict[str, int]) -> ConsumerPlan:
         commit=item["commit"],
         isolation=item["isolation"],
         config=_settings(item),
+        output=_output(item, partitions) if item.get("output") else None,
+    )
+
+
+def _output(item: dict[str, Any], partitions: dict[str, int]) -> ProducerPlan:
+    output = item["output"]
+    return ProducerPlan(
+        name=item["name"],
+        topic=output["topic"],
+        partitions=partitions[output["topic"]],
+        acks="all",
+        idempotent=True,
+        transactions=Transactions(
+            int(output["recordsPerTransaction"]), int(output["abortPermille"])
+        ),
+        rate=0,
+        value_bytes=int(output["valueBytes"]),
+        key_count=1,
+        compression=output.get("compression") or "none",
+        config=_settings(output),
     )
 
 

@@ -11,8 +11,8 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicParti
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_traffic.consumer.commits import Commits
     from krt_traffic.consumer.journal import Journal
+    from krt_traffic.consumer.positions import Positions
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Assignment:
     def __init__(
         self,
         journal: Journal,
-        commits: Commits,
+        commits: Positions,
         *,
         cooperative: bool,
         given_up: Callable[[], bool],
@@ -85,7 +85,17 @@ class Assignment:
 
     def lost(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Give up partitions that already belong to somebody else; nothing may be committed."""
+        self._commits.lose([(item.topic, item.partition) for item in partitions])
         self._give_up(client, partitions, "lost")
+
+    def seek(self, partition: tuple[str, int], target: int) -> None:
+        """Go on at ``target`` on a partition that is owned; what was fetched beyond is dropped."""
+        try:
+            self.client.seek(TopicPartition(*partition, target))
+        except KafkaException as exception:
+            log.info("%s-%d: assigned anew, since seeking failed: %s", *partition, exception)
+            self._restart(partition, target)
+        self.ends.pop(partition, None)
 
     def end_reached(self, partition: tuple[str, int], offset: int) -> bool:
         """Note the end of a partition; True for the first one since it was owned."""

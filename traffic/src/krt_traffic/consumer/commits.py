@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from krt_traffic.clock import mono
+from krt_traffic.consumer.positions import Partition, Positions
 from krt_traffic.consumer.settings import AUTO, BEFORE_PROCESSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from confluent_kafka import Consumer
-
     from krt_traffic.consumer.journal import Journal
     from krt_traffic.ledger import LedgerThread
 
 log = logging.getLogger(__name__)
-
-Partition = tuple[str, int]
 
 INTERVAL = 500_000
 """Microseconds between two commits: each one waits for the ledger, which must not be every few
@@ -50,53 +47,28 @@ def event_of(code: int | None) -> str:
     return "commit_failed" if code in REJECTIONS else "commit_unknown"
 
 
-class Commits:
-    """Positions of the owned partitions and what of them is committed.
+class Commits(Positions):
+    """Commits positions by themselves, once the rows of what they cover are durable.
 
     Args:
         journal: where commits are noted.
         ledger: makes rows durable.
         mode: AfterProcessing, BeforeProcessing or Auto.
-
-    Attributes:
-        client: the consumer; set before the first partition is owned.
-        positions: owned partition → next offset to be handed out.
-        epochs: owned partition → leader epoch of the last record before that position. Committed
-            with it, so that the next owner's client can tell a truncated log from a grown one.
-        succeeded: commits of a partition known to have been written.
     """
 
-    client: Consumer
-
     def __init__(self, journal: Journal, ledger: LedgerThread, mode: str) -> None:
-        self.positions: dict[Partition, int] = {}
-        self.epochs: dict[Partition, int] = {}
-        self.succeeded = 0
-        self._journal, self._ledger, self._mode = journal, ledger, mode
-        self._committed: dict[Partition, int] = {}
+        super().__init__(journal)
+        self._ledger, self._mode = ledger, mode
         self._covered: dict[Partition, int] = {}
         self._ticket = 0
         self._in_flight = False
         self._next_at = 0
 
-    def own(
-        self, partition: Partition, start: int, committed: int | None, epoch: int | None
-    ) -> None:
-        """Start at ``start``; ``committed`` is the group's offset, None where there is none."""
-        self.positions[partition] = start
-        if epoch is not None and epoch >= 0:
-            self.epochs[partition] = epoch
-        if committed is None:
-            self._committed.pop(partition, None)
-        else:
-            self._committed[partition] = committed
-
     def disown(self, partitions: Iterable[Partition]) -> None:
         """Forget partitions that are no longer ours."""
-        for partition in partitions:
-            self.positions.pop(partition, None)
-            self.epochs.pop(partition, None)
-            self._committed.pop(partition, None)
+        gone = list(partitions)
+        super().disown(gone)
+        for partition in gone:
             self._covered.pop(partition, None)
 
     @property
@@ -137,21 +109,13 @@ class Commits:
         else:
             self._note(None, answered or offsets)
 
+    def lose(self, partitions: Iterable[Partition]) -> None:
+        """Nothing to undo: what was handed out stays so."""
+
     def answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         """Take the answer to a commit, from the client's callback."""
         self._in_flight = False
         self._note(error, partitions)
-
-    def places(self, offsets: dict[Partition, int]) -> list[TopicPartition]:
-        """Return offsets as the client takes them, with the epochs that go with them."""
-        places = []
-        for (topic, partition), offset in offsets.items():
-            epoch = self.epochs.get((topic, partition))
-            if epoch is None:
-                places.append(TopicPartition(topic, partition, offset))
-            else:
-                places.append(TopicPartition(topic, partition, offset, leader_epoch=epoch))
-        return places
 
     def _submit(self) -> None:
         covered = {
@@ -196,11 +160,3 @@ class Commits:
                 self._committed[partition] = item.offset
             if self._mode == BEFORE_PROCESSING:
                 self._journal.event("processed", *partition, item.offset)
-
-    def _dirty(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        return {
-            partition: self.positions[partition]
-            for partition in partitions
-            if partition in self.positions
-            and self._committed.get(partition) != self.positions[partition]
-        }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
     from krt_traffic.consumer.assignment import Assignment
-    from krt_traffic.consumer.commits import Commits, Partition
+    from krt_traffic.consumer.positions import Partition, Positions
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Drain:
     def __init__(
         self,
         client: Consumer,
-        commits: Commits,
+        commits: Positions,
         assignment: Assignment,
         ends: dict[Partition, int],
         seconds: float,

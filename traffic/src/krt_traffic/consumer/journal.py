@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Message
 
-OK = "ok"
+OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 
 
 class Journal:
@@ -41,10 +42,26 @@ class Journal:
         self._at_once = processes_at_once
         self._n = 0
         self._deliveries: deque[tuple[Any, ...]] = deque()
+        self._held: list[tuple[Any, ...]] = []
+        # A delivery must not be seen twice, or not at all, while it moves from held to settled.
+        self._moving = threading.Lock()
         self._events: deque[tuple[Any, ...]] = deque()
 
-    def hand(self, message: Message, position: int) -> None:
-        """Hand one record out, as ``position`` of the current poll."""
+    def hand(
+        self,
+        message: Message,
+        position: int,
+        transaction: int | None = None,
+        output_seq: int | None = None,
+    ) -> None:
+        """Hand one record out, as ``position`` of the current poll.
+
+        Args:
+            message: the record.
+            position: its place in the poll.
+            transaction: the one it is handed out in: until ``decide`` its outcome is unknown.
+            output_seq: seq of the record it is made into.
+        """
         at, now = wall(), mono()
         value = message.value()
         payload = decode(value if isinstance(value, bytes) else None)
@@ -54,22 +71,32 @@ class Journal:
             else (payload.run_uid, payload.producer, payload.producer_incarnation, payload.seq)
         )
         where = (message.topic(), message.partition(), message.offset())
-        self._deliveries.append(
-            (
-                *self._who,
-                self._next(),
-                self.poll,
-                position,
-                *where,
-                *identity,
-                payload is not None and payload.checksum_ok,
-                at,
-                now,
-                wall() if self._at_once else None,
-                OK,
-            )
+        row = (
+            *self._who,
+            self._next(),
+            self.poll,
+            position,
+            *where,
+            *identity,
+            payload is not None and payload.checksum_ok,
+            at,
+            now,
+            wall() if self._at_once else None,
+            OK if transaction is None else UNKNOWN,
+            transaction,
+            output_seq,
         )
+        with self._moving:
+            (self._deliveries if transaction is None else self._held).append(row)
         self.delivered += 1
+
+    def decide(self, outcome: str) -> None:
+        """Settle what was handed out in the transaction that ended: ok, failed or unknown."""
+        with self._moving:
+            self._deliveries.extend(
+                (*row[:_OUTCOME], outcome, *row[_OUTCOME + 1 :]) for row in self._held
+            )
+            self._held.clear()
 
     def event(  # noqa: PLR0913 - the columns of an event
         self,
@@ -80,6 +107,7 @@ class Journal:
         *,
         member_id: str | None = None,
         detail: str | None = None,
+        transaction: int | None = None,
     ) -> None:
         """Note an event of the member as a whole or of one partition.
 
@@ -87,17 +115,23 @@ class Journal:
         """
         at, now = wall(), mono()
         place = (topic, partition, offset)
-        self._events.append(
-            (*self._who, self._next(), self.poll, at, now, name, *place, None, member_id, detail)
-        )
+        told = (None, member_id, detail, transaction)
+        self._events.append((*self._who, self._next(), self.poll, at, now, name, *place, *told))
 
-    def deliveries(self) -> pa.Table:
-        """Return the deliveries since the last call; for the ledger's thread."""
-        return _take("consume", self._deliveries)
+    def deliveries(self) -> tuple[pa.Table, pa.Table]:
+        """Return the deliveries settled since the last call, and all that are not; for the ledger.
+
+        No delivery is in both, or was settled in an earlier call.
+        """
+        with self._moving:
+            settled = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
+            held = self._held.copy()
+        return _table("consume", settled), _table("consume", held)
 
     def events(self) -> pa.Table:
         """Return the events since the last call; for the ledger's thread."""
-        return _take("consumer_events", self._events)
+        events = self._events
+        return _table("consumer_events", [events.popleft() for _ in range(len(events))])
 
     def _next(self) -> int:
         n = self._n
@@ -105,8 +139,10 @@ class Journal:
         return n
 
 
-def _take(name: str, rows: deque[tuple[Any, ...]]) -> pa.Table:
-    taken = [rows.popleft() for _ in range(len(rows))]
+_OUTCOME = TABLES["consume"].names.index("outcome")
+
+
+def _table(name: str, rows: list[tuple[Any, ...]]) -> pa.Table:
     names = TABLES[name].names
-    columns = zip(*taken, strict=True) if taken else [()] * len(names)
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return table_of(name, dict(zip(names, columns, strict=True)))

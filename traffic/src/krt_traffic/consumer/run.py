@@ -14,12 +14,17 @@ from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.drain import Drain
 from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.journal import Journal
+from krt_traffic.consumer.positions import partition_of, place_of
 from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
+from krt_traffic.consumer.transform import Transform
 from krt_traffic.control import State
 from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
 from krt_traffic.ledger import LedgerThread, Rolling, writer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from krt_traffic.consumer.positions import Positions
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
     from krt_traffic.plan import Plan
@@ -53,7 +58,10 @@ class ConsumerRun:
             member, incarnation, entry.group, processes_at_once=entry.commit != BEFORE_PROCESSING
         )
         self._ledger = LedgerThread(self._flush)
-        self._commits = Commits(self._journal, self._ledger, entry.commit)
+        self._transform = self._transforming((member, incarnation), folder)
+        self._commits: Positions = self._transform or Commits(
+            self._journal, self._ledger, entry.commit
+        )
         settings = Fetching(self._journal).settings(client_settings(plan, entry, member))
         self._assignment = Assignment(
             self._journal,
@@ -67,6 +75,8 @@ class ConsumerRun:
             settings | {"error_cb": self._error, "on_commit": self._commits.answered}, logger=log
         )
         self._commits.client = self._assignment.client = self._client
+        if self._transform is not None:
+            self._transform.seek = self._assignment.seek
         self._drain: Drain | None = None
 
     def run(self) -> int:
@@ -75,12 +85,13 @@ class ConsumerRun:
         error: str | None = None
         try:
             self._control.first()
-            self._client.subscribe(
-                list(self._entry.topics),
-                on_assign=self._assignment.assigned,
-                on_revoke=self._assignment.revoked,
-                on_lost=self._assignment.lost,
-            )
+            if self._transform is None or self._transform.start():
+                self._client.subscribe(
+                    list(self._entry.topics),
+                    on_assign=self._assignment.assigned,
+                    on_revoke=self._assignment.revoked,
+                    on_lost=self._assignment.lost,
+                )
             reason, error = self._consume()
         except FatalClientError as fatal:
             reason, error = "fatal", str(fatal)
@@ -93,17 +104,17 @@ class ConsumerRun:
 
     def _consume(self) -> tuple[str, str | None]:
         while True:
-            self._poll()
-            if self._fatal is not None:
-                raise FatalClientError(f"{self._fatal.name()}: {self._fatal.str()}")
-            self._assignment.mend()
-            self._commits.step()
             if self._control.terminated:
                 return "terminated", None
             order = self._control.first()
             if order.state in (State.ABORTED, State.FINISHED):
                 return "aborted", None
-            if order.state is not State.DRAINING:
+            self._poll()
+            if self._fatal is not None:
+                raise FatalClientError(f"{self._fatal.name()}: {self._fatal.str()}")
+            self._assignment.mend()
+            self._commits.step()
+            if order.state not in self._drained_in:
                 continue
             if self._drain is None:
                 self._drain = self._begin_drain(order.end_offsets)
@@ -113,6 +124,13 @@ class ConsumerRun:
                 return "drained", None
             if self._drain.overdue:
                 return "aborted", f"drain timed out: {self._drain.behind()}"
+
+    @property
+    def _drained_in(self) -> tuple[State, ...]:
+        # One that transforms ends before those who read what it writes are told their ends.
+        if self._transform is None:
+            return (State.DRAINING,)
+        return (State.TRANSFORMING, State.DRAINING)
 
     def _begin_drain(self, ends: dict[str, dict[int, int]]) -> Drain:
         wanted = {
@@ -133,11 +151,11 @@ class ConsumerRun:
         position = 0
         while message is not None:
             if (error := message.error()) is None:
-                self._hand(message, position)
+                self._commits.hand(message, position)
                 position += 1
             else:
                 self._trouble(message, error)
-            if position >= BATCH or ownership != self._assignment.changes:
+            if position >= BATCH or ownership != self._assignment.changes or self._commits.full:
                 return
             message = self._next(0)
             if ownership != self._assignment.changes:
@@ -155,22 +173,15 @@ class ConsumerRun:
                 raise
             raise FatalClientError(f"{error.name()}: {error.str()}") from exception
 
-    def _hand(self, message: Message, position: int) -> None:
-        self._journal.hand(message, position)
-        topic, partition, offset = _place(message)
-        self._commits.positions[topic, partition] = offset + 1
-        if (epoch := message.leader_epoch()) is not None:
-            self._commits.epochs[topic, partition] = epoch
-
     def _trouble(self, message: Message, error: KafkaError) -> None:
         code = error.code()
         if code == KafkaError._PARTITION_EOF:  # noqa: SLF001 - no public name
-            topic, partition, offset = _place(message)
+            topic, partition, offset = place_of(message)
             first = self._assignment.end_reached((topic, partition), offset)
             if first or self._drain is not None:
                 self._journal.event("eof", topic, partition, offset)
         elif code == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - no public name
-            self._assignment.broken(_partition(message), error.str())
+            self._assignment.broken(partition_of(message), error.str())
         elif error.fatal():
             self._fatal = error
         else:
@@ -181,47 +192,43 @@ class ConsumerRun:
             self._fatal = error
         self._complaints.tell(error)
 
+    def _transforming(self, who: tuple[str, str], folder: Path) -> Transform | None:
+        if self._entry.output is None:
+            return None
+        return Transform(
+            self._journal,
+            self._ledger,
+            self._plan,
+            self._entry.output,
+            who,
+            folder,
+            given_up=lambda: self._control.aborted,
+        )
+
     def _flush(self) -> None:
         # Events first: a delivery must never be durable without the assignment it came from.
         self._events.flush(self._journal.events())
-        self._deliveries.flush(self._journal.deliveries())
+        self._deliveries.flush(
+            *self._journal.deliveries(), roll=self._transform is None or not self._transform.ending
+        )
+        if self._transform is not None:
+            self._transform.flush()
 
     def _end(self, reason: str, error: str | None, positions: dict[tuple[str, int], int]) -> None:
+        counts = {"delivered": self._journal.delivered, "committed": self._commits.succeeded}
+        if self._transform is not None:
+            counts |= self._transform.finish()
         self._ledger.stop()
         self._events.close(self._journal.events())
-        self._deliveries.close(self._journal.deliveries())
+        self._deliveries.close(self._journal.deliveries()[0])
+        if self._transform is not None:
+            self._transform.close()
         text = termination.message(
             "consumer",
-            {"delivered": self._journal.delivered, "committed": self._commits.succeeded},
+            counts,
             reason=reason,
             positions={f"{topic}-{number}": at for (topic, number), at in positions.items()},
             error=error,
         )
         termination.write(self._environment.termination_log, text)
         log.info("%s", text)
-
-
-def _partition(message: Message) -> tuple[str, int]:
-    """Return the topic and partition a record or an error of one partition is about.
-
-    Raises:
-        RuntimeError: it has none; the client promises them for both.
-    """
-    topic, partition = message.topic(), message.partition()
-    if topic is None or partition is None:
-        raise RuntimeError(f"the client gave a message without its partition: {message.error()}")
-    return topic, partition
-
-
-def _place(message: Message) -> tuple[str, int, int]:
-    """Return topic, partition and offset of a record or an end of partition.
-
-    Other errors may have no offset: a truncation has none.
-
-    Raises:
-        RuntimeError: it lacks one.
-    """
-    offset = message.offset()
-    if offset is None:
-        raise RuntimeError(f"the client gave a message without its offset: {message.error()}")
-    return (*_partition(message), offset)

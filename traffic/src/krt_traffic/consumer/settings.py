@@ -15,6 +15,7 @@ PREFETCH_KIB = 16 * 1024
 AUTO = "Auto"
 BEFORE_PROCESSING = "BeforeProcessing"
 AFTER_PROCESSING = "AfterProcessing"
+TRANSACTIONAL = "Transactional"
 
 
 def client_settings(plan: Plan, consumer: ConsumerPlan, member: str) -> dict[str, Any]:

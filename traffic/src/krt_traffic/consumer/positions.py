@@ -1,0 +1,142 @@
+"""What is owned, how far it was handed out, and how far that is committed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from confluent_kafka import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from confluent_kafka import Consumer, KafkaError, Message
+
+    from krt_traffic.consumer.journal import Journal
+
+Partition = tuple[str, int]
+
+
+class Positions(ABC):
+    """Positions of the owned partitions; how they are committed is a subclass each.
+
+    Args:
+        journal: where deliveries and commits are noted.
+
+    Attributes:
+        client: the consumer; set before the first partition is owned.
+        positions: owned partition → next offset to be handed out.
+        epochs: owned partition → leader epoch of the last record before that position. Committed
+            with it, so that the next owner's client can tell a truncated log from a grown one.
+        succeeded: commits of a partition known to have been written.
+    """
+
+    client: Consumer
+
+    def __init__(self, journal: Journal) -> None:
+        self.positions: dict[Partition, int] = {}
+        self.epochs: dict[Partition, int] = {}
+        self.succeeded = 0
+        self._journal = journal
+        self._committed: dict[Partition, int] = {}
+
+    def own(
+        self, partition: Partition, start: int, committed: int | None, epoch: int | None
+    ) -> None:
+        """Start at ``start``; ``committed`` is the group's offset, None where there is none."""
+        self.positions[partition] = start
+        if epoch is not None and epoch >= 0:
+            self.epochs[partition] = epoch
+        if committed is None:
+            self._committed.pop(partition, None)
+        else:
+            self._committed[partition] = committed
+
+    def disown(self, partitions: Iterable[Partition]) -> None:
+        """Forget partitions that are no longer ours."""
+        for partition in partitions:
+            self.positions.pop(partition, None)
+            self.epochs.pop(partition, None)
+            self._committed.pop(partition, None)
+
+    def hand(self, message: Message, position: int) -> None:
+        """Hand one record out, as ``position`` of the current poll."""
+        self._journal.hand(message, position)
+        self._passed(message)
+
+    def places(self, offsets: dict[Partition, int]) -> list[TopicPartition]:
+        """Return offsets as the client takes them, with the epochs that go with them."""
+        places = []
+        for (topic, partition), offset in offsets.items():
+            epoch = self.epochs.get((topic, partition))
+            if epoch is None:
+                places.append(TopicPartition(topic, partition, offset))
+            else:
+                places.append(TopicPartition(topic, partition, offset, leader_epoch=epoch))
+        return places
+
+    @property
+    def full(self) -> bool:
+        """Whether a commit must come before the next record is handed out."""
+        return False
+
+    @property
+    @abstractmethod
+    def clean(self) -> bool:
+        """Whether everything up to the positions is known to be committed."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """Go on with the commit that is due or under way."""
+
+    @abstractmethod
+    def settle(self, partitions: Iterable[Partition]) -> None:
+        """Commit the positions of partitions about to be given up; blocks until answered."""
+
+    @abstractmethod
+    def lose(self, partitions: Iterable[Partition]) -> None:
+        """Take that partitions belong to somebody else already; nothing may be committed."""
+
+    @abstractmethod
+    def answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        """Take the answer to a commit, from the client's callback."""
+
+    def _passed(self, message: Message) -> None:
+        topic, partition, offset = place_of(message)
+        self.positions[topic, partition] = offset + 1
+        if (epoch := message.leader_epoch()) is not None:
+            self.epochs[topic, partition] = epoch
+
+    def _dirty(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        return {
+            partition: self.positions[partition]
+            for partition in partitions
+            if partition in self.positions
+            and self._committed.get(partition) != self.positions[partition]
+        }
+
+
+def partition_of(message: Message) -> Partition:
+    """Return the topic and partition a record or an error of one partition is about.
+
+    Raises:
+        RuntimeError: it has none; the client promises them for both.
+    """
+    topic, partition = message.topic(), message.partition()
+    if topic is None or partition is None:
+        raise RuntimeError(f"the client gave a message without its partition: {message.error()}")
+    return topic, partition
+
+
+def place_of(message: Message) -> tuple[str, int, int]:
+    """Return topic, partition and offset of a record or an end of partition.
+
+    Other errors may have no offset: a truncation has none.
+
+    Raises:
+        RuntimeError: it lacks one.
+    """
+    offset = message.offset()
+    if offset is None:
+        raise RuntimeError(f"the client gave a message without its offset: {message.error()}")
+    return (*partition_of(message), offset)
