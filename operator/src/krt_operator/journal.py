@@ -87,6 +87,11 @@ def guard(code: str, kind: GuardKind, message: str, at: datetime) -> Change:
     return change
 
 
+def raised(status: Status, code: str) -> bool:
+    """Whether a guard of this code was raised."""
+    return any(one.code == code for one in status.guards)
+
+
 def fault(name: str, **changes: Any) -> Change:
     """Change fields of one fault's journal entry, adding the entry where there is none."""
 

@@ -53,6 +53,11 @@ def consumer(**fields: Any) -> Callable[[Spec], object]:
     return lambda spec: spec["traffic"]["consumers"][0].update(fields)
 
 
+def output(topic: str = "foo", **fields: Any) -> Callable[[Spec], object]:
+    """Make the consumer write what it makes of its input."""
+    return consumer(commit="Transactional", output={"topic": topic}, **fields)
+
+
 def fault(**fields: Any) -> Callable[[Spec], object]:
     return lambda spec: spec["faults"][0].update(fields)
 
@@ -121,6 +126,39 @@ REFUSED = (
         "consumer of unknown topic",
         consumer(topics=["foo", "bar"]),
         ("consumer reader", "topic bar"),
+    ),
+    Refused(
+        "output to unknown topic", output("bar"), ("consumer reader", "output.topic bar is not in")
+    ),
+    Refused(
+        "output to its own input",
+        output("foo"),
+        ("consumer reader", "must not be read by a consumer with an output"),
+    ),
+    Refused(
+        "output without transactions",
+        consumer(output={"topic": "foo"}),
+        ("consumer reader", "output needs commit: Transactional"),
+    ),
+    Refused(
+        "transactions without output",
+        consumer(commit="Transactional"),
+        ("consumer reader", "commit: Transactional needs output"),
+    ),
+    Refused(
+        "transactions that read what is not committed",
+        output(isolation="read_uncommitted"),
+        ("consumer reader", "needs isolation: read_committed"),
+    ),
+    Refused(
+        "output under a producer's name",
+        output(name="plain"),
+        ("consumer plain has an output", "must not be a producer"),
+    ),
+    Refused(
+        "every transaction aborted",
+        consumer(commit="Transactional", output={"topic": "foo", "abortPermille": 1000}),
+        ("abortPermille", "less than or equal to 900"),
     ),
     Refused("two topics of a name", again("topics"), ("spec.topics[1]", "Duplicate", "foo")),
     Refused(
@@ -223,6 +261,13 @@ REFUSED = (
             ("spec.traffic.consumers[0].config", f"setting {key} ", "field"),
         )
         for key in ("bootstrap.servers", "group.id", "isolation.level", "enable.auto.commit")
+    ),
+    Refused(
+        "output setting transactional.id",
+        consumer(
+            commit="Transactional", output={"topic": "foo", "config": {"transactional.id": "x"}}
+        ),
+        ("spec.traffic.consumers[0].output.config", "setting transactional.id ", "field"),
     ),
     Refused(
         "a setting that is no string",

@@ -82,6 +82,13 @@ TRAFFIC = (
         ),
         "a consumer's topic is not in spec.topics",
     ),
+    _each(
+        "self.traffic.consumers",
+        "c",
+        "!has(c.output) || self.topics.exists(t, t.name == c.output.topic)",
+        ("consumer %s: output.topic %s is not in spec.topics", "c.name", "c.output.topic"),
+        "a consumer's output.topic is not in spec.topics",
+    ),
 )
 
 

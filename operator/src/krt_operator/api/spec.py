@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field
 
 from krt_operator.api.base import MAX_ITEMS, ApiModel, Rule, list_map, rules
+from krt_operator.api.clients import Compression
+from krt_operator.api.consumers import Commit, Consumer, Isolation, Output
 from krt_operator.api.crossrefs import CROSS_REFERENCES
 from krt_operator.api.durations import Duration
 from krt_operator.api.expect import Expect
@@ -15,16 +17,7 @@ from krt_operator.api.pods import PodTemplate
 from krt_operator.api.resources import Resources
 from krt_operator.api.scoring import Evidence, Objectives, Scoring, SparkPod, Timeouts
 from krt_operator.api.targets import Role, Target
-from krt_operator.api.traffic import (
-    Acks,
-    Commit,
-    Compression,
-    Consumer,
-    Isolation,
-    Producer,
-    Traffic,
-    Transactional,
-)
+from krt_operator.api.traffic import Acks, Producer, Traffic, Transactional
 
 __all__ = [
     "Acks",
@@ -40,6 +33,7 @@ __all__ = [
     "Isolation",
     "Kafka",
     "Objectives",
+    "Output",
     "Placement",
     "PodTemplate",
     "Producer",

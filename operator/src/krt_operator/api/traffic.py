@@ -3,10 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from krt_operator.api.base import (
-    LIST_SET,
     MAX_ITEMS,
     ApiModel,
     Rule,
@@ -15,15 +14,11 @@ from krt_operator.api.base import (
     list_map,
     rules,
 )
+from krt_operator.api.clients import MAX_REPLICAS, TRAFFIC_RESOURCES, Compression
+from krt_operator.api.consumers import Consumer
 from krt_operator.api.kafka import Settings
-from krt_operator.api.reserved import CONSUMER, PRODUCER, client_config
+from krt_operator.api.reserved import PRODUCER, client_config
 from krt_operator.api.resources import Resources
-
-MAX_REPLICAS = 8
-"""Pods of one producer or consumer entry."""
-
-TRAFFIC_RESOURCES = Resources.of(cpu="50m", memory="128Mi", limit="256Mi")
-"""A traffic pod must live within 256 MiB."""
 
 
 class Acks(StrEnum):
@@ -32,16 +27,6 @@ class Acks(StrEnum):
     ALL = "all"
     ONE = "1"
     NONE = "0"
-
-
-class Compression(StrEnum):
-    """Compression of record batches."""
-
-    NONE = "none"
-    GZIP = "gzip"
-    SNAPPY = "snappy"
-    LZ4 = "lz4"
-    ZSTD = "zstd"
 
 
 def _acks(value: Any) -> Any:
@@ -141,51 +126,6 @@ class Producer(ApiModel):
     resources: Resources = Field(default=TRAFFIC_RESOURCES, description="Resources of each pod.")
 
 
-class Commit(StrEnum):
-    """When a consumer commits what it was handed."""
-
-    AFTER_PROCESSING = "AfterProcessing"
-    BEFORE_PROCESSING = "BeforeProcessing"
-    AUTO = "Auto"
-
-
-class Isolation(StrEnum):
-    """Which records of transactions a consumer sees."""
-
-    READ_COMMITTED = "read_committed"
-    READ_UNCOMMITTED = "read_uncommitted"
-
-
-class Consumer(ApiModel):
-    """Pods of one consumer group."""
-
-    name: ShortName = Field(description="Name; pods are <test>-consumer-<name>-<replica>.")
-    topics: Annotated[tuple[TopicName, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
-        description="Topics read, each one of spec.topics.", json_schema_extra=LIST_SET
-    )
-    group: Annotated[
-        str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9._-]+$")
-    ] = Field(description="Consumer group, of this entry alone.")
-    replicas: int = Field(
-        default=1, ge=1, le=MAX_REPLICAS, description="Number of pods in the group."
-    )
-    commit: Commit = Field(
-        default=Commit.AFTER_PROCESSING,
-        description="When offsets are committed: AfterProcessing (at least once), "
-        "BeforeProcessing (at most once), Auto (by the client, from stored offsets).",
-    )
-    isolation: Isolation = Field(
-        default=Isolation.READ_COMMITTED, description="Which records of transactions are seen."
-    )
-    config: Settings = Field(
-        default={},
-        description="Settings of the client (librdkafka's names), over its defaults. "
-        "bootstrap.servers, group.id, isolation.level and the commit settings are set by fields.",
-        json_schema_extra=client_config(CONSUMER),
-    )
-    resources: Resources = Field(default=TRAFFIC_RESOURCES, description="Resources of each pod.")
-
-
 class Traffic(ApiModel):
     """Who writes and who reads."""
 
@@ -196,6 +136,22 @@ class Traffic(ApiModel):
             expression="'group %s is in two consumers; raise replicas instead'.format(["
             "self.consumers.filter(c, !self.consumers.exists_one(d, d.group == c.group))[0]"
             ".group])",
+        ),
+        Rule(
+            rule="self.consumers.all(c, !has(c.output) || "
+            "!self.producers.exists(p, p.name == c.name))",
+            message="a consumer with an output has the name of a producer",
+            expression="'consumer %s has an output, so its name must not be a producer\\'s'"
+            ".format([self.consumers.filter(c, has(c.output) && "
+            "self.producers.exists(p, p.name == c.name))[0].name])",
+        ),
+        Rule(
+            rule="self.consumers.all(c, !has(c.output) || "
+            "!self.consumers.exists(d, has(d.output) && c.output.topic in d.topics))",
+            message="output.topic is read by a consumer that has an output itself",
+            expression="'consumer %s: output.topic must not be read by a consumer with an output'"
+            ".format([self.consumers.filter(c, has(c.output) && self.consumers.exists(d, "
+            "has(d.output) && c.output.topic in d.topics))[0].name])",
         ),
     )
 

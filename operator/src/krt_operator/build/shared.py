@@ -43,7 +43,7 @@ def control_map(
 
     Args:
         plan: of the run.
-        state: running, stopping, draining, finished or aborted.
+        state: running, stopping, transforming, draining, finished or aborted.
         end_offsets: topic to partition to the offset to drain to.
         bounds: the log's bounds as read, for scoring.
         resource_version: of the map this follows, so that no stale controller turns it back.

@@ -31,6 +31,8 @@ class TrafficPod:
         replica: from 0.
         pod: its name.
         member: the member label, `producer-<entry>-<replica>`.
+        transforms: whether it writes what it makes of its input; then it stops after the producers
+            and before the other consumers.
     """
 
     role: str
@@ -38,6 +40,7 @@ class TrafficPod:
     replica: int
     pod: str
     member: str
+    transforms: bool = False
 
 
 def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
@@ -60,6 +63,7 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
             i,
             names.consumer_pod(plan.name, one.name, i),
             f"consumer-{one.name}-{i}",
+            transforms=one.output is not None,
         )
         for one in plan.spec.traffic.consumers
         for i in range(one.replicas)

@@ -1,12 +1,15 @@
 """Draining: producers stop, the log settles, consumers read to its end, the recorder closes.
 
 How far it is lies in the control ConfigMap that traffic and recorder watch: running, stopping,
-draining, finished. Each pass moves it one state on, guarded by its resourceVersion.
+draining, finished. Each pass moves it one state on, guarded by its resourceVersion. Where
+consumers write what they make of their input, there is one state more: transforming. The topics
+they read settle first, they read them to the end and stop; then everything settles.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -20,12 +23,29 @@ from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.errors import TransientError
 from krt_operator.phases import looking
 from krt_operator.phases.settling import as_json, end_offsets, settled
-from krt_operator.phases.upkeep import control_state
+from krt_operator.phases.upkeep import NOT_DRAINED, control_state
 from krt_operator.ports import Deletion, Happening, Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krt_operator.build.traffic import TrafficPod
     from krt_operator.plan import Plan
     from krt_operator.ports import Change, Json, Observed, Ports, Run
+
+    Who = Callable[[TrafficPod], bool]
+
+
+def _producer(one: TrafficPod) -> bool:
+    return one.role == "producer"
+
+
+def _transformer(one: TrafficPod) -> bool:
+    return one.transforms
+
+
+def _reader(one: TrafficPod) -> bool:
+    return one.role == "consumer" and not one.transforms
 
 
 def step(run: Run, world: Observed, ports: Ports) -> Progress:
@@ -44,30 +64,84 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
                 events=(Happening("Draining", told),),
             )
         case "stopping":
-            return _settle(run, plan, control, world, ports)
+            return _stop(run, plan, control, world, ports)
+        case "transforming":
+            return _transform(run, plan, control, world, ports)
         case "draining":
             return _drain(run, plan, control, world)
         case _:
             return _close(run, plan, world)
 
 
-def _settle(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
-    alive = _alive(plan, world, "producer")
+def _stop(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
     late = _late(run, world)
-    if alive and not late:
+    if _alive(plan, world, _producer) and not late:
         return Progress(requeue_after=BUSY / 2)
-    before = json.loads(control["data"].get("bounds", "[]"))
+    made = {one.output.topic for one in plan.spec.traffic.consumers if one.output}
+    return _settle(
+        _Settling(
+            plan,
+            control,
+            world,
+            "stopping",
+            "transforming" if made else "draining",
+            # What is made of the others still grows, in transactions that are open.
+            tuple(one.name for one in plan.topics if one.name not in made),
+            late,
+        ),
+        ports,
+    )
+
+
+def _transform(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
+    given_up = journal.raised(run.status, NOT_DRAINED)
+    alive = (_alive if given_up else _unfinished)(plan, world, _transformer)
+    if alive and not _late(run, world, 2):
+        return Progress(requeue_after=BUSY / 2)
+    if alive and not given_up:
+        there = [pod for pod in alive if pod in world.pods]
+        told = f"input not transformed to its end in time: {', '.join(alive)}"
+        return Progress(
+            requeue_after=BUSY,
+            delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in there),
+            intents=(journal.guard(NOT_DRAINED, GuardKind.EVIDENCE, told, world.at),),
+            events=(Happening(NOT_DRAINED, told, warning=True),),
+        )
+    topics = tuple(one.name for one in plan.topics)
+    late = _late(run, world, 3)
+    return _settle(_Settling(plan, control, world, "transforming", "draining", topics, late), ports)
+
+
+@dataclass(frozen=True)
+class _Settling:
+    """What is to settle, in which state of the control, and which one follows."""
+
+    plan: Plan
+    control: Json
+    world: Observed
+    state: str
+    following: str
+    topics: tuple[str, ...]
+    late: bool
+
+
+def _settle(this: _Settling, ports: Ports) -> Progress:
+    plan, world, data = this.plan, this.world, this.control["data"]
+    before = json.loads(data.get("bounds", "[]"))
     try:
         with ports.kafka(plan.bootstrap) as kafka:
-            bounds = [as_json(one) for one in kafka.bounds([one.name for one in plan.topics])]
+            bounds = [as_json(one) for one in kafka.bounds(list(this.topics))]
     except TransientError as error:
-        if not late:
+        if not this.late:
             return _saying_only("Settling", f"waiting for Kafka to answer: {error}", world)
         bounds = before
-    why = settled(plan, before, bounds)
-    version = _version(control)
-    if why and not late:
-        first = control_map(plan, "stopping", bounds=bounds, resource_version=version)
+    why = settled(plan, this.topics, before, bounds)
+    version = _version(this.control)
+    if why and not this.late:
+        ends = json.loads(data["endOffsets"]) if "endOffsets" in data else None
+        first = control_map(
+            plan, this.state, end_offsets=ends, bounds=bounds, resource_version=version
+        )
         return Progress(
             requeue_after=BUSY,
             apply=(first,),
@@ -77,23 +151,23 @@ def _settle(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) 
         one["settled"] = not why
     guards: tuple[Change, ...] = ()
     if why:
-        told = f"the ends of the log did not settle within {run.spec.timeouts.drain}: {why}"
+        told = f"the ends of the log did not settle in time: {why}"
         guards = (journal.guard("LogNotStable", GuardKind.EVIDENCE, told, world.at),)
     ends = end_offsets(bounds)
+    following = control_map(
+        plan, this.following, end_offsets=ends, bounds=bounds, resource_version=version
+    )
+    who = "consumers with an output read" if this.following == "transforming" else "consumers read"
     return Progress(
         requeue_after=BUSY,
-        apply=(
-            control_map(
-                plan, "draining", end_offsets=ends, bounds=bounds, resource_version=version
-            ),
-        ),
+        apply=(following,),
         # Before the control moves on: a controller killed in between would not say it again.
-        intents=(*guards, _saying("Reading", f"consumers read to {json.dumps(ends)}", world)),
+        intents=(*guards, _saying("Reading", f"{who} to {json.dumps(ends)}", world)),
     )
 
 
 def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
-    alive = _alive(plan, world, "consumer")
+    alive = _alive(plan, world, _reader)
     bounds = json.loads(control["data"].get("bounds", "[]"))
     told_at = from_micros(max((one["takenAt"] for one in bounds), default=0))
     late = world.at > told_at + timedelta(microseconds=run.spec.timeouts.drain.micros)
@@ -122,12 +196,12 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
         # Told by SIGTERM, which they write their ledgers on.
         delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in alive),
         intents=(
-            journal.guard("NotDrained", GuardKind.EVIDENCE, told, world.at),
+            journal.guard(NOT_DRAINED, GuardKind.EVIDENCE, told, world.at),
             journal.say(
                 ConditionType.DRAINED, ConditionStatus.FALSE, "NotInTime", told, at=world.at
             ),
         ),
-        events=(Happening("NotDrained", told, warning=True),),
+        events=(Happening(NOT_DRAINED, told, warning=True),),
     )
 
 
@@ -141,17 +215,26 @@ def _close(run: Run, plan: Plan, world: Observed) -> Progress:
     return Progress(requeue_after=0, next_phase=Phase.SCORING)
 
 
-def _alive(plan: Plan, world: Observed, role: str) -> list[str]:
+def _alive(plan: Plan, world: Observed, who: Who) -> list[str]:
+    """Pods that are there and at work."""
     return [
         one.pod
         for one in traffic_pods(plan)
-        if one.role == role and one.pod in world.pods and not looking.over(world.pods[one.pod])
+        if who(one) and one.pod in world.pods and not looking.over(world.pods[one.pod])
     ]
 
 
-def _late(run: Run, world: Observed) -> bool:
+def _unfinished(plan: Plan, world: Observed, who: Who) -> list[str]:
+    """Pods that have not ended as asked: those that are gone or failed are replaced."""
+    done = {
+        name for name, pod in world.pods.items() if looking.over(pod) and not looking.end(pod)[0]
+    }
+    return [one.pod for one in traffic_pods(plan) if who(one) and one.pod not in done]
+
+
+def _late(run: Run, world: Observed, times: int = 1) -> bool:
     start = journal.started(run.status, Phase.DRAINING) or world.at
-    return world.at > start + timedelta(microseconds=run.spec.timeouts.drain.micros)
+    return world.at > start + timedelta(microseconds=times * run.spec.timeouts.drain.micros)
 
 
 def _version(control: Json) -> str:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from krt_operator.plan import Plan
     from krt_operator.ports import Change, Json, Observed, Ports, Run
 
+NOT_DRAINED: Final = "NotDrained"
+"""Guard of a group that did not reach the end in time."""
+
 FATAL: Final = 3
 """Exit code of a traffic pod whose client met a fatal Kafka error: the next incarnation follows."""
 
@@ -44,7 +47,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     changes: list[Change] = []
     events: list[Happening] = []
     for one in traffic_pods(plan):
-        if one.member in open_faults or not _needed(one, control):
+        if one.member in open_faults or not _needed(run, one, control):
             continue
         pod = world.pods.get(one.pod)
         if pod is None:
@@ -56,7 +59,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
             if why:
                 changes.append(_vanished(one, why, world))
                 events.append(Happening("TrafficVanished", f"{one.pod}: {why}", warning=True))
-            if not (control == "draining" and looking.end(pod)[0] == 0):
+            if not (_may_be_done(one, control) and looking.end(pod)[0] == 0):
                 acts.append(_again(plan, one, pod, pull))
     return Progress(
         apply=tuple(wanted), acts=tuple(acts), changes=tuple(changes), events=tuple(events)
@@ -69,11 +72,21 @@ def control_state(world: Observed, plan: Plan) -> str:
     return "running" if control is None else str(control["data"].get("state", "running"))
 
 
-def _needed(one: TrafficPod, control: str) -> bool:
+def _needed(run: Run, one: TrafficPod, control: str) -> bool:
     if control == "running":
         return True
-    # Producers are done when told to stop; consumers when the end offsets have been reached.
-    return one.role == "consumer" and control in {"stopping", "draining"}
+    if one.transforms and control == "transforming":
+        return not journal.raised(run.status, NOT_DRAINED)
+    # Producers are done when told to stop; consumers when the end offsets have been reached, those
+    # that transform before the others.
+    if one.role == "producer":
+        return False
+    return control in {"stopping", "transforming"} or (control == "draining" and not one.transforms)
+
+
+def _may_be_done(one: TrafficPod, control: str) -> bool:
+    """Whether the pod was told where the end is."""
+    return control == ("transforming" if one.transforms else "draining")
 
 
 def _hit(run: Run, one: TrafficPod, uid: str = "") -> bool:
@@ -89,7 +102,7 @@ def _unexplained(run: Run, one: TrafficPod, pod: Json, control: str) -> str:
     code, told = looking.end(pod)
     if code == FATAL or _hit(run, one, pod["metadata"]["uid"]):
         return ""
-    if code == 0 and control == "draining":
+    if code == 0 and _may_be_done(one, control):
         return ""
     # Of a traceback, the line that says what it was; the rest is in the pod's log in the bundle.
     last = told.strip().splitlines()[-1] if told.strip() else "it said nothing"

@@ -85,8 +85,9 @@ def _warmed_up(  # noqa: PLR0913, PLR0917 - what was seen, each named at the one
 
 
 def _flow(plan: Plan, ports: Ports) -> tuple[dict[str, int], dict[str, int]]:
-    """Records written by topic that has a producer, and positions committed by group."""
-    topics = sorted({one.topic for one in plan.spec.traffic.producers})
+    """Records written by topic that somebody writes, and positions committed by group."""
+    made = {one.output.topic for one in plan.spec.traffic.consumers if one.output}
+    topics = sorted({one.topic for one in plan.spec.traffic.producers} | made)
     written = dict.fromkeys(topics, 0)
     with ports.kafka(plan.bootstrap) as kafka:
         for bound in kafka.bounds(topics):

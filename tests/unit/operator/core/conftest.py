@@ -303,6 +303,11 @@ class World:
             if one["status"]["phase"] == "Running"
         ]
 
+    def over(self, pod: str) -> bool:
+        """Whether the pod has ended, or is gone."""
+        found = self.objects.get(("Pod", pod))
+        return found is None or found["status"]["phase"] in {"Succeeded", "Failed"}
+
     def end(self, name: str, code: int, message: str = "") -> None:
         """End a pod's container."""
         pod = self.objects["Pod", name]
@@ -345,6 +350,14 @@ class World:
             }
         )
 
+    def _may_end(self, consumer: str) -> bool:
+        transforms = any(
+            one.get("output") and consumer.startswith(f"{TEST}-consumer-{one['name']}-")
+            for one in self.test["spec"]["traffic"]["consumers"]
+        )
+        ends = {"transforming"} if transforms else {"draining"}
+        return self.control() in {*ends, "aborted"}
+
     def _kubelet(self, name: str, pod: Json) -> None:
         age, phase = self.time - pod["born"], pod["status"]["phase"]
         component = pod["metadata"]["labels"][names.LABEL_COMPONENT]
@@ -359,7 +372,7 @@ class World:
             over = {
                 "preflight": self.preflight,
                 "producer": (0, "stopped") if self.control() != "running" else None,
-                "consumer": (0, "drained") if self.control() in {"draining", "aborted"} else None,
+                "consumer": (0, "drained") if self._may_end(name) else None,
                 "recorder": (0, "stopped") if self.control() in {"finished", "aborted"} else None,
                 "scoring": self.result if age >= SCORED else None,
             }.get(component)
@@ -417,6 +430,13 @@ class FakeKafka:
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         at, moving = to_micros(self.world.time), self.world.restless_log
+        consumers = self.world.test["spec"]["traffic"]["consumers"]
+        # Who transforms has a transaction open as long as it runs.
+        made = {
+            one["output"]["topic"]
+            for one in consumers
+            if one.get("output") and not self.world.over(f"{TEST}-consumer-{one['name']}-0")
+        }
         return [
             Bounds(
                 topic=name,
@@ -424,7 +444,7 @@ class FakeKafka:
                 taken_at=at,
                 log_start=0,
                 high_watermark=int(self.world.written) + (at % 1000 if moving else 0),
-                last_stable=int(self.world.written) - (1 if moving else 0),
+                last_stable=int(self.world.written) - (1 if moving or name in made else 0),
                 leader=ids[0],
                 leader_epoch=0,
                 isr=ids,

@@ -1,0 +1,93 @@
+"""Consumers that write what they make of their input end between producers and readers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOPICS = [{"name": name, "partitions": 2, "replicationFactor": 3} for name in ("foo", "bar")]
+TRAFFIC = {
+    "producers": [{"name": "a", "topic": "foo", "recordsPerSecond": 100}],
+    "consumers": [
+        {
+            "name": "make",
+            "topics": ["foo"],
+            "group": "g",
+            "commit": "Transactional",
+            "output": {"topic": "bar"},
+        },
+        {"name": "read", "topics": ["bar"], "group": "h"},
+    ],
+}
+MAKER = "t-consumer-make-0"
+
+
+@pytest.fixture
+def world(make_world: Callable[..., Any]) -> Any:
+    return make_world(topics=TOPICS, traffic=TRAFFIC)
+
+
+def states(world: Any) -> list[str]:
+    """Every state the control goes through, with the topics whose ends it tells."""
+    found: list[str] = []
+    put = world.put
+
+    def record(obj: dict[str, Any]) -> Any:
+        if obj["kind"] == "ConfigMap" and obj["metadata"]["name"] == "t-control":
+            ends = json.loads(obj["data"].get("endOffsets", "{}"))
+            told = " ".join([obj["data"]["state"], *sorted(ends)])
+            if told not in found[-1:]:
+                found.append(told)
+        return put(obj)
+
+    world.put = record
+    return found
+
+
+def test_they_read_to_the_end_before_the_ends_of_what_they_wrote_are_told(world: Any) -> None:
+    found = states(world)
+    status = world.run()
+    assert found == [
+        "running",
+        "stopping",
+        "transforming foo",
+        "draining bar foo",
+        "finished bar foo",
+    ]
+    assert (status["phase"], status["guards"]) == ("Completed", [])
+    bounds = json.loads(world.objects["ConfigMap", "t-control"]["data"]["bounds"])
+    assert len(bounds) == 4
+    assert all(one["settled"] for one in bounds)
+
+
+def test_one_that_ends_on_a_fatal_error_has_a_successor_before_it_goes_on(world: Any) -> None:
+    found = states(world)
+    world.run(until="Draining")
+    world.stuck = {MAKER}
+    engine = world.controller()
+    for _ in range(60):
+        world.tick(engine.run_once("t") or 0.01)
+    assert found[-1] == "transforming foo"
+    uid = world.objects["Pod", MAKER]["metadata"]["uid"]
+    world.end(MAKER, 3, '{"reason":"fatal"}')
+    world.stuck = set()
+    status = world.run()
+    assert (status["phase"], status["guards"]) == ("Completed", [])
+    assert uid not in {one["metadata"]["uid"] for one in world.objects.values()}
+
+
+def test_one_that_never_reaches_the_end_is_given_up(world: Any) -> None:
+    found = states(world)
+    world.run(until="Draining")
+    world.stuck = {MAKER}
+    status = world.run(seconds=1500)
+    assert found[-1] == "finished bar foo"
+    codes = [one["code"] for one in status["guards"]]
+    assert codes[0] == "NotDrained"
+    assert MAKER in status["guards"][0]["message"]
+    assert status["phase"] == "Completed"
