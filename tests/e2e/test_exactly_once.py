@@ -1,0 +1,100 @@
+"""Consume, transform, produce under crashes: every order has one invoice, read once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from kit.run import Run, manifest
+
+if TYPE_CHECKING:
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+Identity = tuple[str, str, int]
+
+
+@pytest.fixture(scope="module")
+def run(module_kubectl: Kubectl) -> Run:
+    once = Run.apply(module_kubectl, manifest("manifests/scenarios/exactly-once.yaml"))
+    once.finish(540)
+    return once
+
+
+def test_it_passes_and_nothing_is_accused(run: Run) -> None:
+    status = run.status
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    accused = {
+        name: anomaly
+        for name, anomaly in run.scorecard()["anomalies"].items()
+        if anomaly["class"] == "Violation"
+    }
+    assert accused == {}
+
+
+def test_every_fault_acted(run: Run) -> None:
+    faults = run.status["faults"]
+    assert [fault["name"] for fault in faults] == ["leader-down", "buyer-crash", "biller-deleted"]
+    assert all(fault["effect"]["proven"] for fault in faults), faults
+
+
+def test_the_makers_ended_before_the_ends_of_what_they_made_were_told(run: Run) -> None:
+    drained = {
+        row["group"]: row["at"]
+        for row in sorted(rows(run, "consumer_events"), key=lambda row: -row["at"])
+        if row["event"] == "drained"
+    }
+    assert drained.keys() == {"billers", "auditors"}
+    bounds = rows(run, "log_bounds")
+    assert max(row["at"] for row in closes(run)) < min(row["taken_at"] for row in bounds)
+
+
+def test_every_committed_order_has_exactly_one_committed_invoice(run: Run) -> None:
+    """An independent count, in plain Python, from log and ledgers."""
+    log = rows(run, "log")
+    orders = Counter(identity(row) for row in log if committed(row, "orders"))
+    invoices = {identity(row) for row in log if committed(row, "invoices")}
+    taken = [row for row in rows(run, "consume") if row["group"] == "billers"]
+    assert {row["outcome"] for row in taken} >= {"ok", "failed"}
+    billed = [
+        row for row in taken if (row["consumer"], row["incarnation"], row["output_seq"]) in invoices
+    ]
+    assert Counter(identity(row) for row in billed) == orders
+    assert len(invoices) == len(billed) == orders.total()
+    # What a member said of its own transactions is what the log says of them.
+    assert all(row["outcome"] != "failed" for row in billed)
+    assert {(row["incarnation"], row["n"]) for row in taken if row["outcome"] == "ok"} <= {
+        (row["incarnation"], row["n"]) for row in billed
+    }
+
+
+def test_the_auditor_read_every_invoice_and_nothing_else(run: Run) -> None:
+    invoices = {identity(row) for row in rows(run, "log") if committed(row, "invoices")}
+    read = {identity(row) for row in rows(run, "consume") if row["group"] == "auditors"}
+    assert read == invoices
+
+
+def test_some_transactions_were_aborted(run: Run) -> None:
+    fates = Counter((row["topic"], row["transaction_outcome"]) for row in rows(run, "produce"))
+    for topic in ("orders", "invoices"):
+        assert fates[topic, "committed"] > fates[topic, "aborted"] > 0, fates
+
+
+def rows(run: Run, table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(run.bundle / table).to_pylist()
+    return found
+
+
+def closes(run: Run) -> list[dict[str, Any]]:
+    return [row for row in rows(run, "produce_close") if row["producer"].startswith("biller-")]
+
+
+def identity(row: dict[str, Any]) -> Identity:
+    return (row["producer"], row["producer_incarnation"], row["seq"])
+
+
+def committed(row: dict[str, Any], topic: str) -> bool:
+    return bool(row["topic"] == topic and row["state"] == "committed")
