@@ -1,0 +1,45 @@
+"""The detector corrupts copies of a real run's evidence and finds every corruption."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from kit.run import ROOT, Run, manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+AT_LEAST = 15
+"""Corruptions the sample hosts, at the least: it has deliveries, commits, a log and a crash."""
+
+
+@pytest.fixture(scope="module")
+def run(module_kubectl: Kubectl) -> Run:
+    resource = manifest("manifests/sample.yaml", "self-tested")
+    resource["spec"]["scoring"] = {"selfTest": True}
+    tested = Run.apply(module_kubectl, resource)
+    tested.finish(600)
+    return tested
+
+
+def test_every_corruption_is_found(run: Run) -> None:
+    status, card = run.status, run.scorecard()["detectorScore"]
+    missed = [one for one in card["corruptions"] if not one["found"]]
+    assert not missed, missed
+    assert card["found"] == card["applicable"] >= AT_LEAST
+    told = status["detectorScore"]
+    assert (told["found"], told["applicable"]) == (card["found"], card["applicable"])
+    assert status["verdict"] == "Passed", status
+
+
+def test_a_laptop_finds_the_same(run: Run, tmp_path: Path) -> None:
+    again = tmp_path / "scorecard.json"
+    score = ["krt-score", "--self-test", str(run.bundle), "--out", str(again)]
+    subprocess.run(["hack/uv", "run", "--frozen", *score], cwd=ROOT, check=True, timeout=400)
+    assert again.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
