@@ -90,7 +90,16 @@ class Plan:
     @property
     def bootstrap(self) -> str:
         """Every broker, comma-joined: a client must find the cluster with any of them down."""
-        return ",".join(f"{one.host}:9092" for one in self.brokers)
+        return self.bootstrap_but(frozenset())
+
+    def bootstrap_but(self, silent: frozenset[str]) -> str:
+        """Every broker but these members, comma-joined; all of them where none is left.
+
+        A frozen broker's host goes on accepting connections and answers none: a client that
+        happens to ask it first learns nothing before its request times out.
+        """
+        answering = [one for one in self.brokers if one.member not in silent]
+        return ",".join(f"{one.host}:9092" for one in answering or self.brokers)
 
     @property
     def zookeeper(self) -> str:

@@ -163,12 +163,17 @@ class Pass:
         """Set a condition."""
         self.note(journal.say(type_, status, reason, message, at=self.now))
 
+    @property
+    def bootstrap(self) -> str:
+        """The brokers that can be expected to answer."""
+        return self.plan.bootstrap_but(self.absent())
+
     def view(self) -> ClusterView | None:
         """The cluster's metadata, asked once a pass; None where nobody answers."""
         if not self._asked:
             self._asked = True
             try:
-                with self.ports.kafka(self.plan.bootstrap) as kafka:
+                with self.ports.kafka(self.bootstrap) as kafka:
                     self._view = kafka.view()
             except TransientError:
                 self._view = None
@@ -223,7 +228,7 @@ class Pass:
 
     def _group(self, name: str) -> GroupView | None:
         try:
-            with self.ports.kafka(self.plan.bootstrap) as kafka:
+            with self.ports.kafka(self.bootstrap) as kafka:
                 return kafka.group(name)
         except TransientError:
             return None

@@ -100,7 +100,7 @@ def _replaced(this: Pass) -> frozenset[str]:
 def _groups(this: Pass, held: frozenset[str]) -> str:
     topics = sorted({topic.name for topic in this.plan.topics})
     try:
-        with this.ports.kafka(this.plan.bootstrap) as kafka:
+        with this.ports.kafka(this.bootstrap) as kafka:
             bounds = kafka.bounds(topics)
             for consumer in this.plan.spec.traffic.consumers:
                 group = kafka.group(consumer.group)

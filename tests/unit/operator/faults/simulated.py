@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.unit.operator.faults.simulated_api import SimApi
@@ -84,7 +85,8 @@ class Sim(SimApi):
 
     def ports(self) -> Ports:
         settings = Settings("image:1", "image:1", "image:1", "image:1")
-        return Ports(self, self, lambda _: SimKafka(self), self.four_letter, settings)  # type: ignore[arg-type]
+        kafka = partial(SimKafka, self)
+        return Ports(self, self, kafka, self.four_letter, settings)  # type: ignore[arg-type]
 
     def four_letter(self, host: str, word: str) -> str:
         assert word == "srvr"
