@@ -19,7 +19,7 @@ from krt_scoring.derive.places import Places
 from krt_scoring.selftest import outcome, packing, sites
 from krt_scoring.selftest.corruptions import KINDS
 from krt_scoring.selftest.difference import Difference, Finding
-from krt_scoring.selftest.ground import STRIDE, Ground
+from krt_scoring.selftest.ground import STRIDE, Ground, Site
 from krt_scoring.selftest.outcome import DetectorScore
 
 if TYPE_CHECKING:
@@ -162,6 +162,29 @@ def test_corruptions_of_a_copy_leave_each_other_alone(whole: Ground) -> None:
         for item in copy.corruptions:
             total += item.expected
         assert total == copy.expected
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_what_a_group_is_not_handed_lies_between_what_it_is(seed: int) -> None:
+    """Beside aborted records its next delivery can lie outside the site, and a skip with it."""
+    here = ground(seed)
+    whose: dict[object, Site] = {
+        record.place: site for site in here.sites for record in site.records
+    }
+    for kind in KINDS:
+        for item in kind.attempts(here):
+            if item.name not in ("dropped-delivery", "aborted-send-committed"):
+                break
+            (place,) = item.patch.touches
+            site, offset = whose[place], item.at[2] if item.at else None
+            assert offset is not None
+            groups = [finding.grp for finding in item.expected.findings if finding.grp]
+            assert all(site.around(group, offset, offset) for group in set(groups))
+
+
+def test_only_one_corruption_of_a_copy_unbalances_the_ledger(whole: Ground) -> None:
+    for copy in packing.pack(whole, each=3).copies:
+        assert -copy.expected.ledger["balanced"] <= 1
 
 
 def test_the_seed_decides_alone(whole: Ground) -> None:

@@ -81,6 +81,14 @@ class Site:
         """Topic and partition."""
         return self.records[0].place[:2]
 
+    def around(self, group: str, low: int, high: int) -> bool:
+        """Whether a group read something of the site on either side of some offsets.
+
+        What it read next to them would else lie outside, and a step from there as well.
+        """
+        read = [row["offset"] for row in self.read(group)]
+        return bool(read) and read[0] < low and read[-1] > high
+
     def read(self, group: str) -> list[Row]:
         """Return the deliveries to a group, in order."""
         return [record.got[group] for record in self.records if group in record.got]

@@ -66,7 +66,7 @@ def _dropped(ground: Ground) -> Iterator[Corruption]:
     for site, index in ground.places(DROPPED):
         record = site.records[index]
         for group in sorted(record.got):
-            if not record.aborted:
+            if not record.aborted and site.around(group, record.offset, record.offset):
                 found = _drop(ground, DROPPED, site, record, group)
                 if found is not None:
                     yield found

@@ -46,7 +46,9 @@ def _polls(ground: Ground) -> Iterator[Corruption]:
         pair = site.records[index], site.records[index + 1]
         for group in sorted(set(pair[0].got) & set(pair[1].got)):
             found = _swapped(ground, POLLS, site, pair, group)
-            if any(item.anomaly == "nonmonotonic-poll" for item in found.expected.findings):
+            if site.around(group, pair[0].offset, pair[1].offset) and any(
+                item.anomaly == "nonmonotonic-poll" for item in found.expected.findings
+            ):
                 yield found
 
 
@@ -62,7 +64,9 @@ def _keys(ground: Ground) -> Iterator[Corruption]:
         for group in sorted(first.got):
             for other in [record for record in others if group in record.got][:1]:
                 found = _swapped(ground, KEYS, site, (first, other), group)
-                if any(item.anomaly == "key-order" for item in found.expected.findings):
+                if site.around(group, first.offset, other.offset) and any(
+                    item.anomaly == "key-order" for item in found.expected.findings
+                ):
                     yield found
 
 

@@ -45,7 +45,14 @@ def _aborted(ground: Ground) -> Iterator[Corruption]:
     """Let the log hold a send of an aborted transaction as committed."""
     for site, index in ground.places(ABORTED):
         record = site.records[index]
-        if not record.aborted:
+        tp = ground.facts.places.tp(*site.place)
+        strict = [
+            group.name
+            for group in ground.facts.groups
+            if group.committed_only and (group.index, tp) in ground.facts.starts
+        ]
+        near = all(site.around(group, record.offset, record.offset) for group in strict)
+        if not record.aborted or not near:
             continue
         committed = record.log | {"state": "committed"}
         log = [committed if item is record else item.log for item in site.records]
@@ -66,6 +73,8 @@ def _early(ground: Ground) -> Iterator[Corruption]:
         if record.aborted or record.send["transaction"] is None or not groups:
             continue
         group = groups[0]
+        if not site.around(group, record.offset, record.offset):
+            continue
         row = record.got[group]
         own = row | {
             "incarnation": record.sent[1],
