@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action
+from krt_operator.api.spec import Action, Isolation
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.faults.partitions import meant
 from krt_operator.kafka.views import NO_BROKER
@@ -138,17 +138,39 @@ def lacking_group(
     if len(group.members) != expected:
         return f"group {group.group} has {len(group.members)} members of {expected}"
     lag = sum(
-        max(0, one.high_watermark - group.committed.get((one.topic, one.partition), one.log_start))
+        max(0, _end(one, consumer) - group.committed.get((one.topic, one.partition), one.log_start))
         for one in bounds
         if one.topic in consumer.topics
     )
-    rate = sum(
-        producer.records_per_second * producer.replicas
-        for producer in plan.spec.traffic.producers
-        if producer.topic in consumer.topics
-    )
+    rate = sum(_rate(plan, topic) for topic in consumer.topics)
     limit = max(LAG_FLOOR, rate * LAG_SECONDS)
     return f"group {group.group} is {lag} records behind" if lag > limit else ""
+
+
+def _end(bounds: Bounds, consumer: Consumer) -> int:
+    """Up to where the group can read: a read_committed one is held back by an open transaction."""
+    committed = consumer.isolation is Isolation.READ_COMMITTED
+    return bounds.last_stable if committed else bounds.high_watermark
+
+
+def _rate(plan: Plan, topic: str) -> int:
+    """Records a second that are written to a topic: sent by producers, or made by consumers.
+
+    A group that makes records makes one of each it reads; the resource allows no chain of them.
+    """
+    traffic = plan.spec.traffic
+    inputs = {
+        source: None
+        for one in traffic.consumers
+        if one.output is not None and one.output.topic == topic
+        for source in one.topics
+    }
+    return sum(
+        producer.records_per_second * producer.replicas
+        for written in (topic, *inputs)
+        for producer in traffic.producers
+        if producer.topic == written
+    )
 
 
 def not_running(plan: Plan, pods: Mapping[str, Json], held: frozenset[str]) -> str:

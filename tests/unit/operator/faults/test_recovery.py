@@ -65,6 +65,44 @@ def test_groups_have_caught_up(simulate: Any, seen: GroupView, lacking: str) -> 
     assert recovery.lacking_group(plan, consumer, seen, bounds, NOBODY) == lacking
 
 
+@pytest.mark.parametrize(
+    ("isolation", "lacking"),
+    [("read_committed", ""), ("read_uncommitted", "group g is 9000 records behind")],
+)
+def test_an_open_transaction_holds_back_only_who_reads_what_is_committed(
+    simulate: Any, isolation: str, lacking: str
+) -> None:
+    reader = {"name": "c", "topics": ["foo"], "group": "g", "isolation": isolation}
+    writer = {"name": "p", "topic": "foo", "recordsPerSecond": 500}
+    plan = simulate([], traffic={"producers": [writer], "consumers": [reader]}).plan
+    bounds = [Bounds("foo", 0, 0, 0, 19_000, 10_000, 0, 1, (0,))]
+    seen = group(members=1)
+    consumer = plan.spec.traffic.consumers[0]
+    assert recovery.lacking_group(plan, consumer, seen, bounds, NOBODY) == lacking
+
+
+@pytest.mark.parametrize(("committed", "lacking"), [(9_100, ""), (9_099, "901 records behind")])
+def test_what_consumers_make_flows_as_fast_as_what_they_read(
+    simulate: Any, committed: int, lacking: str
+) -> None:
+    maker = {"name": "m", "topics": ["foo"], "group": "makers", "commit": "Transactional"}
+    maker |= {"isolation": "read_committed", "replicas": 2, "output": {"topic": "made"}}
+    reader = {"name": "c", "topics": ["made"], "group": "g"}
+    writer = {"name": "p", "topic": "foo", "recordsPerSecond": 300}
+    plan = simulate(
+        [],
+        topics=[
+            {"name": name, "partitions": 3, "replicationFactor": 3} for name in ("foo", "made")
+        ],
+        traffic={"producers": [writer], "consumers": [maker, reader]},
+    ).plan
+    bounds = [Bounds("made", 0, 0, 0, 10_000, 10_000, 0, 1, (0,))]
+    several = GroupView("g", "STABLE", 0, group(members=1).members, {("made", 0): committed})
+    found = recovery.lacking_group(plan, plan.spec.traffic.consumers[1], several, bounds, NOBODY)
+    assert found.endswith(lacking)
+    assert bool(found) == bool(lacking)
+
+
 def test_pods_that_a_fault_took_are_not_taken_for_their_successors(simulate: Any) -> None:
     sim = simulate([])
     uid = sim.pods["t-kafka-1-0"]["metadata"]["uid"]
