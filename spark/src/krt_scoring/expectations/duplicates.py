@@ -1,7 +1,8 @@
 """Which duplicates in the log a configuration permits.
 
 Without idempotence the client's own retries; with it only a message.timeout.ms expiry in that
-incarnation and partition, after which the client bumps its epoch and numbers anew.
+incarnation, after which the client bumps its epoch and numbers anew. The epoch is the client's,
+not the partition's: a retry under way in any other partition gets a new number too.
 """
 
 from __future__ import annotations
@@ -28,14 +29,11 @@ def write_rule(base: Base, rows: DataFrame) -> DataFrame:
         base.history.produce.filter(
             (sf.col("outcome") == "unknown") & sf.col("error").contains(EXPIRY_ERROR)
         )
-        .select(
-            sf.xxhash64("producer", "producer_incarnation").alias("pk"),
-            base.facts.places.tp_column().alias("tp"),
-        )
+        .select(sf.xxhash64("producer", "producer_incarnation").alias("pk"))
         .distinct()
         .withColumn("expired", sf.lit(col=True))
     )
-    joined = rows.join(sf.broadcast(expired), ["pk", "tp"], "left")
+    joined = rows.join(sf.broadcast(expired), "pk", "left")
     retried = ~sf.col("idempotent") & sf.col("retries")
     after = sf.col("idempotent") & sf.coalesce(sf.col("expired"), sf.lit(col=False))
     return joined.withColumn("rule", sf.when(retried, RETRIES).when(after, EXPIRY))

@@ -28,7 +28,7 @@ def _copy(ground: Ground) -> Iterator[Corruption]:
         record = site.records[index]
         producer = ground.incarnation(record)
         settings = of_identity(ground.facts.run, producer.producer)
-        # Where a message timeout may have expired a duplicate is permitted, partition by partition.
+        # Where a message timeout may have expired, a duplicate of that incarnation is permitted.
         if record.aborted or (settings.idempotent and producer.unknown):
             continue
         topic, partition, _ = record.place
