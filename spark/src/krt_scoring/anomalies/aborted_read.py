@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 from krt_scoring.derive.records import (
     ABORTED,
     FAILED,
+    LOG_ABORTED,
     LOG_COMMITTED,
     delivered,
     has,
@@ -28,7 +29,7 @@ def find(base: Base) -> DataFrame:
 
     A failed send outside transactions must be nowhere. A send of an aborted transaction may lie
     in the log as aborted and go to read_uncommitted groups, never be committed nor go to a
-    read_committed one.
+    read_committed one. Of a send that no ledger tells of, the log says that it was aborted.
     """
     plain = (sf.col("outcome") == FAILED) & sf.col("transaction").isNull()
     somewhere = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
@@ -36,7 +37,8 @@ def find(base: Base) -> DataFrame:
     for group in base.facts.groups:
         if group.committed_only:
             committed = committed | (sf.col(delivered(group)) > 0)
-    aborted = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
+    told = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
+    aborted = told | (sf.col("transaction").isNull() & has(LOG_ABORTED))
     rows = base.suspects.filter((plain & somewhere) | (aborted & committed))
     tag = sf.when(aborted, "transaction").otherwise("failedSend")
     return finding(NAME, rows, tag=tag)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.records import ACKED, LOG_COMMITTED, UNKNOWN, has
+from krt_scoring.derive.records import ACKED, LOG_ABORTED, LOG_COMMITTED, UNKNOWN, has
 from krt_scoring.expectations.losses import write_rule
 from krt_scoring.findings import finding
 
@@ -25,14 +25,16 @@ def find(base: Base) -> DataFrame:
     """Return one finding a lost record.
 
     An unknown send is proven by its own delivery, an unknown transaction by a read_committed
-    delivery or a committed log record of any of its sends: then all of them were written. Where
-    a partition's log was not read, what a group read past and none was given is lost: the basis
+    delivery or a committed log record of any of its sends: then all of them were written. Of a
+    send that no ledger tells of, the log alone says that it was in a transaction. Where a
+    partition's log was not read, what a group read past and none was given is lost: the basis
     is then deliveries alone.
     """
     missing = base.suspects.filter(~sf.col("present") & (sf.col("fate") != "expired"))
     proven = sf.col("outcome") == ACKED
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
-    alone = unknown & sf.col("transaction").isNull() & sf.col("got_first").isNotNull()
+    outside = sf.col("transaction").isNull() & ~has(LOG_ABORTED)
+    alone = unknown & outside & sf.col("got_first").isNotNull()
     if base.facts.run.transactional:
         missing = missing.join(_decided(base), ["pk", "transaction"], "left")
         proven = proven | (unknown & sf.coalesce(sf.col("decided"), sf.lit(col=False)))

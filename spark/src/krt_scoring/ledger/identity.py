@@ -20,6 +20,7 @@ from krt_scoring.derive.records import (
     BAD_DELIVERED,
     BAD_IN_LOG,
     FAILED,
+    LOG_ABORTED,
     PRESENT,
     UNKNOWN,
     delivered,
@@ -104,7 +105,8 @@ def count(records: DataFrame, facts: Facts) -> Totals:
         | (~sf.col("readable") & (sf.col("got_first") != sf.col("got_last"))),
         "skipped": skipped,
         "aborted": sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
-        | ((sf.col("outcome") == FAILED) & got),
+        | ((sf.col("outcome") == FAILED) & got)
+        | (unsent & has(LOG_ABORTED)),
         "strange": (unsent & (got | (sf.col("log_rows") > 0)))
         | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))),
         "oddly": again
