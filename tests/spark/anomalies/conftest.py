@@ -19,6 +19,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     leader 0 LEADER EPOCH ISR,ISR
     offsets-leader GROUP LEADER EPOCH ISR   of the partition that holds the group's commits
     fault NAME ACTION [member=kafka-0] | healed NAME
+    freeze C|kafka-N | thaw C|kafka-N
     pod EVENT C
     expect ANOMALY COUNT [RULE]             all of them, and no others
     fates NAME=COUNT...                     all of them, and no others
@@ -238,9 +239,19 @@ class Case:
         )
 
     def do_freeze(self, plain: list[str], _: dict[str, str], at: int) -> None:
-        member = self.member(plain[0])
+        self.stand(plain[0], "frozen", at)
+
+    def do_thaw(self, plain: list[str], _: dict[str, str], at: int) -> None:
+        self.stand(plain[0], "thawed", at)
+
+    def stand(self, who: str, event: str, at: int) -> None:
+        """Tell that a consumer, or a broker like kafka-1, stopped or went on."""
+        if who.startswith("kafka-"):
+            self.tell(at, "member", event, who, uid=f"{self.name}-{who}", member=who)
+            return
+        member = self.member(who)
         self.counters[member["incarnation"]] -= 1
-        self.tell(at, "member", "frozen", member["consumer"], uid=member["incarnation"])
+        self.tell(at, "member", event, member["consumer"], uid=member["incarnation"])
 
     def pod(self, options: dict[str, str]) -> dict[str, str]:
         """The incarnation of a pod that also produces, where ``as=`` names it."""

@@ -1,7 +1,8 @@
 """duplicate-delivery: one offset delivered ok again to a group.
 
 Within the uncommitted window every mode permits it: the offset was not below the group's last
-known commit when the new owner was assigned, and whoever was handed it first owned it no more.
+known commit when the newer owner was assigned, and the older one owned it no more. The older one
+may be the later to hand it out: a process that stood still goes on with what it had fetched.
 A group that commits within transactions has no such window: what was handed out in a transaction
 that was aborted is not a delivery, and two that were committed moved the offset twice.
 """
@@ -31,6 +32,12 @@ NAME = "duplicate-delivery"
 RULE = "uncommitted-window"
 WITHIN, OUTSIDE = "withinUncommittedWindow", "outsideWindow"
 
+OWNERSHIP = (
+    *("interval", "begin", "end", "last_at", "incarnation"),
+    *("committed", "lapse", "tolerated"),
+)
+"""What is asked of the ownership of the first delivery."""
+
 CLOCK_SLACK = 1_000_000
 """µs by which the clocks of two members may differ before it is told against them; clocks
 further apart are the guards' business."""
@@ -42,21 +49,31 @@ def find(base: Base) -> DataFrame:
     activity = sf.broadcast(base.activity_table)
     rows = rows.join(activity, "interval", "left")
     order = Window.partitionBy("group_index", "place").orderBy("handed_at", "incarnation", "n")
-    first = {
-        f"first_{name}": sf.first(name).over(order)
-        for name in ("interval", "end", "last_at", "incarnation")
-    }
+    first = {f"first_{name}": sf.first(name).over(order) for name in OWNERSHIP}
     again = rows.withColumns({"nth": sf.row_number().over(order), **first}).filter("nth > 1")
-    limit = sf.col("begin") + CLOCK_SLACK
-    # Who owned it first either said so, died, or never did anything with it again.
-    ended = (sf.col("first_end") <= limit) | (sf.col("first_last_at") <= limit)
+    belated = sf.col("begin") < sf.col("first_begin")
+
+    def older(name: str) -> Column:
+        return sf.when(belated, sf.col(name)).otherwise(sf.col(f"first_{name}"))
+
+    def newer(name: str) -> Column:
+        return sf.when(belated, sf.col(f"first_{name}")).otherwise(sf.col(name))
+
+    limit = newer("begin") + CLOCK_SLACK
+    # Who owned it before either said so, died, never did anything with it again, or stood still
+    # for longer than its session and soon learnt of it.
+    ended = (
+        (older("end") <= limit)
+        | (older("last_at") <= limit)
+        | ((older("lapse") <= limit) & (older("last_at") <= older("tolerated")))
+    )
     moved = sf.col("interval") != sf.col("first_interval")
-    uncommitted = offset_of(sf.col("place")) >= sf.coalesce("committed", sf.lit(0))
+    uncommitted = offset_of(sf.col("place")) >= sf.coalesce(newer("committed"), sf.lit(0))
     window = ~sf.col("group_index").isin(*base.facts.transactional)
     within: Column = sf.coalesce(moved & ended & uncommitted & window, sf.lit(col=False))
     shown = consequences.with_spans(located(again, base.facts), base.spans)
     after = sf.coalesce(
-        consequences.rule(sf.col("offset")),
+        consequences.rule(sf.col("offset"), sf.col("handed_at")),
         sf.when(moved & ended & _commits_lost(base), OFFSETS_LOST),
     )
     groups = sf.array(*[sf.lit(group.name) for group in base.facts.groups])

@@ -122,7 +122,7 @@ def build(history: History) -> Base:
     totals = identity.count(records, facts)
     names = _names(records.sparkSession, facts)
     gone = totals["missing"] or totals["vanished"]
-    cuts = truncations_module.derive(history, facts, records) if gone else ()
+    cuts = truncations_module.derive(history, facts, records, names) if gone else ()
     suspects = named(records.filter(~sf.col("clean")), names, facts)
     suspects = truncations_module.with_cuts(suspects, cuts)
     spans: Spans = {}

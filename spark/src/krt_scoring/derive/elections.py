@@ -37,7 +37,9 @@ class Election:
         at: when, in UTC µs.
         outside_isr: the leader was not in the ISR of the state before.
         storage_lost: the leader's storage, or that of every ISR member before, had been lost and
-            not been filled again from another leader.
+            not been filled again from another leader, nor led to an election already.
+        deposed: who led last before.
+        since: from when the deposed leader had led, in UTC µs.
     """
 
     topic: str
@@ -47,6 +49,8 @@ class Election:
     leader: int
     outside_isr: bool
     storage_lost: bool
+    deposed: int
+    since: int
 
 
 def states(history: History) -> dict[tuple[str, int], tuple[State, ...]]:
@@ -77,18 +81,19 @@ def _state(event: Event) -> State:
 def elections(history: History) -> tuple[Election, ...]:
     """Return the elections of every partition, in order of partition and epoch."""
     lost = _lost_storage(history)
-    found = []
+    found: list[Election] = []
     for (topic, partition), sequence in states(history).items():
-        refilled = _refilled(sequence)
+        deposed, since = NO_LEADER, 0
+        pending, gone = list(lost), set[int]()
         for before, after in pairwise(sequence):
+            if before.leader not in (NO_LEADER, deposed):
+                deposed, since = before.leader, before.at
+            gone |= {broker for broker, at in pending if at <= after.at}
+            pending = [(broker, at) for broker, at in pending if at > after.at]
+            # Who joins the ISR of another leader has copied all of it again.
+            gone -= set(after.isr) - set(before.isr) - {after.leader}
             if after.epoch <= before.epoch or after.leader == NO_LEADER:
                 continue
-            gone = {
-                broker
-                for broker, at in lost
-                if at <= after.at
-                and not any(at < when <= before.at for who, when in refilled if who == broker)
-            }
             found.append(
                 Election(
                     topic=topic,
@@ -98,23 +103,13 @@ def elections(history: History) -> tuple[Election, ...]:
                     leader=after.leader,
                     outside_isr=after.leader not in before.isr,
                     storage_lost=after.leader in gone or set(before.isr) <= gone,
+                    deposed=deposed,
+                    since=since,
                 )
             )
+            # From now on the log is what this leader has; what was lost with its storage is told.
+            gone.discard(after.leader)
     return tuple(found)
-
-
-def _refilled(sequence: tuple[State, ...]) -> list[tuple[int, int]]:
-    """Return (broker, when) of every return to the ISR under another leader.
-
-    Such a replica has fetched whatever was committed until then, so a loss of its storage before
-    excuses nothing any more.
-    """
-    return [
-        (broker, after.at)
-        for before, after in pairwise(sequence)
-        for broker in sorted(set(after.isr) - set(before.isr))
-        if broker != after.leader
-    ]
 
 
 def _lost_storage(history: History) -> tuple[tuple[int, int], ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from krt_scoring.derive import freezes
 from krt_scoring.derive.records import undone
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Interval:
         begin, end: in UTC µs; end is FOREVER where nothing says that it ended.
         start: offset it began at, None where not known.
         committed: the group's last known commit before it began, None where there was none.
+        lapse: when the group had given the member up because it stood still; FOREVER where it
+            did not, or not for long enough.
+        tolerated: until when it may go on after that, not knowing.
     """
 
     number: int
@@ -55,6 +59,8 @@ class Interval:
     start: int | None
     generation: int | None
     committed: int | None = None
+    lapse: int = FOREVER
+    tolerated: int = FOREVER
 
 
 _SCHEMA = StructType(
@@ -68,6 +74,8 @@ _SCHEMA = StructType(
         StructField("begin", LongType()),
         StructField("end", LongType()),
         StructField("committed", LongType()),
+        StructField("lapse", LongType()),
+        StructField("tolerated", LongType()),
     ]
 )
 
@@ -104,6 +112,7 @@ def collect(history: History, facts: Facts) -> tuple[tuple[Interval, ...], tuple
     ]
     found.sort(key=lambda item: (item.group, item.tp, item.begin, item.incarnation, item.first_n))
     owned = tuple(replace(item, number=number) for number, item in enumerate(found))
+    owned = freezes.lapsed(owned, freezes.of(history), facts)
     return with_commits(history, facts, owned), tuple(members)
 
 
@@ -167,6 +176,8 @@ def table(spark: SparkSession, owned: tuple[Interval, ...]) -> DataFrame:
             item.begin,
             item.end,
             item.committed,
+            item.lapse,
+            item.tolerated,
         )
         for item in owned
     ]

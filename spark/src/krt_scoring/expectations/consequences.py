@@ -49,6 +49,9 @@ SCHEMA = StructType(
 )
 """Offsets, first to last, at which a group may show consequences; ``at`` of the election."""
 
+_EVER = (1 << 62) - 1
+"""Stands for a time that does not matter; above any election's."""
+
 Spans = dict[tuple[int, int], list[tuple[int, int, str, int]]]
 
 
@@ -89,7 +92,21 @@ def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
     return joined.withColumn("spans", sf.coalesce(sf.col("spans"), empty))
 
 
-def rule(offset: Column) -> Column:
-    """Return the rule that permits a consequence at ``offset``, or null."""
-    hit = sf.filter("spans", lambda span: (span["first"] <= offset) & (offset <= span["last"]))
+CLOCK_SLACK = 1_000_000
+"""µs by which a member's clock may differ from the recorder's before it is told against one."""
+
+
+def rule(offset: Column, at: Column | None = None) -> Column:
+    """Return the rule that permits a consequence at ``offset``, or null.
+
+    Args:
+        offset: where it shows.
+        at: when, in UTC µs: what was delivered before the election is no consequence of it. None
+            for what an election may turn into a finding afterwards.
+    """
+    when = sf.lit(_EVER) if at is None else at + CLOCK_SLACK
+    hit = sf.filter(
+        "spans",
+        lambda span: (span["first"] <= offset) & (offset <= span["last"]) & (span["at"] <= when),
+    )
     return sf.get(hit, sf.lit(0))["rule"]

@@ -23,19 +23,26 @@ def _largest(run: RunInfo, group: Group, key: str, default: int) -> int:
     return max([int(item.config.get(key, default)) for item in members] or [default])
 
 
+def session(run: RunInfo, group: Group) -> int:
+    """Return the group's session timeout, in µs."""
+    return _largest(run, group, "session.timeout.ms", SESSION_DEFAULT) * 1000
+
+
+def heartbeat(run: RunInfo, group: Group) -> int:
+    """Return the group's heartbeat interval, in µs."""
+    return _largest(run, group, "heartbeat.interval.ms", HEARTBEAT_DEFAULT) * 1000
+
+
 def handover(run: RunInfo, group: Group) -> int:
     """Return for how long after a new owner's assignment the old one may go on, in µs.
 
     max(session timeout, 2 heartbeats): by then a live member has heard of the rebalance and a
     dead one has been thrown out.
     """
-    session = _largest(run, group, "session.timeout.ms", SESSION_DEFAULT)
-    heartbeat = _largest(run, group, "heartbeat.interval.ms", HEARTBEAT_DEFAULT)
-    return max(session, 2 * heartbeat) * 1000
+    return max(session(run, group), 2 * heartbeat(run, group))
 
 
 def patience(run: RunInfo, group: Group) -> int:
     """Return within what time an event explains a rebalance: session + max.poll interval, µs."""
-    session = _largest(run, group, "session.timeout.ms", SESSION_DEFAULT)
     poll = _largest(run, group, "max.poll.interval.ms", MAX_POLL_DEFAULT)
-    return (session + poll) * 1000
+    return session(run, group) + poll * 1000

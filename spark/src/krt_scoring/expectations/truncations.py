@@ -1,9 +1,13 @@
 """Where an election may have cut a partition's log, and whose loss that permits.
 
 The evidence holds no start offset of an epoch, so the lowest offset it can have is taken: one
-above the highest record that was acked before the election and still lies where it was acked.
-A record below that offset was certainly not cut by the election; one at or above it may have
-been, and nobody is accused on a maybe.
+above the highest record that was acked before the election, still lies where it was acked, and
+was certainly in the deposed leader's log. A record below that offset was certainly not cut by the
+election; one at or above it may have been, and nobody is accused on a maybe.
+
+A replica elected from within the ISR had followed the deposed leader, so all it has that one had
+too. One from outside may bring back records of its own that the deposed leader never had, acked
+in an earlier epoch; such a record says nothing of those around it.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_scoring.derive import freezes
 from krt_scoring.derive.elections import Election, elections
 from krt_scoring.derive.places import offset_of
 from krt_scoring.derive.records import ACKED
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.derive.facts import Facts
+    from krt_scoring.derive.freezes import Freeze
     from krt_scoring.history import History
 
 SESSION_TIMEOUT_DEFAULT = 18_000
@@ -84,33 +90,77 @@ def rule_of(election: Election, facts: Facts) -> str | None:
     return None
 
 
-def derive(history: History, facts: Facts, records: DataFrame) -> tuple[Truncation, ...]:
-    """Return every cut that the run's elections may have made."""
+def derive(
+    history: History, facts: Facts, records: DataFrame, names: DataFrame
+) -> tuple[Truncation, ...]:
+    """Return every cut that the run's elections may have made.
+
+    Args:
+        history: whose timeline shows the elections.
+        facts: the run's.
+        records: its records.
+        names: with ``pk`` and the ``acks`` of its incarnation.
+    """
     found = [item for item in elections(history) if facts.places.known(item.topic)]
     if not found:
         return ()
-    kept = _kept(found, facts, records)
     timeout = facts.run.broker_config.get("zookeeper.session.timeout.ms", SESSION_TIMEOUT_DEFAULT)
     grace = int(timeout) * 1000
+    kept = _kept(_moments(found, facts, grace), records.join(sf.broadcast(names), "pk"))
+    frozen = freezes.of(history)
     truncations = []
     for item in found:
         tp = facts.places.tp(item.topic, item.partition)
         storage = item.storage_lost
         offset = 0 if storage else kept.get((tp, item.at), -1) + 1
-        truncations.append(Truncation(item, tp, offset, rule_of(item, facts), item.at + grace))
+        latest = _latest(item, frozen, grace)
+        truncations.append(Truncation(item, tp, offset, rule_of(item, facts), latest))
     return tuple(truncations)
 
 
-def _kept(found: list[Election], facts: Facts, records: DataFrame) -> dict[tuple[int, int], int]:
-    spark = records.sparkSession
-    rows = [(facts.places.tp(item.topic, item.partition), item.at) for item in found]
-    schema = StructType([StructField("tp", LongType()), StructField("at", LongType())])
-    moments = spark.createDataFrame(rows, schema).distinct()
+def _latest(election: Election, frozen: tuple[Freeze, ...], grace: int) -> int:
+    """Return until when the leader before may have acked, in UTC µs.
+
+    A leader that was stopped when it was deposed handles what waited in its sockets as soon as it
+    goes on, before it hears that it leads no more.
+    """
+    member = f"kafka-{election.deposed}"
+    thaws = [item.end for item in frozen if item.member == member and item.begin <= election.at]
+    return max([election.at, *thaws]) + grace
+
+
+def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int, int, int, int]]:
+    """Return (topic-partition, at, from, from for acks=all) of every election, in µs.
+
+    What was acked from then on, until the election, was in the deposed leader's log: anything
+    where the ISR was kept to; else what that leader acked itself, and with acks=all what was
+    acked since the ISR was last left.
+    """
+    moments = []
+    parted: dict[int, int] = {}
+    for item in found:
+        tp = facts.places.tp(item.topic, item.partition)
+        since, strict = (item.since + grace, parted.get(tp, 0)) if item.outside_isr else (0, 0)
+        moments.append((tp, item.at, since, strict))
+        if item.outside_isr or item.storage_lost:
+            parted[tp] = item.at + grace
+    return sorted(set(moments))
+
+
+def _kept(
+    moments: list[tuple[int, int, int, int]], records: DataFrame
+) -> dict[tuple[int, int], int]:
+    columns = ("tp", "at", "since", "strict")
+    schema = StructType([StructField(name, LongType()) for name in columns])
+    asked = records.sparkSession.createDataFrame(moments, schema)
     whole = (sf.col("log_first") == sf.col("ack_place")) & (
         sf.col("log_last") == sf.col("ack_place")
     )
     kept = records.filter((sf.col("outcome") == ACKED) & whole)
-    joined = kept.join(sf.broadcast(moments), "tp").filter(sf.col("done_at") < sf.col("at"))
+    strict = (sf.col("acks") == "all") & (sf.col("done_at") >= sf.col("strict"))
+    joined = kept.join(sf.broadcast(asked), "tp").filter(
+        (sf.col("done_at") < sf.col("at")) & (strict | (sf.col("done_at") >= sf.col("since")))
+    )
     highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("log_last"))).alias("offset"))
     return {(row["tp"], row["at"]): row["offset"] for row in highest.collect()}
 

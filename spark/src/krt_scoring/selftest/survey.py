@@ -136,7 +136,7 @@ def _cuts(base: Base) -> tuple[Truncation, ...]:
     if any(
         item.topic in eager or truncations.rule_of(item, base.facts) is not None for item in known
     ):
-        return truncations.derive(base.history, base.facts, base.records)
+        return truncations.derive(base.history, base.facts, base.records, base.names)
     return ()
 
 
