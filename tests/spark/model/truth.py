@@ -1,0 +1,187 @@
+"""What really happened in a world, for whoever has to say what a defect must be found to have done.
+
+These are counts over one history in plain Python, written from the definitions of the anomalies,
+not from the rules that look for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.spark.model.engine import SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.spark.model.consumer import Consumer
+    from tests.spark.model.group import Group
+    from tests.spark.model.log import Record
+    from tests.spark.model.world import World
+
+
+def rows(world: World, group: Group | None = None) -> Iterator[tuple[Consumer, dict[str, object]]]:
+    """Yield every delivery in a ledger, with who got it."""
+    for consumer in world.consumers:
+        if group is None or consumer.group is group:
+            for row in consumer.deliveries:
+                yield consumer, row
+
+
+def delivered(world: World) -> set[Record]:
+    """Return the records in any delivery."""
+    return {row["record"] for _, row in rows(world)}  # type: ignore[misc]
+
+
+def present(world: World) -> set[Record]:
+    """Return the records in the settled log that are not aborted."""
+    found = set()
+    for number in range(world.scenario.partitions):
+        log = world.log(number)
+        found |= {
+            entry.record for entry in log.entries if entry.record and log.state(entry) != "aborted"
+        }
+    return found
+
+
+def acked(world: World) -> set[Record]:
+    """Return the records whose producers' ledgers call them acked."""
+    return {
+        row["record"]
+        for producer in world.producers
+        for row in producer.rows.values()
+        if row["outcome"] == "acked"
+    }
+
+
+def contradictions(world: World) -> list[set[Record]]:
+    """Return what acks, deliveries and the log say of offsets of which they do not say the same."""
+    said: dict[tuple[int, int], set[Record]] = {}
+    for producer in world.producers:
+        for row in producer.rows.values():
+            if row["outcome"] == "acked" and row["offset"] is not None:
+                place = row["record"].partition, row["offset"]
+                said.setdefault(place, set()).add(row["record"])
+    for _, got in rows(world):
+        said.setdefault((got["partition"], got["offset"]), set()).add(got["record"])  # type: ignore[arg-type]
+    for number in range(world.scenario.partitions):
+        for entry in world.log(number).entries:
+            if entry.record:
+                said.setdefault((number, entry.offset), set()).add(entry.record)
+    return [records for records in said.values() if len(records) > 1]
+
+
+def sent_with(world: World, acks: str) -> set[Record]:
+    """Return the records of producers with a setting of acks."""
+    return {
+        row["record"]
+        for producer in world.producers
+        if producer.plan.acks == acks
+        for row in producer.rows.values()
+    }
+
+
+def expired(world: World, incarnation: str) -> bool:
+    """Whether a message of a producer's incarnation outlived message.timeout.ms."""
+    return any(
+        row["error"] == "_MSG_TIMED_OUT"
+        for producer in world.producers
+        if producer.incarnation == incarnation
+        for row in producer.rows.values()
+    )
+
+
+def acked_below_minimum(world: World) -> int:
+    """Return the acks=all sends begun and acked while ZooKeeper held too small an ISR.
+
+    The leader is given a second to take a smaller ISR over.
+    """
+    found = 0
+    for number in range(world.scenario.partitions):
+        states = [
+            (at, len(detail["isr"]) < world.scenario.min_insync)
+            for at, source, _, subject, detail in world.told
+            if source == "partition" and subject == str(number)
+        ]
+        rows_there = [
+            row
+            for producer in world.producers
+            if producer.plan.acks == "all"
+            for row in producer.rows.values()
+            if row["record"].partition == number and row["outcome"] == "acked"
+        ]
+        begin: int | None = None
+        for at, short in [*states, (1 << 62, False)]:
+            if short and begin is None:
+                begin = at
+            elif not short and begin is not None:
+                lower = begin + SECOND
+                found += sum(lower <= row["sent"] and row["done"] <= at for row in rows_there)
+                begin = None
+    return found
+
+
+def repeats(world: World) -> int:
+    """Return the deliveries beyond the first of an offset to a group."""
+    places = [
+        (consumer.group.plan.name, row["partition"], row["offset"]) for consumer, row in rows(world)
+    ]
+    return len(places) - len(set(places))
+
+
+def commits_above(world: World, group: Group, partition: int, offset: int) -> int:
+    """Return the commits of a group in the ledgers that lie above an offset."""
+    return sum(
+        event["event"] == "committed"
+        and event["partition"] == partition
+        and event["offset"] > offset
+        for consumer in world.consumers
+        if consumer.group is group
+        for event in consumer.events
+    )
+
+
+def both_own(world: World, old: Consumer, patience: int) -> int:
+    """Return the later ownerships of others during which a member goes on for too long.
+
+    Args:
+        world: what happened.
+        old: a member that was never told that it owns nothing any more.
+        patience: µs after the assignment of the newer owner in which it may.
+    """
+    found = 0
+    for number in range(world.scenario.partitions):
+        last = _last_act(old, number, 0, len(old.deliveries) + len(old.events) + 1)
+        mine = min(
+            (event["at"] for event in old.events if event["event"] == "assigned"), default=last
+        )
+        for other in world.consumers:
+            if other.group is not old.group or other is old:
+                continue
+            for begin, first, end in _ownerships(other, number):
+                late = begin + patience
+                if begin > mine and last > late and _last_act(other, number, first, end) > late:
+                    found += 1
+    return found
+
+
+def _ownerships(consumer: Consumer, number: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (begin in µs, first n, last n) of every ownership of a partition."""
+    ends = ("assigned", "revoked", "lost", "closed")
+    turns = [
+        event
+        for event in consumer.events
+        if event["event"] in ends and event["partition"] in (number, None)
+    ]
+    for place, event in enumerate(turns):
+        if event["event"] == "assigned":
+            after = turns[place + 1]["n"] if place + 1 < len(turns) else 1 << 40
+            yield event["at"], event["n"], after
+
+
+def _last_act(consumer: Consumer, number: int, first: int, end: int) -> int:
+    """Return when it last handed out or committed anything of a partition, between two n."""
+    acts = [*consumer.deliveries, *(e for e in consumer.events if e["event"] == "committed")]
+    return max(
+        (act["at"] for act in acts if act["partition"] == number and first <= act["n"] < end),
+        default=0,
+    )
