@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kit.kubectl import Kubectl
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 AT_LEAST = 15
 """Corruptions the sample hosts, at the least: it has deliveries, commits, a log and a crash."""
