@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,10 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent / "cases"
 BATCH = 40
 """Cases judged in one run: above, the topics make long expressions and slow code generation."""
+
+BROKERS = 10
+"""Ids of brokers a case may name. Each case has brokers of its own: what happened to one case's
+brokers says nothing of another's partitions."""
 
 RUN = "run-uid"
 SECOND = 1_000_000
@@ -78,6 +83,7 @@ class Case:
     expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     fates: dict[str, int] | None = None
     counters: Counter[str] = field(default_factory=Counter)
+    first_broker: int = field(default_factory=count(0, BROKERS).__next__)
 
     def parse(self, text: str) -> Case:
         for number, line in enumerate(text.strip().splitlines()):
@@ -247,11 +253,17 @@ class Case:
     def stand(self, who: str, event: str, at: int) -> None:
         """Tell that a consumer, or a broker like kafka-1, stopped or went on."""
         if who.startswith("kafka-"):
+            who = self.broker(who)
             self.tell(at, "member", event, who, uid=f"{self.name}-{who}", member=who)
             return
         member = self.member(who)
         self.counters[member["incarnation"]] -= 1
         self.tell(at, "member", event, member["consumer"], uid=member["incarnation"])
+
+    def broker(self, who: str) -> str:
+        """Return the member's name among the brokers of all cases; any other member's as it is."""
+        kind, _, ordinal = who.rpartition("-")
+        return f"kafka-{self.first_broker + int(ordinal)}" if kind == "kafka" else who
 
     def pod(self, options: dict[str, str]) -> dict[str, str]:
         """The incarnation of a pod that also produces, where ``as=`` names it."""
@@ -272,14 +284,15 @@ class Case:
 
     def do_leader(self, plain: list[str], _: dict[str, str], at: int) -> None:
         partition, leader, epoch, isr = plain
+        first = self.first_broker
         self.tell(
             at,
             "partition",
             "state",
             f"{self.name}-{partition}",
-            leader=int(leader),
+            leader=first + int(leader) if int(leader) >= 0 else -1,
             leader_epoch=int(epoch),
-            isr=[int(broker) for broker in isr.split(",")],
+            isr=[first + int(broker) for broker in isr.split(",")],
             version=self.counters.total(),
             controller_epoch=1,
             mtime=at,
@@ -293,11 +306,12 @@ class Case:
         self.events[-1] = replace(self.events[-1], subject=f"__consumer_offsets-{number}")
 
     def do_fault(self, plain: list[str], options: dict[str, str], at: int) -> None:
-        targets = [{"member": options["member"]}] if "member" in options else []
-        self.tell(at, "fault", "injected", plain[0], action=plain[1], targets=targets)
+        targets = [{"member": self.broker(options["member"])}] if "member" in options else []
+        name = f"{self.name}-{plain[0]}"
+        self.tell(at, "fault", "injected", name, action=plain[1], targets=targets)
 
     def do_healed(self, plain: list[str], _: dict[str, str], at: int) -> None:
-        self.tell(at, "fault", "healed", plain[0])
+        self.tell(at, "fault", "healed", f"{self.name}-{plain[0]}")
 
     def do_pod(self, plain: list[str], _: dict[str, str], at: int) -> None:
         member = self.member(plain[1])

@@ -59,7 +59,7 @@ RULES: tuple[Rule, ...] = (
     (commit_rewind.find, lambda base: bool(commit_rewind.rewound(base))),
     (double_ownership.find, lambda base: bool(double_ownership.overlaps(base))),
     (unexpected_rebalance.find, lambda base: bool(unexpected_rebalance.unexplained(base))),
-    (key_order.find, lambda base: base.forward + base.backward > 0),
+    (key_order.find, key_order.possible),
     (accepted_below_min_isr.find, lambda base: bool(accepted_below_min_isr.windows(base))),
     (precommitted_read.find, precommitted_read.possible),
     (corrupt_payload.find, lambda base: base.totals["corrupt"] + base.totals["strange"] > 0),

@@ -21,6 +21,23 @@ if TYPE_CHECKING:
 NAME = "key-order"
 
 
+def possible(base: Base) -> bool:
+    """Whether any first deliveries of a partition can be out of order.
+
+    Members that step from offset to offset deliver in order by themselves. Between two of them
+    the order breaks only where the later one began below where the earlier one had.
+    """
+    if base.forward + base.backward > 0:
+        return True
+    highest: dict[tuple[int, int], int] = {}
+    for item in base.owned:
+        place = (item.group, item.tp)
+        if item.start is None or item.start < highest.get(place, item.start):
+            return True
+        highest[place] = item.start
+    return False
+
+
 def find(base: Base) -> DataFrame:
     """Return one finding an adjacent inversion, ordered by (ownership, n), not by clocks."""
     rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
