@@ -107,13 +107,19 @@ def bounds(planted: Planted) -> Iterator[dict[str, Any]]:
     """Yield the settled bounds of each partition."""
     for topic in (PLAIN, TXN):
         for partition in range(PARTITIONS):
-            end = planted.blocks * PRODUCERS + (0 if partition else planted.copied)
-            end = planted.rounds * HELD if topic == TXN else end
+            if topic == TXN:
+                # Of which a marker for each transaction is no record.
+                end = planted.rounds * HELD
+                held = planted.rounds * shape.ROUND // PARTITIONS
+            else:
+                end = planted.blocks * PRODUCERS + (0 if partition else planted.copied)
+                held = end - (planted.lost if partition == shape.LOST_IN else 0)
             yield {
                 "topic": topic,
                 "partition": partition,
                 "taken_at": planted.end + 2 * shape.OUTAGE,
-                **dict.fromkeys(("high_watermark", "last_stable", "read_to", "rows_read"), end),
+                **dict.fromkeys(("high_watermark", "last_stable", "read_to"), end),
+                "rows_read": held,
                 **dict.fromkeys(("log_start", "read_from", "leader", "leader_epoch"), 0),
                 "isr": [0, 1, 2],
                 "settled": True,
@@ -130,6 +136,7 @@ def timeline(bundle: Bundle, planted: Planted) -> None:
     proven = {"proven": True, "proofs": []}
     events = [
         Event(T0, 0, "recorder", "started", "recorder"),
+        *pods(planted),
         _state(T0, 0, 0, [0, 1, 2], 0),
         _fault(begin, "injected", "leader-down", {"action": "CrashPod", "targets": leader}),
         _fault(begin, "effect", "leader-down", proven),
@@ -148,6 +155,24 @@ def timeline(bundle: Bundle, planted: Planted) -> None:
     for event in sorted(events, key=lambda item: item.at):
         writer.write(event)
     writer.close()
+
+
+def pods(planted: Planted) -> Iterator[Event]:
+    """Yield the start of each traffic pod."""
+    for name, incarnation, _ in shape.identities():
+        yield _running(T0, name, incarnation, "producer")
+    back = planted.killed_at + shape.BACK
+    for name, uid, at in (
+        ("c-0", shape.uid("c", 0), T0),
+        ("c-1", shape.uid("c", 2), T0),
+        ("c-1", shape.uid("c", 3), back),
+        ("d-0", shape.uid("d", 0), T0),
+    ):
+        yield _running(at, name, uid, "consumer")
+
+
+def _running(at: int, name: str, uid: str, component: str) -> Event:
+    return Event(at, 0, "pod", "running", name, {"uid": uid, "component": component})
 
 
 def _fault(at: int, event: str, name: str, detail: dict[str, Any] | None = None) -> Event:

@@ -60,12 +60,17 @@ def generate(root: Path, sends: int) -> None:
     ):
         for number, (stem, part) in enumerate(parts):
             _write(bundle, name, f"{stem}-part{number}", part)
-    for name, rows in (
-        ("consumer_events", bench_members.events(planted)),
-        ("produce_close", bench_members.closes(planted)),
-        ("log_bounds", bench_members.bounds(planted)),
+    for name, rows, writer in (
+        ("consumer_events", bench_members.events(planted), "incarnation"),
+        ("produce_close", bench_members.closes(planted), "producer_incarnation"),
+        ("log_bounds", bench_members.bounds(planted), "topic"),
     ):
-        _write(bundle, name, "all", pa.Table.from_pylist(list(rows), schema=TABLES[name]))
+        # As in a run, no file is of two writers.
+        files: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            files.setdefault(row[writer], []).append(row)
+        for stem, part in files.items():
+            _write(bundle, name, stem, pa.Table.from_pylist(part, schema=TABLES[name]))
     bench_members.timeline(bundle, planted)
 
 
