@@ -14,7 +14,7 @@ from tests.spark.model.scenario import DRAIN
 
 from krt_evidence.bundle import Bundle, write_json
 from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import TABLES
+from krt_evidence.schemas import ADDED, TABLES
 from krt_evidence.timeline import Event, TimelineWriter
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def write(root: Path, named: dict[str, World]) -> Path:
             parts.setdefault(str(row[key]) if key else "scoring", []).append(row)
         # A few large files: what a writer's files say of it is tested with real pods' ledgers.
         rows = [row for part in parts.values() for row in part]
-        columns = {name: [row[name] for row in rows] for name in schema.names}
+        # The model has no consumers that produce, whose columns came later.
+        blank = dict.fromkeys(ADDED.get(table, ()))
+        columns = {name: [(blank | row)[name] for row in rows] for name in schema.names}
         LedgerWriter(bundle.table(table), table, "model").write(columns)
     writer = TimelineWriter(bundle.timeline, "model")
     for event in sorted(timeline(named), key=lambda item: (item.at, item.line())):
