@@ -85,8 +85,9 @@ def test_an_open_transaction_holds_back_only_who_reads_what_is_committed(
 def test_what_consumers_make_flows_as_fast_as_what_they_read(
     simulate: Any, committed: int, lacking: str
 ) -> None:
-    maker = {"name": "m", "topics": ["foo"], "group": "makers", "commit": "Transactional"}
-    maker |= {"isolation": "read_committed", "replicas": 2, "output": {"topic": "made"}}
+    maker: dict[str, Any] = {"name": "m", "topics": ["foo"], "group": "makers", "replicas": 2}
+    maker |= {"commit": "Transactional", "isolation": "read_committed"}
+    maker |= {"output": {"topic": "made"}}
     reader = {"name": "c", "topics": ["made"], "group": "g"}
     writer = {"name": "p", "topic": "foo", "recordsPerSecond": 300}
     plan = simulate(
