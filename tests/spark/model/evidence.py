@@ -45,12 +45,14 @@ def write(root: Path, named: dict[str, World]) -> Path:
         parts: dict[str, list[dict[str, Any]]] = {}
         for row in tables[table]:
             parts.setdefault(str(row[key]) if key else "scoring", []).append(row)
-        # A few large files: what a writer's files say of it is tested with real pods' ledgers.
-        rows = [row for part in parts.values() for row in part]
+        if len(named) > 1:
+            # A few large files for many histories; those of one are its writers', as in a run.
+            parts = {"model": [row for part in parts.values() for row in part]}
         # The model has no consumers that produce, whose columns came later.
         blank = dict.fromkeys(ADDED.get(table, ()))
-        columns = {name: [(blank | row)[name] for row in rows] for name in schema.names}
-        LedgerWriter(bundle.table(table), table, "model").write(columns)
+        for stem, rows in parts.items():
+            columns = {name: [(blank | row)[name] for row in rows] for name in schema.names}
+            LedgerWriter(bundle.table(table), table, stem).write(columns)
     writer = TimelineWriter(bundle.timeline, "model")
     for event in sorted(timeline(named), key=lambda item: (item.at, item.line())):
         writer.write(event)
