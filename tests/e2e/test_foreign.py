@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kit.kubectl import Kubectl
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 TOPIC, RECORDS = "verifiable", 1000
 CONSUMER, PRODUCERS = "consumer-g-1", ("producer-1", "producer-2")
