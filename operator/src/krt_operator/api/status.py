@@ -161,6 +161,11 @@ class FaultStatus(StatusModel):
     effect: Effect | None = Field(default=None, description="What was seen of it.")
     message: Text = Field(default="", description="Why it was skipped, or what it waits for.")
 
+    @property
+    def proofs(self) -> tuple[Proof, ...]:
+        """What was seen of its effect so far; nothing before it was looked for."""
+        return self.effect.proofs if self.effect else ()
+
 
 class GuardKind(StrEnum):
     """What a guard casts doubt on."""

@@ -47,8 +47,7 @@ def _keeps_down(fault: Fault) -> bool:
 
 def refused(entry: FaultStatus) -> frozenset[str]:
     """Pods that a fault left alone because their disruption budget refused the eviction."""
-    proofs = entry.effect.proofs if entry.effect else ()
-    return frozenset(one.subject for one in proofs if one.kind is ProofKind.EVICTION_REFUSED)
+    return frozenset(one.subject for one in entry.proofs if one.kind is ProofKind.EVICTION_REFUSED)
 
 
 def absent(status: Status, spec: Spec) -> frozenset[str]:

@@ -51,8 +51,7 @@ def _there(scene: Scene, target: TargetPod) -> bool:
 
 
 def _gone(scene: Scene) -> list[datetime]:
-    proofs = scene.entry.effect.proofs if scene.entry.effect else ()
-    return [one.at for one in proofs if one.kind is ProofKind.VOLUME_GONE]
+    return [one.at for one in scene.entry.proofs if one.kind is ProofKind.VOLUME_GONE]
 
 
 def _delete(targets: Sequence[TargetPod]) -> Act:

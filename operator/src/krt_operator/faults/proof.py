@@ -177,7 +177,7 @@ def members_left(entry: FaultStatus, plan: Plan, group: GroupView, now: datetime
 
 def groups_asked(entry: FaultStatus, plan: Plan) -> list[str]:
     """Groups that could still show that a target left them."""
-    seen = {(one.kind, one.subject) for one in (entry.effect.proofs if entry.effect else ())}
+    seen = {(one.kind, one.subject) for one in entry.proofs}
     waiting = {
         _group_of(target, plan)
         for target in entry.targets
@@ -188,7 +188,7 @@ def groups_asked(entry: FaultStatus, plan: Plan) -> list[str]:
 
 def merge(fault: Fault, entry: FaultStatus, plan: Plan, seen: Iterable[Proof]) -> Effect:
     """Add what was seen to the journal's effect; the first sight of each thing stands."""
-    known = {(one.kind, one.subject): one for one in (entry.effect.proofs if entry.effect else ())}
+    known = {(one.kind, one.subject): one for one in entry.proofs}
     for one in seen:
         known.setdefault((one.kind, one.subject), one)
     implied = IMPLIED[fault.action]
@@ -208,7 +208,7 @@ def wanted(fault: Fault, entry: FaultStatus, plan: Plan) -> bool:
     """Whether the cluster's metadata could still show something about this fault."""
     if fault.target.role is Role.PARTITION:
         return entry.effect is None or not entry.effect.proven
-    seen = {(one.kind, one.subject) for one in (entry.effect.proofs if entry.effect else ())}
+    seen = {(one.kind, one.subject) for one in entry.proofs}
     kinds = {kind for kind, _ in seen}
     brokers = _ordinals(entry, plan)
     if not brokers:

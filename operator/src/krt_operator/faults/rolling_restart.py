@@ -85,8 +85,7 @@ def _lacking(scene: Scene) -> str:
 
 def _last(scene: Scene) -> datetime:
     """When the last restart so far was seen."""
-    proofs = scene.entry.effect.proofs if scene.entry.effect else ()
-    gone = [one.at for one in proofs if one.kind is ProofKind.POD_GONE]
+    gone = [one.at for one in scene.entry.proofs if one.kind is ProofKind.POD_GONE]
     return max(gone, default=scene.entry.injected_at or scene.now)
 
 

@@ -157,7 +157,7 @@ def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
         this.interrupted(fault, "injected", due, done)
     hit = ", ".join(subjects(fault, entry, this.plan))
     this.tell("FaultInjected", f"{fault.name}: {fault.action} of {hit}")
-    for one in entry.effect.proofs if entry.effect else ():
+    for one in entry.proofs:
         if one.kind is ProofKind.EVICTION_REFUSED:
             this.tell("EvictionRefused", f"{fault.name}: {one.subject}: {one.detail}")
     if fault.down_for.micros or fault.action in LASTING:
