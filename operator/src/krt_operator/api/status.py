@@ -91,6 +91,11 @@ class FaultState(StrEnum):
     HEALED = "Healed"
     SKIPPED = "Skipped"
 
+    @property
+    def open(self) -> bool:
+        """Whether the fault's targets are its own: from the intent until they are let back."""
+        return self in (FaultState.INTENDED, FaultState.INJECTED, FaultState.HELD)
+
 
 class TargetPod(StatusModel):
     """A pod that a fault hits."""
@@ -282,8 +287,7 @@ class Status(StatusModel):
     @property
     def active_faults(self) -> str:
         """Names of the faults intended, injected or held, joined by commas."""
-        under_way = (FaultState.INTENDED, FaultState.INJECTED, FaultState.HELD)
-        return ",".join(fault.name for fault in self.faults if fault.state in under_way)
+        return ",".join(fault.name for fault in self.faults if fault.state.open)
 
     def replace(self, **changes: Any) -> Self:
         """Return the status with these attributes changed, validated."""

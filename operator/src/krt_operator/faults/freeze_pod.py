@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action
-from krt_operator.api.status import FaultState, ProofKind
+from krt_operator.api.status import ProofKind
 from krt_operator.faults import ephemeral
 from krt_operator.faults.deed import Hold
 from krt_operator.faults.schedule import heal_due
@@ -109,8 +109,7 @@ def thawed_at(entry: FaultStatus, world: Observed) -> datetime | None:
 def open_freezes(faults: Sequence[Fault], status: Sequence[FaultStatus]) -> list[FaultStatus]:
     """Journals of the freezes that may hold a process now, an intent included."""
     names = {one.name for one in faults if one.action is Action.FREEZE_POD}
-    states = {FaultState.INTENDED, FaultState.INJECTED, FaultState.HELD}
-    return [one for one in status if one.name in names and one.state in states]
+    return [one for one in status if one.name in names and one.state.open]
 
 
 def thaw(entry: FaultStatus, targets: Sequence[TargetPod], world: Observed) -> Act:

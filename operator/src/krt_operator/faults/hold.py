@@ -77,11 +77,10 @@ def busy(status: Status, but: str = "") -> dict[str, str]:
         status: the journal.
         but: a fault to leave out, the one that asks.
     """
-    states = {FaultState.INTENDED, *HOLDING}
     return {
         target.member: fault.name
         for fault in status.faults
-        if fault.state in states and fault.name != but
+        if fault.state.open and fault.name != but
         for target in fault.targets
     }
 

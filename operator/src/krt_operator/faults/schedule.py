@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 LATE: Final = timedelta(seconds=10)
 """How late a fault or a heal may be before the run no longer shows what it was to show."""
 
-OPEN: Final = frozenset({FaultState.INTENDED, FaultState.INJECTED, FaultState.HELD})
-"""States in which a fault's targets are its own."""
-
 
 def entry(status: Mapping[str, FaultStatus], fault: Fault) -> FaultStatus:
     """The journal of a fault; an untouched one where there is none yet."""
