@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
+from krt_operator.faults.hold import held
 from krt_operator.faults.schedule import heal_due
 
 if TYPE_CHECKING:
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import FaultStatus, Proof, Status
+    from krt_operator.api.status import FaultStatus, Proof, Status, TargetPod
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan import Plan
-    from krt_operator.ports import Act, Json, Observed, Ports, Run
+    from krt_operator.ports import Act, Change, Json, Observed, Ports, Run
 
 PATIENCE: Final = timedelta(seconds=30)
 """How long what does a fault may take before the fault goes on without proof: an image that is on
@@ -111,6 +112,31 @@ class Deed(Protocol):
     def hold(self, scene: Scene) -> Hold:
         """What holding the targets, and letting them back, takes now."""
         ...
+
+
+def standing(pods: Mapping[str, Json], target: TargetPod) -> Json | None:
+    """The pod that was chosen; None where it is gone, whoever has its name by now."""
+    pod = pods.get(target.pod)
+    return pod if pod is not None and pod["metadata"]["uid"] == target.uid else None
+
+
+def journaled(scene: Scene) -> None:
+    """The outcome of a deed whose act journals itself what came of it."""
+
+
+def hold_down(scene: Scene, injected: Change, ports: Ports) -> None:
+    """Hold the targets of a deed down in the same breath, where `downFor` is not over with it.
+
+    Their StatefulSets would have new pods scheduled within 0.1 s.
+
+    Args:
+        scene: the fault that is being injected.
+        injected: what its act is about to journal.
+        ports: where the holds are applied.
+    """
+    if scene.fault.down_for.micros:
+        for obj in scene.render(held(injected(scene.status), scene.run.spec)):
+            ports.cluster.apply(obj)
 
 
 def until_due(scene: Scene) -> Hold:

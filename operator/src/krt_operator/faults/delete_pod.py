@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator import journal
 from krt_operator.api.status import FaultState
-from krt_operator.faults.deed import until_due
-from krt_operator.faults.hold import held
+from krt_operator.faults.deed import hold_down, journaled, until_due
 from krt_operator.ports import Act, Deletion
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from krt_operator.ports import Change, Ports
 
 hold = until_due
+outcome = journaled
 
 
 def act(scene: Scene) -> Act:
@@ -33,14 +33,7 @@ def act(scene: Scene) -> Act:
         # Where all were gone, an earlier try of this act did it right after the intent.
         at = ports.clock.now() if any(hit) else entry.intended_at
         injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
-        if fault.down_for.micros:
-            # In the same breath: the StatefulSet would have a new pod scheduled within 0.1 s.
-            for obj in scene.render(held(injected(scene.status), scene.run.spec)):
-                ports.cluster.apply(obj)
+        hold_down(scene, injected, ports)
         return [injected]
 
     return Act(f"delete {', '.join(one.pod for one in entry.targets)}", perform)
-
-
-def outcome(scene: Scene) -> None:
-    """The act journals itself that it is done."""

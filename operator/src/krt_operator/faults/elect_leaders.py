@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from krt_operator import journal
 from krt_operator.api.status import FaultState, GuardKind
 from krt_operator.errors import TransientError
-from krt_operator.faults.deed import PATIENCE, until_due
+from krt_operator.faults.deed import PATIENCE, journaled, until_due
 from krt_operator.faults.partitions import meant
 from krt_operator.ports import Act
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from krt_operator.ports import Change, Ports
 
 hold = until_due
+outcome = journaled
 
 
 def act(scene: Scene) -> Act:
@@ -45,7 +46,3 @@ def act(scene: Scene) -> Act:
         return changes
 
     return Act(f"elect the preferred leaders for {entry.name}", perform)
-
-
-def outcome(scene: Scene) -> None:
-    """The act journals itself that it is done."""

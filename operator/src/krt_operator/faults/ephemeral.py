@@ -17,7 +17,7 @@ from krt_operator import names
 from krt_operator.api.status import Proof
 from krt_operator.api.times import from_micros
 from krt_operator.errors import GoneError
-from krt_operator.faults.deed import Outcome
+from krt_operator.faults.deed import Outcome, standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,8 +113,8 @@ def container(pod: Json, what: Signal) -> Json:
 
 def start(ports: Ports, pods: Mapping[str, Json], target: TargetPod, what: Signal) -> None:
     """Add the container to a target; one that is gone is left to the outcome to tell."""
-    pod = pods.get(target.pod)
-    if pod is None or pod["metadata"]["uid"] != target.uid:
+    pod = standing(pods, target)
+    if pod is None:
         return
     try:
         ports.cluster.add_ephemeral_container(target.pod, target.uid, container(pod, what))
@@ -143,8 +143,8 @@ def outcome(
     failures: dict[str, str] = {}
     asked = True
     for target in entry.targets:
-        pod = pods.get(target.pod)
-        if pod is None or pod["metadata"]["uid"] != target.uid:
+        pod = standing(pods, target)
+        if pod is None:
             lost.append(target.pod)
             continue
         asked &= _has(pod, named(entry.name, entry.attempt))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from krt_operator import journal
 from krt_operator.api.status import FaultState, Proof, ProofKind
-from krt_operator.faults.deed import Hold, until_due
-from krt_operator.faults.hold import held, refused
+from krt_operator.faults.deed import Hold, hold_down, journaled, until_due
+from krt_operator.faults.hold import refused
 from krt_operator.faults.proof import merge
 from krt_operator.ports import Act, Deletion
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from krt_operator.faults.deed import Scene
     from krt_operator.ports import Change, Ports
+
+outcome = journaled
 
 
 def act(scene: Scene) -> Act:
@@ -48,17 +50,11 @@ def act(scene: Scene) -> Act:
             injected_at=ports.clock.now() if answered else entry.intended_at,
             effect=merge(fault, entry, scene.plan, proofs),
         )
-        if fault.down_for.micros and len(proofs) < len(entry.targets):
-            # In the same breath: the StatefulSet would have a new pod scheduled within 0.1 s.
-            for obj in scene.render(held(injected(scene.status), scene.run.spec)):
-                ports.cluster.apply(obj)
+        if len(proofs) < len(entry.targets):
+            hold_down(scene, injected, ports)
         return [injected]
 
     return Act(f"evict {', '.join(one.pod for one in entry.targets)}", perform)
-
-
-def outcome(scene: Scene) -> None:
-    """The act journals itself what the API server answered."""
 
 
 def hold(scene: Scene) -> Hold:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from krt_operator.api.spec import Action
 from krt_operator.api.status import ProofKind
 from krt_operator.faults import ephemeral
-from krt_operator.faults.deed import Hold
+from krt_operator.faults.deed import Hold, standing
 from krt_operator.faults.schedule import heal_due
 from krt_operator.ports import Act, Deletion
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
     from krt_operator.faults.deed import Outcome, Scene
-    from krt_operator.ports import Change, Observed, Ports
+    from krt_operator.ports import Change, Json, Observed, Ports
 
 OVERDUE: Final = timedelta(seconds=3)
 """Beyond the end of the freeze until a second thaw is tried: reports take 1 to 2 s to be seen."""
@@ -96,13 +96,14 @@ def still_frozen(entry: FaultStatus, world: Observed) -> list[TargetPod]:
     return [
         target
         for target in entry.targets
-        if _is(world, target) and _thawed(entry, target, world) is None
+        if (pod := standing(world.pods, target)) and _thawed(entry, pod) is None
     ]
 
 
 def thawed_at(entry: FaultStatus, world: Observed) -> datetime | None:
     """When the last target was thawed, by its node's clock; None where none was."""
-    times = [_thawed(entry, one, world) for one in entry.targets if _is(world, one)]
+    pods = [standing(world.pods, one) for one in entry.targets]
+    times = [_thawed(entry, pod) for pod in pods if pod]
     return max((at for at in times if at is not None), default=None)
 
 
@@ -133,14 +134,7 @@ def _delete(targets: Sequence[TargetPod]) -> Act:
     return Act(f"delete {', '.join(one.pod for one in targets)}, which nothing thaws", perform)
 
 
-def _is(world: Observed, target: TargetPod) -> bool:
-    pod = world.pods.get(target.pod)
-    return pod is not None and pod["metadata"]["uid"] == target.uid
-
-
-def _thawed(entry: FaultStatus, target: TargetPod, world: Observed) -> datetime | None:
+def _thawed(entry: FaultStatus, pod: Json) -> datetime | None:
     names = [thawing(entry.name, number) for number in range(1, entry.attempt + 1)]
-    reports = [
-        ephemeral.report(world.pods[target.pod], name) for name in (*names, thawing_now(entry.name))
-    ]
+    reports = [ephemeral.report(pod, name) for name in (*names, thawing_now(entry.name))]
     return min((one.at for one in reports if one is not None and one.at is not None), default=None)

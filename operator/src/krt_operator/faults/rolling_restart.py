@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from krt_operator import journal
 from krt_operator.api.status import FaultState, ProofKind
 from krt_operator.faults import recovery
-from krt_operator.faults.deed import Hold
+from krt_operator.faults.deed import Hold, journaled, standing
 from krt_operator.faults.hold import absent
 from krt_operator.faults.looking import silent_servers
 from krt_operator.ports import Act, Deletion
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from krt_operator.api.status import TargetPod
     from krt_operator.faults.deed import Scene
     from krt_operator.ports import Change, Ports
+
+outcome = journaled
 
 
 def act(scene: Scene) -> Act:
@@ -40,13 +42,9 @@ def act(scene: Scene) -> Act:
     return Act(f"restart {first.pod}", perform)
 
 
-def outcome(scene: Scene) -> None:
-    """The act journals itself that it is done."""
-
-
 def hold(scene: Scene) -> Hold:
     """Delete the next member once the one before is back and the cluster is whole."""
-    left = [one for one in scene.entry.targets if _same(scene, one)]
+    left = [one for one in scene.entry.targets if standing(scene.pods, one)]
     if any("deletionTimestamp" in scene.pods[one.pod]["metadata"] for one in left):
         return Hold()
     if not left:
@@ -64,11 +62,6 @@ def hold(scene: Scene) -> Hold:
             f"the restart before: {lacking}",
         )
     return Hold()
-
-
-def _same(scene: Scene, target: TargetPod) -> bool:
-    pod = scene.pods.get(target.pod)
-    return pod is not None and pod["metadata"]["uid"] == target.uid
 
 
 def _lacking(scene: Scene) -> str:
