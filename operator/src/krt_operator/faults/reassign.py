@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import names
+from krt_operator import jobs, names
 from krt_operator.api.status import Proof, ProofKind
 from krt_operator.build.tools import reassign_job
 from krt_operator.faults.deed import Outcome, until_due
@@ -56,9 +56,9 @@ def outcome(scene: Scene) -> Outcome:
         return Outcome(asked=False, pending=(name,), patience=TOOL_PATIENCE)
     ended = _ended(scene, job)
     if ended is None:
-        failed = _failed(job)
-        if failed:
-            return Outcome(failures={name: failed}, patience=TOOL_PATIENCE)
+        failed = jobs.condition(job, "Failed")
+        if failed is not None:
+            return Outcome(failures={name: jobs.why_failed(failed)}, patience=TOOL_PATIENCE)
         return Outcome(pending=(name,), patience=TOOL_PATIENCE)
     report = parse(ended)
     if report.at is None:
@@ -73,18 +73,8 @@ def outcome(scene: Scene) -> Outcome:
 
 
 def _ended(scene: Scene, job: Json) -> Json | None:
-    for pod in scene.pods.values():
-        owners = pod["metadata"].get("ownerReferences") or []
-        if not any(one["uid"] == job["metadata"]["uid"] for one in owners):
-            continue
-        for status in pod.get("status", {}).get("containerStatuses") or []:
-            ended: Json | None = status.get("state", {}).get("terminated")
-            return ended
+    pod = jobs.pod_of(job, scene.pods.values())
+    for status in (pod or {}).get("status", {}).get("containerStatuses") or []:
+        ended: Json | None = status.get("state", {}).get("terminated")
+        return ended
     return None
-
-
-def _failed(job: Json) -> str:
-    for one in job.get("status", {}).get("conditions") or []:
-        if one["type"] == "Failed" and one["status"] == "True":
-            return str(one.get("message") or one.get("reason") or "the Job failed")
-    return ""

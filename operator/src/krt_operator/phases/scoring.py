@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from krt_operator import journal, names
+from krt_operator import jobs, journal, names
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
@@ -48,14 +48,14 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
             requeue_after=BUSY,
             apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         )
-    pod = _driver(world, job)
+    pod = jobs.pod_of(job, world.pods.values())
     code, told = looking.end(pod) if pod is not None else (None, "")
     if code == 0:
         return _scored(plan, looking.message_json(told), world)
     if code is not None:
         why = ENDS.get(code, f"its driver exited {code}")
         return _failed(plan, f"{why}: {told}", world)
-    failed = _condition(job, "Failed")
+    failed = jobs.condition(job, "Failed")
     lost = failed is not None and failed.get("reason") != "DeadlineExceeded"
     if lost and attempt < SCORING_ATTEMPTS:
         return _start(plan, attempt + 1, world, ports)
@@ -66,7 +66,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
 def _hopeless(run: Run, world: Observed, failed: Json | None, pod: Json | None) -> str:
     """Why the Job will not score any more; empty while it may."""
     if failed is not None:
-        return str(failed.get("message") or failed.get("reason", "the Job failed"))
+        return jobs.why_failed(failed)
     start = journal.started(run.status, Phase.SCORING) or world.at
     allowed = run.spec.timeouts.scoring.seconds * run.status.scoring_attempt + SCORING_GRACE
     if world.at <= start + timedelta(seconds=allowed):
@@ -88,23 +88,6 @@ def _start(plan: Plan, attempt: int, world: Observed, ports: Ports) -> Progress:
         apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         events=(Happening("Scoring", told),),
     )
-
-
-def _driver(world: Observed, job: Json) -> Json | None:
-    uid = job["metadata"]["uid"]
-    for pod in world.pods.values():
-        owners = pod["metadata"].get("ownerReferences") or []
-        if any(one["uid"] == uid for one in owners):
-            return pod
-    return None
-
-
-def _condition(job: Json, type_: str) -> dict[str, Any] | None:
-    for one in job.get("status", {}).get("conditions") or []:
-        if one["type"] == type_ and one["status"] == "True":
-            found: dict[str, Any] = one
-            return found
-    return None
 
 
 def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
