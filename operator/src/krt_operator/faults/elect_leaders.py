@@ -8,6 +8,7 @@ from krt_operator import journal
 from krt_operator.api.status import FaultState, GuardKind
 from krt_operator.errors import TransientError
 from krt_operator.faults.deed import PATIENCE, journaled, until_due
+from krt_operator.faults.hold import absent
 from krt_operator.faults.partitions import meant
 from krt_operator.ports import Act
 
@@ -28,11 +29,12 @@ def act(scene: Scene) -> Act:
     asks may have other faults to heal.
     """
     entry, plan = scene.entry, scene.plan
+    bootstrap = plan.bootstrap_but(absent(scene.status, scene.run.spec))
 
     def perform(ports: Ports) -> Sequence[Change]:
         at = ports.clock.now()
         try:
-            with ports.kafka(plan.bootstrap) as kafka:
+            with ports.kafka(bootstrap) as kafka:
                 failed = kafka.elect_preferred(meant(scene.fault, plan))
         except TransientError as error:
             if at - (entry.intended_at or at) <= PATIENCE:

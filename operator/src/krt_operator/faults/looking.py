@@ -38,21 +38,27 @@ class Look:
     zookeeper_leader: str = ""
 
 
-def look(target: Target, plan: Plan, ports: Ports) -> Look:
+def look(target: Target, plan: Plan, ports: Ports, silent: frozenset[str] = frozenset()) -> Look:
     """Ask for what the target's role needs.
+
+    Args:
+        target: whom the fault is to hit.
+        plan: the run's members and groups.
+        ports: whom to ask through.
+        silent: members that open faults keep from answering, and that nobody is to wait for.
 
     Raises:
         TransientError: nobody answered; ask again.
     """
     by_leader = target.role is Role.RACK and target.zone is None
     if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or by_leader:
-        with ports.kafka(plan.bootstrap) as kafka:
+        with ports.kafka(plan.bootstrap_but(silent)) as kafka:
             return Look(cluster=kafka.view())
     if target.role is Role.GROUP_COORDINATOR:
-        with ports.kafka(plan.bootstrap) as kafka:
+        with ports.kafka(plan.bootstrap_but(silent)) as kafka:
             return Look(coordinator=kafka.group(group_of(target, plan)).coordinator)
     if target.role is Role.ZOOKEEPER_LEADER:
-        return Look(zookeeper_leader=zookeeper_leader(plan, ports))
+        return Look(zookeeper_leader=zookeeper_leader(plan, ports, silent))
     return Look()
 
 
@@ -61,9 +67,12 @@ def group_of(target: Target, plan: Plan) -> str:
     return target.group or plan.spec.traffic.consumers[0].group
 
 
-def zookeeper_leader(plan: Plan, ports: Ports) -> str:
-    """The member that leads the ensemble (or is all of it); empty while none does."""
-    modes = _modes(plan, ports)
+def zookeeper_leader(plan: Plan, ports: Ports, but: frozenset[str] = frozenset()) -> str:
+    """The member that leads the ensemble (or is all of it); empty while none does.
+
+    `but` are members not to be asked: one that is frozen leads nobody for long.
+    """
+    modes = _modes(plan, ports, but)
     return next((name for name, now in modes if now in ("leader", "standalone")), "")
 
 

@@ -86,7 +86,7 @@ def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     # A due time in the journal says that a controller was there and found nobody to hit.
     tried = entry.due_at is not None
     try:
-        seen = look(fault.target, this.plan, this.ports)
+        seen = look(fault.target, this.plan, this.ports, this.absent())
         targets = resolve(fault, this.plan, this.world, seen, busy(this.status, fault.name))
     except (UnresolvedError, TransientError) as error:
         if tried and schedule.late(due, this.now):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
 
 from krt_operator.api.status import ProofKind
@@ -99,3 +100,30 @@ def test_a_killed_consumer_left_whoever_takes_its_place(simulate: Any) -> None:
     sim = simulate([{"name": "c", "action": "CrashPod", "target": {"role": "Consumer"}}])
     play(sim)
     assert kinds(sim, "c") == {ProofKind.PROCESS_KILLED, ProofKind.MEMBER_LEFT}
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {
+            "action": "CrashPod",
+            "target": {"role": "PartitionLeader", "topic": "foo", "partition": 1},
+        },
+        {"action": "CrashPod", "target": {"role": "GroupCoordinator", "group": "g"}},
+        {
+            "action": "ElectPreferredLeaders",
+            "target": {"role": "Partition", "topic": "foo", "partition": 1},
+        },
+    ],
+    ids=["leader", "coordinator", "election"],
+)
+def test_what_is_frozen_keeps_nobody_from_the_next_target(
+    simulate: Any, second: dict[str, Any]
+) -> None:
+    meanwhile = {"name": "next", "startsAfter": {"fault": "leader-down", "event": "Started"}}
+    sim = simulate([FREEZE, meanwhile | {"delay": "2s"} | second])
+    play(sim)
+    fault = entry(sim, "next")
+    # A client that asks the frozen broker waits 5 s for it and learns nothing.
+    assert fault.injected_at - fault.due_at < timedelta(seconds=3)
+    assert not [one for one in sim.status.guards if "next" in one.message]
