@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from krt_scoring.brokers import member_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from krt_scoring.derive.base import Base
     from krt_scoring.timeline import Timeline
     from krt_scoring.windows import FaultWindow
-
-MEMBER_PREFIX = "kafka-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,8 @@ def parts(
 
 
 def _session_lost(window: FaultWindow, timeline: Timeline, start: int, end: int) -> int | None:
-    ids = {member.removeprefix(MEMBER_PREFIX) for member in window.members}
     for event in timeline.of("broker", "unregistered"):
-        if event.subject in ids and start <= event.at <= end:
+        if member_of(event.subject) in window.members and start <= event.at <= end:
             return event.at
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.brokers import member_of
 from krt_scoring.claims.result import Result, between, counted, unmeasured
 from krt_scoring.claims.states import name, names
 from krt_scoring.derive.elections import NO_LEADER
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from krt_scoring.claims.evidence import Evidence
     from krt_scoring.windows import FaultWindow
 
-MEMBER_PREFIX = "kafka-"
 NO_STATES = "the timeline shows no state of a partition"
 
 
@@ -96,7 +96,7 @@ def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
 
 def _hit(broker: int, at: int, evidence: Evidence) -> bool:
     """Whether a fault had hit this broker and was not recovered from at that time."""
-    member = f"{MEMBER_PREFIX}{broker}"
+    member = member_of(broker)
     return any(
         member in window.members and window.meets(at, at)
         for window in evidence.windows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.brokers import broker_of
 from krt_scoring.claims.result import between, counted, unmeasured
 from krt_scoring.claims.states import names
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from krt_scoring.claims.evidence import Evidence
     from krt_scoring.claims.result import Result
 
-MEMBER_PREFIX = "kafka-"
-
 
 def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     """Yield the results of ``nearReads``."""
@@ -23,9 +22,9 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     if not wanted:
         return
     zones = {
-        int(str(item["member"]).removeprefix(MEMBER_PREFIX)): str(item.get("zone") or "")
+        broker: str(item.get("zone") or "")
         for item in evidence.run.members
-        if item["kind"] == "kafka"
+        if (broker := broker_of(str(item["member"]))) is not None
     }
     racks = {c.group: c.config.get("client.rack", "") for c in evidence.run.consumers}
     found = list(_fetches(evidence))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.brokers import broker_of
+
 if TYPE_CHECKING:
     from krt_evidence.timeline import Event
     from krt_scoring.history import History
@@ -122,7 +124,7 @@ def _lost_storage(history: History) -> tuple[tuple[int, int], ...]:
         if detail.get("action") not in STORAGE_LOSING_ACTIONS:
             continue
         for target in detail.get("targets", ()):
-            kind, _, ordinal = str(target.get("member", "")).rpartition("-")
-            if kind == "kafka" and ordinal.isdigit():
-                found.append((int(ordinal), event.at))
+            broker = broker_of(str(target.get("member", "")))
+            if broker is not None:
+                found.append((broker, event.at))
     return tuple(found)

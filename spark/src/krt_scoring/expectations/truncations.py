@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_scoring.brokers import member_of
 from krt_scoring.derive import freezes
 from krt_scoring.derive.elections import Election, elections
 from krt_scoring.derive.places import offset_of
@@ -124,7 +125,7 @@ def _latest(election: Election, frozen: tuple[Freeze, ...], grace: int) -> int:
     A leader that was stopped when it was deposed handles what waited in its sockets as soon as it
     goes on, before it hears that it leads no more.
     """
-    member = f"kafka-{election.deposed}"
+    member = member_of(election.deposed)
     thaws = [item.end for item in frozen if item.member == member and item.begin <= election.at]
     return max([election.at, *thaws]) + grace
 
