@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
-from krt_scoring.derive.elections import NO_LEADER, State
+from krt_scoring.derive.elections import NO_LEADER, State, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,11 +43,8 @@ class States:
             place = (topic, int(partition) if partition.isdigit() else -1)
             if place not in found:
                 continue
-            detail = event.detail
-            epoch, version = int(detail["leader_epoch"]), int(detail.get("version", 0))
-            isr = tuple(sorted(map(int, detail["isr"])))
-            state = State(event.at, int(detail["leader"]), epoch, isr, version)
-            found[place].setdefault((epoch, version), state)
+            state = state_of(event)
+            found[place].setdefault((state.epoch, state.version), state)
         known = {
             place: tuple(states[key] for key in sorted(states))
             for place, states in sorted(found.items())

@@ -61,7 +61,7 @@ def states(history: History) -> dict[tuple[str, int], tuple[State, ...]]:
     for event in history.timeline:
         if event.source == "partition" and event.event == "state":
             topic, _, partition = event.subject.rpartition("-")
-            state = _state(event)
+            state = state_of(event)
             found.setdefault((topic, int(partition)), {})[state.epoch, state.version] = state
     return {
         place: tuple(versions[version] for version in sorted(versions))
@@ -69,7 +69,8 @@ def states(history: History) -> dict[tuple[str, int], tuple[State, ...]]:
     }
 
 
-def _state(event: Event) -> State:
+def state_of(event: Event) -> State:
+    """Return the state that an event of source ``partition`` tells of."""
     detail: dict[str, Any] = event.detail
     return State(
         at=event.at,
