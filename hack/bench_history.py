@@ -103,6 +103,15 @@ class Planted:
         """Sends to the transactional topic."""
         return self.rounds * ROUND
 
+    @cached_property
+    def failed(self) -> int:
+        """Sends of aborted transactions."""
+        return LENGTH * sum(aborted(p, r) for r in range(self.rounds) for p in range(WRITERS))
+
+    def plain_end(self, partition: int) -> int:
+        """Return the end offset of a partition of the plain topic."""
+        return self.blocks * PRODUCERS + (0 if partition else self.copied)
+
     @property
     def end(self) -> int:
         """When the last send was due, µs."""
@@ -209,12 +218,11 @@ class Planted:
     @property
     def terms(self) -> dict[str, int]:
         """Term of the ledger → what the scorecard must count."""
-        failed = LENGTH * sum(aborted(p, r) for r in range(self.rounds) for p in range(WRITERS))
         attempted = self.plain + self.txn
         return {
             "attempted": attempted,
-            "acked": attempted - failed - self.unknown,
-            "failed": failed,
+            "acked": attempted - self.failed - self.unknown,
+            "failed": self.failed,
             "landed": self.unknown,
             "lost": self.lost,
             "undelivered": self.unseen,
@@ -225,10 +233,9 @@ class Planted:
     @property
     def deliveries(self) -> int:
         """Rows of all consumers' ledgers."""
-        failed = LENGTH * sum(aborted(p, r) for r in range(self.rounds) for p in range(WRITERS))
         again = BEYOND * PRODUCERS * OWNED
         plain = self.plain - self.lost - self.unseen + self.copied + again
-        return plain + self.txn - failed + self.dirty
+        return plain + self.txn - self.failed + self.dirty
 
 
 def aborted(writer: int, number: int) -> bool:

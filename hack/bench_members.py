@@ -47,7 +47,7 @@ def events(planted: Planted) -> Iterator[dict[str, Any]]:
             n = 2 * (block - first[number]) * per_block + EVEN + 1 + 2 * place
             yield _event(own, uids[number], n, at, "committed", block * PRODUCERS, 1 + number)
         n = 2 * planted.blocks * per_block + EVEN + 101 + 2 * place
-        end = planted.blocks * PRODUCERS + (0 if partition else planted.copied)
+        end = planted.plain_end(partition)
         yield _event(own, uids[consumer], n, late, "drained", end, 1 + consumer)
     for partition in range(PARTITIONS):
         own = ("h", "d-0", partition, TXN)
@@ -112,7 +112,7 @@ def bounds(planted: Planted) -> Iterator[dict[str, Any]]:
                 end = planted.rounds * HELD
                 held = planted.rounds * shape.ROUND // PARTITIONS
             else:
-                end = planted.blocks * PRODUCERS + (0 if partition else planted.copied)
+                end = planted.plain_end(partition)
                 held = end - (planted.lost if partition == shape.LOST_IN else 0)
             yield {
                 "topic": topic,
