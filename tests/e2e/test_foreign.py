@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kit.run import ROOT, Run, small
+from kit.run import Run, score, small
 from kit.verifiable import Tools
 
 if TYPE_CHECKING:
@@ -56,15 +55,14 @@ def history(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -
     return folder
 
 
-def score(folder: Path, out: Path) -> dict[str, Any]:
-    command = ["hack/uv", "run", "--frozen", "krt-score", "--from", "verifiable", str(folder)]
-    subprocess.run([*command, "--out", str(out)], cwd=ROOT, check=True, timeout=300)
+def judged(folder: Path, out: Path) -> dict[str, Any]:
+    score(folder, out, "--from", "verifiable")
     card: dict[str, Any] = json.loads(out.read_text())
     return card
 
 
 def test_what_the_tools_saw_is_judged(history: Path, tmp_path: Path) -> None:
-    card = score(history, tmp_path / "card.json")
+    card = judged(history, tmp_path / "card.json")
     assert (card["verdict"], card["reasons"]) == ("Passed", [])
     ledger = card["ledger"]
     assert ledger["acked"] == ledger["delivered"] == RECORDS * len(PRODUCERS)
@@ -86,7 +84,7 @@ def test_a_record_the_consumer_never_got_is_lost(history: Path, tmp_path: Path) 
     for item in summary["partitions"]:
         item["count"] -= item["partition"] == partition
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
-    card = score(changed, tmp_path / "card.json")
+    card = judged(changed, tmp_path / "card.json")
     assert (card["verdict"], card["score"]) == ("Failed", 0)
     lost = card["anomalies"]["lost-write"]
     assert (lost["count"], lost["detail"]) == (1, {"basisDeliveries": 1})

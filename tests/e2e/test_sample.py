@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from kit.run import PHASES, ROOT, Run, manifest
+from kit.run import PHASES, Run, manifest, score
 
 from krt_evidence.schemas import TABLES
 
@@ -85,12 +84,7 @@ def test_every_table_of_the_bundle_is_there(run: Run) -> None:
 
 def test_a_laptop_scores_it_to_the_same_bytes(run: Run, tmp_path: Path) -> None:
     again = tmp_path / "scorecard.json"
-    subprocess.run(
-        ["hack/uv", "run", "--frozen", "krt-score", str(run.bundle), "--out", str(again)],
-        cwd=ROOT,
-        check=True,
-        timeout=300,
-    )
+    score(run.bundle, again)
     assert again.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from kit.run import ROOT, Run, manifest
+from kit.run import Run, manifest, score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +39,5 @@ def test_every_corruption_is_found(run: Run) -> None:
 
 def test_a_laptop_finds_the_same(run: Run, tmp_path: Path) -> None:
     again = tmp_path / "scorecard.json"
-    score = ["krt-score", "--self-test", str(run.bundle), "--out", str(again)]
-    subprocess.run(["hack/uv", "run", "--frozen", *score], cwd=ROOT, check=True, timeout=400)
+    score(run.bundle, again, "--self-test")
     assert again.read_bytes() == (run.bundle / "scorecard.json").read_bytes()

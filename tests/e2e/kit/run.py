@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,18 @@ def manifest(path: str, name: str | None = None) -> dict[str, Any]:
     if name is not None:
         resource["metadata"]["name"] = name
     return resource
+
+
+def score(path: Path, out: Path, *options: str) -> None:
+    """Score the bundle (or what ``options`` say it is) at ``path`` on this machine, as people do.
+
+    Args:
+        path: the bundle.
+        out: the file for the scorecard; nothing is written into the bundle.
+        options: of ``krt-score``.
+    """
+    command = ["hack/uv", "run", "--frozen", "krt-score", *options, str(path), "--out", str(out)]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=400)
 
 
 def small(name: str, **spec: Any) -> dict[str, Any]:

@@ -48,10 +48,10 @@ def write(root: Path, named: dict[str, World]) -> Path:
         if len(named) > 1:
             # A few large files for many histories; those of one are its writers', as in a run.
             parts = {"model": [row for part in parts.values() for row in part]}
-        # The model has no consumers that produce, whose columns came later.
-        blank = dict.fromkeys(ADDED.get(table, ()))
+        # The model has no consumers that produce, whose columns came later and stay null.
+        told = [name for name in schema.names if name not in ADDED.get(table, ())]
         for stem, rows in parts.items():
-            columns = {name: [(blank | row)[name] for row in rows] for name in schema.names}
+            columns = {name: [row[name] for row in rows] for name in told}
             LedgerWriter(bundle.table(table), table, stem).write(columns)
     writer = TimelineWriter(bundle.timeline, "model")
     for event in sorted(timeline(named), key=lambda item: (item.at, item.line())):
