@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from krt_evidence.bundle import Bundle, write_text
 from krt_scoring import foreign, inspection, outputs, session, trouble
 from krt_scoring.assess import assess, without_plan
-from krt_scoring.errors import NotABundleError, PlanError, SparkFailedError
+from krt_scoring.errors import NotABundleError, NotWritableError, PlanError, SparkFailedError
 from krt_scoring.foreign.verifiable.layout import SETTINGS
 from krt_scoring.scorecard import dump
 
@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Score the bundle named on the command line and say the verdict.
 
     Returns:
-        0 whatever the verdict, 1 where Spark failed, 2 where the path is no bundle.
+        0 whatever the verdict, 1 where Spark failed, 2 where the path is no bundle, or
+        what was scored cannot be written.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -42,11 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--self-test is for bundles of our own, not with --from")
     try:
         result = _scored(options)
-        if options.out:
-            write_text(options.out, dump(result.card))
-        else:
-            outputs.write(Bundle(options.bundle), result)
-    except NotABundleError as error:
+        bundle = Bundle(options.bundle)
+        with outputs.writing(bundle, options.out):
+            if options.out:
+                write_text(options.out, dump(result.card))
+            else:
+                outputs.write(bundle, result)
+    except (NotABundleError, NotWritableError) as error:
         sys.stderr.write(f"krt-score: {error}\n")
         return EXIT_NO_BUNDLE
     except SparkFailedError as error:
@@ -66,14 +69,18 @@ def _scored(options: argparse.Namespace) -> Assessment:
 
     Raises:
         NotABundleError: the path holds nothing that can be scored.
+        NotWritableError: there is no place for what would be scored.
     """
     if options.source is None:
-        return _assessed(inspection.inspect(inspection.require_bundle(options.bundle)), options)
+        bundle = inspection.require_bundle(options.bundle)
+        outputs.require_place(bundle, options.out)
+        return _assessed(inspection.inspect(bundle), options)
     with tempfile.TemporaryDirectory(prefix="krt-import-") as folder:
         try:
             imported = foreign.IMPORTERS[options.source](options.bundle, Path(folder))
         except PlanError as error:
             return without_plan(Bundle(options.bundle), str(error), SETTINGS)
+        outputs.require_place(Bundle(options.bundle), options.out)
         found = inspection.inspect(imported.bundle, needed=())
         reasons = (*found.reasons, *imported.reasons)
         return _assessed(replace(found, reasons=reasons), options)

@@ -11,6 +11,10 @@ class NotABundleError(ScoringError):
     """The path holds no evidence bundle (exit 2)."""
 
 
+class NotWritableError(ScoringError):
+    """What was scored cannot be written where it was to go (exit 2)."""
+
+
 class PlanError(ScoringError):
     """The run's plan (run.json or plan.json) cannot be used (exit 2)."""
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import write_text
+from krt_evidence.bundle import make_directory, write_text
 from krt_scoring import junit
+from krt_scoring.errors import NotWritableError
 from krt_scoring.report import render
 from krt_scoring.scorecard import dump
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from krt_evidence.bundle import Bundle
     from krt_scoring.assess import Assessment
 
@@ -19,3 +25,43 @@ def write(bundle: Bundle, result: Assessment) -> None:
     write_text(bundle.scorecard, dump(result.card))
     write_text(bundle.report, render(result.card, result.events))
     write_text(bundle.junit, junit.render(result.card))
+
+
+def require_place(bundle: Bundle, out: Path | None) -> None:
+    """See that the outputs can be written, before minutes are spent on what goes into them.
+
+    Args:
+        bundle: where they go.
+        out: the file for the scorecard, where nothing is to go into the bundle.
+
+    Raises:
+        NotWritableError: no file can be made there.
+    """
+    if out is not None and out.is_dir():
+        raise NotWritableError(f"{out} is a directory: name a file with --out FILE")
+    with writing(bundle, out):
+        folder = bundle.root if out is None else out.parent
+        make_directory(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+
+
+@contextmanager
+def writing(bundle: Bundle, out: Path | None) -> Iterator[None]:
+    """Turn what keeps the outputs from being written within the block into one error.
+
+    Raises:
+        NotWritableError: the file system refused, and what to do about it.
+    """
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        if out is not None:
+            raise NotWritableError(
+                f"{out} cannot be written ({why}): name another file with --out FILE"
+            ) from error
+        raise NotWritableError(
+            f"{bundle.root} cannot be written to ({why}): --out FILE writes the scorecard to a "
+            "file elsewhere and nothing into the bundle"
+        ) from error
