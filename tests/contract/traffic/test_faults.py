@@ -11,6 +11,8 @@ from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 from tests.contract.traffic.pods import Pods, plan_document
 from tests.contract.traffic.test_traffic import acked, end_offsets
 
+from krt_traffic.errors import EXIT_BEHIND
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -158,3 +160,27 @@ def test_sigterm_ends_in_order_and_aborted_at_once(
     assert [producers[1].wait(SECONDS), consumer.wait(SECONDS)] == [0, 0]
     assert pods.message("p1")["reason"] == pods.message("c1")["reason"] == "aborted"
     assert len(pods.rows("produce_close")) == 2
+
+
+@pytest.mark.parametrize("end", ["in its time", "told to go"])
+def test_a_reader_that_ends_before_the_end_it_was_told_says_so(
+    kafka: LocalKafka, api: ControlApi, tmp_path: Path, end: str
+) -> None:
+    topic = f"short-{end.split(maxsplit=1)[0]}"
+    kafka.create_topic(topic, 1)
+    drain = "2s" if end == "in its time" else "60s"
+    pods = Pods(tmp_path, api, plan_document(kafka, topic, 1, drain=drain))
+    api.set("running")
+    consumer = pods.start("consumer", "read", "c1")
+    wait_until("it is assigned", lambda: bool(pods.rows("consumer_events")))
+    # Nobody writes what it is told to read.
+    api.set("draining", {topic: {"0": 10}})
+    if end == "told to go":
+        wait_until("it drains", lambda: "draining to" in pods.log("c1"))
+        consumer.terminate()
+    assert consumer.wait(SECONDS) == EXIT_BEHIND, pods.log("c1")
+    assert "drained" not in {row["event"] for row in pods.rows("consumer_events")}
+    said = pods.message("c1")
+    assert said["reason"] == ("behind" if end == "in its time" else "terminated")
+    if end == "in its time":
+        assert said["error"] == f"drain timed out: {topic}-0 at nothing of 10"

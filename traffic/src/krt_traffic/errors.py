@@ -9,6 +9,10 @@ EXIT_UNUSABLE = 2
 EXIT_FATAL = 3
 """The client met an error it cannot recover from; another incarnation may go on."""
 
+EXIT_BEHIND = 4
+"""A consumer that was told to read to the end and ended before it; starting again would not give
+it the time it did not have."""
+
 
 class UnusableError(Exception):
     """The plan or the environment cannot be used; the message names the field and the remedy."""

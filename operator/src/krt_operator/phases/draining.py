@@ -18,34 +18,20 @@ from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import ConditionStatus, ConditionType, GuardKind, Phase
 from krt_operator.api.times import from_micros
 from krt_operator.build.shared import control_map
-from krt_operator.build.traffic import traffic_pods
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.errors import TransientError
 from krt_operator.phases import looking
+from krt_operator.phases.attendance import alive, behind, producer, reader, reading, transformer
 from krt_operator.phases.settling import as_json, end_offsets, settled
 from krt_operator.phases.upkeep import NOT_DRAINED, control_state
 from krt_operator.ports import Deletion, Happening, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from datetime import datetime
 
-    from krt_operator.build.traffic import TrafficPod
+    from krt_operator.api.status import Status
     from krt_operator.plan import Plan
     from krt_operator.ports import Change, Json, Observed, Ports, Run
-
-    Who = Callable[[TrafficPod], bool]
-
-
-def _producer(one: TrafficPod) -> bool:
-    return one.role == "producer"
-
-
-def _transformer(one: TrafficPod) -> bool:
-    return one.transforms
-
-
-def _reader(one: TrafficPod) -> bool:
-    return one.role == "consumer" and not one.transforms
 
 
 def step(run: Run, world: Observed, ports: Ports) -> Progress:
@@ -75,7 +61,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
 
 def _stop(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
     late = _late(run, world)
-    if _alive(plan, world, _producer) and not late:
+    if alive(plan, world, producer) and not late:
         return Progress(requeue_after=BUSY / 2)
     made = {one.output.topic for one in plan.spec.traffic.consumers if one.output}
     return _settle(
@@ -95,12 +81,13 @@ def _stop(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) ->
 
 def _transform(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
     given_up = journal.raised(run.status, NOT_DRAINED)
-    alive = (_alive if given_up else _unfinished)(plan, world, _transformer)
-    if alive and not _late(run, world, 2):
+    left = (alive if given_up else reading)(plan, world, transformer)
+    if left and not _late(run, world, 2):
         return Progress(requeue_after=BUSY / 2)
-    if alive and not given_up:
-        there = [pod for pod in alive if pod in world.pods]
-        told = f"input not transformed to its end in time: {', '.join(alive)}"
+    short = sorted({*left, *behind(plan, world, transformer)})
+    if short and not given_up:
+        there = [pod for pod in left if pod in world.pods]
+        told = f"input not transformed to its end in time: {', '.join(short)}"
         return Progress(
             requeue_after=BUSY,
             delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in there),
@@ -167,11 +154,11 @@ def _settle(this: _Settling, ports: Ports) -> Progress:
 
 
 def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
-    alive = _alive(plan, world, _reader)
+    left = reading(plan, world, reader)
     bounds = json.loads(control["data"].get("bounds", "[]"))
     told_at = from_micros(max((one["takenAt"] for one in bounds), default=0))
     late = world.at > told_at + timedelta(microseconds=run.spec.timeouts.drain.micros)
-    if alive and not late:
+    if left and not late:
         return Progress(requeue_after=BUSY / 2)
     finished = control_map(
         plan,
@@ -180,29 +167,36 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
         bounds=bounds,
         resource_version=_version(control),
     )
-    if not alive:
-        said = journal.say(
-            ConditionType.DRAINED,
-            ConditionStatus.TRUE,
-            "EndReached",
-            "every group has read and committed to the settled end of its topics",
-            at=world.at,
-        )
+    short = sorted({*left, *behind(plan, world, reader)})
+    if not short:
+        said = _drained(run.status, world.at)
         return Progress(requeue_after=BUSY / 2, intents=(said,), apply=(finished,))
-    told = f"not at the end after {run.spec.timeouts.drain}: {', '.join(alive)}"
+    told = f"not at the end after {run.spec.timeouts.drain}: {', '.join(short)}"
+    at_work = alive(plan, world, reader)
     return Progress(
         requeue_after=BUSY,
         apply=(finished,),
         # Told by SIGTERM, which they write their ledgers on.
-        delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in alive),
+        delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in at_work),
         intents=(
             journal.guard(NOT_DRAINED, GuardKind.EVIDENCE, told, world.at),
-            journal.say(
-                ConditionType.DRAINED, ConditionStatus.FALSE, "NotInTime", told, at=world.at
-            ),
+            _not_in_time(told, world.at),
         ),
         events=(Happening(NOT_DRAINED, told, warning=True),),
     )
+
+
+def _drained(status: Status, at: datetime) -> Change:
+    """The condition once nobody is short of the end, unless somebody was given up before."""
+    given_up = [one.message for one in status.guards if one.code == NOT_DRAINED]
+    if given_up:
+        return _not_in_time(given_up[0], at)
+    told = "every group has read and committed to the settled end of its topics"
+    return journal.say(ConditionType.DRAINED, ConditionStatus.TRUE, "EndReached", told, at=at)
+
+
+def _not_in_time(told: str, at: datetime) -> Change:
+    return journal.say(ConditionType.DRAINED, ConditionStatus.FALSE, "NotInTime", told, at=at)
 
 
 def _close(run: Run, plan: Plan, world: Observed) -> Progress:
@@ -210,26 +204,11 @@ def _close(run: Run, plan: Plan, world: Observed) -> Progress:
     drained = find_condition(run.status.conditions, ConditionType.DRAINED)
     since = world.at if drained is None else drained.last_transition_time
     patience = timedelta(seconds=RECORDER_PATIENCE)
-    if recorder is not None and not looking.over(recorder) and world.at < since + patience:
+    # Those who were given up write their ledgers to the last row, too.
+    writing = alive(plan, world, reader) or (recorder is not None and not looking.over(recorder))
+    if writing and world.at < since + patience:
         return Progress(requeue_after=BUSY / 2)
     return Progress(requeue_after=0, next_phase=Phase.SCORING)
-
-
-def _alive(plan: Plan, world: Observed, who: Who) -> list[str]:
-    """Pods that are there and at work."""
-    return [
-        one.pod
-        for one in traffic_pods(plan)
-        if who(one) and one.pod in world.pods and not looking.over(world.pods[one.pod])
-    ]
-
-
-def _unfinished(plan: Plan, world: Observed, who: Who) -> list[str]:
-    """Pods that have not ended as asked: those that are gone or failed are replaced."""
-    done = {
-        name for name, pod in world.pods.items() if looking.over(pod) and not looking.end(pod)[0]
-    }
-    return [one.pod for one in traffic_pods(plan) if who(one) and one.pod not in done]
 
 
 def _late(run: Run, world: Observed, times: int = 1) -> bool:

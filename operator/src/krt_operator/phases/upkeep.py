@@ -30,6 +30,9 @@ NOT_DRAINED: Final = "NotDrained"
 FATAL: Final = 3
 """Exit code of a traffic pod whose client met a fatal Kafka error: the next incarnation follows."""
 
+BEHIND: Final = 4
+"""Exit code of a consumer that was told where the end is and did not get there in its time."""
+
 
 def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     """Members, recorder and traffic as they should be now; never a change of phase."""
@@ -59,7 +62,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
             if why:
                 changes.append(_vanished(one, why, world))
                 events.append(Happening("TrafficVanished", f"{one.pod}: {why}", warning=True))
-            if not (_may_be_done(one, control) and looking.end(pod)[0] == 0):
+            if not (_may_be_done(one, control) and looking.end(pod)[0] in {0, BEHIND}):
                 acts.append(_again(plan, one, pod, pull))
     return Progress(
         apply=tuple(wanted), acts=tuple(acts), changes=tuple(changes), events=tuple(events)
@@ -102,7 +105,7 @@ def _unexplained(run: Run, one: TrafficPod, pod: Json, control: str) -> str:
     code, told = looking.end(pod)
     if code == FATAL or _hit(run, one, pod["metadata"]["uid"]):
         return ""
-    if code == 0 and _may_be_done(one, control):
+    if code in {0, BEHIND} and _may_be_done(one, control):
         return ""
     # Of a traceback, the line that says what it was; the rest is in the pod's log in the bundle.
     last = told.strip().splitlines()[-1] if told.strip() else "it said nothing"

@@ -90,4 +90,22 @@ def test_one_that_never_reaches_the_end_is_given_up(world: Any) -> None:
     codes = [one["code"] for one in status["guards"]]
     assert codes[0] == "NotDrained"
     assert MAKER in status["guards"][0]["message"]
+    # The readers reached the end of what was made, which is not all that was to be made.
+    drained = world.condition("Drained")
+    assert (drained["status"], drained["message"]) == ("False", status["guards"][0]["message"])
+    assert status["phase"] == "Completed"
+
+
+def test_one_that_gave_up_before_the_end_is_not_taken_for_done(world: Any) -> None:
+    found = states(world)
+    world.run(until="Draining")
+    world.stuck = {MAKER}
+    engine = world.controller()
+    while world.control() != "transforming":
+        world.tick(engine.run_once("t") or 0.01)
+    world.end(MAKER, 4, '{"reason":"behind"}')
+    status = world.run(controller=engine)
+    assert found[-1] == "finished bar foo"
+    assert [one["code"] for one in status["guards"]] == ["NotDrained"]
+    assert MAKER in world.condition("Drained")["message"]
     assert status["phase"] == "Completed"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+READER = "t-consumer-c-0"
 
 
 def _codes(world: Any) -> list[str]:
@@ -74,6 +78,65 @@ def test_consumers_that_never_reach_the_end(make_world: Callable[..., Any]) -> N
     assert _codes(world) == ["NotDrained"]
     assert world.condition("Drained")["status"] == "False"
     assert world.status["phase"] == "Completed"
+
+
+def told_the_end(world: Any) -> tuple[Any, str]:
+    """A run whose readers have been told the end, one of them at work; with that one's uid."""
+    world.run(until="Draining")
+    world.stuck = {READER}
+    engine = world.controller()
+    while world.control() != "draining":
+        world.tick(engine.run_once("t") or 0.01)
+    return engine, world.objects["Pod", READER]["metadata"]["uid"]
+
+
+def test_a_reader_that_gave_up_before_the_end_is_not_told_as_drained(world: Any) -> None:
+    engine, uid = told_the_end(world)
+    world.end(READER, 4, '{"reason":"behind"}')
+    begun = world.time
+    world.run(until="Scoring", controller=engine)
+    drained = world.condition("Drained")
+    assert (drained["status"], drained["reason"]) == ("False", "NotInTime")
+    assert READER in drained["message"]
+    assert _codes(world) == ["NotDrained"]
+    # It had its time: nobody takes its place, and nobody waits for it.
+    assert world.objects["Pod", READER]["metadata"]["uid"] == uid
+    assert world.time - begun < timedelta(seconds=30)
+    assert world.run(controller=engine)["phase"] == "Completed"
+
+
+def test_a_reader_that_ends_on_a_fatal_error_has_a_successor_that_reaches_the_end(
+    world: Any,
+) -> None:
+    engine, uid = told_the_end(world)
+    world.end(READER, 3, '{"reason":"fatal"}')
+    world.stuck = set()
+    world.run(until="Scoring", controller=engine)
+    assert world.condition("Drained")["reason"] == "EndReached"
+    successor = world.objects["Pod", READER]
+    assert successor["metadata"]["uid"] != uid
+    assert successor["status"]["phase"] == "Succeeded"
+    assert _codes(world) == []
+
+
+def test_a_reader_that_is_given_up_writes_its_ledger_before_it_is_scored(world: Any) -> None:
+    engine, _ = told_the_end(world)
+    delete, leaving = world.delete, []
+
+    def slowly(deletion: Any) -> bool:
+        if deletion.name != READER:
+            return bool(delete(deletion))
+        leaving.append(world.time)
+        world.objects["Pod", READER]["metadata"]["deletionTimestamp"] = world.time.isoformat()
+        return True
+
+    world.delete = slowly
+    while world.status["phase"] != "Scoring":
+        world.tick(engine.run_once("t") or 0.01)
+        if leaving and world.time > leaving[0] + timedelta(seconds=10):
+            world.objects.pop(("Pod", READER), None)
+    assert leaving
+    assert ("Pod", READER) not in world.objects
 
 
 def test_executors_that_never_come(world: Any) -> None:

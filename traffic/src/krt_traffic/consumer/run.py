@@ -18,7 +18,7 @@ from krt_traffic.consumer.positions import partition_of, place_of
 from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
 from krt_traffic.consumer.transform import Transform
 from krt_traffic.control import State
-from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
+from krt_traffic.errors import EXIT_BEHIND, EXIT_DONE, EXIT_FATAL, FatalClientError
 from krt_traffic.ledger import LedgerThread, Rolling, writer
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class ConsumerRun:
         self._client.close()
         self._journal.event("closed", detail=reason)
         self._end(reason, error, positions)
-        return EXIT_FATAL if reason == "fatal" else EXIT_DONE
+        return self._status(reason)
 
     def _consume(self) -> tuple[str, str | None]:
         while True:
@@ -123,7 +123,14 @@ class ConsumerRun:
                     self._journal.event("drained", *partition, position)
                 return "drained", None
             if self._drain.overdue:
-                return "aborted", f"drain timed out: {self._drain.behind()}"
+                return "behind", f"drain timed out: {self._drain.behind()}"
+
+    def _status(self, reason: str) -> int:
+        if reason == "fatal":
+            return EXIT_FATAL
+        # Whatever ended it, who was told where the end is has done what it was asked to only there.
+        behind = self._drain is not None and reason != "drained"
+        return EXIT_BEHIND if behind else EXIT_DONE
 
     @property
     def _drained_in(self) -> tuple[State, ...]:
