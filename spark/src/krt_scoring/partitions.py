@@ -20,10 +20,10 @@ MAX_ROWS = 512
 def tables(states: States, windows: Sequence[FaultWindow], end: int) -> list[dict[str, Any]]:
     """Return a row for each injected fault and tested partition.
 
-    Each has ``fault``, ``topic``, ``partition``, ``replicas`` (the preferred leader first) and, as
-    far as they were seen, ``before``, ``worst`` and ``after`` with ``at``, ``leader`` (-1: none)
-    and ``isr``. The worst is leaderless rather than led, then has the smallest ISR, then is the
-    first such state of the time between injection and recovery.
+    Each has ``fault``, ``topic``, ``partition``, ``replicas`` (at the injection, the preferred
+    leader first) and, as far as they were seen, ``before``, ``worst`` and ``after`` with ``at``,
+    ``leader`` (-1: none) and ``isr``. The worst is leaderless rather than led, then has the
+    smallest ISR, then is the first such state of the time between injection and recovery.
 
     Args:
         states: the partitions' states.
@@ -41,7 +41,7 @@ def tables(states: States, windows: Sequence[FaultWindow], end: int) -> list[dic
                 "fault": window.name,
                 "topic": topic,
                 "partition": partition,
-                "replicas": list(states.replicas[topic, partition]),
+                "replicas": list(states.replicas_at((topic, partition), start)),
             }
             if seen:
                 if seen[0].at <= start:

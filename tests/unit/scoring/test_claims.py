@@ -381,6 +381,32 @@ def test_leaders_away_from_their_preferred_replica_at_the_end() -> None:
     assert judged({"displacedLeaders": {"max": 0}}, *back) == {"displacedLeaders": "Held"}
 
 
+def test_the_preferred_replica_is_that_of_the_last_move() -> None:
+    moves = [{"name": "away", "to": [1, 0]}, {"name": "back", "to": [0, 1]}]
+    proof = {"kind": "ReplicasMoved", "subject": "foo-0"}
+
+    def effect(at: float, name: str) -> Event:
+        return event(at, "fault", "effect", name, proven=True, proofs=[proof | {"at": at * SECOND}])
+
+    def found(*events: Event) -> str:
+        parts = evidence({"displacedLeaders": {"max": 0}}, *CRASH, *events)
+        moved = replace(parts, run=run(parts.run.spec["expect"], faults=moves))
+        return next(iter(claims.judge(moved))).result
+
+    # Broker 1 leads foo-0 at the end, as the first move wants it and the second does not.
+    assert found() == "NotHeld"
+    assert found(effect(20, "away")) == "Held"
+    assert found(effect(20, "away"), effect(30, "back"), effect(31, "away")) == "NotHeld"
+
+
+def test_the_table_of_a_fault_has_the_replicas_of_its_time() -> None:
+    proofs = [{"kind": "ReplicasMoved", "subject": "foo-0", "at": 5 * SECOND}]
+    parts = evidence({}, *CRASH, event(5, "fault", "effect", "away", proven=True, proofs=proofs))
+    moved = replace(parts, run=run({}, faults=[{"name": "away", "to": [1, 0]}]))
+    first, second = partitions.tables(moved.states, moved.windows, moved.end)
+    assert (first["replicas"], second["replicas"]) == ([1, 0], [1, 0])
+
+
 def test_who_is_in_the_isr_at_the_end() -> None:
     claimed = {"inIsr": [{"broker": 0, "max": 0}, {"broker": 1, "min": 2}]}
     assert judged(claimed, *CRASH[:4]) == {"inIsr 0": "Held", "inIsr 1": "Held"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Role, StartEvent
 from krt_operator.faults.looking import Look
+from krt_operator.faults.partitions import meant
 from krt_operator.faults.targets import candidates, wanted
 
 if TYPE_CHECKING:
@@ -81,8 +82,7 @@ def certain(fault: Fault, plan: Plan) -> frozenset[str]:
     """Members that the fault is certain to hit: those it names, or all there are."""
     target = fault.target
     if target.role is Role.PARTITION_REPLICA:
-        topic = next((one for one in plan.topics if one.name == target.topic), None)
-        replicas = topic.assignment.get(target.partition or 0, ()) if topic else ()
+        replicas = _replicas(fault, plan)
         if (target.count or 1) < len(replicas):
             return frozenset()
         return frozenset(one.member for one in plan.brokers if one.ordinal in replicas)
@@ -92,3 +92,15 @@ def certain(fault: Fault, plan: Plan) -> frozenset[str]:
     if wanted(fault, fitting) < len(fitting):
         return frozenset()
     return frozenset(one.member for one in fitting)
+
+
+def _replicas(fault: Fault, plan: Plan) -> tuple[int, ...]:
+    """Brokers that hold the partition a fault means; none where another fault moves it."""
+    topic = next((one for one in plan.topics if one.name == fault.target.topic), None)
+    if topic is None:
+        return ()
+    place = (topic.name, fault.target.partition or 0)
+    if any(one.action is Action.REASSIGN and place in meant(one, plan) for one in plan.spec.faults):
+        # As the topic was created is not as the fault will find it.
+        return ()
+    return tuple(topic.assignment.get(place[1], ()))

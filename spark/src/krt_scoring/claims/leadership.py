@@ -88,7 +88,8 @@ def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     found = {
         place
         for place, seen in evidence.states.known.items()
-        if evidence.states.replicas[place] and seen[-1].leader != evidence.states.replicas[place][0]
+        if (replicas := evidence.states.replicas_at(place, evidence.end))
+        and seen[-1].leader != replicas[0]
     }
     what = "partitions not led by their preferred replica"
     yield _counted("displacedLeaders", bounds, len(found), what, evidence, where=names(found))

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from krt_scoring.timeline import Timeline
 
 Place = tuple[str, int]
+Replicas = tuple[int, tuple[int, ...]]
+
+MOVED = "ReplicasMoved"
+"""Kind of the proof that a partition has the replicas that a fault was to give it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +27,17 @@ class States:
 
     Attributes:
         known: a partition nobody saw has no entry.
-        replicas: partition → broker ids, the preferred leader first.
+        replicas: partition → (since, broker ids with the preferred leader first), by time, the
+            first as the topic was created.
     """
 
     known: Mapping[Place, tuple[State, ...]]
-    replicas: Mapping[Place, tuple[int, ...]]
+    replicas: Mapping[Place, tuple[Replicas, ...]]
 
     @classmethod
     def of(cls, timeline: Timeline, run: RunInfo) -> Self:
         """Return the states that a timeline shows."""
-        replicas = {
-            (topic.name, partition): topic.assignment.get(partition, ())
-            for topic in run.topics
-            for partition in range(topic.partitions)
-        }
+        replicas = _replicas(timeline, run)
         found: dict[Place, dict[tuple[int, int], State]] = {place: {} for place in replicas}
         for event in timeline.of("partition", "state"):
             topic, _, partition = event.subject.rpartition("-")
@@ -51,6 +52,11 @@ class States:
             if states
         }
         return cls(known, replicas)
+
+    def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
+        """Return a partition's replicas at a time, the preferred leader first; none if unknown."""
+        before = [ids for since, ids in self.replicas[place] if since <= at]
+        return before[-1] if before else ()
 
     def during(self, start: int, end: int) -> dict[Place, tuple[State, ...]]:
         """Return each partition's state at ``start`` and every later one up to ``end``."""
@@ -79,6 +85,28 @@ class States:
         return len(self.known) < len(self.replicas) or any(
             after.version > before.version + 1 for _, before, after in self.changes(start, end)
         )
+
+
+def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, ...]]:
+    """Return the replicas each partition was created with, and those it was proved to be given."""
+    created = {
+        (topic.name, partition): topic.assignment.get(partition, ())
+        for topic in run.topics
+        for partition in range(topic.partitions)
+    }
+    given = {fault["name"]: tuple(fault.get("to") or ()) for fault in run.spec.get("faults") or ()}
+    moves: dict[tuple[Place, str], Replicas] = {}
+    for event in timeline.of("fault", "effect"):
+        for proof in event.detail.get("proofs") or ():
+            topic, _, partition = str(proof.get("subject")).rpartition("-")
+            place = (topic, int(partition) if partition.isdigit() else -1)
+            if proof.get("kind") == MOVED and place in created and given.get(event.subject):
+                # Each telling of an effect tells all its proofs again.
+                moves.setdefault((place, event.subject), (int(proof["at"]), given[event.subject]))
+    return {
+        place: ((0, ids), *sorted(move for (moved, _), move in moves.items() if moved == place))
+        for place, ids in created.items()
+    }
 
 
 def name(place: Place) -> str:

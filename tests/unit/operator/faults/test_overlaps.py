@@ -55,6 +55,16 @@ def test_faults_that_would_share_a_pod_are_told_before_the_run(
     assert bool(conflicts(simulate([crash("a", 0, 1), *faults]).plan)) is collide
 
 
+def test_where_a_partition_is_moved_nobody_knows_its_replicas_beforehand(simulate: Any) -> None:
+    move = {"name": "m", "action": "Reassign", "target": {"role": "Partition", "topic": "foo"}}
+    away = move | {"to": [0, 2, 3]}
+    every = crash("b", startsAfter=STARTED, target=REPLICAS | {"count": 3})
+    four = {"replicas": 4}
+    faults = [crash("a", 0, 1), every]
+    assert conflicts(simulate(faults, kafka=four).plan)
+    assert not conflicts(simulate([away, *faults], kafka=four).plan)
+
+
 def test_it_names_both_faults_and_the_member(simulate: Any) -> None:
     assert conflicts(simulate([crash("a", 0, 1), crash("b", 1, startsAfter=STARTED)]).plan) == [
         "spec.faults[b] hits kafka-1 while a still has it: let it start after a is Healed"
