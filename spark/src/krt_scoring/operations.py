@@ -157,7 +157,7 @@ def operations(base: Base) -> DataFrame:
     # Numbers, repeated for each record, and a choice by number: a fraction of what it costs to
     # make an array of structs of every record.
     lanes_of_each = sf.array(*[sf.lit(lane) for lane in range(len(groups) + 1)])
-    rows = base.records.where("rows > 0").select(
+    rows = base.records.where("outcome IS NOT NULL").select(
         *("tp", "outcome", "scheduled_at", "sent_at", "done_at", "drift"),
         *[handed(group) for group in groups],
         sf.explode(lanes_of_each).alias("lane"),

@@ -33,13 +33,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import functions as sf
 
 from krt_evidence.timeline import Event
 from krt_scoring import history as history_module
 from krt_scoring.anomalies import judgement
 from krt_scoring.derive import base as base_module
 from krt_scoring.expectations.offsets import java_hash
+from krt_scoring.ledger import tally
 from krt_scoring.run_info import RunInfo, parse
 
 if TYPE_CHECKING:
@@ -450,13 +450,13 @@ def judged(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
         if incarnation.producer.startswith(f"{name}-")
     }
     faulty = {case.name for case in cases if any(item.source == "fault" for item in case.events)}
-    for row in base.records.groupBy("pk", "fate").agg(sf.count("*").alias("n")).collect():
-        name, fate = owner[row["pk"]], row["fate"]
+    for item in tally.take(base.records):
+        name, fate = owner[item.pk], item.fate
         if name not in faulty and fate == "deliveredLate":
             # Late after the fault of another case: the cases share their clock.
             fate = "delivered"
         fates = outcomes[name].fates
-        fates[fate] = fates.get(fate, 0) + row["n"]
+        fates[fate] = fates.get(fate, 0) + item.records
     base.release()
     return outcomes
 

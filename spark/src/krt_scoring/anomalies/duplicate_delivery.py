@@ -117,4 +117,8 @@ def _deliveries(base: Base) -> DataFrame:
     rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
         "place", base.facts.places.column()
     )
-    return ownership.located(rows, base.facts).join(wanted, "place", "left_semi").drop("group")
+    return (
+        ownership.located(rows, base.facts)
+        .join(base.few(wanted), "place", "left_semi")
+        .drop("group")
+    )

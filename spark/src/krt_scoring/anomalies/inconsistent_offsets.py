@@ -42,7 +42,7 @@ def find(base: Base) -> DataFrame:
             sf.when(mine, key()).otherwise(sf.lit(0)).alias("pk"),
             sf.when(mine, sf.col("seq")).otherwise(sf.lit(-1)).alias("seq"),
         )
-        .join(places, "place", "left_semi")
+        .join(base.few(places), "place", "left_semi")
         .select("place", "pk", "seq", sf.lit(col=True).alias("held"), sf.lit("").alias("rule"))
     )
     values = (

@@ -48,8 +48,8 @@ RULES: tuple[Rule, ...] = (
     (duplicate_write.find, lambda base: base.totals["copied"] > 0),
     (inconsistent_offsets.find, lambda base: base.totals["misplaced"] > 0),
     (aborted_read.find, lambda base: base.totals["resurrected"] + base.totals["aborted"] > 0),
-    (poll_order.find_skips, lambda base: base.forward > 0),
-    (poll_order.find_back, lambda base: base.backward > 0),
+    (poll_order.find_skips, lambda base: bool(base.skipped)),
+    (poll_order.find_back, lambda base: bool(base.back)),
     (nonmonotonic_send.find, lambda _: True),
     (
         duplicate_delivery.find,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.records import ACKED, LOG_ABORTED, LOG_COMMITTED, UNKNOWN, has
+from krt_scoring.derive.records import ACKED, LOG_ABORTED, LOG_COMMITTED, UNKNOWN, handed, has
 from krt_scoring.expectations.losses import write_rule
 from krt_scoring.findings import finding
 
@@ -36,7 +36,7 @@ def find(base: Base) -> DataFrame:
     outside = sf.col("transaction").isNull() & ~has(LOG_ABORTED)
     alone = unknown & outside & sf.col("got_first").isNotNull()
     if base.facts.run.transactional:
-        missing = missing.join(_decided(base), ["pk", "transaction"], "left")
+        missing = missing.join(_decided(base, missing), ["pk", "transaction"], "left")
         proven = proven | (unknown & sf.coalesce(sf.col("decided"), sf.lit(col=False)))
     lost = missing.filter(proven | alone)
     detail = sf.to_json(
@@ -53,15 +53,17 @@ def find(base: Base) -> DataFrame:
     return finding(NAME, lost, rule=write_rule(), tag=tag, detail=detail)
 
 
-def _decided(base: Base) -> DataFrame:
-    """Return the transactions that were certainly committed, one row each."""
+def _decided(base: Base, missing: DataFrame) -> DataFrame:
+    """Return which transactions of missing records were certainly committed, one row each."""
+    asked = base.few(missing.select("pk", "transaction").distinct())
     seen = has(LOG_COMMITTED)
     for group in base.facts.groups:
         if group.committed_only:
-            seen = seen | (sf.col(f"d_{group.index}") > 0)
+            seen = seen | sf.col(handed(group)).isNotNull()
     return (
         base.records.filter(sf.col("transaction").isNotNull() & seen)
         .select("pk", "transaction")
+        .join(asked, ["pk", "transaction"], "left_semi")
         .distinct()
         .withColumn("decided", sf.lit(col=True))
     )

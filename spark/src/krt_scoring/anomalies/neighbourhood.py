@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from krt_scoring.derive.facts import key
-from krt_scoring.derive.places import OFFSET_BITS
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from krt_scoring.derive.base import Base
 
 REACH = 2
@@ -50,8 +52,31 @@ def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
         ]
 
 
-def _keys(base: Base, examples: list[dict[str, Any]]) -> tuple[DataFrame, DataFrame]:
-    """Return (id, place) of the offsets to show and (id, pk, seq) of the records."""
+@dataclass(frozen=True)
+class _Asked:
+    """What is looked for.
+
+    Attributes:
+        places: (example, topic, partition, offset).
+        records: (example, key of the producer incarnation, seq).
+    """
+
+    places: list[tuple[int, str, int, int]]
+    records: list[tuple[int, int, int]]
+
+    def near(self) -> Column:
+        """Whether a row can be one of them, told by its own columns: most cannot."""
+        offsets: dict[tuple[str, int], set[int]] = {}
+        for _, topic, partition, offset in self.places:
+            offsets.setdefault((topic, partition), set()).add(offset)
+        near = sf.col("seq").isin(*sorted({seq for _, _, seq in self.records}))
+        for (topic, partition), wanted in sorted(offsets.items()):
+            here = (sf.col("topic") == topic) & (sf.col("partition") == partition)
+            near = near | (here & sf.col("offset").isin(*sorted(wanted)))
+        return near
+
+
+def _asked(base: Base, examples: list[dict[str, Any]]) -> _Asked:
     places, records = [], []
     keys = {
         (item.producer, item.incarnation): item.key for item in base.facts.incarnations.values()
@@ -59,30 +84,32 @@ def _keys(base: Base, examples: list[dict[str, Any]]) -> tuple[DataFrame, DataFr
     for number, example in enumerate(examples):
         offset, topic = example.get("offset"), example.get("topic")
         if offset is not None and topic is not None:
-            at = (base.facts.places.tp(topic, example["partition"]) << OFFSET_BITS) | offset
-            places += [(number, at + step) for step in range(-min(REACH, offset), REACH + 1)]
+            around = range(max(0, offset - REACH), offset + REACH + 1)
+            places += [(number, topic, example["partition"], near) for near in around]
         identity = example.get("producer"), example.get("producer_incarnation")
         if identity in keys and example.get("seq") is not None:
             records.append((number, keys[identity], example["seq"]))
-    return (
-        base.spark.createDataFrame(places, "id int, place long"),
-        base.spark.createDataFrame(records, "id int, pk long, seq long"),
-    )
+    return _Asked(places, records)
 
 
 def _around(base: Base, examples: list[dict[str, Any]]) -> DataFrame:
-    by_place, by_record = (sf.broadcast(keys) for keys in _keys(base, examples))
-    place = base.facts.places.column()
-    sent = base.history.produce.withColumns({"place": place, "pk": key()})
-    held = base.history.log.withColumns({"place": place, "pk": key()})
-    got = base.history.consume.withColumns({"place": place, "pk": key()})
+    asked = _asked(base, examples)
+    place = ["topic", "partition", "offset"]
+    by_place = base.spark.createDataFrame(
+        asked.places, "id int, topic string, partition int, offset long"
+    )
+    by_record = base.spark.createDataFrame(asked.records, "id int, pk long, seq long")
     parts = []
     for rows, what, at, state in (
-        (sent, "sent", "sent_at", "outcome"),
-        (held, "log", "timestamp", "state"),
-        (got, "delivered", "handed_at", "outcome"),
+        (base.history.produce, "sent", "sent_at", "outcome"),
+        (base.history.log, "log", "timestamp", "state"),
+        (base.history.consume, "delivered", "handed_at", "outcome"),
     ):
-        joined = (rows.join(by_place, "place"), rows.join(by_record, ["pk", "seq"]))
+        near = rows.filter(asked.near()).withColumn("pk", key())
+        joined = (
+            near.join(sf.broadcast(by_place), place),
+            near.join(sf.broadcast(by_record), ["pk", "seq"]),
+        )
         parts += [_shown(part, what, at, state) for part in joined]
     order = [sf.col(name).asc_nulls_first() for name in COLUMNS[1:]]
     ranked = reduce(DataFrame.unionAll, parts).distinct()

@@ -27,18 +27,9 @@ NO_TRANSACTION = -1
 
 
 def find(base: Base) -> DataFrame:
-    """Return one finding an inversion; both anomalies, told apart by the transaction.
-
-    Where the log was not read, deliveries and acks say where a record lies.
-    """
-    told = sf.when(~sf.col("readable"), sf.coalesce("got_first", "ack_place"))
-    place = sf.coalesce("log_first", told)
-    rows = base.records.filter(place.isNotNull()).select(
-        "pk",
-        "bucket",
-        "seq",
-        tp_of(place).alias("tp"),
-        place.alias("place"),
+    """Return one finding an inversion; both anomalies, told apart by the transaction."""
+    rows = base.records.filter(sf.col("place").isNotNull()).select(
+        *("pk", "bucket", "seq", tp_of(sf.col("place")).alias("tp"), "place"),
         sf.coalesce("transaction", sf.lit(NO_TRANSACTION)).alias("transaction"),
     )
     columns = ("place", "seq", "transaction")

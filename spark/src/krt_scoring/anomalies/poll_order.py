@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive import hops, index
+from krt_scoring.derive import hops
 from krt_scoring.derive.places import offset_of
 from krt_scoring.expectations import consequences
 from krt_scoring.findings import finding
@@ -37,16 +37,9 @@ def find_back(base: Base) -> DataFrame:
 
 def find_skips(base: Base) -> DataFrame:
     """Return one finding a step over at least one record visible to the group."""
-    committed = [group.index for group in base.facts.groups if group.committed_only]
-    steps = hops.described(base.steps.filter(hops.is_forward()), base.facts).withColumn(
-        "committed_only", sf.col("group_index").isin(committed)
-    )
-    words = index.build(base.history, base.facts)
-    ranked = index.with_rank(steps, words, "place", "rank")
-    ranked = index.with_rank(ranked, words, "prev_place", "prev_rank")
-    skipped = ranked.withColumn("skipped", sf.col("rank") - sf.col("prev_rank") - 1)
+    steps = hops.described(base.skips, base.facts)
     name = sf.when(sf.col("inside"), INSIDE_SKIP).otherwise(SKIP)
-    return _findings(name, skipped.filter(sf.col("skipped") > 0), base)
+    return _findings(name, steps, base)
 
 
 def _findings(name: Column, steps: DataFrame, base: Base) -> DataFrame:

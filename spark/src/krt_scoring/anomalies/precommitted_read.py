@@ -20,8 +20,8 @@ NAME = "precommitted-read"
 
 
 def possible(base: Base) -> bool:
-    """Whether the run has transactions and somebody who reads only committed ones."""
-    return base.facts.run.transactional and any(group.committed_only for group in base.facts.groups)
+    """Whether somebody who reads only committed records sends in transactions too."""
+    return any(group.transactional and group.committed_only for group in base.facts.groups)
 
 
 def find(base: Base) -> DataFrame:

@@ -18,13 +18,14 @@ from pyspark.sql.types import (
 
 from krt_scoring.derive import facts as facts_module
 from krt_scoring.derive import faults as faults_module
-from krt_scoring.derive import hops, ownership, transforms
+from krt_scoring.derive import hops, incarnations, ownership, packed, transforms
 from krt_scoring.derive import records as records_module
 from krt_scoring.derive.places import offset_of, partition_of, tp_of
 from krt_scoring.expectations import consequences
 from krt_scoring.expectations import truncations as truncations_module
 from krt_scoring.expectations.settings import Settings, of_identity
-from krt_scoring.ledger import identity
+from krt_scoring.ledger import identity, tally
+from krt_scoring.session import ROWS_PER_PARTITION
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,15 +44,15 @@ class Base:
     """The base tables of one history.
 
     Attributes:
-        records: one row a record (``derive.records``), cached.
-        suspects: the records that are not clean, with names and settings of their producer.
+        records: one row a record (``derive.packed``), cached.
+        suspects: the records that are not clean (``derive.records``), with names and settings of
+            their producer; what is costly of it is cached as ``odd``.
         totals: what the records count up to; lets rules stay away that have nothing to find.
         names: one row a producer incarnation: ``pk``, names, settings, close.
         truncations: the cuts elections may have made; empty where nothing acked or delivered
             is missing, since then no rule has a consequence to excuse.
         spans: where those cuts permit consequences, per group and partition.
-        steps: steps of consumers that are not to the next offset (``derive.hops``), cached;
-            of which ``forward`` and ``backward``.
+        steps: steps of consumers that are not to the next offset (``derive.hops``), cached.
         owned, members: ownerships of partitions, and who was in the groups.
     """
 
@@ -60,15 +61,29 @@ class Base:
     faults: tuple[FaultWindow, ...]
     records: DataFrame
     suspects: DataFrame
+    odd: DataFrame
     totals: Totals
     names: DataFrame
     truncations: tuple[Truncation, ...]
     spans: Spans
     steps: DataFrame
-    forward: int
-    backward: int
     owned: tuple[Interval, ...]
     members: tuple[Member, ...]
+
+    @cached_property
+    def back(self) -> dict[hops.Lane, int]:
+        """Where steps lead to no higher offset, and how many."""
+        return hops.lanes(self.steps.filter(~hops.is_forward()))
+
+    @cached_property
+    def skips(self) -> DataFrame:
+        """The steps over records (``hops.skips``), cached."""
+        return hops.skips(self.steps, self.history, self.facts).persist()
+
+    @cached_property
+    def skipped(self) -> dict[hops.Lane, int]:
+        """Where steps lead over records, and how many."""
+        return hops.lanes(self.skips)
 
     @cached_property
     def owned_table(self) -> DataFrame:
@@ -86,16 +101,31 @@ class Base:
         rows = sorted(self.activity.items())
         return self.spark.createDataFrame(rows, "interval int, last_at long")
 
+    def few(self, rows: DataFrame) -> DataFrame:
+        """Return rows that are no more than a few for each suspect, to be joined with.
+
+        Up to ``FEW`` suspects they are sent to wherever the larger side lies, which is then not
+        moved at all.
+        """
+        return sf.broadcast(rows) if self.totals["suspects"] <= FEW else rows
+
     def release(self) -> None:
         """Give back what was cached."""
         self.records.unpersist()
+        self.odd.unpersist()
         self.steps.unpersist()
+        if "skips" in self.__dict__:
+            self.skips.unpersist()
 
     @property
     def spark(self) -> SparkSession:
         """The session."""
         return self.records.sparkSession
 
+
+FEW = 100_000
+"""Suspects whose places, some 16 bytes each, are cheaper to send everywhere (10 MB at most, which
+is also what Spark takes for few) than all deliveries are to put in order."""
 
 NAMES = StructType(
     [
@@ -114,22 +144,23 @@ NAMES = StructType(
 
 
 def build(history: History) -> Base:
-    """Build the base tables; three small collects and one pass over the records."""
+    """Build the base tables; some small collects and one pass over the records."""
     history = transforms.decide(history)
     facts = facts_module.collect(history)
     faults = faults_module.windows(history)
-    records = records_module.build(history, facts, faults).persist()
-    totals = identity.count(records, facts)
+    records = packed.pack(records_module.build(history, facts, faults), facts).persist()
+    tallies = tally.take(records)
+    facts = incarnations.told(facts, history, tallies)
+    odd = _gathered(packed.odd(records), sum(item.odd for item in tallies)).persist()
+    totals = identity.count(tallies, odd, facts)
     names = _names(records.sparkSession, facts)
     gone = totals["missing"] or totals["vanished"]
     cuts = truncations_module.derive(history, facts, records, names) if gone else ()
-    suspects = named(records.filter(~sf.col("clean")), names, facts)
-    suspects = truncations_module.with_cuts(suspects, cuts)
+    suspects = truncations_module.with_cuts(named(odd, names, facts), cuts)
     spans: Spans = {}
     if totals["vanished"]:
         spans = consequences.derive(suspects, facts, cuts)
     steps = hops.build(history, facts).persist()
-    forward, backward = _directions(steps)
     owned, members = ownership.collect(history, facts)
     return Base(
         history=history,
@@ -137,24 +168,25 @@ def build(history: History) -> Base:
         faults=faults,
         records=records,
         suspects=suspects,
+        odd=odd,
         totals=totals,
         names=names,
         truncations=cuts,
         spans=spans,
         steps=steps,
-        forward=forward,
-        backward=backward,
         owned=owned,
         members=members,
     )
 
 
-def _directions(steps: DataFrame) -> tuple[int, int]:
-    counts = {
-        row["ahead"]: row["count"]
-        for row in steps.groupBy(hops.is_forward().alias("ahead")).count().collect()
-    }
-    return counts.get(True, 0), counts.get(False, 0)
+def _gathered(odd: DataFrame, rows: int) -> DataFrame:
+    """Return the odd records in as few partitions as their number needs.
+
+    Every rule reads them, and a task for each partition of all records would have next to
+    nothing to read.
+    """
+    slots = odd.sparkSession.sparkContext.defaultParallelism
+    return odd.coalesce(max(slots, -(-rows // ROWS_PER_PARTITION)))
 
 
 def _names(spark: SparkSession, facts: Facts) -> DataFrame:

@@ -6,7 +6,7 @@ rows whatever the length of the run. Having them in the driver turns many joins 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -16,10 +16,14 @@ from krt_scoring.derive.places import Places
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history import History
     from krt_scoring.run_info import RunInfo
+
+
+MOVING = ("seek", "reset")
+"""Consumer events by which a member moves its position on a partition it keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +106,12 @@ class Start:
 
     Attributes:
         offset: offset of its first ``assigned``; None where that was not known.
+        moved: whether a member moved its position by a seek or a reset.
     """
 
     offset: int | None
     drained: bool
+    moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +120,12 @@ class Facts:
 
     Attributes:
         groups: by index.
-        incarnations: by key.
         bounds: topic-partition id → bounds.
         starts: (group index, topic-partition id) → start.
         reached: (group index, topic-partition id) → highest offset delivered ok, of partitions
             whose log was not read: there deliveries are all that shows what the log held.
+        incarnations: by key; this and what follows is empty until the records are tallied
+            (``derive.incarnations``).
         log_records, deliveries: rows of those tables.
         strays: log records without an identity of this run; stray_deliveries likewise.
     """
@@ -126,14 +133,14 @@ class Facts:
     run: RunInfo
     places: Places
     groups: tuple[Group, ...]
-    incarnations: dict[int, Incarnation]
     bounds: dict[int, Bounds]
     starts: dict[tuple[int, int], Start]
     reached: dict[tuple[int, int], int]
-    log_records: int
-    deliveries: int
-    strays: int
-    stray_deliveries: int
+    incarnations: dict[int, Incarnation] = field(default_factory=dict)
+    log_records: int = 0
+    deliveries: int = 0
+    strays: int = 0
+    stray_deliveries: int = 0
 
     @property
     def unread(self) -> bool:
@@ -187,104 +194,18 @@ def groups_of(run: RunInfo) -> tuple[Group, ...]:
 
 
 def collect(history: History) -> Facts:
-    """Collect the small facts of a history.
-
-    Raises:
-        ValueError: two incarnations share a key (chance below 1e-12 for a thousand of them).
-    """
+    """Collect the small facts of a history but for those its records tally up to."""
     run = history.run
     places = Places.of(run)
     groups = groups_of(run)
-    totals = _identities(history).collect()
-    incarnations: dict[int, Incarnation] = {}
-    for row in totals:
-        if row["producer"] is None:
-            continue
-        if row["pk"] in incarnations:
-            raise ValueError(f"{row['producer']}/{row['producer_incarnation']}: key taken")
-        incarnations[row["pk"]] = _incarnation(row)
-    nameless = [row for row in totals if row["producer"] is None]
     bounds = _bounds(history.log_bounds, places)
     return Facts(
         run=run,
         places=places,
         groups=groups,
-        incarnations=incarnations,
         bounds=bounds,
         starts=_starts(history.consumer_events, places, groups),
         reached=_reached(history, places, groups, bounds),
-        log_records=sum(row["log_rows"] for row in totals),
-        deliveries=sum(row["deliveries"] for row in totals),
-        strays=sum(row["log_rows"] for row in nameless),
-        stray_deliveries=sum(row["deliveries"] for row in nameless),
-    )
-
-
-_CLOSED = ("attempted", "acked", "failed", "unknown")
-
-
-def _identities(history: History) -> DataFrame:
-    # Sums and maxima of longs only: they keep the aggregation on Spark's hash path.
-    names = ("producer", "producer_incarnation")
-    mine = ours(history.run)
-
-    def part(rows: DataFrame, kind: str) -> DataFrame:
-        checked = kind in ("log", "consume")
-        identity = [sf.when(mine, sf.col(name)).alias(name) if checked else name for name in names]
-        closing = kind == "close"
-        seq = sf.lit(None) if closing else sf.when(mine, sf.col("seq")) if checked else "seq"
-        outcome = sf.col("outcome") if kind == "produce" else sf.lit(None)
-        return rows.select(
-            *identity,
-            (sf.col(seq) if isinstance(seq, str) else seq).cast("long").alias("seq"),
-            sf.lit(kind).alias("kind"),
-            outcome.cast("string").alias("oc"),
-            *[
-                (sf.col(name) if closing else sf.lit(None)).cast("long").alias(f"close_{name}")
-                for name in _CLOSED
-            ],
-        )
-
-    rows = (
-        part(history.produce, "produce")
-        .unionAll(part(history.log, "log"))
-        .unionAll(part(history.consume, "consume"))
-        .unionAll(part(history.produce_close, "close"))
-    )
-
-    def count(column: str, value: str) -> Column:
-        return sf.sum(sf.when(sf.col(column) == value, 1).otherwise(0).cast("long"))
-
-    return (
-        rows.groupBy(*names)
-        .agg(
-            count("kind", "produce").alias("rows"),
-            count("oc", "acked").alias("acked"),
-            count("oc", "failed").alias("failed"),
-            count("oc", "unknown").alias("unknown"),
-            count("kind", "log").alias("log_rows"),
-            count("kind", "consume").alias("deliveries"),
-            count("kind", "close").alias("closes"),
-            sf.coalesce(sf.max("seq"), sf.lit(-1).cast("long")).alias("highest"),
-            *[sf.max(f"close_{name}").alias(f"close_{name}") for name in _CLOSED],
-        )
-        .withColumn("pk", key())
-    )
-
-
-def _incarnation(row: Row) -> Incarnation:
-    close = Close(*[row[f"close_{name}"] for name in _CLOSED]) if row["closes"] else None
-    return Incarnation(
-        key=row["pk"],
-        producer=row["producer"],
-        incarnation=row["producer_incarnation"],
-        rows=row["rows"],
-        acked=row["acked"],
-        failed=row["failed"],
-        unknown=row["unknown"],
-        highest=row["highest"],
-        closes=row["closes"],
-        close=close,
     )
 
 
@@ -307,11 +228,14 @@ def _starts(
         )
     )
     rows = (
-        events.filter(sf.col("event").isin("assigned", "drained") & sf.col("topic").isNotNull())
+        events.filter(
+            sf.col("event").isin("assigned", "drained", *MOVING) & sf.col("topic").isNotNull()
+        )
         .groupBy("group", "topic", "partition")
         .agg(
             first.alias("first"),
             sf.max((sf.col("event") == "drained").cast("int")).alias("drained"),
+            sf.max(sf.col("event").isin(*MOVING).cast("int")).alias("moved"),
         )
         .collect()
     )
@@ -321,7 +245,7 @@ def _starts(
         if row["first"] is None or row["group"] not in index or not places.known(row["topic"]):
             continue
         place = index[row["group"]], places.tp(row["topic"], row["partition"])
-        found[place] = Start(row["first"]["offset"], bool(row["drained"]))
+        found[place] = Start(row["first"]["offset"], bool(row["drained"]), bool(row["moved"]))
     return found
 
 

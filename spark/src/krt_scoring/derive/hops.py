@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring.derive import index
 from krt_scoring.derive.neighbours import with_previous
 from krt_scoring.derive.places import offset_of, partition_of
 
@@ -39,6 +40,8 @@ def build(history: History, facts: Facts) -> DataFrame:
 
     def part(rows: DataFrame, place: Column, poll: Column, at: str) -> DataFrame:
         return rows.select(
+            # One number to spread and sort by, where two texts would be compared for each row.
+            sf.xxhash64("consumer", "incarnation", "group").alias("who"),
             "consumer",
             "incarnation",
             facts.group_index().alias("grp"),
@@ -63,10 +66,35 @@ def build(history: History, facts: Facts) -> DataFrame:
         & (sf.col("prev_place") != MARK)
         & (sf.col("place") != sf.col("prev_place") + 1)
     )
-    keys = ("consumer", "incarnation", "grp", "tp")
     known = rows.filter(sf.col("tp").isNotNull() & sf.col("grp").isNotNull())
-    steps = with_previous(known, keys, "n", ("place", "poll", "n"), step)
-    return steps.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket")
+    steps = with_previous(known, ("who", "tp"), "n", ("place", "poll", "n"), step)
+    return steps.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket", "who")
+
+
+Lane = tuple[int, int]
+"""A group's index and a topic-partition id."""
+
+
+def lanes(steps: DataFrame) -> dict[Lane, int]:
+    """Return where there are steps, and how many."""
+    counted = steps.groupBy("grp", "tp").count().collect()
+    return {(row["grp"], row["tp"]): row["count"] for row in counted}
+
+
+def skips(steps: DataFrame, history: History, facts: Facts) -> DataFrame:
+    """Return the forward steps over at least one record visible to their group.
+
+    Columns as of the steps, with ``skipped``, the number of those records.
+    """
+    forward = steps.filter(is_forward())
+    concerned = sorted({tp for _, tp in lanes(forward)})
+    committed = [group.index for group in facts.groups if group.committed_only]
+    words = index.build(history, facts, concerned)
+    ranked = forward.withColumn("committed_only", sf.col("grp").isin(committed))
+    ranked = index.with_rank(ranked, words, "place", "rank")
+    ranked = index.with_rank(ranked, words, "prev_place", "prev_rank")
+    skipped = ranked.withColumn("skipped", sf.col("rank") - sf.col("prev_rank") - 1)
+    return skipped.filter(sf.col("skipped") > 0)
 
 
 def is_forward() -> Column:

@@ -13,6 +13,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.derive.facts import Facts
@@ -39,8 +41,8 @@ def _bits_below(place: Column) -> Column:
     return sf.bitwise_not(_shifted(-1, place))
 
 
-def build(history: History, facts: Facts) -> DataFrame:
-    """Return the visible offsets, 64 a row.
+def build(history: History, facts: Facts, partitions: Sequence[int]) -> DataFrame:
+    """Return the visible offsets of some partitions (topic-partition ids), 64 a row.
 
     Columns: ``tp, word`` (place / 64); per isolation (``all``, ``committed``) ``<i>_bits`` and
     ``<i>_before``, the number of visible offsets of the partition below the word.
@@ -64,9 +66,13 @@ def build(history: History, facts: Facts) -> DataFrame:
     rows = part(history.log, bit, sf.when(committed, bit).otherwise(nothing)).unionAll(
         part(seen, bit, got)
     )
-    words = rows.groupBy("tp", "word").agg(
-        sf.bit_or("all_bits").alias("all_bits"),
-        sf.bit_or("committed_bits").alias("committed_bits"),
+    words = (
+        rows.filter(sf.col("tp").isin(*partitions))
+        .groupBy("tp", "word")
+        .agg(
+            sf.bit_or("all_bits").alias("all_bits"),
+            sf.bit_or("committed_bits").alias("committed_bits"),
+        )
     )
     before = Window.partitionBy("tp").orderBy("word").rowsBetween(Window.unboundedPreceding, -1)
     return words.withColumns(

@@ -88,7 +88,8 @@ def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> Da
     Columns: ``pk, seq`` identity; ``rows`` ledger rows; ``outcome, tp, ack_place,
     scheduled_at, sent_at, done_at, transaction, transaction_outcome`` as its ledger says;
     ``drift`` by which its two clocks differ, µs; ``log_rows, log_first,
-    log_last`` places in the log; ``got_first, got_last`` places of ok deliveries; ``bits``;
+    log_last`` places in the log; ``got_rows`` deliveries, ok or not; ``got_first, got_last``
+    places of the ok ones; ``bits``;
     per group ``d_i, h_i, a_i, owed_i``; ``log_start, high_watermark, readable`` of its
     partition; ``passed_over``, of an unread log: a group read past it and none was given it;
     ``place`` where it lies or should lie; ``bucket`` of its seq; ``present, fate, clean``.
@@ -123,6 +124,7 @@ def _blank() -> dict[str, Column]:
         "transaction": long,
         "transaction_outcome": small,
         "log_row": sf.lit(0),
+        "got_row": sf.lit(0),
         "log_place": long,
         "got_place": long,
         "bits": sf.lit(0),
@@ -171,6 +173,7 @@ def _got(history: History, facts: Facts) -> DataFrame:
     damage = sf.when(ok & ~sf.col("checksum_ok"), BAD_DELIVERED).otherwise(0)
     return _select(
         history.consume.filter(ours(history.run)),
+        got_row=sf.lit(1),
         got_place=sf.when(ok, facts.places.column()),
         bits=damage,
         ok_group=sf.when(ok, facts.group_index()),
@@ -203,6 +206,7 @@ def _aggregates(facts: Facts) -> list[Column]:
         sf.sum("log_row").cast("int").alias("log_rows"),
         sf.min("log_place").alias("log_first"),
         sf.max("log_place").alias("log_last"),
+        sf.sum("got_row").cast("int").alias("got_rows"),
         sf.min("got_place").alias("got_first"),
         sf.max("got_place").alias("got_last"),
         sf.bit_or("bits").alias("bits"),
@@ -331,6 +335,15 @@ def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
     )
 
 
+def offset_unusable() -> Column:
+    """Whether a record was acked at an offset outside its log, and has not expired there."""
+    offset = offset_of(sf.col("ack_place"))
+    outside = (offset < sf.col("log_start")) | (offset >= sf.col("high_watermark"))
+    return sf.coalesce(
+        (sf.col("outcome") == ACKED) & outside & (sf.col("fate") != "expired"), sf.lit(col=False)
+    )
+
+
 def _clean(facts: Facts) -> Column:
     # Of a log that was not read, the delivery says where a record lies.
     unread = ~sf.col("readable") & (sf.col("log_rows") == 0) & sf.col("got_first").isNotNull()
@@ -339,6 +352,7 @@ def _clean(facts: Facts) -> Column:
         sf.col("rows") == 1,
         sf.col("fate").isin("delivered", "deliveredLate", "landed", "notLanded", "absent"),
         ~has(BAD_IN_LOG | BAD_DELIVERED),
+        ~offset_unusable(),
         ((sf.col("log_rows") == 1) | unread)
         & (sf.coalesce(sf.col("ack_place"), same) == same)
         & (sf.coalesce(sf.col("got_first"), same) == same)

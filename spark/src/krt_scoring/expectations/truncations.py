@@ -99,7 +99,7 @@ def derive(
     Args:
         history: whose timeline shows the elections.
         facts: the run's.
-        records: its records.
+        records: its records (``derive.packed``).
         names: with ``pk`` and the ``acks`` of its incarnation.
     """
     found = [item for item in elections(history) if facts.places.known(item.topic)]
@@ -154,15 +154,12 @@ def _kept(
     columns = ("tp", "at", "since", "strict")
     schema = StructType([StructField(name, LongType()) for name in columns])
     asked = records.sparkSession.createDataFrame(moments, schema)
-    whole = (sf.col("log_first") == sf.col("ack_place")) & (
-        sf.col("log_last") == sf.col("ack_place")
-    )
-    kept = records.filter((sf.col("outcome") == ACKED) & whole)
+    kept = records.filter((sf.col("outcome") == ACKED) & sf.col("held"))
     strict = (sf.col("acks") == "all") & (sf.col("done_at") >= sf.col("strict"))
     joined = kept.join(sf.broadcast(asked), "tp").filter(
         (sf.col("done_at") < sf.col("at")) & (strict | (sf.col("done_at") >= sf.col("since")))
     )
-    highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("log_last"))).alias("offset"))
+    highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("place"))).alias("offset"))
     return {(row["tp"], row["at"]): row["offset"] for row in highest.collect()}
 
 

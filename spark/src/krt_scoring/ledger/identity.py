@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring.derive.packed import FATES
 from krt_scoring.derive.places import offset_of, tp_of
 from krt_scoring.derive.records import (
     ABORTED,
@@ -25,27 +26,18 @@ from krt_scoring.derive.records import (
     UNKNOWN,
     delivered,
     has,
+    offset_unusable,
     owed,
 )
 from krt_scoring.reasons import ALL, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.derive.facts import Facts, Incarnation
-
-FATES = (
-    "lost",
-    "expired",
-    "undelivered",
-    "deliveredLate",
-    "delivered",
-    "landed",
-    "notLanded",
-    "absent",
-    "resurrected",
-)
-"""Terms a record can fall under, in the order of the identity."""
+    from krt_scoring.ledger.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +61,36 @@ class Totals:
         return self.counts[term]
 
 
-def count(records: DataFrame, facts: Facts) -> Totals:
-    """Count the terms of the identity in one aggregation."""
+def count(tallies: Iterable[Tally], suspects: DataFrame, facts: Facts) -> Totals:
+    """Count the terms of the identity.
+
+    Args:
+        tallies: of all records: their fates.
+        suspects: those that are not clean, which alone fall under the other terms.
+        facts: the run's groups.
+    """
+    counts = dict.fromkeys(FATES, 0) | {"suspects": 0}
+    for tally in tallies:
+        # A seq no ledger row tells of was sent by a producer that died before it wrote it.
+        if tally.outcome is not None or tally.fate not in ("landed", "notLanded"):
+            counts[tally.fate] += tally.records
+        counts["suspects"] += tally.odd
+    terms = _terms(facts)
+    if not counts["suspects"]:
+        return Totals(counts | dict.fromkeys(terms, 0))
+    row = suspects.agg(
+        *[
+            sf.coalesce(sf.sum(sf.when(term, 1).otherwise(0).cast("long")), sf.lit(0)).alias(name)
+            for name, term in terms.items()
+        ]
+    ).first()
+    return Totals(counts | dict(row.asDict() if row is not None else {}))
+
+
+def _terms(facts: Facts) -> dict[str, Column]:
+    """Return the conditions of the terms that only records in disorder fall under."""
     got = sf.col("got_first").isNotNull()
     acked = sf.col("outcome") == ACKED
-    ack_offset = offset_of(sf.col("ack_place"))
-    outside = (ack_offset < sf.col("log_start")) | (ack_offset >= sf.col("high_watermark"))
     again: Column = sf.lit(col=False)
     skipped: Column = sf.lit(col=False)
     for group in facts.groups:
@@ -82,17 +98,13 @@ def count(records: DataFrame, facts: Facts) -> Totals:
         again = again | (sf.col(delivered(group)) > 1)
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
     doubtful = unknown & (got | sf.col("transaction").isNotNull())
-    terms = {fate: sf.col("fate") == fate for fate in FATES}
     unsent = sf.col("rows") == 0
-    # A seq no ledger row tells of was sent by a producer that died before it wrote it.
-    terms["landed"] = terms["landed"] & ~unsent
-    terms["notLanded"] = terms["notLanded"] & ~unsent
-    terms |= {
-        "lostAfterDelivery": terms["lost"] & got,
+    return {
+        "lostAfterDelivery": (sf.col("fate") == "lost") & got,
         "unledgered": unsent & has(PRESENT),
         "unledgeredGone": unsent & ~has(PRESENT),
         "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
-        "offsetUnusable": acked & outside & (sf.col("fate") != "expired"),
+        "offsetUnusable": offset_unusable(),
         "repeated": sf.col("rows") > 1,
         "doubled": (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last")),
         "vanished": got & ~sf.col("present") & (offset_of(sf.col("got_first")) >= _start()),
@@ -112,15 +124,7 @@ def count(records: DataFrame, facts: Facts) -> Totals:
         "oddly": again
         | (sf.col("got_first") != sf.col("got_last"))
         | (sf.coalesce("log_first", sf.lit(-1)) != sf.col("got_first")),
-        "suspects": ~sf.col("clean"),
     }
-    row = records.agg(
-        *[
-            sf.coalesce(sf.sum(sf.when(term, 1).otherwise(0).cast("long")), sf.lit(0)).alias(name)
-            for name, term in terms.items()
-        ]
-    ).first()
-    return Totals(dict(row.asDict()) if row is not None else dict.fromkeys(terms, 0))
 
 
 def _start() -> Column:

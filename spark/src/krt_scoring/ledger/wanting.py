@@ -24,8 +24,8 @@ def foreign(base: Base) -> int:
     """
     if not base.facts.strays:
         return 0
-    told = base.records.select(
-        sf.explode(sf.array("ack_place", "got_first", "got_last")).alias("p")
+    told = base.records.select(sf.col("place").alias("p")).unionAll(
+        base.odd.select(sf.explode(sf.array("ack_place", "got_first", "got_last")).alias("p"))
     )
     strays = base.history.log.filter(~ours(base.history.run)).select(
         base.facts.places.column().alias("p")
@@ -79,8 +79,8 @@ def _with_traffic(base: Base) -> list[int]:
     bounds = base.facts.bounds
     used = {tp for tp, found in bounds.items() if found.high_watermark > found.log_start}
     if base.facts.unread:
-        told = base.records.filter(~sf.col("readable") & sf.col("place").isNotNull())
-        used |= {row["tp"] for row in told.select("tp").distinct().collect()}
+        told = base.records.filter(sf.col("place").isNotNull()).select("tp").distinct()
+        used |= {row["tp"] for row in told.collect() if row["tp"] not in bounds}
     return sorted(used)
 
 

@@ -142,16 +142,17 @@ def _cuts(base: Base) -> tuple[Truncation, ...]:
 
 def _alone() -> Column:
     """Whether a record is in order, or lies in the log as aborted and nowhere else."""
-    here = sf.col("log_first")
+    here = sf.col("whole.log_first")
     aborted = (
         (sf.col("outcome") == FAILED)
         & has(LOG_ABORTED)
         & ~has(BAD_IN_LOG | BAD_DELIVERED)
-        & (sf.coalesce("got_first", here) == here)
-        & (sf.coalesce("got_last", here) == here)
+        & (sf.col("whole.rows") == 1)
+        & (sf.coalesce("whole.got_first", here) == here)
+        & (sf.coalesce("whole.got_last", here) == here)
     )
-    clean = sf.col("clean") & (sf.col("outcome") == ACKED)
-    return (sf.col("rows") == 1) & (sf.col("log_rows") == 1) & (clean | aborted)
+    clean = (sf.col("odd") == 0) & (sf.col("outcome") == ACKED)
+    return sf.col("once") & (clean | aborted)
 
 
 def _anchors(base: Base, seed: int) -> tuple[list[Row], dict[int, int]]:
@@ -160,12 +161,13 @@ def _anchors(base: Base, seed: int) -> tuple[list[Row], dict[int, int]]:
     every = max(1, attempted // (2 * SITES))
     chosen = sf.pmod(sf.xxhash64("pk", "seq", sf.lit(seed)), sf.lit(every)) == 0
     named = sf.struct(
-        sf.col("log_first").alias("place"),
+        "place",
         (sf.col("done_at") - sf.col("sent_at")).alias("took"),
         *("pk", "seq", "sent_at", "done_at"),
     )
     rows = (
-        base.records.filter(sf.col("log_rows") > 0)
+        base.records.filter(sf.col("once") | (sf.col("whole.log_rows") > 0))
+        .withColumn("log_last", sf.coalesce("whole.log_last", "place"))
         .groupBy(sf.shiftright("log_last", OFFSET_BITS).alias("tp"))
         .agg(
             sf.max("log_last").alias("last"),
@@ -217,7 +219,7 @@ def _around(
     log = history.log.withColumn("place", column).join(places, "place")
     identity = ["producer", "producer_incarnation", "seq"]
     whose = sf.broadcast(log.select(*identity).distinct())
-    quiet = base.records.filter(_alone()).select(sf.col("log_first").alias("place"), "pk", "seq")
+    quiet = base.records.filter(_alone()).select("place", "pk", "seq")
     parts = {
         "log": log.drop("place"),
         "consume": history.consume.withColumn("place", column).join(places, "place").drop("place"),
