@@ -248,6 +248,10 @@ class Kafka(Protocol):
         """Brokers, controller and partitions (internal topics included)."""
         ...
 
+    def racks(self) -> Mapping[int, str]:
+        """Broker id → the rack it reports; needs the controller to answer."""
+        ...
+
     def create_topics(self, topics: Sequence[TopicPlan]) -> None:
         """Create those that do not exist; an existing one is left alone."""
         ...

@@ -94,18 +94,25 @@ class KafkaAdmin:
         del self._client
 
     def view(self) -> ClusterView:
-        """Brokers with racks, controller and partitions, internal topics included."""
-        doing = "reading the cluster's metadata"
-        metadata = self._metadata(doing)
-        cluster = self._wait(self._client.describe_cluster(request_timeout=self._left()), doing)
+        """Brokers, controller, partitions (internal topics included), as any broker knows them."""
+        metadata = self._metadata("reading the cluster's metadata")
         return ClusterView(
             brokers=tuple(
-                Broker(node.id, node.host, node.rack or "")
-                for node in sorted(cluster.nodes, key=lambda node: node.id)
+                Broker(one, metadata.brokers[one].host) for one in sorted(metadata.brokers)
             ),
-            controller=_id(cluster.controller),
+            controller=metadata.controller_id,
             partitions=_partitions(metadata),
         )
+
+    def racks(self) -> dict[int, str]:
+        """Broker id → the rack it reports, empty where none.
+
+        librdkafka asks the cluster's controller for this, and waits for it: while a fault is open
+        the controller may be the one that does not answer.
+        """
+        doing = "reading the brokers' racks"
+        cluster = self._wait(self._client.describe_cluster(request_timeout=self._left()), doing)
+        return {node.id: node.rack or "" for node in cluster.nodes}
 
     def create_topics(self, topics: Sequence[TopicPlan]) -> None:
         """Create those that do not exist with the replicas assigned; existing ones stay as is."""

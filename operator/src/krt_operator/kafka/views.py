@@ -14,11 +14,10 @@ NO_BROKER = -1
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A registered broker: its id, advertised host and rack ("" where it has none)."""
+    """A registered broker: its id and advertised host."""
 
     id: int
     host: str
-    rack: str = ""
 
 
 @dataclass(frozen=True, slots=True)

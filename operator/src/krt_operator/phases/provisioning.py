@@ -88,12 +88,13 @@ def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progre
                 kafka.create_topics(topics)
                 told = "creating topics " + ", ".join(one.name for one in topics)
                 return _wait(run, world, told, wanted)
+            incomplete = standing.not_whole(plan, view)
+            if incomplete:
+                return _wait(run, world, incomplete, wanted)
+            racks = kafka.racks()
     except TransientError as error:
         return _wait(run, world, f"waiting for Kafka to answer: {error}", wanted)
-    incomplete = standing.not_whole(plan, view)
-    if incomplete:
-        return _wait(run, world, incomplete, wanted)
-    standing.check_racks(plan, view)
+    standing.check_racks(plan, view, racks)
     standing.check_hosts(plan, world)
     told = standing.in_words(plan, world)
     return Progress(

@@ -9,6 +9,8 @@ from krt_operator.errors import UserError
 from krt_operator.phases import looking
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan import Plan
     from krt_operator.ports import Observed
@@ -39,20 +41,25 @@ def not_whole(plan: Plan, view: ClusterView) -> str:
     return f"waiting for leaders and replicas of {', '.join(short[:8])}" if short else ""
 
 
-def check_racks(plan: Plan, view: ClusterView) -> None:
+def check_racks(plan: Plan, view: ClusterView, racks: Mapping[int, str]) -> None:
     """Check what Kafka reports against what was assigned.
+
+    Args:
+        plan: what was assigned.
+        view: where the replicas lie.
+        racks: broker id → the rack it reports.
 
     Raises:
         UserError: a broker reports another rack, or two replicas of a partition share one.
     """
-    racks = {one.id: one.rack for one in view.brokers}
     for one in plan.brokers:
-        if racks[one.ordinal] != one.zone:
+        told = racks.get(one.ordinal, "")
+        if told != one.zone:
             raise UserError(
                 "RackNotReported",
                 "spec.kafka.image",
                 f"broker {one.ordinal} was given rack {one.zone} and reports "
-                f"{racks[one.ordinal] or 'none'}; the image must use /krt/config/server.properties",
+                f"{told or 'none'}; the image must use /krt/config/server.properties",
             )
     topics = {one.name for one in plan.topics}
     for partition in view.partitions:

@@ -410,19 +410,23 @@ class FakeKafka:
         pass
 
     def view(self) -> ClusterView:
-        brokers = []
-        for pod in self.world.up("kafka"):
-            member = pod["metadata"]["labels"][names.LABEL_MEMBER]
-            files = self.world.objects["ConfigMap", names.of_member(TEST, member)]["data"]
-            lines = files["server.properties"].splitlines()
-            told = dict(line.split("=", 1) for line in lines)
-            brokers.append(Broker(int(told["broker.id"]), "host", told["broker.rack"]))
+        brokers = tuple(Broker(one, "host") for one in self.racks())
         partitions = [
             Partition(topic.name, number, ids[0], tuple(ids), tuple(ids))
             for topic in self.world.topics.values()
             for number, ids in topic.assignment.items()
         ]
-        return ClusterView(tuple(brokers), 0, tuple(partitions))
+        return ClusterView(brokers, 0, tuple(partitions))
+
+    def racks(self) -> dict[int, str]:
+        found = {}
+        for pod in self.world.up("kafka"):
+            member = pod["metadata"]["labels"][names.LABEL_MEMBER]
+            files = self.world.objects["ConfigMap", names.of_member(TEST, member)]["data"]
+            lines = files["server.properties"].splitlines()
+            told = dict(line.split("=", 1) for line in lines)
+            found[int(told["broker.id"])] = told["broker.rack"]
+        return found
 
     def create_topics(self, topics: Sequence[TopicPlan]) -> None:
         for one in topics:

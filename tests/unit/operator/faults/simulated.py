@@ -135,7 +135,7 @@ class Sim(SimApi):
         alive = [one.ordinal for one in live]
         controller = self.controller if self.controller in alive else min(alive, default=NO_BROKER)
         return ClusterView(
-            tuple(Broker(one.ordinal, one.host, one.zone) for one in live),
+            tuple(Broker(one.ordinal, one.host) for one in live),
             controller,
             tuple(partitions),
         )

@@ -39,6 +39,9 @@ class SimKafka:
             raise TransientError("no broker answers")
         return self.sim.view()
 
+    def racks(self) -> Mapping[int, str]:
+        raise NotImplementedError
+
     def create_topics(self, topics: Sequence[TopicPlan]) -> None:
         raise NotImplementedError
 

@@ -10,7 +10,7 @@ from krt_operator.faults.targets import UnresolvedError, resolve, seeded
 from krt_operator.kafka.views import NO_BROKER, Broker, ClusterView, Partition
 
 VIEW = ClusterView(
-    tuple(Broker(i, f"host-{i}", "zone") for i in range(3)),
+    tuple(Broker(i, f"host-{i}") for i in range(3)),
     2,
     (Partition("foo", 0, 1, (0, 1, 2), (0, 1, 2)), Partition("foo", 1, NO_BROKER, (1, 2, 0), ())),
 )
