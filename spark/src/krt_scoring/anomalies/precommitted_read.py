@@ -20,8 +20,11 @@ NAME = "precommitted-read"
 
 
 def possible(base: Base) -> bool:
-    """Whether somebody who reads only committed records sends in transactions too."""
-    return any(group.transactional and group.committed_only for group in base.facts.groups)
+    """Whether anybody who reads only committed records sends in transactions too."""
+    committed = {group.index for group in base.facts.groups if group.committed_only}
+    readers = {member.incarnation for member in base.members if member.group in committed}
+    senders = {item.incarnation for item in base.facts.incarnations.values()}
+    return base.facts.run.transactional and not readers.isdisjoint(senders)
 
 
 def find(base: Base) -> DataFrame:
