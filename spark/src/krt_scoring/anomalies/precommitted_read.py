@@ -20,11 +20,19 @@ NAME = "precommitted-read"
 
 
 def possible(base: Base) -> bool:
-    """Whether anybody who reads only committed records sends in transactions too."""
-    committed = {group.index for group in base.facts.groups if group.committed_only}
-    readers = {member.incarnation for member in base.members if member.group in committed}
-    senders = {item.incarnation for item in base.facts.incarnations.values()}
-    return base.facts.run.transactional and not readers.isdisjoint(senders)
+    """Whether anybody who reads only committed records was handed one of its own writes.
+
+    Looking for those first is far less than putting every transaction in order for nothing.
+    """
+    committed = any(group.committed_only for group in base.facts.groups)
+    return base.facts.run.transactional and committed and not _own(base).isEmpty()
+
+
+def _own(base: Base) -> DataFrame:
+    """Return the ok deliveries of what the same pod wrote."""
+    return base.history.consume.filter(
+        (sf.col("outcome") == "ok") & (sf.col("incarnation") == sf.col("producer_incarnation"))
+    )
 
 
 def find(base: Base) -> DataFrame:
@@ -37,9 +45,7 @@ def find(base: Base) -> DataFrame:
     committed = [group.index for group in base.facts.groups if group.committed_only]
     sends = base.history.produce.filter(sf.col("transaction").isNotNull()).withColumn("pk", key())
     last = sends.groupBy("pk", "transaction").agg(sf.max("sent_mono").alias("last_sent"))
-    own = base.history.consume.filter(
-        (sf.col("outcome") == "ok") & (sf.col("incarnation") == sf.col("producer_incarnation"))
-    ).withColumns({"pk": key(), "place": base.facts.places.column()})
+    own = _own(base).withColumns({"pk": key(), "place": base.facts.places.column()})
     own = ownership.located(own, base.facts).filter(sf.col("group_index").isin(committed))
     early = (
         # The transaction of the write is asked for, not the one it was read in.
