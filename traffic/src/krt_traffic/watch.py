@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
-from krt_traffic.clock import mono, wall
+from krt_traffic.clock import both, mono
 from krt_traffic.kube import Api, ApiError, Stream
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Watch:
             else:
                 continue
             if blind is None:
-                blind = (wall(), mono())
+                blind = both()
             self._stop.wait(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
             failures += 1
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krt_evidence.ledger import table_of
 from krt_evidence.payload import decode
 from krt_evidence.schemas import TABLES
-from krt_traffic.clock import mono, wall
+from krt_traffic.clock import both, wall
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +62,7 @@ class Journal:
             transaction: the one it is handed out in: until ``decide`` its outcome is unknown.
             output_seq: seq of the record it is made into.
         """
-        at, now = wall(), mono()
+        at, now = both()
         value = message.value()
         payload = decode(value if isinstance(value, bytes) else None)
         identity = (
@@ -113,7 +113,7 @@ class Journal:
 
         The client does not hand out its generation, so that column is null.
         """
-        at, now = wall(), mono()
+        at, now = both()
         place = (topic, partition, offset)
         told = (None, member_id, detail, transaction)
         self._events.append((*self._who, self._next(), self.poll, at, now, name, *place, *told))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from krt_evidence.ledger import table_of
-from krt_traffic.clock import mono, wall
+from krt_traffic.clock import both, wall
 from krt_traffic.producer.outcomes import UNKNOWN
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Records:
         # Done, and not yet removed when it was copied: now or at an earlier call.
         seen = self._lingering.union(record.seq for record in done)
         self._lingering = {seq for seq in seen if seq in in_flight or seq in held}
-        at, now = wall(), mono()
+        at, now = both()
         sents = in_flight | {seq: record.sent for seq, record in held.items()}
         rows = [
             Done(seq, sent, at, now, None, UNKNOWN, IN_FLIGHT)

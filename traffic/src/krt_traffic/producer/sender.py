@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from krt_evidence.payload import Encoder
-from krt_traffic.clock import mono, wall
+from krt_traffic.clock import both, mono
 from krt_traffic.complaints import Complaints
 from krt_traffic.errors import FatalClientError
 from krt_traffic.producer.outcomes import (
@@ -75,7 +75,7 @@ class Sender:
             FatalClientError: the client is over; the records it refused are failed.
         """
         records = self._records
-        sent = Sent(wall(), mono(), transaction)
+        sent = Sent(*both(), transaction)
         for seq in range(records.attempted, records.attempted + count):
             records.attempted = seq + 1
             records.in_flight[seq] = sent
@@ -165,7 +165,7 @@ class Sender:
             self._circumstances.ever_connected = True
 
     def _delivered(self, seq: int, error: KafkaError | None, message: Message) -> None:
-        at, now = wall(), mono()
+        at, now = both()
         sent = self._records.in_flight[seq]
         if error is None:
             offset = self._offset(message)
@@ -192,7 +192,7 @@ class Sender:
         name = cause.name() if isinstance(cause, KafkaError) else "_QUEUE_FULL"
         if isinstance(cause, KafkaError) and cause.fatal():
             self.fatal = cause
-        self._records.done(Done(seq, sent, wall(), mono(), None, FAILED, name))
+        self._records.done(Done(seq, sent, *both(), None, FAILED, name))
 
     def _error(self, error: KafkaError) -> None:
         if error.fatal():

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from krt_evidence.timeline import Event, TimelineWriter
-from krt_traffic.clock import mono, wall
+from krt_traffic.clock import both, wall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,8 @@ class Timeline:
             detail: more of it.
             at: the event's own time in UTC microseconds; now where it has none.
         """
-        line = Event(wall() if at is None else at, mono(), source, event, subject, detail or {})
+        here, now = both()
+        line = Event(here if at is None else at, now, source, event, subject, detail or {})
         with self._lock:
             if not self._closed:
                 self._writer.write(line)

@@ -17,7 +17,7 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.retry import KazooRetry
 
-from krt_traffic.clock import mono, wall
+from krt_traffic.clock import both
 
 if TYPE_CHECKING:
     from krt_traffic.recorder.timeline import Timeline
@@ -117,7 +117,7 @@ class Znodes:
 
         The client notices a frozen server only seconds later, so its word is not enough.
         """
-        at, now = wall(), mono()
+        at, now = both()
         if self._heard is not None:
             self._timeline.gap("zookeeper", self._heard[0], self._heard[0] + now - self._heard[1])
         self._heard = (at, now)
