@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from operator import and_
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
@@ -61,8 +62,18 @@ class _Asked:
         records: (example, key of the producer incarnation, seq).
     """
 
+    PLACE: ClassVar = ("topic", "partition", "offset")
+    RECORD: ClassVar = ("pk", "seq")
+    SCHEMA: ClassVar = "id int, _topic string, _partition int, _offset long, _pk long, _seq long"
+
     places: list[tuple[int, str, int, int]]
     records: list[tuple[int, int, int]]
+
+    def rows(self) -> list[tuple[int | str | None, ...]]:
+        """Return both as rows of ``SCHEMA``."""
+        return [(*place, None, None) for place in self.places] + [
+            (number, None, None, None, pk, seq) for number, pk, seq in self.records
+        ]
 
     def near(self) -> Column:
         """Whether a row can be one of them, told by its own columns: most cannot."""
@@ -94,11 +105,7 @@ def _asked(base: Base, examples: list[dict[str, Any]]) -> _Asked:
 
 def _around(base: Base, examples: list[dict[str, Any]]) -> DataFrame:
     asked = _asked(base, examples)
-    place = ["topic", "partition", "offset"]
-    by_place = base.spark.createDataFrame(
-        asked.places, "id int, topic string, partition int, offset long"
-    )
-    by_record = base.spark.createDataFrame(asked.records, "id int, pk long, seq long")
+    wanted = sf.broadcast(base.spark.createDataFrame(asked.rows(), _Asked.SCHEMA))
     parts = []
     for rows, what, at, state in (
         (base.history.produce, "sent", "sent_at", "outcome"),
@@ -106,11 +113,9 @@ def _around(base: Base, examples: list[dict[str, Any]]) -> DataFrame:
         (base.history.consume, "delivered", "handed_at", "outcome"),
     ):
         near = rows.filter(asked.near()).withColumn("pk", key())
-        joined = (
-            near.join(sf.broadcast(by_place), place),
-            near.join(sf.broadcast(by_record), ["pk", "seq"]),
-        )
-        parts += [_shown(part, what, at, state) for part in joined]
+        there = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.PLACE])
+        same = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.RECORD])
+        parts.append(_shown(near.join(wanted, there | same), what, at, state))
     order = [sf.col(name).asc_nulls_first() for name in COLUMNS[1:]]
     ranked = reduce(DataFrame.unionAll, parts).distinct()
     nth = sf.row_number().over(Window.partitionBy("id").orderBy(*order))
