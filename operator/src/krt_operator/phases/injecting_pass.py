@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
+from krt_operator.api.spec import Action
 from krt_operator.api.status import FaultState, FaultStatus, GuardKind, Phase, ProofKind, Status
 from krt_operator.errors import TransientError
 from krt_operator.faults import proof, restore, schedule
@@ -124,7 +125,9 @@ class Pass:
             case FaultState.INTENDED | FaultState.INJECTED:
                 return self.now
             case FaultState.HELD:
-                return schedule.heal_due(fault, entry)
+                # What is frozen goes on by its node's clock, whether or not anybody looks.
+                frozen = fault.action is Action.FREEZE_POD
+                return None if frozen else schedule.heal_due(fault, entry)
             case FaultState.HEALED | FaultState.SKIPPED:
                 return None
 

@@ -32,6 +32,12 @@ def test_a_frozen_leader_loses_its_session_and_is_thawed_to_the_moment(simulate:
     assert sim.status.guards == ()
 
 
+def test_a_session_that_ends_shortly_before_the_thaw_is_seen_to_end(simulate: Any) -> None:
+    sim = simulate([FREEZE | {"downFor": "10s"}])
+    play(sim)
+    assert ProofKind.SESSION_EXPIRED in kinds(sim, "leader-down")
+
+
 def test_a_freeze_shorter_than_the_session_leaves_the_broker_registered(simulate: Any) -> None:
     sim = simulate([FREEZE | {"downFor": "3s"}])
     play(sim)
