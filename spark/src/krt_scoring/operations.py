@@ -1,8 +1,9 @@
 """What was due and when it was done: the base of availability, latency and recovery.
 
-A *write* is due at its scheduled time and done when it was acked. A *read* by a group is due when
-the record was acked, since nobody can be owed it earlier, and done when it was first handed out.
-One pass counts both in bins; the records themselves stay in Spark.
+A *write* is due at its scheduled time and done when it was acked, whether its transaction was
+committed or aborted afterwards: that was not for its partition to say. A *read* by a group is due
+when the record was acked, since nobody can be owed it earlier, and done when it was first handed
+out. One pass counts both in bins; the records themselves stay in Spark.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.records import ACKED, OUTCOME_CODES, handed
+from krt_scoring.derive.records import ACKED, OUTCOME_CODES, UNDONE_ACK, handed, has
 from krt_scoring.histogram import Histogram, bin_column, merge
 from krt_scoring.windows import PARTS, part_column
 
@@ -151,14 +152,15 @@ def operations(base: Base) -> DataFrame:
 
     Columns: ``lane, tp`` (null where the partition is not known), ``outcome`` code,
     ``scheduled_at, due, done`` (null when it was never done), ``ended`` (when it was done or
-    given up), ``skew``. Failed and unknown sends are writes that were never done.
+    given up), ``skew``. Failed and unknown sends are writes that were never done, but for those
+    acked ones that an abort undid.
     """
     groups = base.facts.groups
     # Numbers, repeated for each record, and a choice by number: a fraction of what it costs to
     # make an array of structs of every record.
     lanes_of_each = sf.array(*[sf.lit(lane) for lane in range(len(groups) + 1)])
     rows = base.records.where("outcome IS NOT NULL").select(
-        *("tp", "outcome", "scheduled_at", "sent_at", "done_at", "drift"),
+        *("tp", "outcome", "bits", "scheduled_at", "sent_at", "done_at", "drift"),
         *[handed(group) for group in groups],
         sf.explode(lanes_of_each).alias("lane"),
     )
@@ -177,7 +179,7 @@ def operations(base: Base) -> DataFrame:
         .select(
             *("lane", "tp", "outcome", "scheduled_at"),
             sf.when(write, sf.col("scheduled_at")).otherwise(sf.col("done_at")).alias("due"),
-            sf.when(~write, read).when(acked, sf.col("done_at")).alias("done"),
+            sf.when(~write, read).when(acked | has(UNDONE_ACK), sf.col("done_at")).alias("done"),
             sf.when(write, sf.col("done_at")).otherwise(read).alias("ended"),
             sf.when(write, sf.col("drift"))
             .otherwise(sf.greatest(sf.col("sent_at") - sf.col("reached"), sf.lit(0).cast("long")))

@@ -42,17 +42,26 @@ class Client:
 
 
 class Sends:
-    """What a transaction needs of a sender: every send is reported at once."""
+    """What a transaction needs of a sender: every send is reported at once, or when flushed."""
 
-    def __init__(self, records: Records, client: Client) -> None:
-        self.records, self.client = records, client
+    def __init__(self, records: Records, client: Client, flushes: int = 0) -> None:
+        self.records, self.client, self.flushes = records, client, flushes
 
     def send(self, count: int, transaction: int) -> None:
         for seq in range(self.records.attempted, self.records.attempted + count):
-            sent = Sent(1, 1, transaction)
-            self.records.in_flight[seq] = sent
-            self.records.report(Done(seq, sent, 2, 2, seq, "acked", None))
+            self.records.in_flight[seq] = Sent(1, 1, transaction)
         self.records.attempted += count
+        if not self.flushes:
+            self.report("acked", None)
+
+    def report(self, outcome: str, error: str | None) -> None:
+        for seq, sent in list(self.records.in_flight.items()):
+            self.records.report(Done(seq, sent, 2, 2, seq, outcome, error))
+
+    def flush(self, _: float) -> None:
+        self.flushes -= 1
+        if self.flushes <= 0:
+            self.report("acked", None)
 
     def serve(self, _: float) -> None:
         pass
@@ -111,6 +120,33 @@ def test_a_fenced_producer_is_over_and_its_sends_are_unknown() -> None:
     with pytest.raises(FatalClientError, match="_FENCED"):
         coordinator.commit()
     assert records.counts["unknown"] == 1
+
+
+@pytest.mark.parametrize("flushes", [1, 3])
+def test_what_is_aborted_on_purpose_is_answered_before(flushes: int) -> None:
+    records, client = Records(PLAN, "p-0", "u1"), Client()
+    sends: Any = Sends(records, client, flushes)
+    always = Transactions(10, 1000)
+    sender = TransactionalSender(
+        sends, records, always, "seed", given_up=lambda: False, told_to_stop=lambda: False
+    )
+    sender.send(10)
+    assert sends.flushes == 0
+    assert [name for name, *_ in client.calls] == ["begin", "abort"]
+    rows = records.snapshot()[0].to_pylist()
+    told = {(row["outcome"], row["error"], row["transaction_outcome"]) for row in rows}
+    assert (len(rows), told) == (10, {("failed", None, "aborted")})
+
+
+def test_what_is_not_answered_before_the_end_is_aborted_all_the_same() -> None:
+    records, client = Records(PLAN, "p-0", "u1"), Client()
+    sends: Any = Sends(records, client, flushes=9)
+    coordinator = Coordinator(sends, records, lambda: True)
+    coordinator.begin()
+    sends.send(1, coordinator.ordinal)
+    assert coordinator.abort(coordinator.answered) == "aborted"
+    assert sends.flushes == 8
+    assert [name for name, *_ in client.calls] == ["begin", "abort"]
 
 
 def test_no_transaction_is_begun_after_the_order_to_stop_however_many_sends_are_due() -> None:

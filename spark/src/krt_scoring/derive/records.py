@@ -31,8 +31,9 @@ TRANSACTION_CODES = {"committed": COMMITTED, "aborted": ABORTED, "unknown": UNDE
 
 IN_LOG, LOG_COMMITTED, LOG_ABORTED, LOG_OPEN = 1, 2, 4, 8
 STATE_BITS = {"plain": IN_LOG, "committed": LOG_COMMITTED, "aborted": LOG_ABORTED, "open": LOG_OPEN}
-BAD_IN_LOG, BAD_DELIVERED = 16, 32
-"""Bits of a record's ``bits``: the states it has in the log, and damaged bytes seen."""
+BAD_IN_LOG, BAD_DELIVERED, UNDONE_ACK = 16, 32, 64
+"""Bits of a record's ``bits``: the states it has in the log, damaged bytes seen, and that it failed
+because its transaction was aborted, though the broker had acked it."""
 
 PRESENT = IN_LOG | LOG_COMMITTED | LOG_OPEN
 """States in which a record is in the log; one lying there as aborted counts as absent."""
@@ -155,6 +156,9 @@ def _ledger(history: History, facts: Facts) -> DataFrame:
         drift=sf.abs(sf.expr("(done_at - sent_at) - (done_mono - sent_mono)")),
         transaction=sf.col("transaction"),
         transaction_outcome=code("transaction_outcome", TRANSACTION_CODES),
+        bits=sf.when(
+            (sf.col("transaction_outcome") == "aborted") & sf.col("error").isNull(), UNDONE_ACK
+        ).otherwise(0),
     )
 
 

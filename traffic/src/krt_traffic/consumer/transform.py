@@ -213,7 +213,9 @@ class Transform(Positions):
         self.ending = True
         try:
             self._ledger.settle()
-            if why or self._refused:
+            if on_purpose and commit and not self._refused:
+                outcome = self._coordinator.abort(self._answered(offsets))
+            elif why or self._refused:
                 # Lost partitions' offsets are nothing of ours to send.
                 outcome = self._coordinator.abort(self._send(offsets) if commit else None)
             else:
@@ -232,6 +234,15 @@ class Transform(Positions):
             self._over = FatalClientError("the last transaction was left undecided")
         if self._table.grown:
             self._ledger.request()
+
+    def _answered(self, offsets: list[TopicPartition]) -> Callable[[float], None]:
+        send = self._send(offsets)
+
+        def both(seconds: float) -> None:
+            self._coordinator.answered(seconds)
+            send(seconds)
+
+        return both
 
     def _send(self, offsets: list[TopicPartition]) -> Callable[[float], None]:
         def send(seconds: float) -> None:

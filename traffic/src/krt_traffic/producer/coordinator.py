@@ -89,6 +89,20 @@ class Coordinator:
         """
         return self._settling(lambda: self._abort(first))
 
+    def answered(self, seconds: float) -> None:
+        """Take the answers to all that was sent; for ``abort``, where nothing is wrong.
+
+        An abort calls back what is on its way. Waited for, it lies in the log, where no reader of
+        what is committed may see it, and its ledger row says that the broker had acked it.
+
+        Raises:
+            KafkaException: some are still to come.
+            FatalClientError: the client is over.
+        """
+        self._sender.flush(seconds)
+        if self._records.in_flight:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 - no public name
+
     def abandon(self) -> None:
         """Settle what a client that is over left open: all of it is unknown."""
         self._settle(UNKNOWN)

@@ -89,7 +89,7 @@ class TransactionalSender:
             return
         self._open = 0
         if self._random.randrange(1000) < self._plan.abort_permille:
-            self._coordinator.abort()
+            self._coordinator.abort(self._coordinator.answered)
         else:
             self._coordinator.commit()
 

@@ -1,0 +1,34 @@
+"""When a write was done, by what its ledger says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.spark.anomalies.conftest import SECOND, Case, together
+
+from krt_scoring import operations
+from krt_scoring.derive import base as base_module
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TEXT = """
+producer p transactional=true
+send p/1#0 0@0 acked at=1 done=2 txn=0:committed
+send p/1#1 0@2 failed at=3 done=4 txn=1:aborted
+send p/1#2 0 failed at=5 done=6 txn=1:aborted error=_PURGE_INFLIGHT
+send p/1#3 0 unknown at=7 done=8 txn=2:unknown
+send p/1#4 0 failed at=9 done=10 error=MSG_SIZE_TOO_LARGE
+log 0@0 p/1#0 state=committed
+log 0@2 p/1#1 state=aborted
+"""
+
+
+def test_an_ack_is_an_ack_whatever_became_of_its_transaction(spark: SparkSession) -> None:
+    base = base_module.build(together(spark, [Case("t").parse(TEXT)]))
+    try:
+        rows = operations.operations(base).where(f"lane = {operations.WRITES}").collect()
+    finally:
+        base.release()
+    done = {row["due"] // SECOND: row["done"] and row["done"] // SECOND for row in rows}
+    assert done == {1: 2, 3: 4, 5: None, 7: None, 9: None}
