@@ -11,6 +11,7 @@ from tests.spark.job import bundles
 from tests.spark.job.bundles import SECOND, T0, Scenario
 
 from krt_evidence.bundle import Bundle
+from krt_evidence.timeline import Event
 from krt_scoring import inspection, outputs
 from krt_scoring.assess import assess
 from krt_scoring.scorecard import dump
@@ -105,6 +106,33 @@ def test_the_same_bytes_whatever_the_files_and_the_parallelism(
         assert dump(score(spark, root)) == dump(card)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["closed", "killed"])
+def test_a_record_nobody_sent_fails(spark: SparkSession, tmp_path: Path, *, killed: bool) -> None:
+    scenario = Scenario()
+    rows = bundles.simulate(scenario)
+    last = max((r for r in rows.tables["log"] if r["partition"] == 1), key=lambda r: r["offset"])
+    who = last["producer_incarnation"]
+    # Of one that was killed, only whole bytes say how much it sent.
+    extra = {"offset": last["offset"] + 1, "seq": 10**6, "checksum_ok": not killed}
+    rows.tables["log"].append(last | extra)
+    for row in rows.tables["log_bounds"]:
+        if row["partition"] == 1:
+            row.update(
+                dict.fromkeys(("high_watermark", "last_stable", "read_to"), extra["offset"] + 1)
+            )
+            row["rows_read"] += 1
+    if killed:
+        closes = rows.tables["produce_close"]
+        rows.tables["produce_close"] = [r for r in closes if r["producer_incarnation"] != who]
+        rows.events.append(Event(T0, 0, "member", "killed", last["producer"], {"uid": who}))
+    card = score(spark, bundles.write(tmp_path, rows, bundles.plan(scenario)))
+    assert (card["verdict"], card["reasons"]) == ("Failed", [])
+    found = {name: item["count"] for name, item in card["anomalies"].items() if item["count"]}
+    assert found == {"corrupt-payload": 1}
+    ledger = card["ledger"]
+    assert (ledger["attempted"], ledger["balanced"], ledger["unledgered"]) == (6_000, 1, 0)
 
 
 def test_an_acked_record_that_is_nowhere_fails(spark: SparkSession, tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ def incarnation(close: Close | None = None, **counts: int) -> Incarnation:
         "acked": 1,
         "failed": 1,
         "unknown": 1,
+        "sent": 2,
+        "known": 2,
         "highest": 2,
         "closes": 1 if close else 0,
         "close": close,
@@ -69,10 +71,23 @@ def test_a_whole_ledger_balances() -> None:
 
 
 def test_a_killed_incarnation_has_blind_sends_that_are_unknown() -> None:
-    terms, reasons = ledger(totals(landed=1, unledgered=1), facts(incarnation(highest=7)))
+    terms, reasons = ledger(totals(landed=1, unledgered=1), facts(incarnation(known=7, highest=7)))
     assert terms["attempted"] == 8
     assert terms["blindSends"] == 5
     assert (terms["unknown"], terms["landed"], terms["notLanded"]) == (6, 2, 4)
+    assert not reasons
+
+
+def test_what_was_never_sent_unbalances_nothing() -> None:
+    closed = incarnation(Close(3, 1, 1, 1), known=90, highest=90)
+    terms, reasons = ledger(totals(landed=1), facts(closed))
+    assert (terms["attempted"], terms["balanced"]) == (3, 1)
+    assert not reasons
+
+
+def test_damaged_bytes_do_not_say_how_much_was_sent() -> None:
+    terms, reasons = ledger(totals(landed=1), facts(incarnation(known=2, highest=10**12)))
+    assert (terms["attempted"], terms["blindSends"]) == (3, 0)
     assert not reasons
 
 
@@ -87,7 +102,7 @@ def test_an_empty_history_balances() -> None:
     ("item", "counts", "said"),
     [
         (incarnation(Close(4, 2, 1, 1)), {}, "closed with"),
-        (incarnation(Close(3, 1, 1, 1), highest=5), {}, "seq 5 is known"),
+        (incarnation(Close(3, 1, 1, 1), sent=5), {}, "seq 5 was sent"),
         (incarnation(Close(3, 1, 1, 1), closes=2), {}, "2 close records"),
         (incarnation(Close(3, 1, 1, 1)), {"repeated": 1}, "more than one ledger row"),
         (incarnation(Close(3, 1, 1, 1)), {"delivered": 2}, "acked 1 is not"),

@@ -42,7 +42,7 @@ def facts(run: Simulation) -> Facts:
             acked=close.acked,
             failed=close.failed,
             unknown=0,
-            highest=close.attempted - 1,
+            **dict.fromkeys(("sent", "known", "highest"), close.attempted - 1),
             closes=1,
             close=close,
         )

@@ -22,7 +22,7 @@ def find(base: Base) -> DataFrame:
     """Return one finding a record: damaged bytes, a seq nobody sent, another partition."""
     damaged = has(BAD_IN_LOG | BAD_DELIVERED)
     seen = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
-    never = sf.col("closed") & (sf.col("seq") >= sf.col("attempted")) & seen
+    never = base.facts.never_sent() & seen
     elsewhere = sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))
     tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")
     return finding(NAME, base.suspects.withColumn("tag", tag).filter(sf.col("tag").isNotNull()))

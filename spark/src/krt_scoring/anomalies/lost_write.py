@@ -25,12 +25,15 @@ def find(base: Base) -> DataFrame:
     """Return one finding a lost record.
 
     An unknown send is proven by its own delivery, an unknown transaction by a read_committed
-    delivery or a committed log record of any of its sends: then all of them were written. Of a
+    delivery or a committed log record of any of its sends: then all of them were written. What
+    has a number that was never sent is corrupt-payload's to tell, no send that was lost. Of a
     send that no ledger tells of, the log alone says that it was in a transaction. Where a
     partition's log was not read, what a group read past and none was given is lost: the basis
     is then deliveries alone.
     """
-    missing = base.suspects.filter(~sf.col("present") & (sf.col("fate") != "expired"))
+    missing = base.suspects.filter(
+        ~sf.col("present") & (sf.col("fate") != "expired") & ~base.facts.never_sent()
+    )
     proven = sf.col("outcome") == ACKED
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
     outside = sf.col("transaction").isNull() & ~has(LOG_ABORTED)

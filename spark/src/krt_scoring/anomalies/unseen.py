@@ -42,6 +42,7 @@ def _of_group(base: Base, group: Group) -> DataFrame:
         & (sf.col(delivered(group)) == 0)
         & ~sf.col("tp").isin(undrained)
         & shown
+        & ~base.facts.never_sent()
     ).withColumn("group_index", sf.lit(group.index))
     tag = sf.when(sf.col("outcome") == ACKED, "acked").otherwise("landed")
     undecided = undecided_rule(base.history, base.facts, group)

@@ -48,7 +48,7 @@ class Base:
         suspects: the records that are not clean (``derive.records``), with names and settings of
             their producer; what is costly of it is cached as ``odd``.
         totals: what the records count up to; lets rules stay away that have nothing to find.
-        names: one row a producer incarnation: ``pk``, names, settings, close.
+        names: one row a producer incarnation: ``pk``, names, settings.
         truncations: the cuts elections may have made; empty where nothing acked or delivered
             is missing, since then no rule has a consequence to excuse.
         spans: where those cuts permit consequences, per group and partition.
@@ -136,8 +136,6 @@ NAMES = StructType(
         StructField("idempotent", BooleanType()),
         StructField("retries", BooleanType()),
         StructField("in_flight", IntegerType()),
-        StructField("attempted", LongType()),
-        StructField("closed", BooleanType()),
     ]
 )
 """``retries``: whether the client retries by itself; ``in_flight``: requests at a time."""
@@ -203,8 +201,6 @@ def _names(spark: SparkSession, facts: Facts) -> DataFrame:
                 settings.idempotent,
                 settings.retries,
                 settings.in_flight,
-                item.attempted,
-                item.close is not None,
             )
         )
     return spark.createDataFrame(rows, NAMES)

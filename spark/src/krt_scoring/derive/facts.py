@@ -69,7 +69,9 @@ class Incarnation:
     Attributes:
         key: ``xxhash64(producer, producer_incarnation)``, its name in the base tables.
         rows: ledger rows, of which ``acked``, ``failed`` and ``unknown``.
-        highest: highest seq in ledger, log or deliveries; -1 where there is none.
+        sent: highest seq in its ledger; -1 where there is none.
+        known: highest seq in ledger, log or deliveries, of bytes as they were sent.
+        highest: highest seq of damaged bytes too.
         closes: close records; more than one is an error of the evidence.
         close: the close record, None where the incarnation was killed.
     """
@@ -81,6 +83,8 @@ class Incarnation:
     acked: int
     failed: int
     unknown: int
+    sent: int
+    known: int
     highest: int
     closes: int
     close: Close | None
@@ -88,7 +92,7 @@ class Incarnation:
     @property
     def attempted(self) -> int:
         """Sends attempted: as closed, else one more than the highest seq known."""
-        return self.close.attempted if self.close else self.highest + 1
+        return self.close.attempted if self.close else self.known + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,18 @@ class Facts:
     def transactional(self) -> tuple[int, ...]:
         """Indices of the groups that commit within transactions."""
         return tuple(group.index for group in self.groups if group.transactional)
+
+    def never_sent(self) -> Column:
+        """Whether no ledger knows a record, and its number is above all its producer attempted.
+
+        Then it was never sent: its bytes are not those of a send.
+        """
+        never: Column = sf.lit(col=False)
+        for key in sorted(self.incarnations):
+            item = self.incarnations[key]
+            if item.highest >= item.attempted:
+                never = never | ((sf.col("pk") == key) & (sf.col("seq") >= item.attempted))
+        return never & (sf.col("rows") == 0)
 
     def group_index(self, column: str = "group") -> Column:
         """Return the index of a row's group; null for a group the plan does not know."""

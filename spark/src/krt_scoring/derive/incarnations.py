@@ -93,6 +93,8 @@ def _incarnation(
         acked=rows(ACKED),
         failed=rows(FAILED),
         unknown=rows(UNKNOWN),
+        sent=max((tally.highest for tally in tallies if tally.outcome is not None), default=-1),
+        known=max((tally.known for tally in tallies), default=-1),
         highest=max((tally.highest for tally in tallies), default=-1),
         closes=len(closes),
         close=_close(closes) if closes else None,

@@ -101,8 +101,7 @@ def _terms(facts: Facts) -> dict[str, Column]:
     unsent = sf.col("rows") == 0
     return {
         "lostAfterDelivery": (sf.col("fate") == "lost") & got,
-        "unledgered": unsent & has(PRESENT),
-        "unledgeredGone": unsent & ~has(PRESENT),
+        "unledgered": unsent & ~facts.never_sent() & has(PRESENT),
         "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
         "offsetUnusable": offset_unusable(),
         "repeated": sf.col("rows") > 1,
@@ -181,8 +180,8 @@ def _problems(item: Incarnation) -> list[str]:
     if said != rows:
         terms = "(attempted, acked, failed, unknown)"
         return [f"{name}: closed with {terms} = {said}, its ledger holds {rows}"]
-    if item.highest + 1 > close.attempted:
-        return [f"{name}: seq {item.highest} is known, but only {close.attempted} were attempted"]
+    if item.sent >= close.attempted:
+        return [f"{name}: seq {item.sent} was sent, but only {close.attempted} were attempted"]
     return []
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.derive.packed import FATES
+from krt_scoring.derive.records import BAD_DELIVERED, BAD_IN_LOG, LOG_ABORTED, PRESENT, has
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,6 +26,7 @@ class Tally:
         odd: of which are not clean.
         rows, log_rows, got_rows: their rows in ledger, log and deliveries.
         highest: their highest seq.
+        known: the highest that a ledger or whole bytes tell of; -1 where there is none.
     """
 
     pk: int
@@ -36,6 +38,7 @@ class Tally:
     log_rows: int
     got_rows: int
     highest: int
+    known: int
 
 
 def take(packed: DataFrame) -> tuple[Tally, ...]:
@@ -53,8 +56,16 @@ def take(packed: DataFrame) -> tuple[Tally, ...]:
             rows("log_rows", sf.col("once").cast("int")),
             rows("got_rows", sf.col("got_rows")),
             sf.max("seq").alias("highest"),
+            sf.coalesce(sf.max(sf.when(_vouched(), sf.col("seq"))), sf.lit(-1)).alias("known"),
         )
         .collect()
     )
     named = [row.asDict() | {"fate": FATES[row["fate"]]} for row in found]
     return tuple(Tally(**row) for row in named)
+
+
+def _vouched() -> Column:
+    """Whether a record's seq is told by a ledger, or by bytes as they were sent."""
+    in_log = has(PRESENT | LOG_ABORTED) & ~has(BAD_IN_LOG)
+    delivered = (sf.col("got_rows") > 0) & ~has(BAD_DELIVERED)
+    return sf.col("outcome").isNotNull() | in_log | delivered
