@@ -55,8 +55,9 @@ class AppendsRetryAgain(Defect):
         return True
 
     def expected(self) -> Findings:
-        incarnation = self.struck["request"].record.incarnation
-        rule = "message-timeout-expiry" if truth.expired(self.world, incarnation) else None
+        record = self.struck["request"].record
+        permitted = record.transaction is None and truth.expired(self.world, record.incarnation)
+        rule = "message-timeout-expiry" if permitted else None
         return Counter({("duplicate-write", rule): 1})
 
 

@@ -223,7 +223,11 @@ PATIENCE = 6 * SECOND
 
 
 class ForgetsMember(Defect):
-    """The coordinator gives a member's partitions to others and never tells it."""
+    """The coordinator gives a member's partitions to others and never tells it.
+
+    It goes on confirming the member's commits, and keeps none: a commit it confirmed before it
+    gave the partition away is one that the new owner then starts below.
+    """
 
     joint = "forget-member"
 
@@ -234,4 +238,11 @@ class ForgetsMember(Defect):
     def expected(self) -> Findings:
         again = truth.repeats(self.world) - truth.repeats(self.sound)
         both = truth.both_own(self.world, self.struck["member"], PATIENCE)
-        return Counter({("double-ownership", None): both, ("duplicate-delivery", None): again})
+        back = truth.rewinds(self.world) - truth.rewinds(self.sound)
+        return Counter(
+            {
+                ("double-ownership", None): both,
+                ("duplicate-delivery", None): again,
+                ("commit-rewind", None): back,
+            }
+        )

@@ -85,6 +85,14 @@ class Cluster:
         """Whether ZooKeeper holds a session of it."""
         return self.brokers[broker].registered
 
+    @property
+    def whole(self) -> bool:
+        """Whether every partition has a leader and all of its replicas in the ISR."""
+        return all(
+            partition.leader != NO_LEADER and len(partition.isr) == len(partition.brokers)
+            for partition in self.partitions
+        )
+
     def tell_state(self, partition: Partition) -> None:
         """The recorder sees ZooKeeper's node of the partition change."""
         self.tell(

@@ -159,14 +159,13 @@ class Consumer:
         return batch
 
     def _hand(self, number: int, entry: Entry, place: int) -> None:
-        self._n += 1
         now = self.world.engine.now
         self.positions[number] = max(self.positions[number], entry.offset + 1)
         self.epochs[number] = entry.epoch
         whole = entry.whole and not self.world.flaw.strikes("garble", consumer=self, entry=entry)
         self.deliveries.append(
             {
-                "n": self._n,
+                "n": self._next(),
                 "poll": self._poll_number,
                 "pos_in_poll": place,
                 "partition": number,
@@ -215,10 +214,9 @@ class Consumer:
                 self._saved[number] = position
 
     def _note(self, event: str, partition: int | None = None, offset: int | None = None) -> None:
-        self._n += 1
         self.events.append(
             {
-                "n": self._n,
+                "n": self._next(),
                 "at": self.world.engine.now,
                 "event": event,
                 "partition": partition,
@@ -226,6 +224,11 @@ class Consumer:
                 "member_id": self.member_id or None,
             }
         )
+
+    def _next(self) -> int:
+        """Return the next count of deliveries and events together, from 0 as clients count."""
+        self._n += 1
+        return self._n - 1
 
     # What befalls it.
     def freeze(self) -> None:

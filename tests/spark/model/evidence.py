@@ -16,6 +16,7 @@ from krt_evidence.bundle import Bundle, write_json
 from krt_evidence.ledger import LedgerWriter
 from krt_evidence.schemas import ADDED, TABLES
 from krt_evidence.timeline import Event, TimelineWriter
+from krt_scoring.derive.elections import STORAGE_LOSING_ACTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,10 +67,17 @@ def broker_id(number: int, broker: int) -> int:
 
 
 def timeline(named: dict[str, World]) -> list[Event]:
-    """Return what the recorder would have seen."""
+    """Return what the recorder would have seen.
+
+    Of many histories only the faults that take storage are told, which the rules look up by
+    member: any other would seem to befall all of the histories together.
+    """
     events = [Event(T0, 0, "recorder", "started", "recorder")]
     for number, (name, world) in enumerate(named.items()):
+        told = _storage_lost(world) if len(named) > 1 else None
         for at, source, event, subject, detail in world.told:
+            if source == "fault" and told is not None and subject not in told:
+                continue
             seen = dict(detail)
             if "uid" in seen:
                 seen["uid"] = f"{name}-{seen['uid']}"
@@ -80,15 +88,30 @@ def timeline(named: dict[str, World]) -> list[Event]:
                 seen["mtime"] = T0 + at
             elif source == "fault":
                 subject = f"{name}-{subject}"  # noqa: PLW2901 - as above
-                seen["targets"] = [
-                    {"member": f"kafka-{broker_id(number, int(item['member'][6:]))}"}
-                    for item in seen.get("targets", ())
-                ]
+                if "targets" in seen:
+                    seen["targets"] = [_target(name, number, item) for item in seen["targets"]]
             elif source == "member" and subject.startswith("kafka-"):
                 seen["member"] = f"kafka-{broker_id(number, int(subject[6:]))}"
             events.append(Event(T0 + at, at, source, event, subject, seen))
     events.append(Event(T0 + DRAIN, DRAIN, "recorder", "stopped", "recorder"))
     return events
+
+
+def _storage_lost(world: World) -> set[str]:
+    """Return the names of the faults that took a volume."""
+    return {
+        subject
+        for _, source, _, subject, detail in world.told
+        if source == "fault" and detail.get("action") in STORAGE_LOSING_ACTIONS
+    }
+
+
+def _target(name: str, number: int, target: dict[str, str]) -> dict[str, str]:
+    """Return what a fault hit by its full name: a pod, or a broker of the history's own."""
+    seen = target | {"uid": f"{name}-{target['uid']}"}
+    if seen.get("member", "").startswith("kafka-"):
+        seen["member"] = f"kafka-{broker_id(number, int(seen['member'][6:]))}"
+    return seen
 
 
 def _identity(name: str, record: Record) -> dict[str, Any]:

@@ -1,18 +1,36 @@
-"""What befalls a world: brokers, clients and ZooKeeper, each healed in its time."""
+"""What befalls a world: brokers, clients and ZooKeeper, each healed in its time.
+
+Each is told as the controller's journal tells it: injected, with an effect, healed, recovered.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.spark.model.engine import SECOND
+from tests.spark.model.engine import MS, SECOND
 from tests.spark.model.scenario import TRAFFIC_END
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.spark.model.scenario import Fault
     from tests.spark.model.world import World
 
 KILLED = 137
+
+ACTIONS = {
+    "crash": "CrashPod",
+    "kill": "CrashPod",
+    "shut-down": "DeletePod",
+    "close": "DeletePod",
+    "freeze": "FreezePod",
+    "wipe": "LoseDisk",
+}
+"""What is done to a member → the action of the resource that does it."""
+
+ZOOKEEPER = "zookeeper-0"
+"""The model's ZooKeeper is one member."""
 
 
 def hit(world: World, name: str, fault: Fault) -> None:
@@ -21,14 +39,40 @@ def hit(world: World, name: str, fault: Fault) -> None:
     if role == "broker":
         _broker(world, name, what, fault)
     elif role == "producer":
-        _producer(world, fault.target % len(world.scenario.producers), fault.lasts)
+        _producer(world, name, fault)
     elif role == "consumer":
-        _consumer(world, what, fault)
+        _consumer(world, name, what, fault)
     elif role == "prefer":
+        _journal(world, name, "ElectPreferredLeaders", {})()
         world.cluster.prefer()
     else:
+        healed = _journal(world, name, "CrashPod", {"member": ZOOKEEPER, "uid": ZOOKEEPER})
         world.cluster.zookeeper_up = False
-        world.engine.after(fault.lasts, lambda: setattr(world.cluster, "zookeeper_up", True))
+
+        def back() -> None:
+            world.cluster.zookeeper_up = True
+            healed()
+
+        world.engine.after(fault.lasts, back)
+
+
+def _journal(world: World, name: str, action: str, target: dict[str, str]) -> Callable[[], None]:
+    """Write that a fault was injected and had its effect; return what is called as it is healed."""
+    targets = [target] if target else []
+    world.tell("fault", "injected", name, action=action, targets=targets)
+    world.tell("fault", "effect", name, proven=True, proofs=[])
+
+    def recovered() -> bool:
+        if not world.cluster.whole:
+            return True
+        world.tell("fault", "recovered", name)
+        return False
+
+    def healed() -> None:
+        world.tell("fault", "healed", name)
+        world.engine.every(500 * MS, recovered)
+
+    return healed
 
 
 def _broker(world: World, name: str, what: str, fault: Fault) -> None:
@@ -36,10 +80,12 @@ def _broker(world: World, name: str, what: str, fault: Fault) -> None:
     if broker in world.down:
         return
     world.down.add(broker)
+    member = f"kafka-{broker}"
+    healed = _journal(world, name, ACTIONS[what], {"member": member, "uid": member})
     if what == "freeze":
         cluster.freeze(broker)
-        _stand(world, f"kafka-{broker}", "frozen", member=f"kafka-{broker}")
-        world.engine.after(lasts, lambda: _thaw(world, broker))
+        _stand(world, member, "frozen", member=member)
+        world.engine.after(lasts, lambda: _thaw(world, broker, healed))
         return
     if what == "shut-down":
         cluster.shut_down(broker)
@@ -47,22 +93,19 @@ def _broker(world: World, name: str, what: str, fault: Fault) -> None:
         cluster.crash(broker)
     if what == "wipe":
         cluster.wipe(broker)
-        # The one fault the rules must hear of from the journal; all others show elsewhere.
-        targets = [{"member": f"kafka-{broker}"}]
-        world.tell("fault", "injected", name, action="LoseDisk", targets=targets)
-        world.engine.after(lasts, lambda: world.tell("fault", "healed", name))
-        world.engine.after(lasts + 3 * SECOND, lambda: world.tell("fault", "recovered", name))
-    world.engine.after(lasts + SECOND, lambda: _up(world, broker))
+    world.engine.after(lasts + SECOND, lambda: _up(world, broker, healed))
 
 
-def _up(world: World, broker: int) -> None:
+def _up(world: World, broker: int, healed: Callable[[], None]) -> None:
     world.cluster.restart(broker)
+    healed()
     world.engine.after(2 * SECOND, lambda: world.down.discard(broker))
 
 
-def _thaw(world: World, broker: int) -> None:
+def _thaw(world: World, broker: int, healed: Callable[[], None]) -> None:
     world.cluster.thaw(broker)
     _stand(world, f"kafka-{broker}", "thawed", member=f"kafka-{broker}")
+    healed()
     world.down.discard(broker)
 
 
@@ -71,25 +114,29 @@ def _stand(world: World, uid: str, event: str, **detail: str) -> None:
     world.tell("member", event, uid, uid=uid, **detail)
 
 
-def _producer(world: World, number: int, lasts: int) -> None:
+def _producer(world: World, name: str, fault: Fault) -> None:
     """Kill a producer, and start it again unless the traffic is nearly over."""
+    number = fault.target % len(world.scenario.producers)
 
-    def again(life: int) -> None:
+    def again(life: int, healed: Callable[[], None]) -> None:
         if world.engine.now < TRAFFIC_END - SECOND:
             world.produce(number, life)
+        healed()
 
     plan = world.scenario.producers[number]
     for producer in [item for item in world.producers if item.alive and item.plan is plan]:
+        healed = _journal(world, name, ACTIONS["kill"], {"uid": producer.incarnation})
         producer.kill()
         world.gone(producer, "producer", KILLED)
-        world.engine.after(lasts // 4, partial(again, producer.life + 1))
+        world.engine.after(fault.lasts // 4, partial(again, producer.life + 1, healed))
 
 
-def _consumer(world: World, what: str, fault: Fault) -> None:
+def _consumer(world: World, name: str, what: str, fault: Fault) -> None:
     living = [item for item in world.consumers if item.alive and not item.frozen]
     if not living:
         return
     consumer = living[fault.target % len(living)]
+    healed = _journal(world, name, ACTIONS[what], {"uid": consumer.incarnation})
     if what == "freeze":
         consumer.freeze()
         _stand(world, consumer.incarnation, "frozen")
@@ -97,6 +144,7 @@ def _consumer(world: World, what: str, fault: Fault) -> None:
         def thaw() -> None:
             _stand(world, consumer.incarnation, "thawed")
             consumer.thaw()
+            healed()
 
         world.engine.after(fault.lasts, thaw)
         return
@@ -105,6 +153,9 @@ def _consumer(world: World, what: str, fault: Fault) -> None:
     else:
         consumer.close()
     world.gone(consumer, "consumer", KILLED if what == "kill" else 0)
-    world.engine.after(
-        fault.lasts // 4, lambda: world.consume(consumer.group, consumer.name, consumer.life + 1)
-    )
+
+    def again() -> None:
+        world.consume(consumer.group, consumer.name, consumer.life + 1)
+        healed()
+
+    world.engine.after(fault.lasts // 4, again)

@@ -128,6 +128,25 @@ def repeats(world: World) -> int:
     return len(places) - len(set(places))
 
 
+def rewinds(world: World) -> int:
+    """Return the ownerships that begin below what a member had been told is committed."""
+    commits = [
+        (consumer.group, event["partition"], event["at"], event["offset"])
+        for consumer in world.consumers
+        for event in consumer.events
+        if event["event"] == "committed"
+    ]
+    found = 0
+    for consumer in world.consumers:
+        for begin in (event for event in consumer.events if event["event"] == "assigned"):
+            place = consumer.group, begin["partition"]
+            found += any(
+                (group, partition) == place and at <= begin["at"] and offset > begin["offset"]
+                for group, partition, at, offset in commits
+            )
+    return found
+
+
 def commits_above(world: World, group: Group, partition: int, offset: int) -> int:
     """Return the commits of a group in the ledgers that lie above an offset."""
     return sum(

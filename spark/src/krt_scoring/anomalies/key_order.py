@@ -1,4 +1,11 @@
-"""key-order: first deliveries of two records of a key, against their order in the log."""
+"""key-order: first deliveries of two records of a key, against their order in the log.
+
+Two records have an order where they lay in one log. Of those in the settled log it is that of
+their offsets. A record that is gone, or lies elsewhere than it was delivered, lay in one log with
+others that are gone, and with those below the first offset any election can have cut; what took
+its place did not, whatever the offsets say. Its key is that of what was sent, not of what lies
+there now.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +16,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.derive import ownership
 from krt_scoring.derive.base import located
+from krt_scoring.derive.facts import key, ours
 from krt_scoring.derive.places import offset_of
 from krt_scoring.expectations import consequences
 from krt_scoring.findings import finding
@@ -20,6 +28,12 @@ if TYPE_CHECKING:
     from krt_scoring.derive.hops import Lane
 
 NAME = "key-order"
+
+SETTLED, EARLIER = 0, 1
+"""The log as it is now, and what it held that is gone."""
+
+MOMENT = ("interval", "n", "consumer", "incarnation")
+"""When a group got something: the order of ownerships, and an incarnation's own."""
 
 
 def doubtful(base: Base) -> set[Lane]:
@@ -47,29 +61,20 @@ def possible(base: Base) -> bool:
 
 
 def find(base: Base) -> DataFrame:
-    """Return one finding an adjacent inversion, ordered by (ownership, n), not by clocks."""
-    lanes = sorted(doubtful(base))
-    rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
-        "place", base.facts.places.column()
-    )
-    asked = sf.broadcast(base.spark.createDataFrame(lanes, "group_index int, tp long"))
-    rows = ownership.located(rows, base.facts).join(asked, ["group_index", "tp"], "left_semi")
-    owned = ownership.owned_by(
-        rows.select("group_index", "tp", "incarnation", "consumer", "n", "place"),
-        base.owned_table,
-    ).select("group_index", "tp", "place", "interval", "n", "consumer", "incarnation")
-    moment = sf.struct("interval", "n", "consumer", "incarnation")
-    first = owned.groupBy("group_index", "tp", "place").agg(sf.min(moment).alias("moment"))
-    concerned = base.facts.places.tp_column().isin(*sorted({tp for _, tp in lanes}))
-    keys = base.history.log.filter(sf.col("key").isNotNull() & concerned).select(
-        base.facts.places.column().alias("place"), "key"
-    )
-    order = Window.partitionBy("group_index", "tp", "key").orderBy("moment.interval", "moment.n")
+    """Return one finding an adjacent inversion, ordered by (ownership, n), not by clocks.
+
+    An election permits what was delivered after it, as of any other consequence.
+    """
+    odd = base.totals["vanished"] + base.totals["misplaced"] > 0
+    first = _in_logs(_strays_told(base), base) if odd else _as_they_lie(base)
+    order = Window.partitionBy("group_index", "tp", "key", "log").orderBy(*MOMENT)
+    stray = sf.col("stray") | sf.lag("stray").over(order)
     inverted = (
-        first.join(keys, "place")
-        .withColumn("previous", sf.lag("place").over(order))
-        .filter(sf.col("place") < sf.col("previous"))
-        .select("*", "moment.n", "moment.consumer", "moment.incarnation")
+        first.select("*", "moment.*")
+        .withColumns({"previous": sf.lag("place").over(order), "either": stray})
+        .filter(
+            (sf.col("place") < sf.col("previous")) & ((sf.col("log") == SETTLED) | sf.col("either"))
+        )
     )
     shown = consequences.with_spans(located(inverted, base.facts), base.spans)
     names = sf.array(*[sf.lit(group.name) for group in base.facts.groups])
@@ -77,6 +82,89 @@ def find(base: Base) -> DataFrame:
     return finding(
         NAME,
         shown.withColumn("grp", sf.get(names, sf.col("group_index"))),
-        rule=consequences.rule(before),
+        rule=consequences.rule(before, sf.col("handed_at")),
         detail=sf.to_json(sf.struct("key", before.alias("previousOffset"))),
+    )
+
+
+def _as_they_lie(base: Base) -> DataFrame:
+    """Return the first deliveries of a history whose records all lie where they were delivered."""
+    rows = _delivered(base).join(_held(base), "place")
+    return _first(rows.withColumn("stray", sf.lit(col=False)), "place", "key").withColumn(
+        "log", sf.lit(SETTLED)
+    )
+
+
+def _strays_told(base: Base) -> DataFrame:
+    """Return the first deliveries; ``stray`` tells those of a record that does not lie there."""
+    rows = _delivered(base).join(_held(base), "place", "left")
+    # What was delivered without an identity is taken for what lies there.
+    stray = sf.col("pk").isNotNull() & ~sf.coalesce(
+        (sf.col("pk") == sf.col("held_pk")) & (sf.col("seq") == sf.col("held_seq")),
+        sf.lit(col=False),
+    )
+    suspects = base.suspects.filter("readable").select("pk", "seq")
+    sent = (
+        base.history.produce.select(key().alias("pk"), "seq", sf.col("key").alias("sent_key"))
+        .join(sf.broadcast(suspects), ["pk", "seq"])
+        .dropDuplicates(["pk", "seq"])
+    )
+    told = (
+        rows.withColumn("stray", stray)
+        .join(sf.broadcast(sent), ["pk", "seq"], "left")
+        .withColumn("key", sf.when(sf.col("stray"), sf.col("sent_key")).otherwise(sf.col("key")))
+        .withColumn("record", sf.when(sf.col("stray"), sf.struct("pk", "seq")))
+    )
+    return _first(told, "place", "key", "record")
+
+
+def _in_logs(first: DataFrame, base: Base) -> DataFrame:
+    """Return first deliveries once for each log that their record lay in."""
+    cuts: dict[int, int] = {}
+    for item in base.truncations:
+        cuts[item.tp] = min(item.offset, cuts.get(item.tp, item.offset))
+    lowest = base.spark.createDataFrame(sorted(cuts.items()), "tp long, cut long")
+    both = sf.coalesce(offset_of(sf.col("place")) < sf.col("cut"), sf.lit(col=True))
+    logs = (
+        sf.when(sf.col("stray"), sf.array(sf.lit(EARLIER)))
+        .when(both, sf.array(sf.lit(SETTLED), sf.lit(EARLIER)))
+        .otherwise(sf.array(sf.lit(SETTLED)))
+    )
+    return first.join(sf.broadcast(lowest), "tp", "left").withColumn("log", sf.explode(logs))
+
+
+def _delivered(base: Base) -> DataFrame:
+    """Return the ok deliveries, where order is in doubt, with place, identity and ownership."""
+    mine = ours(base.history.run)
+    rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumns(
+        {"place": base.facts.places.column(), "pk": sf.when(mine, key())}
+    )
+    columns = ("incarnation", "consumer", "n", "handed_at", "place", "pk", "seq")
+    lanes = base.spark.createDataFrame(sorted(doubtful(base)), "group_index int, tp long")
+    located_rows = ownership.located(rows, base.facts).join(
+        sf.broadcast(lanes), ["group_index", "tp"], "left_semi"
+    )
+    owned = ownership.owned_by(located_rows.select("group_index", "tp", *columns), base.owned_table)
+    return owned.select("group_index", "tp", "interval", *columns)
+
+
+def _held(base: Base) -> DataFrame:
+    """Return what the settled log holds at each place, where order is in doubt."""
+    mine = ours(base.history.run)
+    concerned = sorted({tp for _, tp in doubtful(base)})
+    return base.history.log.filter(base.facts.places.tp_column().isin(*concerned)).select(
+        base.facts.places.column().alias("place"),
+        "key",
+        sf.when(mine, key()).alias("held_pk"),
+        sf.col("seq").alias("held_seq"),
+    )
+
+
+def _first(rows: DataFrame, *names: str) -> DataFrame:
+    """Return for each group when it first got each record of a key."""
+    moment = sf.struct(*MOMENT, "handed_at")
+    return (
+        rows.filter(sf.col("key").isNotNull())
+        .groupBy("group_index", "tp", "stray", *names)
+        .agg(sf.min(moment).alias("moment"))
     )

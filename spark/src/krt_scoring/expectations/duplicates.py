@@ -2,7 +2,9 @@
 
 Without idempotence the client's own retries; with it only a message.timeout.ms expiry in that
 incarnation, after which the client bumps its epoch and numbers anew. The epoch is the client's,
-not the partition's: a retry under way in any other partition gets a new number too.
+not the partition's: a retry under way in any other partition gets a new number too
+(docs/decisions/0011). Within transactions nothing: an expiry there aborts the transaction, and
+the client drops what it had not sent for good before its epoch is bumped.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
+
+from krt_scoring.derive.records import LOG_ABORTED, LOG_COMMITTED, LOG_OPEN, has
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,5 +39,6 @@ def write_rule(base: Base, rows: DataFrame) -> DataFrame:
     )
     joined = rows.join(sf.broadcast(expired), "pk", "left")
     retried = ~sf.col("idempotent") & sf.col("retries")
-    after = sf.col("idempotent") & sf.coalesce(sf.col("expired"), sf.lit(col=False))
+    outside = sf.col("transaction").isNull() & ~has(LOG_COMMITTED | LOG_ABORTED | LOG_OPEN)
+    after = sf.col("idempotent") & outside & sf.coalesce(sf.col("expired"), sf.lit(col=False))
     return joined.withColumn("rule", sf.when(retried, RETRIES).when(after, EXPIRY))
