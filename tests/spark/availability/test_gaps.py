@@ -91,6 +91,18 @@ CASES: dict[str, tuple[list[Op], list[tuple[int, int]]]] = {
         ),
         [(496_000, 900_500)],
     ),
+    # The same, and many were due at one instant: the first of them that is done ends the gap.
+    "due-together": (
+        [
+            *stalled(
+                [(due, due + 40_000 if due == 482_000 else done) for due, done in steady()],
+                492_000,
+                900_000,
+            ),
+            *[(494_000, 600_000 + 10_000 * number) for number in range(20)],
+        ],
+        [(488_000, 600_000), (600_000, 900_500)],
+    ),
 }
 
 

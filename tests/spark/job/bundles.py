@@ -180,7 +180,7 @@ def _deliveries(tables: dict[str, list[dict[str, Any]]]) -> None:
     consumer, incarnation = CONSUMER
     n = 0
     for partition in range(PARTITIONS):
-        tables["consumer_events"].append(_event(n, T0, "assigned", partition, 0))
+        tables["consumer_events"].append(member_event(n, T0, "assigned", partition, 0))
         n += 1
     ordered = sorted(tables["produce"], key=lambda row: (row["done_at"], row["offset"]))
     for poll, row in enumerate(ordered):
@@ -210,14 +210,15 @@ def _deliveries(tables: dict[str, list[dict[str, Any]]]) -> None:
     at = max((row["handed_at"] for row in tables["consume"]), default=T0) + HANDED
     for partition in range(PARTITIONS):
         end = sum(row["partition"] == partition for row in ordered)
-        tables["consumer_events"].append(_event(n, at, "drained", partition, end))
+        tables["consumer_events"].append(member_event(n, at, "drained", partition, end))
         n += 1
-    tables["consumer_events"].append(_event(n, at, "closed", None, None))
+    tables["consumer_events"].append(member_event(n, at, "closed", None, None))
 
 
-def _event(
+def member_event(
     n: int, at: int, event: str, partition: int | None, offset: int | None
 ) -> dict[str, Any]:
+    """Return an event of the one consumer."""
     consumer, incarnation = CONSUMER
     return {
         "consumer": consumer,

@@ -136,7 +136,7 @@ ORDER = ("topic", "partition", "offset", "seq", "producer", "producer_incarnatio
 
 def _examples(found: DataFrame) -> dict[str, list[dict[str, Any]]]:
     order = [sf.col(name).asc_nulls_first() for name in (*ORDER, "consumer", "incarnation", "n")]
-    order += [sf.col(name).asc_nulls_first() for name in ("tag", "detail")]
+    order += [sf.col(name).asc_nulls_first() for name in ("tag", "rule", "detail")]
     window = Window.partitionBy("anomaly").orderBy(sf.col("rule").isNotNull(), *order)
     shown = (
         found.withColumn("rank", sf.row_number().over(window))

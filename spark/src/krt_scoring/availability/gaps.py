@@ -34,6 +34,15 @@ MIN_STEADY = 100
 
 _KEY = ("lane", "tp")
 
+_LONGEST = (1 << 41) - 1
+"""µs, 25 days: no operation took longer, as histograms have it."""
+
+_LONGER = 1 << 42
+"""µs by which instants are spread, so that a duration fits in between."""
+
+_WIDE = "decimal(18,0)"
+"""Holds an instant, and its product with ``_LONGER`` without a step to floating point."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Gap:
@@ -162,6 +171,9 @@ def _slots(rows: DataFrame, limit: Column, windows: Sequence[FaultWindow]) -> Da
     """Fold operations into slots of half a threshold of their due times."""
     during = during_column(sf.col("due"), sf.col("due"), windows)
     late = sf.col("done").isNull() | (sf.col("done") - sf.col("due") > sf.col("lim"))
+    # Of operations due at one instant, as all are that one answer acked, the first one done.
+    took = sf.least(sf.col("done") - sf.col("due"), sf.lit(_LONGEST)).cast(_WIDE)
+    latest = sf.col("due").cast(_WIDE) * _LONGER - sf.coalesce(took, sf.lit(_LONGER).cast(_WIDE))
     return (
         rows.withColumn("lim", limit)
         .where("lim IS NOT NULL")
@@ -175,7 +187,7 @@ def _slots(rows: DataFrame, limit: Column, windows: Sequence[FaultWindow]) -> Da
             sf.min(sf.when(sf.col("late"), sf.col("due"))).alias("first_late"),
             sf.max(sf.when(sf.col("late"), sf.col("due"))).alias("last_late"),
             sf.min(sf.when(sf.col("late"), sf.col("done"))).alias("late_done"),
-            sf.max_by("done", sf.when(sf.col("late"), sf.col("due"))).alias("last_late_done"),
+            sf.max_by("done", sf.when(sf.col("late"), latest)).alias("last_late_done"),
             sf.min(sf.when(~sf.col("late"), sf.col("due"))).alias("first_ok"),
             sf.max(sf.when(~sf.col("late"), sf.col("due"))).alias("last_ok"),
         )

@@ -155,7 +155,9 @@ def _record(
         if not whole or row["group"] in got:
             return None
         got[row["group"]] = row
-    return Record(sends[0], log, got) if set(got) == set(_owed(log, conditions.facts)) else None
+    if set(got) != set(_owed(log, conditions.facts)):
+        return None
+    return Record(sends[0], log, {group: got[group] for group in sorted(got)})
 
 
 def _told(send: Row, log: Row) -> bool:

@@ -1,0 +1,76 @@
+"""The same evidence gives the same bytes, however much was found in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.job import rich
+
+from krt_evidence.bundle import Bundle
+from krt_scoring import inspection
+from krt_scoring.assess import assess
+from krt_scoring.findings import MAX_EXAMPLES
+from krt_scoring.scorecard import dump
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+PIECES = {
+    1: {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.files.minPartitionNum": "1",
+        "spark.sql.files.maxPartitionBytes": "1g",
+    },
+    4: {
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.files.minPartitionNum": "4",
+        "spark.sql.files.maxPartitionBytes": "32k",
+    },
+}
+"""In how many pieces work is done: what is read, and what is shuffled."""
+
+
+def score(spark: SparkSession, root: Path, pieces: int) -> dict[str, Any]:
+    before = {name: spark.conf.get(name) for name in PIECES[pieces]}
+    for name, value in PIECES[pieces].items():
+        spark.conf.set(name, value)
+    try:
+        return assess(spark, inspection.inspect(Bundle(root))).card
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rich.write(tmp_path_factory.mktemp("rich"))
+
+
+@pytest.fixture(scope="module")
+def card(spark: SparkSession, root: Path) -> dict[str, Any]:
+    return score(spark, root, pieces=1)
+
+
+def test_more_is_found_than_is_shown(card: dict[str, Any]) -> None:
+    found = card["anomalies"]
+    cut = {name for name, told in found.items() if told["count"] > len(told["examples"])}
+    assert len(cut) >= 12
+    assert {len(found[name]["examples"]) for name in cut} == {MAX_EXAMPLES}
+    assert any(row["gaps"] for row in card["availability"] if row["measured"])
+    assert (card["verdict"], card["reasons"]) == ("Failed", [])
+
+
+def test_the_same_bytes_in_other_pieces(
+    spark: SparkSession, root: Path, card: dict[str, Any]
+) -> None:
+    assert dump(score(spark, root, pieces=4)) == dump(card)
+
+
+def test_the_same_bytes_from_files_in_another_order(
+    spark: SparkSession, card: dict[str, Any], tmp_path: Path
+) -> None:
+    turned = rich.write(tmp_path, turned=True)
+    assert dump(score(spark, turned, pieces=4)) == dump(card)
