@@ -96,6 +96,26 @@ def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -
     assert all(item.cls == "NotObserved" for item in judgement.anomalies)
 
 
+def test_a_leader_change_may_cut_a_place_of_a_record_that_is_not_missing(
+    history_of: Callable[[str], History],
+) -> None:
+    judgement = judge(
+        history_of(
+            """
+            producer p acks=1 idempotent=false
+            leader 0 1 0 0,1
+            send p/1#0 0@1 acked
+            leader 0 2 1 0,2
+            send p/2#0 0@1 acked
+            log 0@0 p/1#0
+            log 0@1 p/2#0
+            """
+        )
+    )
+    found = judgement.anomaly("inconsistent-offsets")
+    assert (found.cls, found.rules) == ("AllowedByConfig", {"acks-1-leader-change": 1})
+
+
 def test_nothing_at_all(history_of: Callable[[str], History]) -> None:
     judgement = judge(history_of("topic x=y"))
     assert judgement.ledger["attempted"] == 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.derive.places import offset_of
-from krt_scoring.expectations.losses import committed_rule
+from krt_scoring.expectations.losses import appended_by, committed_rule
 from krt_scoring.findings import finding
 
 if TYPE_CHECKING:
@@ -33,5 +33,5 @@ def find(base: Base) -> DataFrame:
         & sf.col("got_first").isNotNull()
         & (offset >= start)
     )
-    rule = committed_rule(offset, sf.col("done_at"))
+    rule = committed_rule(offset, appended_by(sf.col("got_first")))
     return finding(NAME, gone, rule=rule, offset=offset)

@@ -46,11 +46,12 @@ class Base:
     Attributes:
         records: one row a record (``derive.packed``), cached.
         suspects: the records that are not clean (``derive.records``), with names and settings of
-            their producer; what is costly of it is cached as ``odd``.
+            their producer, and ``first_handed``, when any group first got them, UTC µs; what is
+            costly of it is cached as ``odd``.
         totals: what the records count up to; lets rules stay away that have nothing to find.
         names: one row a producer incarnation: ``pk``, names, settings.
-        truncations: the cuts elections may have made; empty where nothing acked or delivered
-            is missing, since then no rule has a consequence to excuse.
+        truncations: the cuts elections may have made; empty where everything acked or delivered
+            lies where it was told, since then no rule has a consequence to excuse.
         spans: where those cuts permit consequences, per group and partition.
         steps: steps of consumers that are not to the next offset (``derive.hops``), cached.
         owned, members: ownerships of partitions, and who was in the groups.
@@ -152,11 +153,13 @@ def build(history: History) -> Base:
     odd = _gathered(packed.odd(records), sum(item.odd for item in tallies)).persist()
     totals = identity.count(tallies, odd, facts)
     names = _names(records.sparkSession, facts)
-    gone = totals["missing"] or totals["vanished"]
+    gone = totals["missing"] or totals["vanished"] or totals["misplaced"]
     cuts = truncations_module.derive(history, facts, records, names) if gone else ()
-    suspects = truncations_module.with_cuts(named(odd, names, facts), cuts)
+    suspects = named(odd, names, facts)
+    suspects = suspects.withColumn("first_handed", records_module.first_handed(facts))
+    suspects = truncations_module.with_cuts(suspects, cuts)
     spans: Spans = {}
-    if totals["vanished"]:
+    if totals["vanished"] or totals["misplaced"]:
         spans = consequences.derive(suspects, facts, cuts)
     steps = hops.build(history, facts).persist()
     owned, members = ownership.collect(history, facts)

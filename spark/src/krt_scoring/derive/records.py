@@ -57,6 +57,12 @@ def handed(group: Group) -> str:
     return f"h_{group.index}"
 
 
+def first_handed(facts: Facts) -> Column:
+    """Return when any group was first given a record, null where none was."""
+    times = [sf.col(handed(group)) for group in facts.groups]
+    return sf.array_min(sf.array(*times)) if times else sf.lit(None).cast("long")
+
+
 def tried(group: Group) -> str:
     """Return the column that says whether any delivery, ok or not, reached the group.
 

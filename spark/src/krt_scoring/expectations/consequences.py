@@ -3,7 +3,8 @@
 A group that had read beyond the first offset cut, by an election that permits the loss of
 committed records, goes on reading above it, or from its reset: between the cut and the highest
 place it had been handed, it may get offsets again, skip what took their place, or hold a commit
-above it. Where the group had been handed nothing that is gone, nothing follows for it.
+above it. Where the group had been handed nothing that is gone, nothing follows for it. A record
+whose producer sent it again, and which lies elsewhere now, is gone from where it was handed out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from krt_scoring.derive.places import offset_of
+from krt_scoring.derive.places import offset_of, tp_of
 from krt_scoring.derive.records import delivered
 
 if TYPE_CHECKING:
@@ -60,10 +61,11 @@ def derive(suspects: DataFrame, facts: Facts, truncations: tuple[Truncation, ...
     permitting = [item for item in truncations if item.rule is not None]
     if not permitting or not facts.groups:
         return {}
-    gone = suspects.filter(~sf.col("present") & sf.col("got_last").isNotNull())
-    reached = gone.groupBy("tp").agg(
+    left = sf.greatest(_left("got_first"), _left("got_last"))
+    gone = suspects.withColumn("left", left).filter(sf.col("left").isNotNull())
+    reached = gone.groupBy(tp_of(sf.col("left")).alias("tp")).agg(
         *[
-            sf.max(sf.when(sf.col(delivered(group)) > 0, offset_of(sf.col("got_last")))).alias(
+            sf.max(sf.when(sf.col(delivered(group)) > 0, offset_of(sf.col("left")))).alias(
                 delivered(group)
             )
             for group in facts.groups
@@ -79,6 +81,13 @@ def derive(suspects: DataFrame, facts: Facts, truncations: tuple[Truncation, ...
                 span = (item.offset, last, f"{PREFIX}{item.rule}", item.election.at)
                 spans.setdefault((group.index, item.tp), []).append(span)
     return spans
+
+
+def _left(got: str) -> Column:
+    """Return a place a record was handed out from where it does not lie any more, or null."""
+    here = sf.col(got).isin(sf.col("log_first"), sf.col("log_last"))
+    lies = sf.when(sf.col("readable"), here).otherwise(sf.col("present"))
+    return sf.when(~sf.coalesce(lies, sf.lit(col=False)), sf.col(got))
 
 
 def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
