@@ -34,14 +34,14 @@ PIECES = {
 
 
 def score(spark: SparkSession, root: Path, pieces: int) -> dict[str, Any]:
-    before = {name: spark.conf.get(name) for name in PIECES[pieces]}
-    for name, value in PIECES[pieces].items():
-        spark.conf.set(name, value)
+    before = {name: str(spark.conf.get(name)) for name in PIECES[pieces]}
+    for name, wanted in PIECES[pieces].items():
+        spark.conf.set(name, wanted)
     try:
         return assess(spark, inspection.inspect(Bundle(root))).card
     finally:
         for name, value in before.items():
-            spark.conf.set(name, str(value))
+            spark.conf.set(name, value)
 
 
 @pytest.fixture(scope="module")
