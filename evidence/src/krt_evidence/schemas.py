@@ -159,6 +159,47 @@ LOG_BOUNDS = pa.schema(
 """One row a partition: the bounds taken when the log had settled and what was read of it.
 ``read_to`` is exclusive; ``settled`` is false where the log did not become stable in time."""
 
+REPLICA_LOG = pa.schema(
+    [
+        _column("broker", _INT),
+        _column("topic", _TEXT),
+        _column("partition", _INT),
+        _column("offset", _BIG),
+        _column("leader_epoch", _INT),
+        _column("batch", _BIG),
+        _column("batch_last", _BIG),
+        _column("size", _INT),
+        _column("crc", _BIG),
+        _column("valid", _BOOL),
+        _optional("control", _TEXT),
+        _optional("run_uid", _TEXT),
+        _optional("producer", _TEXT),
+        _optional("producer_incarnation", _TEXT),
+        _optional("seq", _BIG),
+    ]
+)
+"""One row an offset that a broker's replica holds, transaction markers included, read from its
+segments. Replicas hold the leader's batches byte by byte, so what is compared is told of the
+batch: ``batch`` and ``batch_last`` are its first and last offset, ``size`` its bytes, ``crc`` the
+checksum it carries (which does not cover the leader epoch), ``valid`` whether that matches its
+bytes. ``control`` is commit or abort of a transaction marker. The identity columns are null where
+the payload is none of ours or is damaged."""
+
+REPLICA_BOUNDS = pa.schema(
+    [
+        _column("broker", _INT),
+        _column("topic", _TEXT),
+        _column("partition", _INT),
+        _column("taken_at", _BIG),
+        _column("log_start", _BIG),
+        _column("log_end", _BIG),
+        _column("rows", _BIG),
+        _optional("problem", _TEXT),
+    ]
+)
+"""One row a replica whose segments were looked at. ``log_end`` is exclusive; ``rows`` are those
+of ``replica_log``; ``problem`` says, where it is not null, why there may be more than they hold."""
+
 TABLES: dict[str, pa.Schema] = {
     "produce": PRODUCE,
     "produce_close": PRODUCE_CLOSE,
@@ -166,8 +207,14 @@ TABLES: dict[str, pa.Schema] = {
     "consumer_events": CONSUMER_EVENTS,
     "log": LOG,
     "log_bounds": LOG_BOUNDS,
+    "replica_log": REPLICA_LOG,
+    "replica_bounds": REPLICA_BOUNDS,
 }
 """Folder of the bundle → schema of its Parquet files."""
+
+OPTIONAL = frozenset({"replica_log", "replica_bounds"})
+"""Tables that only bundles of runs with evidence.compareReplicas have, and of no release before
+it: they are empty where their folder is missing."""
 
 ADDED: dict[str, frozenset[str]] = {
     "consume": frozenset({"transaction", "output_seq"}),

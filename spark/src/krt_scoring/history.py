@@ -68,6 +68,7 @@ class History:
         run: the resolved plan.
         produce, produce_close, consume, consumer_events, log, log_bounds: the ledger tables,
             columns as in ``krt_evidence.schemas``.
+        replica_log, replica_bounds: what each broker holds; empty where that was not asked for.
         timeline: events in order of ``at``; equal times in order of their text.
     """
 
@@ -78,6 +79,8 @@ class History:
     consumer_events: DataFrame
     log: DataFrame
     log_bounds: DataFrame
+    replica_log: DataFrame
+    replica_bounds: DataFrame
     timeline: tuple[Event, ...]
 
 

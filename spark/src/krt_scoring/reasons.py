@@ -93,6 +93,9 @@ TIMELINE_ANOMALIES = (
 CLOCK_ANOMALIES = ("accepted-below-min-isr", "double-ownership", "unexpected-rebalance")
 """Anomalies that compare times of different hosts; all others order by offset or counter."""
 
+REPLICA_ANOMALIES = ("replica-divergence",)
+"""Anomalies that rest on what each broker's replicas hold."""
+
 ALL = tuple(
     sorted(
         {
@@ -100,7 +103,7 @@ ALL = tuple(
             *SEND_ANOMALIES,
             *DELIVERY_ANOMALIES,
             *OWNERSHIP_ANOMALIES,
-            "replica-divergence",
+            *REPLICA_ANOMALIES,
         }
     )
 )
@@ -112,7 +115,9 @@ BY_TABLE = {
     "consume": DELIVERY_ANOMALIES,
     "consumer_events": OWNERSHIP_ANOMALIES,
     "log": LOG_ANOMALIES,
-    "log_bounds": UNREAD_LOG_ANOMALIES,
+    "log_bounds": (*UNREAD_LOG_ANOMALIES, *REPLICA_ANOMALIES),
+    "replica_log": REPLICA_ANOMALIES,
+    "replica_bounds": REPLICA_ANOMALIES,
 }
 """Table of the bundle → anomalies that cannot be judged when some of it is gone."""
 

@@ -1,4 +1,4 @@
-"""``python -m krt_traffic producer|consumer|recorder``: one pod of a run."""
+"""``python -m krt_traffic producer|consumer|recorder|replicas``: one pod of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP_WRITABLE = 0o002
 def main(arguments: list[str] | None = None) -> int:
     """Run one role and return the exit status (``krt_traffic.errors``)."""
     parser = argparse.ArgumentParser(prog="krt_traffic", description=__doc__)
-    parser.add_argument("role", choices=["producer", "consumer", "recorder"])
+    parser.add_argument("role", choices=["producer", "consumer", "recorder", "replicas"])
     role = parser.parse_args(arguments).role
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     os.umask(GROUP_WRITABLE)
@@ -35,6 +35,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(role: str) -> int:
     environment = Environment.read(os.environ)
     plan = load(environment.plan)
+    if role == "replicas":
+        from krt_traffic.replicas.run import run  # noqa: PLC0415 - see below
+
+        # It takes no orders and has no account: it ends when the dump does.
+        return run(environment, plan)
     api = Api.from_environment()
     control = Control()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: control.terminate())

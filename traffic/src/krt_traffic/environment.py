@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 TERMINATION_LOG = Path("/dev/termination-log")
 """Where Kubernetes picks up the termination message by default."""
 
+PIPE = Path("/krt/pipe/dump")
+"""Where the containers of a dump meet: an emptyDir of their pod."""
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -28,8 +31,10 @@ class Environment:
         test_uid: uid of the test, which is the uid of the run.
         pod: name of this pod.
         pod_uid: uid of this pod, which is the incarnation.
-        name: entry of spec.traffic this pod plays; empty for the recorder.
+        name: entry of spec.traffic this pod plays, `kafka` where it reads a broker's dump; empty
+            for the recorder.
         replica: ordinal among the pods of that entry.
+        pipe: what the dump of a broker's replicas comes through; only where one is read.
         termination_log: file of the termination message.
     """
 
@@ -44,6 +49,7 @@ class Environment:
     name: str
     replica: int
     termination_log: Path
+    pipe: Path = PIPE
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:
@@ -77,6 +83,7 @@ class Environment:
             name=variables.get("KRT_NAME", ""),
             replica=int(replica),
             termination_log=Path(variables.get("KRT_TERMINATION_LOG", str(TERMINATION_LOG))),
+            pipe=Path(variables.get("KRT_PIPE", str(PIPE))),
         )
 
     @property

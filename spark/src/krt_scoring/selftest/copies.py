@@ -39,6 +39,8 @@ def corrupted(history: History, facts: Facts, patch: Patch) -> History:
             _strided(history.consumer_events), "consumer_events", {0: list(patch.events)}
         ),
         "log_bounds": history.log_bounds,
+        "replica_log": history.replica_log,
+        "replica_bounds": history.replica_bounds,
     }
     return history_module.of(history.run, tables, _timeline(history.timeline, patch.states))
 

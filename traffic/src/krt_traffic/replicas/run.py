@@ -1,0 +1,51 @@
+"""The reading end of the pipe that a broker's dump comes through."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from typing import TYPE_CHECKING
+
+from krt_evidence.bundle import Bundle
+from krt_traffic import termination
+from krt_traffic.clock import wall
+from krt_traffic.errors import EXIT_DONE, EXIT_UNUSABLE
+from krt_traffic.replicas.reader import Reader
+from krt_traffic.replicas.table import Tables
+
+if TYPE_CHECKING:
+    from krt_traffic.environment import Environment
+    from krt_traffic.plan import Plan
+
+log = logging.getLogger(__name__)
+
+
+def run(environment: Environment, plan: Plan) -> int:
+    """Make the pipe, read it to its end into the evidence, and say what was found.
+
+    What of a replica could not be dumped is told in ``replica_bounds``, and is no failure of this
+    pod; that the dump as a whole broke off is.
+    """
+    tables = Tables(
+        Bundle(environment.evidence / plan.bundle), environment.member, environment.replica
+    )
+    reader = Reader(tables, wall)
+    with contextlib.suppress(FileExistsError):
+        os.mkfifo(environment.pipe)
+    # A payload that is no text must not end the reading of all others.
+    with environment.pipe.open(encoding="utf-8", errors="replace", newline="\n") as dump:
+        for line in dump:
+            reader.take(line.removesuffix("\n"))
+    reader.close()
+    problems = list(reader.problems)
+    if not reader.done:
+        problems.append("the dump broke off; see the log of the container dump")
+    for problem in problems:
+        log.warning("%s", problem)
+    counts = {"replicas": reader.replicas, "rows": reader.rows, "problems": len(problems)}
+    told = termination.message(
+        "replicas", counts, reason="dumped", error="; ".join(problems) or None
+    )
+    termination.write(environment.termination_log, told)
+    return EXIT_DONE if reader.done else EXIT_UNUSABLE
