@@ -54,6 +54,9 @@ SETTLED_APART: Final = 1.0
 RECORDER_PATIENCE: Final = 20.0
 """Seconds the recorder may take to close its files after it was told that all is over."""
 
+COMPARISON_GRACE: Final = 30.0
+"""Seconds beyond the dump Jobs' own deadline until the controller goes on without them."""
+
 SCORING_GRACE: Final = 30.0
 """Seconds beyond the Job's own deadline until the controller gives scoring up."""
 

@@ -90,6 +90,11 @@ def fault_job(test: str, place: int, attempt: int) -> str:
     return f"{test}-fault-{place}-{attempt}"
 
 
+def dump_job(test: str, member_name: str) -> str:
+    """The Job that dumps what a broker's replicas hold."""
+    return f"{test}-dump-{member_name}"
+
+
 def preflight_pod(test: str, role: str) -> str:
     """The preflight's pods: role is `write` or `read`."""
     return f"{test}-preflight-{role}"

@@ -23,6 +23,9 @@ class ConditionType(StrEnum):
     """True: after every heal the cluster became whole. False: it did not in time."""
     DRAINED = "Drained"
     """True: consumers reached the settled end of every partition. False: not in time."""
+    REPLICAS_DUMPED = "ReplicasDumped"
+    """True: what every broker's replicas hold is in the evidence. False: not all of it; the message
+    says what is missing. Absent: spec.evidence.compareReplicas does not ask for it."""
     SCORED = "Scored"
     """True: the Spark job judged the evidence. False: it could not."""
     AS_EXPECTED = "AsExpected"

@@ -29,6 +29,11 @@ class Timeouts(ApiModel):
     drain: Duration = Field(
         default=Duration(2 * _MINUTE), description="For consumers to reach the end of the topics."
     )
+    comparison: Duration = Field(
+        default=Duration(5 * _MINUTE),
+        description="For the dump of every broker's replicas, where evidence.compareReplicas asks "
+        "for it.",
+    )
     scoring: Duration = Field(default=Duration(10 * _MINUTE), description="For the Spark job.")
 
 
@@ -83,4 +88,10 @@ class Evidence(ApiModel):
         default="krt-evidence",
         description="A ReadWriteMany claim in the test's namespace. krt-evidence is created where "
         "it is missing and never deleted; another one must be there.",
+    )
+    compare_replicas: bool = Field(
+        default=False,
+        description="After the drain, dump what each broker's replicas of the tested topics hold, "
+        "with Kafka's own tool, and compare those in sync offset by offset; of a lost record it is "
+        "told which replicas still hold it.",
     )

@@ -51,6 +51,7 @@ class Phase(StrEnum):
     WARMUP = "Warmup"
     INJECTING = "Injecting"
     DRAINING = "Draining"
+    COMPARING = "Comparing"
     SCORING = "Scoring"
     CLEANING_UP = "CleaningUp"
     COMPLETED = "Completed"

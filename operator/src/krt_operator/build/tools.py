@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
-from krt_operator.build.decorate import decorate
+from krt_operator.build.decorate import decorate, selector
 from krt_operator.build.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_operator.plan import Plan
+    from krt_operator.plan import Member, Plan
     from krt_operator.ports import Json
 
 COMPONENT: Final = "tool"
@@ -22,6 +22,12 @@ RESOURCES: Final[Json] = {
     "limits": {"memory": "384Mi"},
 }
 """A JVM of 128 MiB of heap for a few seconds."""
+
+WRITER_RESOURCES: Final[Json] = {
+    "requests": {"cpu": "50m", "memory": "128Mi"},
+    "limits": {"memory": "384Mi"},
+}
+"""100 000 rows of a dump at a time, whatever its length: 180 MiB resident (measured)."""
 
 DEADLINE_SECONDS: Final = 120
 """How long a tool may take: it waits a minute for brokers that do not answer."""
@@ -53,3 +59,38 @@ def reassign_job(
         scripts=names.scripts(plan.name),
     )
     return decorate(objects, plan, COMPONENT, "tool", pull)[0]
+
+
+def dump_job(plan: Plan, broker: Member, pull: str) -> Json:
+    """The Job that turns what a broker's replicas of the tested topics hold into evidence.
+
+    Two containers meet in a pipe: Kafka's own tool with the members' image, which reads the
+    broker's volume while the broker runs, and ours, which writes the evidence. A volume that one
+    node alone may use can be mounted where the broker runs, so that is where the pod goes.
+    """
+    beside = {
+        "labelSelector": {"matchLabels": selector(plan, member=broker.member)},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    name = names.dump_job(plan.name, broker.member)
+    objects = render(
+        "dump-job.yaml.j2",
+        name=name,
+        deadline_seconds=max(1, int(plan.spec.timeouts.comparison.seconds)),
+        affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [beside]}},
+        kafka_image=plan.images["kafka"],
+        traffic_image=plan.images["traffic"],
+        topics=[one.name for one in plan.topics],
+        ordinal=broker.ordinal,
+        namespace=plan.namespace,
+        test=plan.name,
+        uid=plan.uid,
+        tool_resources=RESOURCES,
+        writer_resources=WRITER_RESOURCES,
+        volume=names.member_claim(plan.name, broker.member),
+        claim=plan.spec.evidence.claim_name,
+        plan=names.plan(plan.name),
+        control=names.control(plan.name),
+        scripts=names.scripts(plan.name),
+    )
+    return decorate(objects, plan, COMPONENT, f"dump-{broker.member}", pull)[0]

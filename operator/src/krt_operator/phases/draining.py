@@ -208,7 +208,8 @@ def _close(run: Run, plan: Plan, world: Observed) -> Progress:
     writing = alive(plan, world, reader) or (recorder is not None and not looking.over(recorder))
     if writing and world.at < since + patience:
         return Progress(requeue_after=BUSY / 2)
-    return Progress(requeue_after=0, next_phase=Phase.SCORING)
+    compared = run.spec.evidence.compare_replicas
+    return Progress(requeue_after=0, next_phase=Phase.COMPARING if compared else Phase.SCORING)
 
 
 def _late(run: Run, world: Observed, times: int = 1) -> bool:

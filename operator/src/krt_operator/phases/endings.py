@@ -38,6 +38,7 @@ CONDITION_OF: Final = {
     Phase.WARMUP: ConditionType.TRAFFIC_ESTABLISHED,
     Phase.INJECTING: ConditionType.FAULTS_INJECTED,
     Phase.DRAINING: ConditionType.DRAINED,
+    Phase.COMPARING: ConditionType.REPLICAS_DUMPED,
     Phase.SCORING: ConditionType.SCORED,
 }
 """The condition a phase works for, which says why the phase failed."""

@@ -9,6 +9,7 @@ from krt_operator.api.status import Phase
 from krt_operator.errors import UserError
 from krt_operator.phases import (
     cleaning_up,
+    comparing,
     draining,
     endings,
     injecting,
@@ -32,11 +33,12 @@ STEPS: Final[dict[Phase, Step]] = {
     Phase.WARMUP: warmup.step,
     Phase.INJECTING: injecting.step,
     Phase.DRAINING: draining.step,
+    Phase.COMPARING: comparing.step,
     Phase.SCORING: scoring.step,
     Phase.CLEANING_UP: cleaning_up.step,
 }
 
-AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING})
+AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.COMPARING})
 """Phases in which members and traffic are kept standing."""
 
 

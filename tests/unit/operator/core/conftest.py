@@ -32,6 +32,7 @@ STARTED = timedelta(seconds=2)
 """From a pod's creation until it runs and is ready."""
 SCORED = timedelta(seconds=20)
 RESULT = {"verdict": "Passed", "score": 987, "summary": "nothing lost", "ledger": {"acked": 7}}
+DUMPED = {"kind": "replicas", "counts": {"replicas": 2, "rows": 10, "problems": 0}, "error": None}
 SETTINGS = Settings("op:1", "traffic:1", "scoring:1", "kafka:1", max_concurrent_tests=2)
 NAMESPACE, TEST, UID = "ns", "t", "uid-t"
 
@@ -82,6 +83,7 @@ class World:
         self.silent_kafka = False
         self.restless_log = False
         self.result: tuple[int, str] = (0, json.dumps(RESULT))
+        self.dumped: tuple[int, str] = (0, json.dumps(DUMPED))
         self.preflight: tuple[int, str] = (0, "shared")
         self.stuck: set[str] = set()
         self.frozen: set[str] = set()
@@ -314,8 +316,15 @@ class World:
         ended = {"exitCode": code, "message": message}
         pod["status"] = {
             "phase": "Failed" if code else "Succeeded",
-            "containerStatuses": [{"name": "x", "state": {"terminated": ended}}],
+            "containerStatuses": [
+                {"name": pod["spec"]["containers"][0]["name"], "state": {"terminated": ended}}
+            ],
         }
+        for (kind, _), job in self.objects.items():
+            owners = [one["uid"] for one in pod["metadata"].get("ownerReferences", [])]
+            if kind == "Job" and job["metadata"]["uid"] in owners:
+                type_ = "Failed" if code else "Complete"
+                job["status"] = {"conditions": [{"type": type_, "status": "True"}]}
 
     def _keep_pod(self, name: str, obj: Json) -> None:
         pod = f"{name}-0"
@@ -375,6 +384,7 @@ class World:
                 "consumer": (0, "drained") if self._may_end(name) else None,
                 "recorder": (0, "stopped") if self.control() in {"finished", "aborted"} else None,
                 "scoring": self.result if age >= SCORED else None,
+                "tool": self.dumped,
             }.get(component)
             if over is not None:
                 self.end(name, *over)

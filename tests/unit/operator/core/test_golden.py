@@ -60,6 +60,7 @@ def _objects() -> dict[str, Any]:
         *(traffic.traffic_pod(plan, one, PULL) for one in traffic.traffic_pods(plan)),
         scoring.scoring_job(plan, 1, PULL),
         tools.reassign_job(plan, names.fault_job(plan.name, 0, 1), {("foo", 0): (2, 1, 0)}, PULL),
+        tools.dump_job(plan, plan.brokers[1], PULL),
     ]
     return {f"{one['kind'].lower()}-{one['metadata']['name']}.yaml": one for one in built}
 

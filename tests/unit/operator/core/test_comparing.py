@@ -1,0 +1,179 @@
+"""The dump of the replicas: asked for, waited for, given up, taken away."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+JOBS = {f"t-dump-kafka-{number}" for number in range(3)}
+COMPARED = {"evidence": {"compareReplicas": True}}
+
+
+@pytest.fixture
+def world(make_world: Callable[..., Any]) -> Any:
+    """A world whose test compares its replicas."""
+    return make_world(**COMPARED)
+
+
+def dumps(world: Any) -> set[str]:
+    return {name for name in world.names_of("Job") if "-dump-" in name}
+
+
+def codes(world: Any) -> list[tuple[str, str]]:
+    return [(one["code"], one["kind"]) for one in world.status["guards"]]
+
+
+def test_a_run_that_does_not_ask_for_it_goes_without(make_world: Callable[..., Any]) -> None:
+    world = make_world()
+    world.run()
+    assert "Comparing" not in world.phases()
+    assert all(one["type"] != "ReplicasDumped" for one in world.status["conditions"])
+
+
+def test_every_broker_is_dumped_between_drain_and_scoring(world: Any) -> None:
+    world.run(until="Comparing")
+    assert dumps(world) == set()
+    assert world.condition("Drained")["status"] == "True"
+    engine = world.controller()
+    engine.run_once("t")
+    assert dumps(world) == JOBS
+    assert all(f"t-kafka-{number}" in world.names_of("StatefulSet") for number in range(3))
+    world.run(until="Scoring")
+    told = world.condition("ReplicasDumped")
+    assert (told["status"], told["reason"]) == ("True", "Dumped")
+    assert told["message"] == "30 offsets of 6 replicas on 3 brokers are in the evidence"
+    way = world.phases()
+    assert way[way.index("Draining") :] == ["Draining", "Comparing", "Scoring"]
+    status = world.run()
+    assert (status["verdict"], status["guards"]) == ("Passed", [])
+    assert dumps(world) == set()
+    records = {one["name"]: one for one in status["phases"]}
+    assert records["Draining"]["endTime"] == records["Comparing"]["startTime"]
+    assert records["Comparing"]["endTime"] == records["Scoring"]["startTime"]
+
+
+def test_a_jobs_pod_goes_where_the_broker_is_and_gets_none_of_its_traffic(world: Any) -> None:
+    world.run(until="Comparing")
+    world.controller().run_once("t")
+    template = world.objects["Job", "t-dump-kafka-1"]["spec"]["template"]
+    affinity = template["spec"]["affinity"]["podAffinity"]
+    (beside,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
+    chosen = beside["labelSelector"]["matchLabels"].items()
+    pods = [one for one in world.list("Pod") if chosen <= one["metadata"]["labels"].items()]
+    assert [one["metadata"]["name"] for one in pods] == ["t-kafka-1-0"]
+    service = world.objects["Service", "t-kafka-1"]["spec"]["selector"]
+    assert not service.items() <= template["metadata"]["labels"].items()
+    mounts = {one["name"]: one for one in template["spec"]["containers"][1]["volumeMounts"]}
+    assert mounts["data"]["readOnly"] is True
+
+
+def test_what_is_not_whole_is_told_and_scored_all_the_same(world: Any) -> None:
+    told = {"counts": {"replicas": 2, "rows": 9, "problems": 1}, "error": "foo-0: 5 bytes are odd"}
+    world.dumped = (0, json.dumps(told))
+    status = world.run()
+    assert codes(world) == [("ReplicasNotDumped", "coverage")] * 3
+    assert status["guards"][0]["message"] == "kafka-0: foo-0: 5 bytes are odd"
+    assert world.condition("ReplicasDumped")["status"] == "False"
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed")
+
+
+def test_a_container_that_fails_ends_the_wait(world: Any) -> None:
+    world.run(until="Comparing")
+    engine = world.controller()
+    engine.run_once("t")
+    world.stuck = {f"{name}-x" for name in JOBS}
+    world.tick(3)
+    for name in JOBS:
+        dead = {"exitCode": 137, "reason": "OOMKilled"}
+        statuses = [
+            {"name": "writer", "state": {"running": {}}},
+            {"name": "dump", "state": {"terminated": dead}},
+        ]
+        world.objects["Pod", f"{name}-x"]["status"] = {
+            "phase": "Running",
+            "containerStatuses": statuses,
+        }
+    engine.run_once("t")
+    assert world.status["phase"] == "Scoring"
+    assert "kafka-2: its dump exited 137: OOMKilled" in world.status["guards"][2]["message"]
+    # The writer would wait for the other end of the pipe until its deadline.
+    assert dumps(world) == set()
+
+
+def test_a_pod_that_finds_no_place_is_given_up_with_the_reason(
+    make_world: Callable[..., Any],
+) -> None:
+    world = make_world(**COMPARED, timeouts={"comparison": "40s"})
+    world.run(until="Comparing")
+    engine = world.controller()
+    engine.run_once("t")
+    world.tick(0.1)
+    world.stuck = {"t-dump-kafka-1-x"}
+    world.objects["Pod", "t-dump-kafka-1-x"]["status"]["conditions"] = [
+        {"type": "PodScheduled", "status": "False", "message": "0/6 nodes are available"}
+    ]
+    begun = world.time
+    world.run(until="Scoring", controller=engine)
+    assert 70 <= (world.time - begun).total_seconds() <= 75
+    ((code, _),) = codes(world)
+    assert code == "ReplicasNotDumped"
+    message = world.status["guards"][0]["message"]
+    assert message.startswith("kafka-1: not done after 40s; waiting for kafka-1")
+    assert "0/6 nodes are available" in message
+    assert "20 offsets of 4 replicas" in world.condition("ReplicasDumped")["message"]
+    assert "t-dump-kafka-1" not in dumps(world)
+
+
+def test_a_job_that_ran_out_of_time_is_told_in_its_own_words(world: Any) -> None:
+    world.run(until="Comparing")
+    engine = world.controller()
+    engine.run_once("t")
+    world.tick(0.1)
+    failed = {"type": "Failed", "status": "True", "message": "Job was active too long"}
+    world.objects["Job", "t-dump-kafka-0"]["status"] = {"conditions": [failed]}
+    del world.objects["Pod", "t-dump-kafka-0-x"]
+    world.run(until="Scoring", controller=engine)
+    assert "kafka-0: Job was active too long" in world.status["guards"][0]["message"]
+    assert len(codes(world)) == 1
+
+
+def test_aborted_meanwhile_it_leaves_nothing(world: Any) -> None:
+    world.run(until="Comparing")
+    engine = world.controller()
+    engine.run_once("t")
+    world.tick(1)
+    world.test["spec"]["abort"] = True
+    assert world.run(controller=engine)["phase"] == "Aborted"
+    world.tick(1)
+    assert dumps(world) == set()
+    assert world.names_of("Pod") == set()
+    assert world.names_of("PersistentVolumeClaim") == {"krt-evidence"}
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_killed_after_any_change_it_ends_the_same(
+    make_world: Callable[..., Any], part: int
+) -> None:
+    undisturbed = make_world(**COMPARED)
+    undisturbed.run(until="Comparing")
+    begun = undisturbed.mutations
+    undisturbed.run()
+    for number in range(begun + 1 + part, undisturbed.mutations + 1, 4):
+        world = make_world(**COMPARED)
+        world.kill_at = number
+        try:
+            world.run()
+        except BaseException as death:
+            if type(death).__name__ != "Killed":
+                raise
+            world.tick(1)
+            world.run()
+        assert world.phases() == undisturbed.phases()
+        assert codes(world) == []
+        assert world.condition("ReplicasDumped")["status"] == "True"
+        assert dumps(world) == set()
