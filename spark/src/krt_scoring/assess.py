@@ -21,6 +21,7 @@ from krt_scoring import (
     operations,
     partitions,
     recovery,
+    replicas,
     run_info,
     score,
     scorecard,
@@ -156,6 +157,7 @@ def _assess(
             thresholds=limits,
             violations=violations,
             ownerships=base.owned,
+            replicas=base.replicas,
         )
         tested = None
         if self_test or selftest.wanted(run.spec):
@@ -232,6 +234,8 @@ def _assess(
     if run.imported:
         card["imported"] = dict(run.imported)
         del card["latency"]
+    if run.compares_replicas:
+        card["replicas"] = replicas.tables(facts.replicas)
     if tested is not None:
         card["detectorScore"] = tested.as_dict()
     if decision.verdict != "Inconclusive":

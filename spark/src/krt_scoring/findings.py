@@ -52,6 +52,7 @@ UNITS: dict[str, str] = {
     "key-order": "adjacent inversions",
     "corrupt-payload": "records",
     "accepted-below-min-isr": "records",
+    "replica-divergence": "offsets",
 }
 """Anomaly → what its count counts, in the order of the documentation's table."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from krt_scoring.replicas import unasked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,18 +15,12 @@ def render(card: Mapping[str, Any]) -> str:
     """Return the scorecard as JUnit XML.
 
     A violation, a missed objective and a claim that did not hold are failures, a reason for
-    Inconclusive is an error, a claim that could not be measured is skipped.
+    Inconclusive is an error, a claim that could not be measured and an anomaly that was not looked
+    for are skipped.
     """
     run = card["run"]
     suite = ET.Element("testsuite", name=f"{run['namespace']}/{run['name']}")
-    for name, item in sorted(card.get("anomalies", {}).items()):
-        case = ET.SubElement(suite, "testcase", classname="anomaly", name=name)
-        if item["violations"]:
-            text = f"{item['violations']} {item['unit']} that the configuration does not permit"
-            ET.SubElement(case, "failure", message=text)
-        elif item["permitted"]:
-            rules = ", ".join(sorted(item["rules"]))
-            ET.SubElement(case, "system-out").text = f"{item['permitted']} permitted by {rules}"
+    _anomalies(suite, card)
     for item in card.get("objectives", []):
         case = ET.SubElement(suite, "testcase", classname="objective", name=item["name"])
         if not item["met"]:
@@ -45,6 +41,19 @@ def render(card: Mapping[str, Any]) -> str:
     suite.set("tests", str(len(suite.findall("testcase"))))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
+    for name, item in sorted(card.get("anomalies", {}).items()):
+        case = ET.SubElement(suite, "testcase", classname="anomaly", name=name)
+        if item["violations"]:
+            text = f"{item['violations']} {item['unit']} that the configuration does not permit"
+            ET.SubElement(case, "failure", message=text)
+        elif item["permitted"]:
+            rules = ", ".join(sorted(item["rules"]))
+            ET.SubElement(case, "system-out").text = f"{item['permitted']} permitted by {rules}"
+        elif name in unasked(card):
+            ET.SubElement(case, "skipped", message="spec.evidence.compareReplicas is not set")
 
 
 def _claims(suite: ET.Element, card: Mapping[str, Any]) -> None:

@@ -27,8 +27,8 @@ FIELD_MANAGER = "krt-scoring"
 def slim(card: Mapping[str, Any]) -> str:
     """Return the scorecard without examples, small enough for a ConfigMap.
 
-    Gaps and the tables of partitions are left out too where they make it too large; counts,
-    totals and maxima stay.
+    Gaps and the tables of partitions and replicas are left out too where they make it too large;
+    counts, totals and maxima stay.
     """
     anomalies = {
         name: {key: value for key, value in item.items() if key != "examples"}
@@ -42,7 +42,10 @@ def slim(card: Mapping[str, Any]) -> str:
         {key: value for key, value in row.items() if key != "gaps"}
         for row in card.get("availability", [])
     ]
-    return dump({**small, "availability": rows, "partitions": [], "gapsLeftOut": True})
+    left_out = {"availability": rows, "partitions": [], "gapsLeftOut": True}
+    if "replicas" in card:
+        left_out["replicas"] = []
+    return dump({**small, **left_out})
 
 
 def config_map(

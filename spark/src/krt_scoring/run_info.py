@@ -116,6 +116,11 @@ class RunInfo:
         """Whether any producer writes in transactions."""
         return any(producer.transactional for producer in self.producers)
 
+    @property
+    def compares_replicas(self) -> bool:
+        """Whether what each broker's replicas hold was to be put into the evidence."""
+        return bool((self.spec.get("evidence") or {}).get("compareReplicas"))
+
     def topic(self, name: str) -> TopicInfo | None:
         """Return the topic of that name."""
         return next((topic for topic in self.topics if topic.name == name), None)

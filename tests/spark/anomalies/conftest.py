@@ -16,6 +16,11 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
         (as=P/I: of a pod that also produces, as that incarnation of P)
     bounds 0 START..END
     unread 0                                nobody read this partition's log
+    replica B 0@5..7 [P/I#S] [epoch=1] [crc=9] [bad=1] [control=commit]
+                                            a batch that broker B holds; its record where it has one
+    replica B 0 empty                       broker B holds nothing of the partition
+    undumped B 0                            the dump of broker B's replica is not whole
+    isr 0 B,B                               who is in sync by the reading of the bounds; else 0,1
     leader 0 LEADER EPOCH ISR,ISR
     offsets-leader GROUP LEADER EPOCH ISR   of the partition that holds the group's commits
     fault NAME ACTION [member=kafka-0] | healed NAME
@@ -79,6 +84,9 @@ class Case:
     killed: set[tuple[str, str]] = field(default_factory=set)
     bounds: dict[int, tuple[int, int]] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
+    isr: dict[int, list[int]] = field(default_factory=dict)
+    undumped: set[tuple[int, int]] = field(default_factory=set)
+    held: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     fates: dict[str, int] | None = None
     counters: Counter[str] = field(default_factory=Counter)
@@ -99,6 +107,7 @@ class Case:
             else:
                 getattr(self, f"do_{kind}")(plain, options, at)
         self.finish()
+        self.finish_replicas()
         return self
 
     # What the run is.
@@ -279,6 +288,45 @@ class Case:
     def do_unread(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         self.unread.add(int(plain[0]))
 
+    def broker_id(self, text: str) -> int:
+        """Return the id among the brokers of all cases."""
+        return self.number * BROKERS + int(text)
+
+    def do_isr(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        self.isr[int(plain[0])] = [self.broker_id(one) for one in plain[1].split(",")]
+
+    def do_undumped(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        self.undumped.add((self.broker_id(plain[0]), int(plain[1])))
+
+    def do_replica(self, plain: list[str], options: dict[str, str], _at: int) -> None:
+        broker = self.broker_id(plain[0])
+        partition, _, offsets = plain[1].partition("@")
+        held = self.held.setdefault((broker, int(partition)), [])
+        if plain[-1] == "empty":
+            return
+        first, _, last = offsets.partition("..")
+        base, end = int(first), int(last or first)
+        whose = self.identity(plain[2]) if len(plain) > 2 else {}
+        for offset in range(base, end + 1):
+            held.append(offset)
+            self.rows["replica_log"].append(
+                {
+                    "broker": broker,
+                    "topic": self.name,
+                    "partition": int(partition),
+                    "offset": offset,
+                    "leader_epoch": int(options.get("epoch", 0)),
+                    "batch": base,
+                    "batch_last": end,
+                    "size": 100 * (end - base + 1),
+                    "crc": int(options.get("crc", 1)),
+                    "valid": "bad" not in options,
+                    "control": options.get("control"),
+                    "run_uid": RUN if whose else None,
+                    **whose,
+                }
+            )
+
     def tell(self, at: int, source: str, event: str, subject: str, **detail: object) -> None:
         self.events.append(Event(at, at, source, event, subject, detail))
 
@@ -357,8 +405,22 @@ class Case:
                 {
                     "topic": self.name, "partition": partition, "taken_at": 2000 * SECOND,
                     "log_start": low, "high_watermark": high, "last_stable": high,
-                    "leader": 0, "leader_epoch": 0, "isr": [0, 1], "settled": True,
+                    "leader": 0, "leader_epoch": 0, "settled": True,
+                    "isr": self.isr.get(partition, [self.broker_id("0"), self.broker_id("1")]),
                     "read_from": low, "read_to": high, "rows_read": high - low,
+                }
+            )  # fmt: skip
+
+    def finish_replicas(self) -> None:
+        """Bound the replicas that were dumped."""
+        for (broker, partition), offsets in self.held.items():
+            cut = (broker, partition) in self.undumped
+            self.rows["replica_bounds"].append(
+                {
+                    "broker": broker, "topic": self.name, "partition": partition,
+                    "taken_at": 3000 * SECOND, "log_start": min(offsets, default=0),
+                    "log_end": max(offsets, default=-1) + 1, "rows": len(offsets),
+                    "problem": "it broke off" if cut else None,
                 }
             )  # fmt: skip
 
@@ -402,7 +464,10 @@ def plan(cases: list[Case]) -> RunInfo:
         {
             "schemaVersion": 1,
             "run": {"namespace": "n", "name": "t", "uid": RUN, "seed": 1},
-            "spec": {"traffic": {"producers": producers, "consumers": consumers}},
+            "spec": {
+                "traffic": {"producers": producers, "consumers": consumers},
+                "evidence": {"compareReplicas": True},
+            },
             "topics": topics,
         }
     )

@@ -129,3 +129,83 @@ def test_a_class_follows_from_the_counts() -> None:
     broken = result("unseen", {"r": 2, None: 1}, {}, ())
     assert [none.cls, allowed.cls, broken.cls] == ["NotObserved", "AllowedByConfig", "Violation"]
     assert (broken.count, broken.permitted, broken.violations) == (3, 2, 1)
+
+
+GONE = """
+topic unclean.leader.election.enable=true
+leader 0 1 0 1
+send p/1#0 0@0 acked
+send p/1#1 0@1 acked
+leader 0 2 1 2
+leader 0 2 1 0,2
+isr 0 0,2
+log 0@0 p/1#0
+replica 0 0@0 p/1#0
+replica 1 0@0 p/1#0
+replica 1 0@1 p/1#1
+replica 2 0@0 p/1#0
+"""
+
+
+def test_of_a_lost_record_it_is_told_who_still_holds_it(
+    history_of: Callable[[str], History],
+) -> None:
+    (lost,) = judge(history_of(GONE)).anomaly("lost-write").examples
+    assert (lost["seq"], lost["heldBy"], lost["dumped"]) == (1, [1], [0, 1, 2])
+    (nowhere,) = judge(history_of(GONE + "undumped 1 0")).anomaly("lost-write").examples
+    assert (nowhere["heldBy"], nowhere["dumped"]) == ([1], [0, 2])
+    held_by_nobody = GONE.replace("replica 1 0@1 p/1#1", "")
+    (nowhere,) = judge(history_of(held_by_nobody)).anomaly("lost-write").examples
+    assert (nowhere["heldBy"], nowhere["dumped"]) == ([], [0, 1, 2])
+
+
+def test_where_nothing_was_dumped_nobody_is_said_to_hold_it(
+    lossy: tuple[Judgement, Judgement],
+) -> None:
+    assert "heldBy" not in lossy[0].anomaly("lost-write").examples[0]
+
+
+def test_replicas_that_differ_are_shown_side_by_side(
+    history_of: Callable[[str], History],
+) -> None:
+    found = judge(
+        history_of(
+            """
+            isr 0 0,1,2
+            bounds 0 0..5
+            replica 0 0@0
+            replica 0 0@1 epoch=1
+            replica 0 0@2
+            replica 0 0@3..4
+            replica 1 0@0
+            replica 1 0@1 epoch=2
+            replica 1 0@2 bad=1
+            replica 1 0@3..4
+            replica 2 0@0
+            replica 2 0@1 epoch=1
+            replica 2 0@2
+            replica 2 0@3..4 crc=7
+            replica 2 0@5
+            """
+        )
+    ).anomaly("replica-divergence")
+    assert (found.count, found.violations, found.unit) == (4, 4, "offsets")
+    assert found.detail == {"leaderEpoch": 1, "damaged": 1, "content": 2}
+    first, second, *rest = found.examples
+    assert [one["offset"] for one in found.examples] == [1, 2, 3, 4]
+    same = {"batch": 1, "batchLast": 1, "size": 100, "crc": 1, "valid": True}
+    assert first["replicas"] == [
+        {"broker": broker, "leaderEpoch": epoch, **same} for broker, epoch in enumerate((1, 2, 1))
+    ]
+    assert (first["lacking"], first["tag"]) == ([], "leaderEpoch")
+    assert [one["valid"] for one in second["replicas"]] == [True, False, True]
+    assert [(one["batch"], one["batchLast"]) for one in rest[0]["replicas"]] == [(3, 4)] * 3
+
+
+def test_an_offset_a_replica_lacks_is_told_with_its_broker(
+    history_of: Callable[[str], History],
+) -> None:
+    text = "bounds 0 0..2\nreplica 0 0@0\nreplica 0 0@1\nreplica 1 0@0"
+    found = judge(history_of(text)).anomaly("replica-divergence")
+    assert found.detail == {"lacking": 1}
+    assert [one["lacking"] for one in found.examples] == [[1]]

@@ -17,6 +17,7 @@ from krt_scoring import guards, run_info
 from krt_scoring.availability.gaps import Gap
 from krt_scoring.derive.faults import FOREVER
 from krt_scoring.derive.ownership import Interval
+from krt_scoring.derive.replicas import Partition, Replica
 from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
 from krt_scoring.inspection import Counted, Inspection
@@ -122,11 +123,46 @@ def without(*dropped: tuple[str, str]) -> tuple[Event, ...]:
     return tuple(item for item in EVENTS if (item.source, item.event) not in dropped)
 
 
+def replicas(*dumped: Replica, settled: bool = True) -> Partition:
+    """Of foo-0, with brokers 0 and 1 in sync."""
+    return Partition(0, "foo", 0, 0, 9, settled=settled, isr=(0, 1), replicas=dumped)
+
+
+def dumped(rows: int, *partitions: Partition) -> Facts:
+    inspection = Inspection(Bundle(Path()), {}, {"replica_log": rows}, WRITERS, {})
+    return facts(replicas=partitions, inspection=inspection)
+
+
+WHOLE = (Replica(0, 0, 9, 9, ""), Replica(1, 0, 9, 9, ""))
+
+
+def test_replicas_that_were_dumped_are_no_reason() -> None:
+    assert codes(dumped(18, replicas(*WHOLE))) == []
+    # Whoever is not in sync is not compared, and a log that did not settle has its own reason.
+    behind = Replica(2, 0, 4, 4, "it broke off")
+    assert codes(dumped(22, replicas(*WHOLE, behind))) == []
+    assert codes(dumped(9, replicas(WHOLE[0], settled=False))) == []
+
+
+def test_rows_of_replicas_that_are_gone_void_their_comparison_alone() -> None:
+    (reason,) = guards.check(dumped(17, replicas(*WHOLE)))
+    assert (reason.kind, reason.code) == ("evidence", "RowsMissing")
+    assert reason.voids == ("replica-divergence",)
+
+
 def test_a_clean_run_has_no_reason() -> None:
     assert codes(facts()) == []
 
 
 CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
+    "a replica in sync was not dumped": (
+        dumped(9, replicas(WHOLE[0])),
+        ("coverage", "ReplicaNotDumped", "foo-0 on broker 1"),
+    ),
+    "a replica in sync was not dumped whole": (
+        dumped(13, replicas(WHOLE[0], Replica(1, 0, 4, 4, "it broke off"))),
+        ("coverage", "ReplicaNotDumped", "foo-0 on broker 1"),
+    ),
     "the controller was away": (
         facts((*EVENTS, event(40, "guard", "OperatorInterrupted", "f", kind="coverage"))),
         ("coverage", "OperatorInterrupted", "f"),

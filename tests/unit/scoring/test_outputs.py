@@ -98,6 +98,61 @@ def test_junit_has_a_case_for_each_anomaly_objective_and_reason() -> None:
     assert cases["lostRecords"].find("failure") is not None
 
 
+REPLICAS = [
+    {
+        "topic": "foo",
+        "partition": 0,
+        "highWatermark": 9,
+        "isr": [0, 1],
+        "compared": [0, 1],
+        "replicas": [
+            {"broker": 0, "logStart": 0, "logEnd": 9},
+            {"broker": 1, "logStart": 0, "logEnd": 4, "problem": "<i> the dump broke off"},
+        ],
+    }
+]
+SIDE = {"topic": "foo", "partition": 0, "offset": 7, "replicas": [{"broker": 0}], "lacking": [1]}
+HELD = EXAMPLE | {"heldBy": [2], "dumped": [0, 2]}
+
+
+def test_replicas_and_holders_of_what_is_lost_are_shown() -> None:
+    anomalies = scorecard.anomalies(
+        [
+            anomaly_result("lost-write", {None: 2}, {}, (HELD, HELD | {"heldBy": []})),
+            anomaly_result("replica-divergence", {None: 1}, {"lacking": 1}, (SIDE,)),
+        ]
+    )
+    whole = card(replicas=REPLICAS, anomalies=anomalies, availability=[])
+    del whole["availability"]
+    page = report.render(whole, Timeline(()))
+    assert "&lt;i&gt; the dump broke off" in page
+    assert "0: 0 to 9; 1: 0 to 4" in page
+    assert "<th>heldBy</th>" in page
+    assert "<td>0, 2</td>" in page
+    assert "<td>none</td>" in page
+    assert "Not looked for" not in page
+    suite = ET.fromstring(junit.render(whole))  # noqa: S314 (our own text)
+    (case,) = [case for case in suite if case.get("name") == "replica-divergence"]
+    assert case.find("failure") is not None
+
+
+def test_what_was_not_looked_for_is_not_said_to_be_absent() -> None:
+    whole = card()
+    del whole["availability"]
+    page = report.render(whole, Timeline(()))
+    assert "Not looked for: replica-divergence" in page
+    assert page.count("replica-divergence") == 1
+    suite = ET.fromstring(junit.render(whole))  # noqa: S314 (our own text)
+    (case,) = [case for case in suite if case.get("name") == "replica-divergence"]
+    assert case.find("skipped") is not None
+
+
+def test_a_scorecard_too_large_for_a_configmap_loses_its_replicas() -> None:
+    text = result.slim(card(replicas=REPLICAS * 4_000))
+    assert len(text) <= result.MAX_CONFIGMAP
+    assert json.loads(text)["replicas"] == []
+
+
 def test_the_report_shows_what_was_found_and_escapes_it() -> None:
     latency = {"count": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
     parts = dict.fromkeys(("before", "during", "after"), latency)

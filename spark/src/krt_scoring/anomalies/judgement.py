@@ -18,6 +18,7 @@ from krt_scoring.anomalies import (
     double_ownership,
     duplicate_delivery,
     duplicate_write,
+    holders,
     inconsistent_offsets,
     key_order,
     lost_write,
@@ -25,6 +26,7 @@ from krt_scoring.anomalies import (
     nonmonotonic_send,
     poll_order,
     precommitted_read,
+    replica_divergence,
     unexpected_rebalance,
     unseen,
     vanished_read,
@@ -63,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     (accepted_below_min_isr.find, lambda base: bool(accepted_below_min_isr.windows(base))),
     (precommitted_read.find, precommitted_read.possible),
     (corrupt_payload.find, lambda base: base.totals["corrupt"] + base.totals["strange"] > 0),
+    (replica_divergence.find, lambda base: bool(base.apart)),
 )
 """(rule, whether the totals leave it anything to find): planning and compiling a query that
 cannot find anything costs more than running it."""
@@ -127,6 +130,7 @@ def _results(found: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:
         if rows:
             examples |= _examples(found)
             neighbourhood.add(base, examples)
+            holders.add(base, examples)
     return tuple(result(name, counts[name], tags[name], tuple(examples[name])) for name in UNITS)
 
 

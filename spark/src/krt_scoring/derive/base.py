@@ -20,6 +20,7 @@ from krt_scoring.derive import facts as facts_module
 from krt_scoring.derive import faults as faults_module
 from krt_scoring.derive import hops, incarnations, ownership, packed, transforms
 from krt_scoring.derive import records as records_module
+from krt_scoring.derive import replicas as replicas_module
 from krt_scoring.derive.places import offset_of, partition_of, tp_of
 from krt_scoring.expectations import consequences
 from krt_scoring.expectations import truncations as truncations_module
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from krt_scoring.derive.facts import Facts
     from krt_scoring.derive.faults import FaultWindow
     from krt_scoring.derive.ownership import Interval, Member
+    from krt_scoring.derive.replicas import Partition
     from krt_scoring.expectations.consequences import Spans
     from krt_scoring.expectations.truncations import Truncation
     from krt_scoring.history import History
@@ -85,6 +87,16 @@ class Base:
     def skipped(self) -> dict[hops.Lane, int]:
         """Where steps lead over records, and how many."""
         return hops.lanes(self.skips)
+
+    @cached_property
+    def replicas(self) -> tuple[Partition, ...]:
+        """What was dumped of each partition's replicas; empty where that was not asked for."""
+        return replicas_module.collect(self.history, self.facts)
+
+    @cached_property
+    def apart(self) -> list[tuple[int, int]]:
+        """(topic-partition, bucket) wherever replicas in sync may not be alike."""
+        return replicas_module.differing(self.history, self.facts, self.replicas)
 
     @cached_property
     def owned_table(self) -> DataFrame:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from krt_scoring.availability.gaps import Gap
     from krt_scoring.derive.ownership import Interval
+    from krt_scoring.derive.replicas import Partition
     from krt_scoring.inspection import Inspection
     from krt_scoring.operations import Operations
     from krt_scoring.run_info import RunInfo
@@ -39,6 +40,7 @@ class Facts:
         thresholds: (direction, group) to the shortest gap that could be seen, µs.
         violations: anomaly to findings that nothing known permits.
         ownerships: who owned which partition in which group, and when.
+        replicas: what was dumped of each partition's replicas; empty where that was not asked for.
     """
 
     run: RunInfo
@@ -52,3 +54,4 @@ class Facts:
     thresholds: Mapping[tuple[str, str], int]
     violations: Mapping[str, int] = field(default_factory=dict)
     ownerships: tuple[Interval, ...] = ()
+    replicas: tuple[Partition, ...] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from krt_scoring import durations
+from krt_scoring.replicas import unasked
 from krt_scoring.report import chart
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ IDENTITY = {
 """Outcome → the terms its records are divided into."""
 
 
+INLINE = ("heldBy", "dumped", "lacking")
+"""Lists of brokers in an example, shown in its row."""
+
+
 def render(card: Mapping[str, Any], events: Timeline) -> str:
     """Return the report as one HTML document."""
     loader = jinja2.PackageLoader("krt_scoring.report", "templates")
@@ -63,7 +68,12 @@ def render(card: Mapping[str, Any], events: Timeline) -> str:
         card=card,
         identity=_identity(card.get("ledger", {})),
         found=_found(card),
-        quiet=[name for name, item in card.get("anomalies", {}).items() if not item["count"]],
+        quiet=[
+            name
+            for name, item in card.get("anomalies", {}).items()
+            if not item["count"] and name not in unasked(card)
+        ],
+        unasked=unasked(card),
         chart=_chart(card, events),
         gap_parts=chart.PARTS,
     )
@@ -81,7 +91,9 @@ def number(count: int) -> str:
 
 
 def cell(value: Any, column: str) -> str:
-    """Return an example's value; a time as a time of day."""
+    """Return an example's value; a time as a time of day, a list in one line."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
     if isinstance(value, int) and value >= EPOCH_MICROS and column.lower().endswith("at"):
         return clock(value)
     return str(value)
@@ -128,10 +140,13 @@ def _found(card: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _columns(examples: list[dict[str, Any]]) -> list[str]:
-    """Columns any example has; nested histories are shown apart."""
+    """Columns any example has; nested histories are shown apart, all but short lists."""
     first = ["topic", "partition", "offset", "producer", "producer_incarnation", "seq", "grp"]
     names = {
-        key for row in examples for key, value in row.items() if not isinstance(value, (list, dict))
+        key
+        for row in examples
+        for key, value in row.items()
+        if key in INLINE or not isinstance(value, (list, dict))
     }
     return [name for name in first if name in names] + sorted(names - set(first))
 

@@ -1,0 +1,82 @@
+"""replica-divergence: replicas in sync that hold different things below the high watermark.
+
+Nothing permits it: an unclean election or lost storage takes records away from all who are in
+sync afterwards, and whoever was not is not compared. A replica in sync that lacks an offset differs
+like one that holds another batch there, since the high watermark never passes its end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.derive import replicas
+from krt_scoring.derive.places import partition_of
+from krt_scoring.findings import finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.derive.base import Base
+
+NAME = "replica-divergence"
+
+LACKING = "lacking"
+DAMAGED = "damaged"
+LEADER_EPOCH = "leaderEpoch"
+CONTENT = "content"
+"""Sub-counts: a replica has nothing there; its bytes do not match their checksum; it differs in
+the leader epoch alone; it holds another batch."""
+
+
+def find(base: Base) -> DataFrame:
+    """Return one finding an offset at which the compared replicas of a partition differ."""
+    buckets = base.spark.createDataFrame(base.apart, "tp long, bucket long")
+    # Only of a replica that was dumped whole it can be said that it lacks something.
+    whole = base.spark.createDataFrame(
+        [
+            (one.tp, [each.broker for each in one.compared if each.broker in one.whole])
+            for one in base.replicas
+        ],
+        "tp long, whole array<int>",
+    )
+    replica = sf.struct(
+        "broker",
+        sf.col("leader_epoch").alias("leaderEpoch"),
+        "batch",
+        sf.col("batch_last").alias("batchLast"),
+        *("size", "crc", "valid"),
+    )
+    held = (
+        replicas.rows(base.history, base.facts, base.replicas)
+        .join(sf.broadcast(buckets), ["tp", "bucket"])
+        .groupBy("tp", "offset")
+        .agg(sf.sort_array(sf.collect_list(replica)).alias("replicas"))
+        .join(sf.broadcast(whole), "tp")
+    )
+    holders = sf.transform("replicas", lambda one: one["broker"])
+    told = held.withColumn("lacking", sf.sort_array(sf.array_except("whole", holders)))
+    apart = told.filter((sf.size("lacking") > 0) | _differ("leaderEpoch", *_BATCH))
+    tag = (
+        sf.when(sf.size("lacking") > 0, LACKING)
+        .when(sf.exists("replicas", lambda one: ~one["valid"]), DAMAGED)
+        .when(~_differ(*_BATCH), LEADER_EPOCH)
+        .otherwise(CONTENT)
+    )
+    named = apart.withColumns(
+        {
+            "topic": base.facts.places.topic_column(sf.col("tp")),
+            "partition": partition_of(sf.col("tp")),
+        }
+    )
+    return finding(NAME, named, tag=tag, detail=sf.to_json(sf.struct("replicas", "lacking")))
+
+
+_BATCH = ("batch", "batchLast", "size", "crc", "valid")
+
+
+def _differ(*names: str) -> Column:
+    """Whether the replicas of a row differ in any of the fields."""
+    fields = sf.transform("replicas", lambda one: sf.struct(*[one[name] for name in names]))
+    return sf.size(sf.array_distinct(fields)) > 1
