@@ -19,6 +19,7 @@ TOPIC = "foo"
 STEP = 20_000
 """µs between sends; acks come within half of it, so that few are under way together."""
 
+BROKERS = (0, 1, 2)
 GROUPS = {"strict": "read_committed", "loose": "read_uncommitted"}
 ELECTED = 6 * SECOND
 
@@ -37,7 +38,11 @@ def plan(partitions: int) -> dict[str, Any]:
         "schemaVersion": 1,
         "run": {"namespace": "ns", "name": "t", "uid": "run-uid", "seed": 7},
         "bundle": "ns/t/run-uid",
-        "spec": {"traffic": {"producers": producers, "consumers": consumers}, "faults": []},
+        "spec": {
+            "traffic": {"producers": producers, "consumers": consumers},
+            "faults": [],
+            "evidence": {"compareReplicas": True},
+        },
         "topics": [{"name": TOPIC, "partitions": partitions, "replicationFactor": 3, "config": {}}],
         "brokerConfig": {"min.insync.replicas": "2", "zookeeper.session.timeout.ms": "2000"},
     }
@@ -198,11 +203,50 @@ class Simulation:
                     "last_stable": end,
                     "leader": 1,
                     "leader_epoch": 1,
-                    "isr": [0, 1, 2],
+                    "isr": list(BROKERS),
                     "settled": True,
                     "read_from": 0,
                     "read_to": end,
                     "rows_read": sum(row["partition"] == partition for row in self.tables["log"]),
+                }
+            )
+
+        for broker in BROKERS:
+            self.dump(broker)
+
+    def dump(self, broker: int) -> None:
+        """What a broker holds: all of the log, and the markers in between."""
+        held = {(row["partition"], row["offset"]): row for row in self.tables["log"]}
+        blank = {"run_uid": None, "producer": None, "producer_incarnation": None, "seq": None}
+        for partition, end in self.ends.items():
+            for offset in range(end):
+                row = held.get((partition, offset), blank)
+                self.tables["replica_log"].append(
+                    {name: row[name] for name in blank}
+                    | {
+                        "broker": broker,
+                        "topic": TOPIC,
+                        "partition": partition,
+                        "offset": offset,
+                        "leader_epoch": 0,
+                        "batch": offset,
+                        "batch_last": offset,
+                        "size": 200,
+                        "crc": offset * 7,
+                        "valid": True,
+                        "control": "commit" if row is blank else None,
+                    }
+                )
+            self.tables["replica_bounds"].append(
+                {
+                    "broker": broker,
+                    "topic": TOPIC,
+                    "partition": partition,
+                    "taken_at": self.now + SECOND,
+                    "log_start": 0,
+                    "log_end": end,
+                    "rows": end,
+                    "problem": None,
                 }
             )
 

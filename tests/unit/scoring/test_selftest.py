@@ -83,6 +83,9 @@ def ground(seed: int = 1) -> Ground:
         for partition, end in run.ends.items()
         for high in [*range(20, end - 30, 20), end - 1]
     ]
+    replicas: dict[tuple[str, int, int], list[Row]] = {}
+    for row in run.tables["replica_log"]:
+        replicas.setdefault((TOPIC, row["partition"], row["offset"]), []).append(row)
     commits: dict[tuple[str, str, int], list[Row]] = {}
     for row in run.tables["consumer_events"]:
         if row["event"] == "committed":
@@ -121,6 +124,8 @@ def ground(seed: int = 1) -> Ground:
         troubled=frozenset(),
         lost_commits=frozenset(),
         states={},
+        compared={(TOPIC, partition): (0, 1, 2) for partition in run.ends},
+        replicas={place: tuple(rows) for place, rows in replicas.items()},
         doubts=frozenset(),
         balanced=True,
     )

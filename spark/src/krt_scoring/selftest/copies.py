@@ -39,7 +39,9 @@ def corrupted(history: History, facts: Facts, patch: Patch) -> History:
             _strided(history.consumer_events), "consumer_events", {0: list(patch.events)}
         ),
         "log_bounds": history.log_bounds,
-        "replica_log": history.replica_log,
+        "replica_log": _added(
+            history.replica_log.filter(~_at(facts, patch.replicas)), "replica_log", patch.replicas
+        ),
         "replica_bounds": history.replica_bounds,
     }
     return history_module.of(history.run, tables, _timeline(history.timeline, patch.states))

@@ -109,6 +109,8 @@ class Ground:
         troubled: (group, topic, partition) about which something was found.
         lost_commits: indices of groups whose commits the configuration permits to be lost.
         states: (topic, partition) → (at, in-sync replicas), in order.
+        compared: (topic, partition) → brokers whose whole replicas are compared.
+        replicas: a place → what each broker's replica holds there.
         doubts: codes of the reasons the judgement itself has given already.
         balanced: whether the ledger identity holds.
     """
@@ -124,6 +126,8 @@ class Ground:
     troubled: frozenset[tuple[str | None, str | None, int | None]]
     lost_commits: frozenset[int]
     states: Mapping[tuple[str, int], tuple[tuple[int, tuple[int, ...]], ...]]
+    compared: Mapping[tuple[str, int], tuple[int, ...]]
+    replicas: Mapping[Place, tuple[Row, ...]]
     doubts: frozenset[str]
     balanced: bool
 

@@ -38,6 +38,7 @@ class Patch:
         events: rows added to the consumers' events.
         close: (producer, incarnation, column) → what is added to the close record.
         states: what is added to the timeline.
+        replicas: a place → what all brokers' replicas hold there in the copy.
     """
 
     produce: dict[Sent, list[Row]] = field(default_factory=dict)
@@ -46,11 +47,13 @@ class Patch:
     events: tuple[Row, ...] = ()
     close: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     states: tuple[ShortIsr, ...] = ()
+    replicas: dict[Place, list[Row]] = field(default_factory=dict)
 
     @property
     def touches(self) -> frozenset[object]:
         """What of the evidence is changed: sends and places."""
-        return frozenset({*self.produce, *self.log, *self.consume})
+        apart = {("replica", *place) for place in self.replicas}
+        return frozenset({*self.produce, *self.log, *self.consume, *apart})
 
     def __add__(self, other: Patch) -> Patch:
         """Return both patches as one; they must not touch the same things."""
@@ -61,6 +64,7 @@ class Patch:
             events=(*self.events, *other.events),
             close=_sum(self.close, other.close),
             states=(*self.states, *other.states),
+            replicas={**self.replicas, **other.replicas},
         )
 
 

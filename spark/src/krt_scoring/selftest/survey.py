@@ -87,6 +87,9 @@ def survey(
     for row in rows["flight"]:
         whose = (*keys[row["of_pk"]], row["of_seq"])
         together[whose].append((row["producer"], row["producer_incarnation"], row["seq"]))
+    dumped: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
+    for row in rows["replica"]:
+        dumped[row["topic"], row["partition"], row["offset"]].append(row)
     causes: dict[int, list[int]] = defaultdict(list)
     for member in base.members:
         causes[member.group] += [at for at in (member.came, member.left) if at is not None]
@@ -107,6 +110,13 @@ def survey(
             spot: tuple((state.at, state.isr) for state in sequence)
             for spot, sequence in states(base.history).items()
         },
+        compared={
+            (one.topic, one.partition): tuple(
+                each.broker for each in one.compared if each.broker in one.whole
+            )
+            for one in base.replicas
+        },
+        replicas={place: tuple(rows) for place, rows in dumped.items()},
         doubts=doubts,
         balanced=balanced,
     )
@@ -234,12 +244,15 @@ def _around(
     if found is not None:
         parts["spot"] = found.select("grp", "topic", "partition").distinct()
         parts["dirty"] = _dirty(base, found).join(places, "place").distinct()
+    if any(one.compared for one in base.replicas):
+        held = history.replica_log.withColumn("place", column)
+        parts["replica"] = held.join(places, "place").drop("place")
     told = [
         rows.select(sf.lit(kind).alias("kind"), sf.to_json(sf.struct(*rows.columns)).alias("row"))
         for kind, rows in parts.items()
     ]
     columns = {kind: rows.columns for kind, rows in parts.items()}
-    result: dict[str, list[Row]] = {kind: [] for kind in (*parts, "spot", "dirty")}
+    result: dict[str, list[Row]] = {kind: [] for kind in (*parts, "spot", "dirty", "replica")}
     for row in reduce(DataFrame.unionAll, told).collect():
         # JSON leaves nulls out.
         whole = dict.fromkeys(columns[row["kind"]]) | json.loads(row["row"])

@@ -3,6 +3,7 @@
 from krt_scoring.selftest.corruptions import (
     copies,
     deliveries,
+    divergence,
     groups,
     losses,
     redeliveries,
@@ -25,6 +26,7 @@ KINDS = (
     *transactions.KINDS,
     *groups.KINDS,
     *replicas.KINDS,
+    *divergence.KINDS,
     *rows.KINDS,
 )
 """Every way to corrupt records, in the order of the documentation's table."""
