@@ -185,6 +185,22 @@ def loss(world: World, sound: World) -> Findings:
     return found
 
 
+class KeepsWhatTheLeaderLacks(Defect):
+    """A follower does not cut what the new leader never had, and goes on behind it."""
+
+    joint = "keep-what-the-leader-lacks"
+
+    def strikes(self, joint: str, **facts: object) -> bool:
+        """Strike one replica, and go on at each of its fetches."""
+        if joint != self.joint or self.facts not in (None, facts):
+            return False
+        self.facts = dict(facts)
+        return True
+
+    def expected(self) -> Findings:
+        return Counter({("replica-divergence", None): truth.apart(self.world)})
+
+
 class Misroutes(Defect):
     """A record lands in another partition than it was sent to."""
 

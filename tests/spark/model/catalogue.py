@@ -44,6 +44,7 @@ TABLE: tuple[tuple[Callable[[], Defect], tuple[int, ...]], ...] = (
     (broker.AcceptsBelowMinimum, (3,)),
     (broker.ElectsOutsideIsr, (33, 39)),
     (broker.AcksBeforeReplicas, (19, 37)),
+    (broker.KeepsWhatTheLeaderLacks, (0, 22, 37)),
     (broker.Misroutes, (24,)),
     (aborted_shown_committed, (8, 26)),
     (committed_shown_aborted, (2, 38)),

@@ -7,6 +7,7 @@ group may subscribe to different topics. One scoring then judges them all.
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from tests.spark.model.run_json import RUN, group_name, plan
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.spark.model.consumer import Consumer
-    from tests.spark.model.log import Record
+    from tests.spark.model.log import Entry, Record
     from tests.spark.model.producer import Producer
     from tests.spark.model.world import World
 
@@ -39,6 +40,7 @@ def write(root: Path, named: dict[str, World]) -> Path:
         _produce(name, world, tables)
         _consume(name, world, tables)
         _log(name, world, tables, number)
+        _replicas(name, world, tables, number)
     for table, schema in TABLES.items():
         key = {"produce": "producer_incarnation", "produce_close": "producer_incarnation"}.get(
             table, "incarnation" if "incarnation" in schema.names else ""
@@ -238,3 +240,47 @@ def _log(name: str, world: World, tables: Rows, number: int) -> None:
                 "rows_read": len(held),
             }
         )
+
+
+def _replicas(name: str, world: World, tables: Rows, number: int) -> None:
+    """What every broker holds, each offset in a batch of its own."""
+    nobody = {"producer": None, "producer_incarnation": None, "seq": None}
+    for partition in world.cluster.partitions:
+        for broker, replica in partition.replicas.items():
+            same = {
+                "broker": broker_id(number, broker),
+                "topic": name,
+                "partition": partition.number,
+            }
+            tables["replica_log"] += [
+                {
+                    **same,
+                    **(_identity(name, entry.record) if entry.record else nobody),
+                    "offset": entry.offset,
+                    "leader_epoch": entry.epoch,
+                    "batch": entry.offset,
+                    "batch_last": entry.offset,
+                    "size": 200,
+                    "crc": _bytes(entry),
+                    "valid": True,
+                    "control": entry.marker and ("commit", "abort")[entry.marker == "aborted"],
+                    "run_uid": RUN if entry.record else None,
+                }
+                for entry in replica.log.entries
+            ]
+            tables["replica_bounds"].append(
+                {
+                    **same,
+                    "taken_at": T0 + DRAIN,
+                    "log_start": 0,
+                    "log_end": replica.log.end,
+                    "rows": replica.log.end,
+                    "problem": None,
+                }
+            )
+
+
+def _bytes(entry: Entry) -> int:
+    """A checksum of what an entry says, whichever replica holds it."""
+    said = (entry.record, entry.pid, entry.pepoch, entry.number, entry.marker, entry.whole)
+    return zlib.crc32(repr(said).encode())

@@ -212,7 +212,12 @@ class Partition:
                 continue
             if engine.draw("fetch", self.number, other, engine.now) < cluster.slowness:
                 continue
-            replica.log.truncate(replica.log.common(leading.log))
+            cut = replica.log.common(leading.log)
+            if cut < replica.log.end and cluster.flaw.strikes(
+                "keep-what-the-leader-lacks", partition=self, broker=other
+            ):
+                cut = replica.log.end
+            replica.log.truncate(cut)
             replica.log.entries.extend(leading.log.entries[replica.log.end :])
             replica.high = min(leading.high, replica.log.end)
             replica.caught_up = engine.now

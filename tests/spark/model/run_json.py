@@ -67,7 +67,10 @@ def plan(named: dict[str, World]) -> dict[str, Any]:
     return {
         "schemaVersion": 1,
         "run": {"namespace": "model", "name": "histories", "uid": RUN, "seed": 0},
-        "spec": {"traffic": {"producers": producers, "consumers": consumers}},
+        "spec": {
+            "traffic": {"producers": producers, "consumers": consumers},
+            "evidence": {"compareReplicas": True},
+        },
         "topics": topics,
         "brokerConfig": {"zookeeper.session.timeout.ms": str(SESSION // MS)},
     }

@@ -204,3 +204,14 @@ def _last_act(consumer: Consumer, number: int, first: int, end: int) -> int:
         (act["at"] for act in acts if act["partition"] == number and first <= act["n"] < end),
         default=0,
     )
+
+
+def apart(world: World) -> int:
+    """Return the offsets at which the replicas in sync do not all hold the same."""
+    count = 0
+    for partition in world.cluster.partitions:
+        logs = [partition.replicas[broker].log.entries for broker in partition.isr]
+        for offset in range(world.log(partition.number).end):
+            held = [log[offset] if offset < len(log) else None for log in logs]
+            count += any(entry is not held[0] for entry in held)
+    return count
