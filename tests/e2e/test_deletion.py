@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-DELETED_IN = ("Provisioning", "Warmup", "Injecting", "Draining", "Scoring")
+DELETED_IN = ("Provisioning", "Warmup", "Injecting", "Draining", "Comparing", "Scoring")
 GONE_WITHIN = 60
 """Seconds; the promise of the documentation."""
 
 
 def test_deleted_in_each_phase(kubectl: Kubectl) -> None:
     for phase in DELETED_IN:
-        run = Run.apply(kubectl, small(f"gone-in-{phase.lower()}"))
+        evidence = {"compareReplicas": phase == "Comparing"}
+        run = Run.apply(kubectl, small(f"gone-in-{phase.lower()}", evidence=evidence))
         run.reach(phase)
         kubectl("delete", "krt", run.name, "--wait=false")
         until(

@@ -65,6 +65,37 @@ def test_it_says_which_records_and_the_ledgers_agree(run: Run) -> None:
         assert acked[record]["offset"] == example["offset"]
 
 
+def test_every_replica_was_dumped_and_those_in_sync_are_alike(run: Run) -> None:
+    assert run.phases()[4:7] == ["Draining", "Comparing", "Scoring"]
+    told = run.condition("ReplicasDumped")
+    assert (told["status"], told["reason"]) == ("True", "Dumped"), told
+    card = run.scorecard()
+    assert [reason["code"] for reason in card["reasons"]] == []
+    assert card["anomalies"]["replica-divergence"]["count"] == 0
+    (partition,) = card["replicas"]
+    assert len(partition["compared"]) == 2
+    # The same in plain Python: both brokers hold the same batches, up to the same end.
+    held: dict[int, set[tuple[int, ...]]] = {}
+    columns = ("offset", "leader_epoch", "batch", "batch_last", "size", "crc")
+    for row in pq.read_table(run.bundle / "replica_log").to_pylist():
+        held.setdefault(row["broker"], set()).add(tuple(row[name] for name in columns))
+    assert sorted(held) == partition["compared"]
+    first, second = held.values()
+    assert first == second
+    assert {entry[0] for entry in first} == set(range(partition["highWatermark"]))
+    # Several leaders wrote it.
+    assert len({entry[1] for entry in first}) > 1
+
+
+def test_what_is_lost_is_held_by_no_replica(run: Run) -> None:
+    for example in run.scorecard()["anomalies"]["lost-write"]["examples"]:
+        assert (example["heldBy"], len(example["dumped"])) == ([], 2)
+
+
+def test_no_dump_is_left(run: Run) -> None:
+    assert not [name for name in run.left() if "-dump-" in name]
+
+
 def test_exit_code_of_the_ci_recipe(run: Run) -> None:
     verdict = run.kubectl("get", f"krt/{run.name}", "-o", "jsonpath={.status.verdict}")
     assert subprocess.run(["test", verdict, "=", "Passed"], check=False).returncode == 1

@@ -11,7 +11,7 @@ import yaml
 
 from krt_operator.api.expect import Expect
 from krt_operator.api.resource import API_VERSION, KIND, MAX_NAME
-from krt_operator.api.spec import Spec
+from krt_operator.api.spec import Action, Spec
 from krt_operator.api.status import Status
 from krt_operator.errors import UserError
 from krt_operator.faults.check import check
@@ -68,6 +68,23 @@ def test_the_cluster_of_this_repository_can_run_it(path: Path) -> None:
         with pytest.raises(UserError) as error:
             assign(spec, nodes)
         assert error.value.reason == spec.expect.error
+
+
+CUTS = {"acks-0", "acks-1", "acks-1-must-lose"}
+"""Scenarios in which a leader's own records are cut when it comes back."""
+
+LAST_ONE = {"no-isr-left-clean", "no-isr-left-unclean", "all-down-wait", "all-down-elect"}
+"""Scenarios in which the last replica in sync goes."""
+
+DISKS = {"disk-lost", "disk-lost-alone", "persistent-storage"}
+
+
+def test_what_is_about_disks_and_truncation_compares_the_replicas() -> None:
+    comparing = {path.stem for path in SCENARIOS if load(path).evidence.compare_replicas}
+    assert comparing == CUTS | LAST_ONE | DISKS
+    for path in SCENARIOS:
+        if any(fault.action is Action.LOSE_DISK for fault in load(path).faults):
+            assert path.stem in comparing
 
 
 def plan(name: str, spec: Spec, nodes: dict[str, int]) -> Plan:
