@@ -16,6 +16,7 @@ from krt_evidence.schemas import ADDED, TABLES
 from krt_evidence.timeline import Event, TimelineWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 T0 = 1_800_000_000_000_000
@@ -40,6 +41,7 @@ class Scenario:
     objectives: dict[str, Any] = field(default_factory=dict)
     expect: dict[str, Any] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    replicas: bool = False
 
 
 def plan(scenario: Scenario) -> dict[str, Any]:
@@ -75,6 +77,7 @@ def plan(scenario: Scenario) -> dict[str, Any]:
             "faults": faults,
             "expect": scenario.expect,
             "scoring": {"objectives": scenario.objectives},
+            "evidence": {"compareReplicas": scenario.replicas},
         },
         "topics": [
             {
@@ -140,6 +143,8 @@ def simulate(scenario: Scenario) -> Rows:
     _log(tables)
     _deliveries(tables)
     _bounds(tables, offsets)
+    if scenario.replicas:
+        dump(tables, "foo", offsets, (0, 1, 2))
     for producer, incarnation in PRODUCERS if scenario.sends else ():
         own = [row for row in tables["produce"] if row["producer"] == producer]
         tables["produce_close"].append(
@@ -257,6 +262,32 @@ def _bounds(tables: dict[str, list[dict[str, Any]]], offsets: dict[int, int]) ->
                 "rows_read": end,
             }
         )
+
+
+def dump(
+    tables: dict[str, list[dict[str, Any]]],
+    topic: str,
+    ends: dict[int, int],
+    brokers: Iterable[int],
+) -> None:
+    """What brokers hold: all of the log, markers in between, each in a batch of its own."""
+    held = {(row["partition"], row["offset"]): row for row in tables["log"]}
+    blank = dict.fromkeys(("run_uid", "producer", "producer_incarnation", "seq"))
+    for broker in brokers:
+        for partition, end in ends.items():
+            whose = {"broker": broker, "topic": topic, "partition": partition}
+            for offset in range(end):
+                row = held.get((partition, offset), blank)
+                batch = {"batch": offset, "batch_last": offset, "size": 200, "crc": offset * 7}
+                tables["replica_log"].append(
+                    whose
+                    | batch
+                    | {name: row[name] for name in blank}
+                    | {"offset": offset, "leader_epoch": 0, "valid": True}
+                    | {"control": "commit" if row is blank else None}
+                )
+            bounds = {"log_start": 0, "log_end": end, "rows": end, "problem": None}
+            tables["replica_bounds"].append(whose | bounds | {"taken_at": T0})
 
 
 def event(at: int, source: str, name: str, subject: str, **detail: Any) -> Event:

@@ -159,6 +159,35 @@ def test_an_acked_record_that_is_nowhere_fails(spark: SparkSession, tmp_path: Pa
     assert "lost-write 1" in found["summary"]
 
 
+def test_replicas_are_compared_where_the_run_asks_for_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    scenario = Scenario(replicas=True)
+    rows = bundles.simulate(scenario)
+    root = bundles.write(tmp_path / "whole", rows, bundles.plan(scenario))
+    whole = score(spark, root)
+    assert (whole["verdict"], whole["reasons"]) == ("Passed", [])
+    assert [row["compared"] for row in whole["replicas"]] == [[0, 1, 2]] * 3
+    assert whole["replicas"][0]["replicas"][1] == {"broker": 1, "logStart": 0, "logEnd": 2_000}
+    # One replica is not in the evidence, and of another one batch is of another epoch.
+    for table in ("replica_log", "replica_bounds"):
+        kept = [row for row in rows.tables[table] if (row["broker"], row["partition"]) != (2, 1)]
+        rows.tables[table] = kept
+    odd = next(row for row in rows.tables["replica_log"] if row["broker"] == row["partition"] == 0)
+    odd["leader_epoch"] = 1
+    found = score(spark, bundles.write(tmp_path / "odd", rows, bundles.plan(scenario)))
+    assert [(reason["code"], reason["subject"]) for reason in found["reasons"]] == [
+        ("ReplicaNotDumped", "foo-1 on broker 2")
+    ]
+    assert (found["verdict"], found["score"]) == ("Failed", 0)
+    apart = found["anomalies"]["replica-divergence"]
+    assert (apart["count"], apart["class"]) == (1, "Violation")
+    (example,) = apart["examples"]
+    assert (example["partition"], example["offset"], example["tag"]) == (0, 0, "leaderEpoch")
+    # What the log holds around it is shown as with every other anomaly.
+    assert {"sent", "log", "delivered"} == {row["what"] for row in example["history"]}
+
+
 def test_a_truncated_ledger_is_inconclusive_and_named(
     spark: SparkSession, clean: Path, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.spark.job.bundles import SECOND, T0, Rows, event
+from tests.spark.job.bundles import SECOND, T0, Rows, dump, event
 
 from krt_evidence.schemas import TABLES
 
@@ -211,44 +211,7 @@ class Simulation:
                 }
             )
 
-        for broker in BROKERS:
-            self.dump(broker)
-
-    def dump(self, broker: int) -> None:
-        """What a broker holds: all of the log, and the markers in between."""
-        held = {(row["partition"], row["offset"]): row for row in self.tables["log"]}
-        blank = {"run_uid": None, "producer": None, "producer_incarnation": None, "seq": None}
-        for partition, end in self.ends.items():
-            for offset in range(end):
-                row = held.get((partition, offset), blank)
-                self.tables["replica_log"].append(
-                    {name: row[name] for name in blank}
-                    | {
-                        "broker": broker,
-                        "topic": TOPIC,
-                        "partition": partition,
-                        "offset": offset,
-                        "leader_epoch": 0,
-                        "batch": offset,
-                        "batch_last": offset,
-                        "size": 200,
-                        "crc": offset * 7,
-                        "valid": True,
-                        "control": "commit" if row is blank else None,
-                    }
-                )
-            self.tables["replica_bounds"].append(
-                {
-                    "broker": broker,
-                    "topic": TOPIC,
-                    "partition": partition,
-                    "taken_at": self.now + SECOND,
-                    "log_start": 0,
-                    "log_end": end,
-                    "rows": end,
-                    "problem": None,
-                }
-            )
+        dump(self.tables, TOPIC, self.ends, BROKERS)
 
     def events(self) -> list[Any]:
         told = [event(-SECOND, "recorder", "started", "recorder")]
