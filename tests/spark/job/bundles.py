@@ -42,6 +42,7 @@ class Scenario:
     expect: dict[str, Any] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     replicas: bool = False
+    readers: int = 1
 
 
 def plan(scenario: Scenario) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def plan(scenario: Scenario) -> dict[str, Any]:
                         "name": "c",
                         "topics": ["foo"],
                         "group": GROUP,
-                        "replicas": 1,
+                        "replicas": scenario.readers,
                         "commit": "AfterProcessing",
                         "isolation": "read_committed",
                     }

@@ -148,7 +148,9 @@ def rows() -> Rows:
     spoiling = _Spoiling(made)
     spoiling.spoil()
     spoiling.settle()
-    return Rows(made.tables, [*made.events, *spoiling.shrink()])
+    # The second reader was a pod of the run too.
+    pod = bundles.event(-SECOND, "pod", "added", "t-uid-c-1", uid="uid-c-1", component="consumer")
+    return Rows(made.tables, [*made.events, pod, *spoiling.shrink()])
 
 
 def write(root: Path, *, turned: bool = False) -> Path:
@@ -159,7 +161,7 @@ def write(root: Path, *, turned: bool = False) -> Path:
         for table in made.tables.values():
             chance.shuffle(table)
         chance.shuffle(made.events)
-    bundle = bundles.write(root, made, bundles.plan(Scenario()), files=5 if turned else 1)
+    bundle = bundles.write(root, made, bundles.plan(Scenario(readers=2)), files=5 if turned else 1)
     if turned:
         files = sorted(bundle.rglob("*.parquet"))
         chance.shuffle(files)
