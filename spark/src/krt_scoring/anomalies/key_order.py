@@ -106,12 +106,13 @@ def _strays_told(base: Base) -> DataFrame:
     suspects = base.suspects.filter("readable").select("pk", "seq")
     sent = (
         base.history.produce.select(key().alias("pk"), "seq", sf.col("key").alias("sent_key"))
-        .join(sf.broadcast(suspects), ["pk", "seq"])
-        .dropDuplicates(["pk", "seq"])
+        .join(base.few(suspects), ["pk", "seq"])
+        .groupBy("pk", "seq")
+        .agg(sf.min("sent_key").alias("sent_key"))
     )
     told = (
         rows.withColumn("stray", stray)
-        .join(sf.broadcast(sent), ["pk", "seq"], "left")
+        .join(base.few(sent), ["pk", "seq"], "left")
         .withColumn("key", sf.when(sf.col("stray"), sf.col("sent_key")).otherwise(sf.col("key")))
         .withColumn("record", sf.when(sf.col("stray"), sf.struct("pk", "seq")))
     )
