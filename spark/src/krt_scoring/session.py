@@ -33,7 +33,9 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 
 # The JVM would interpret, for ever, what Spark generates for a step of more than 8000 bytes of
 # bytecode.
-ALL_FLAGS = "-XX:-UsePerfData -XX:-DontCompileHugeMethods"
+# Compiled code of generated classes piles up: with the 48 MiB the C1 compiler alone would reserve,
+# a self test fills them, and the JVM throws compiled code away and goes on interpreting.
+ALL_FLAGS = "-XX:-UsePerfData -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=240m"
 SMALL_FLAGS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {ALL_FLAGS}"
 # The optimising compiler is for what runs for every row. At its own thresholds it spends as long on
 # the planner, which a scoring runs through once, as the rows take.

@@ -11,7 +11,6 @@ import pytest
 from tests.spark.job import bundles
 from tests.spark.job.bundles import SECOND, Scenario
 
-from krt_evidence.schemas import TABLES
 from krt_scoring import cli
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ def test_a_bundle_of_nothing_but_a_plan(
 ) -> None:
     root = tmp_path / "ns" / "t" / "run-uid"
     shutil.copytree(clean, root)
-    remove(*(path.name for path in root.iterdir() if path.name != "plan.json"))(root)
+    remove(*(path.name for path in root.iterdir() if path.name != "run.json"))(root)
     card = score(root)
     assert card["verdict"] == "Inconclusive"
     assert {("EmptyRun", "traffic"), ("FileMissing", "produce")} <= reasons(card)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.model import evidence
-from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
+from tests.spark.model.catalogue import FLAWED, FLEET_OF, SEEDS, Flawed, sound_name
 
 from krt_evidence.bundle import Bundle
 from krt_scoring import inspection
@@ -22,19 +22,24 @@ if TYPE_CHECKING:
     from tests.spark.model.world import World
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+def beside_its_fleet(name: str, value: object) -> object:
+    """Return a parameter whose test runs in the process that scores its fleet."""
+    return pytest.param(value, marks=pytest.mark.xdist_group(f"fleet-{FLEET_OF[name]}"), id=name)
+
+
+@pytest.mark.parametrize("seed", [beside_its_fleet(sound_name(seed), seed) for seed in SEEDS])
 def test_a_correct_kafka_is_not_accused(
     seed: int, sound: Callable[[int], World], scored: Callable[[str], Scored]
 ) -> None:
     assert sound(seed).ended
-    outcome = scored(f"seed-{seed}")
+    outcome = scored(sound_name(seed))
     assert outcome.reasons == ()
-    found = outcome.of(f"seed-{seed}")
+    found = outcome.of(sound_name(seed))
     accused = {name: count for (name, rule), count in found.items() if rule is None}
-    assert accused == {}, outcome.accusations(f"seed-{seed}")
+    assert accused == {}, outcome.accusations(sound_name(seed))
 
 
-@pytest.mark.parametrize("item", FLAWED, ids=lambda item: item.name)
+@pytest.mark.parametrize("item", [beside_its_fleet(item.name, item) for item in FLAWED])
 def test_a_defect_is_found_as_what_it_did(
     item: Flawed, sound: Callable[[int], World], scored: Callable[[str], Scored]
 ) -> None:
@@ -45,7 +50,7 @@ def test_a_defect_is_found_as_what_it_did(
     assert wanted, "a defect that changes nothing shows nothing"
     outcome = scored(item.name)
     difference = outcome.of(item.name).copy()
-    difference.subtract(scored(f"seed-{item.seed}").of(f"seed-{item.seed}"))
+    difference.subtract(outcome.of(sound_name(item.seed)))
     found = Counter({key: count for key, count in difference.items() if count})
     assert found == wanted, outcome.accusations(item.name)
 
@@ -54,7 +59,10 @@ TOO_SHORT = ("coverage", "TooFewOperations", "before")
 """What a history lacks that is done in a minute; nothing else may be found wanting in it."""
 
 
-@pytest.mark.parametrize("name", ["seed-2", "seed-4", "LosesCommit-30"])
+ALONE = ("seed-2", "seed-4", "LosesCommit-30")
+
+
+@pytest.mark.parametrize("name", [beside_its_fleet(name, name) for name in ALONE])
 def test_a_history_scored_alone_is_judged_the_same(
     name: str,
     spark: SparkSession,
