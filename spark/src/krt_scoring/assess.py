@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
+from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
 
 from krt_evidence.schemas import TABLES
@@ -17,6 +20,7 @@ from krt_scoring import (
     guards,
     history,
     inspection,
+    local_rows,
     objectives,
     operations,
     partitions,
@@ -34,7 +38,6 @@ from krt_scoring import (
 from krt_scoring.anomalies import judgement as rules
 from krt_scoring.anomalies import lost_write
 from krt_scoring.availability import decompose
-from krt_scoring.availability import gaps as gap_finder
 from krt_scoring.claims.counts import rejections
 from krt_scoring.claims.evidence import Evidence
 from krt_scoring.claims.probes import answers
@@ -43,6 +46,7 @@ from krt_scoring.errors import PlanError
 from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
 from krt_scoring.inputs import score_inputs
+from krt_scoring.measuring import measure
 from krt_scoring.reasons import ALL, Reason, by_deliveries
 from krt_scoring.selftest.rescore import Judged
 
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from krt_evidence.bundle import Bundle
     from krt_scoring.findings import Judgement
     from krt_scoring.inspection import Inspection
+    from krt_scoring.measuring import Measures
     from krt_scoring.run_info import RunInfo
     from krt_scoring.timeline import Timeline
 
@@ -136,13 +141,13 @@ def _assess(
     found = rules.findings(base)
     found = found.persist() if found is not None else None
     try:
-        judgement = rules.judge_found(base, found)
-        named, rows = operations.lanes(base), operations.operations(base)
-        counted = operations.count(rows, named, span, faults, whole)
-        # Who does not tell when an operation was due leaves nothing to measure a gap by.
-        limits = {} if run.imported else gap_finder.thresholds(_steady(counted, named))
-        settled = rows.where(f"due >= {span.steady}")
-        gaps, measured = gap_finder.find(settled, named, limits, span.end, faults)
+        # Side by side: while a query of the one is planned, which keeps one core busy, a query of
+        # the other is run.
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            task = inheritable_thread_target(spark)(partial(measure, base, span, faults, whole))
+            measuring = beside.submit(task)
+            judgement = rules.judge_found(base, found)
+        measures: Measures = measuring.result()
         around = decompose.Surroundings(faults, events, decompose.assignments(base))
         violations = {item.name: item.violations for item in judgement.anomalies}
         facts = Facts(
@@ -150,11 +155,11 @@ def _assess(
             inspection=inspected,
             timeline=events,
             windows=faults,
-            operations=counted,
+            operations=measures.operations,
             bounds=_bounds(inspected),
             ledger=judgement.ledger,
-            gaps=tuple(gaps),
-            thresholds=limits,
+            gaps=tuple(measures.gaps),
+            thresholds=measures.thresholds,
             violations=violations,
             ownerships=base.owned,
             replicas=base.replicas,
@@ -180,14 +185,14 @@ def _assess(
     )
     if lost_write.BASIS_DELIVERIES in judgement.anomaly(lost_write.NAME).detail:
         reasons = by_deliveries(reasons)
-    recovered = recovery.recoveries(faults, whole, counted.last_read, span.end)
+    recovered = recovery.recoveries(faults, whole, measures.operations.last_read, span.end)
     limits_wanted = objectives.limits(run.spec)
     reached = objectives.judge(
         limits_wanted,
         {
             "lostRecords": _lost(judgement),
-            "maxWriteUnavailability": _longest(gaps, measured, operations.WRITE),
-            "maxReadUnavailability": _longest(gaps, measured, operations.READ),
+            "maxWriteUnavailability": measures.longest(operations.WRITE),
+            "maxReadUnavailability": measures.longest(operations.READ),
             "maxRecovery": recovery.longest(recovered),
         },
         () if all(item.complete for item in recovered) else ("maxRecovery",),
@@ -202,9 +207,9 @@ def _assess(
         ledger=judgement.ledger,
         anomalies={item.name: item for item in judgement.anomalies},
         reasons=reasons,
-        gaps=gaps,
-        measured=measured,
-        thresholds=limits,
+        gaps=measures.gaps,
+        measured=measures.measured,
+        thresholds=measures.thresholds,
         recoveries=recovered,
         files=inspected.files,
         logs=inspected.bundle.logs,
@@ -224,8 +229,8 @@ def _assess(
         "rejections": rejections(evidence),
         "probes": answers(events),
         "claims": [item.as_dict() for item in claims.judge(evidence)],
-        "availability": scorecard.availability(run, gaps, measured, around),
-        "latency": scorecard.latency(counted),
+        "availability": scorecard.availability(run, measures.gaps, measures.measured, around),
+        "latency": scorecard.latency(measures.operations),
         "recovery": {
             "max": recovery.longest(recovered) or 0,
             "faults": [item.as_dict() for item in recovered],
@@ -251,7 +256,7 @@ def _tables(spark: SparkSession, inspected: Inspection) -> dict[str, DataFrame]:
         files = inspected.files[table]
         schema = history.SCHEMAS[table]
         if not files:
-            found[table] = spark.createDataFrame([], schema)
+            found[table] = local_rows.frame(spark, [], schema)
             continue
         reader = spark.read.schema(schema).option("pathGlobFilter", "*.parquet")
         folder = str(inspected.bundle.table(table).resolve())
@@ -275,17 +280,6 @@ def _span(
     return operations.Span(first, steady, max(ends, default=0))
 
 
-def _steady(
-    counted: operations.Operations, named: operations.Lanes
-) -> dict[tuple[str, str], tuple[int, int]]:
-    found = {}
-    for lane in range(len(named.groups) + 1):
-        kind, group = named.kind(lane)
-        histogram = counted.latency(kind, "before", group=group)
-        found[kind, group] = (histogram.total, histogram.percentile(99))
-    return found
-
-
 def _bounds(inspected: Inspection) -> tuple[Bound, ...]:
     columns = (
         "topic",
@@ -306,11 +300,3 @@ def _bounds(inspected: Inspection) -> tuple[Bound, ...]:
 
 def _lost(judgement: Judgement) -> int:
     return max(judgement.anomaly("lost-write").count, judgement.ledger.get("lost", 0))
-
-
-def _longest(
-    gaps: list[gap_finder.Gap], measured: list[gap_finder.Measured], direction: str
-) -> int | None:
-    if not any(item.direction == direction for item in measured):
-        return None
-    return max((gap.duration for gap in gaps if gap.direction == direction), default=0)

@@ -26,6 +26,7 @@ from pyspark.sql.types import (
 from krt_evidence.bundle import Bundle
 from krt_evidence.schemas import TABLES
 from krt_evidence.timeline import Event
+from krt_scoring import local_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -129,7 +130,7 @@ def parse_event(line: str) -> Event | None:
 
 def _table(spark: SparkSession, folder: Path, table: str) -> DataFrame:
     if not folder.is_dir():
-        return spark.createDataFrame([], SCHEMAS[table])
+        return local_rows.frame(spark, [], SCHEMAS[table])
     # A folder, not its files: above 32 paths Spark lists them by a job of its own.
     reader = spark.read.schema(SCHEMAS[table]).option("pathGlobFilter", "*.parquet")
     return reader.parquet(str(folder))

@@ -44,7 +44,10 @@ HOT_ONLY = (
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
 """Ten times the JVM's defaults."""
-LARGE_FLAGS = f"-XX:+UseParallelGC {HOT_ONLY} {ALL_FLAGS}"
+# It leaves out branches not taken so far, and compiles anew when one is: of generated code with a
+# branch for each null, up to nine times over.
+ONCE = "-XX:PerMethodTrapLimit=0 -XX:PerBytecodeTrapLimit=0"
+LARGE_FLAGS = f"-XX:+UseParallelGC {HOT_ONLY} {ONCE} {ALL_FLAGS}"
 
 ALWAYS = {
     "spark.sql.session.timeZone": "UTC",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
+from krt_scoring import local_rows
 from krt_scoring.derive.base import named
 from krt_scoring.derive.elections import states
 from krt_scoring.derive.records import ACKED
@@ -49,7 +50,7 @@ def windows(base: Base) -> list[tuple[int, int, int]]:
 def find(base: Base) -> DataFrame:
     """Return one finding a record sent and acked wholly within such a window."""
     schema = StructType([StructField(name, LongType()) for name in ("tp", "begin", "end")])
-    short = base.spark.createDataFrame(windows(base), schema)
+    short = local_rows.frame(base.spark, windows(base), schema)
     acked = base.records.filter(sf.col("outcome") == ACKED)
     within = acked.join(sf.broadcast(short), "tp").filter(
         (sf.col("sent_at") >= sf.col("begin") + SETTLING) & (sf.col("done_at") <= sf.col("end"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring import local_rows
 from krt_scoring.findings import FINDING
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def findings(base: Base, rows: list[dict[str, Any]]) -> DataFrame:
     """Return findings from dictionaries; ``detail`` is a dictionary too."""
     texts = [row | {"detail": json.dumps(row.get("detail", {}), sort_keys=True)} for row in rows]
     values = [tuple(row.get(name) for name in FINDING.names) for row in texts]
-    return base.spark.createDataFrame(values, FINDING)
+    return local_rows.frame(base.spark, values, FINDING)
 
 
 def of_interval(base: Base, name: str, interval: Interval) -> dict[str, Any]:

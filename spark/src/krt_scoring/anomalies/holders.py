@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
+from krt_scoring import local_rows
 from krt_scoring.anomalies import lost_write, vanished_read
 from krt_scoring.derive.facts import key
 
@@ -33,7 +34,7 @@ def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
         (number, keys[example["producer"], example["producer_incarnation"]], example["seq"])
         for number, example in enumerate(gone)
     ]
-    records = base.spark.createDataFrame(asked, "id int, pk long, seq long")
+    records = local_rows.frame(base.spark, asked, "id int, pk long, seq long")
     rows = (
         base.history.replica_log.filter(sf.col("run_uid") == base.facts.run.uid)
         .withColumn("pk", key())

@@ -111,7 +111,10 @@ def judge_found(base: Base, found: DataFrame | None) -> Judgement:
 
 def findings(base: Base) -> DataFrame | None:
     """Return the findings of every rule, None where no rule has anything to find."""
-    due = [find(base) for find, applies in RULES if applies(base)]
+    slots = base.spark.sparkContext.defaultParallelism
+    # What is found is little: as many tasks as can run at once, not as many as there are rules
+    # times partitions of all records.
+    due = [find(base).coalesce(slots) for find, applies in RULES if applies(base)]
     return reduce(DataFrame.unionAll, due) if due else None
 
 

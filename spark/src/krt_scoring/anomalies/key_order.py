@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
+from krt_scoring import local_rows
 from krt_scoring.derive import ownership
 from krt_scoring.derive.base import located
 from krt_scoring.derive.facts import key, ours
@@ -124,7 +125,7 @@ def _in_logs(first: DataFrame, base: Base) -> DataFrame:
     cuts: dict[int, int] = {}
     for item in base.truncations:
         cuts[item.tp] = min(item.offset, cuts.get(item.tp, item.offset))
-    lowest = base.spark.createDataFrame(sorted(cuts.items()), "tp long, cut long")
+    lowest = local_rows.frame(base.spark, sorted(cuts.items()), "tp long, cut long")
     both = sf.coalesce(offset_of(sf.col("place")) < sf.col("cut"), sf.lit(col=True))
     logs = (
         sf.when(sf.col("stray"), sf.array(sf.lit(EARLIER)))
@@ -141,7 +142,7 @@ def _delivered(base: Base) -> DataFrame:
         {"place": base.facts.places.column(), "pk": sf.when(mine, key())}
     )
     columns = ("incarnation", "consumer", "n", "handed_at", "place", "pk", "seq")
-    lanes = base.spark.createDataFrame(sorted(doubtful(base)), "group_index int, tp long")
+    lanes = local_rows.frame(base.spark, sorted(doubtful(base)), "group_index int, tp long")
     located_rows = ownership.located(rows, base.facts).join(
         sf.broadcast(lanes), ["group_index", "tp"], "left_semi"
     )

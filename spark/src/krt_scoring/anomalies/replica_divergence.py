@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring import local_rows
 from krt_scoring.derive import replicas
 from krt_scoring.derive.places import partition_of
 from krt_scoring.findings import finding
@@ -32,9 +33,10 @@ the leader epoch alone; it holds another batch."""
 
 def find(base: Base) -> DataFrame:
     """Return one finding an offset at which the compared replicas of a partition differ."""
-    buckets = base.spark.createDataFrame(base.apart, "tp long, bucket long")
+    buckets = local_rows.frame(base.spark, base.apart, "tp long, bucket long")
     # Only of a replica that was dumped whole it can be said that it lacks something.
-    whole = base.spark.createDataFrame(
+    whole = local_rows.frame(
+        base.spark,
         [
             (one.tp, [each.broker for each in one.compared if each.broker in one.whole])
             for one in base.replicas

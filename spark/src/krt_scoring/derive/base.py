@@ -16,6 +16,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_scoring import local_rows
 from krt_scoring.derive import facts as facts_module
 from krt_scoring.derive import faults as faults_module
 from krt_scoring.derive import hops, incarnations, ownership, packed, transforms
@@ -112,7 +113,7 @@ class Base:
     def activity_table(self) -> DataFrame:
         """``interval, last_at``: the same as a DataFrame."""
         rows = sorted(self.activity.items())
-        return self.spark.createDataFrame(rows, "interval int, last_at long")
+        return local_rows.frame(self.spark, rows, "interval int, last_at long")
 
     def few(self, rows: DataFrame) -> DataFrame:
         """Return rows that are no more than a few for each suspect, to be joined with.
@@ -218,7 +219,7 @@ def _names(spark: SparkSession, facts: Facts) -> DataFrame:
                 settings.in_flight,
             )
         )
-    return spark.createDataFrame(rows, NAMES)
+    return local_rows.frame(spark, rows, NAMES)
 
 
 def located(rows: DataFrame, facts: Facts) -> DataFrame:

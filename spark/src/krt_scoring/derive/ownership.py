@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from krt_scoring import local_rows
 from krt_scoring.derive import freezes
 from krt_scoring.derive.records import undone
 
@@ -181,7 +182,7 @@ def table(spark: SparkSession, owned: tuple[Interval, ...]) -> DataFrame:
         )
         for item in owned
     ]
-    return spark.createDataFrame(rows, _SCHEMA)
+    return local_rows.frame(spark, rows, _SCHEMA)
 
 
 def owned_by(rows: DataFrame, owned: DataFrame) -> DataFrame:
@@ -248,7 +249,7 @@ def with_commits(
         ]
     )
     rows = [(item.number, item.group, item.tp, item.begin, item.generation) for item in owned]
-    side = sf.broadcast(spark.createDataFrame(rows, schema))
+    side = sf.broadcast(local_rows.frame(spark, rows, schema))
     commits = located(history.consumer_events.filter(sf.col("event") == "committed"), facts)
     earlier = sf.coalesce(
         sf.col("generation") < sf.col("own_generation"), sf.col("at") <= sf.col("begin")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from krt_scoring import local_rows
 from krt_scoring.derive.facts import key, ours
 from krt_scoring.derive.places import offset_of, tp_of
 
@@ -116,52 +117,56 @@ def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> Da
     return _judged(joined, facts, faults)
 
 
-def _blank() -> dict[str, Column]:
-    long = sf.lit(None).cast("long")
-    small = sf.lit(None).cast("int")
-    return {
-        "rows": sf.lit(0),
-        "outcome": small,
-        "ledger_tp": long,
-        "ack_place": long,
+_SOURCE, _TOLD = "source", "told"
+_LEDGER, _LOG, _GOT = 0, 1, 2
+"""Values of the column ``source``: which table a row is of, and so what its other columns say."""
+
+_CODE_BITS = 2
+_CODE = (1 << _CODE_BITS) - 1
+"""A code of ``OUTCOME_CODES``, ``TRANSACTION_CODES`` or ``tried``, with 0 for none, fits in."""
+
+
+def _select(table: DataFrame, source: int, **columns: Column) -> DataFrame:
+    """Return a table's rows as they are put under those of the others.
+
+    What the tables tell stands in as few columns as they can share: all of it is written,
+    moved and read once for each row.
+    """
+    long, small = sf.lit(None).cast("long"), sf.lit(None).cast("int")
+    blank = {
+        _TOLD: sf.lit(0),
+        "bits": sf.lit(0),
+        "tp": long,
+        "place": long,
+        "at": long,
         "scheduled_at": long,
         "sent_at": long,
-        "done_at": long,
         "drift": long,
         "transaction": long,
-        "transaction_outcome": small,
-        "log_row": sf.lit(0),
-        "got_row": sf.lit(0),
-        "log_place": long,
-        "got_place": long,
-        "bits": sf.lit(0),
-        "ok_group": small,
-        "handed_at": long,
-        "tried_group": small,
-        "tried": sf.lit(0),
+        "grp": small,
     }
-
-
-def _select(table: DataFrame, **columns: Column) -> DataFrame:
-    chosen = _blank() | columns
     return table.select(
-        key().alias("pk"), "seq", *[column.alias(name) for name, column in chosen.items()]
+        key().alias("pk"),
+        "seq",
+        sf.lit(source).alias(_SOURCE),
+        *[column.alias(name) for name, column in (blank | columns).items()],
     )
 
 
 def _ledger(history: History, facts: Facts) -> DataFrame:
+    outcome = sf.coalesce(code("outcome", OUTCOME_CODES), sf.lit(0))
+    decided = sf.coalesce(code("transaction_outcome", TRANSACTION_CODES), sf.lit(0))
     return _select(
         history.produce,
-        rows=sf.lit(1),
-        outcome=code("outcome", OUTCOME_CODES),
-        ledger_tp=facts.places.tp_column(),
-        ack_place=sf.when(sf.col("outcome") == "acked", facts.places.column()),
+        _LEDGER,
+        told=outcome + decided * sf.lit(1 << _CODE_BITS),
+        tp=facts.places.tp_column(),
+        place=sf.when(sf.col("outcome") == "acked", facts.places.column()),
+        at=sf.col("done_at"),
         scheduled_at=sf.col("scheduled_at"),
         sent_at=sf.col("sent_at"),
-        done_at=sf.col("done_at"),
         drift=sf.abs(sf.expr("(done_at - sent_at) - (done_mono - sent_mono)")),
         transaction=sf.col("transaction"),
-        transaction_outcome=code("transaction_outcome", TRANSACTION_CODES),
         bits=sf.when(
             (sf.col("transaction_outcome") == "aborted") & sf.col("error").isNull(), UNDONE_ACK
         ).otherwise(0),
@@ -172,8 +177,8 @@ def _log(history: History, facts: Facts) -> DataFrame:
     damage = sf.when(sf.col("checksum_ok"), 0).otherwise(BAD_IN_LOG)
     return _select(
         history.log.filter(ours(history.run)),
-        log_row=sf.lit(1),
-        log_place=facts.places.column(),
+        _LOG,
+        place=facts.places.column(),
         bits=sf.coalesce(code("state", STATE_BITS), sf.lit(0)).bitwiseOR(damage),
     )
 
@@ -183,13 +188,12 @@ def _got(history: History, facts: Facts) -> DataFrame:
     damage = sf.when(ok & ~sf.col("checksum_ok"), BAD_DELIVERED).otherwise(0)
     return _select(
         history.consume.filter(ours(history.run)),
-        got_row=sf.lit(1),
-        got_place=sf.when(ok, facts.places.column()),
+        _GOT,
+        told=sf.when(undone(facts), UNDONE).otherwise(HANDED),
+        place=sf.when(ok, facts.places.column()),
+        at=sf.when(ok, sf.col("handed_at")),
         bits=damage,
-        ok_group=sf.when(ok, facts.group_index()),
-        handed_at=sf.when(ok, sf.col("handed_at")),
-        tried_group=facts.group_index(),
-        tried=sf.when(undone(facts), UNDONE).otherwise(HANDED),
+        grp=facts.group_index(),
     )
 
 
@@ -202,33 +206,41 @@ def undone(facts: Facts) -> Column:
 
 
 def _aggregates(facts: Facts) -> list[Column]:
+    ledger, log, got = (sf.col(_SOURCE) == source for source in (_LEDGER, _LOG, _GOT))
+
+    def told(shift: int) -> Column:
+        known = sf.shiftright(_TOLD, shift).bitwiseAND(sf.lit(_CODE))
+        return sf.nullif(sf.max(sf.when(ledger, known)), sf.lit(0))
+
+    def rows(of: Column) -> Column:
+        return sf.sum(sf.when(of, 1).otherwise(0)).cast("int")
+
     columns = [
-        sf.sum("rows").cast("int").alias("rows"),
-        sf.max("outcome").alias("outcome"),
-        sf.max("ledger_tp").alias("ledger_tp"),
-        sf.max("ack_place").alias("ack_place"),
+        rows(ledger).alias("rows"),
+        told(0).alias("outcome"),
+        sf.max("tp").alias("ledger_tp"),
+        sf.max(sf.when(ledger, sf.col("place"))).alias("ack_place"),
         sf.max("scheduled_at").alias("scheduled_at"),
         sf.max("sent_at").alias("sent_at"),
-        sf.max("done_at").alias("done_at"),
+        sf.max(sf.when(ledger, sf.col("at"))).alias("done_at"),
         sf.max("drift").alias("drift"),
         sf.max("transaction").alias("transaction"),
-        sf.max("transaction_outcome").alias("transaction_outcome"),
-        sf.sum("log_row").cast("int").alias("log_rows"),
-        sf.min("log_place").alias("log_first"),
-        sf.max("log_place").alias("log_last"),
-        sf.sum("got_row").cast("int").alias("got_rows"),
-        sf.min("got_place").alias("got_first"),
-        sf.max("got_place").alias("got_last"),
+        told(_CODE_BITS).alias("transaction_outcome"),
+        rows(log).alias("log_rows"),
+        sf.min(sf.when(log, sf.col("place"))).alias("log_first"),
+        sf.max(sf.when(log, sf.col("place"))).alias("log_last"),
+        rows(got).alias("got_rows"),
+        sf.min(sf.when(got, sf.col("place"))).alias("got_first"),
+        sf.max(sf.when(got, sf.col("place"))).alias("got_last"),
         sf.bit_or("bits").alias("bits"),
     ]
     for group in facts.groups:
-        ok = sf.col("ok_group") == group.index
+        its = sf.col("grp") == group.index
+        # Only of an ok delivery it is told when it was handed out.
         columns += [
-            sf.sum(sf.when(ok, 1).otherwise(0)).cast("int").alias(delivered(group)),
-            sf.min(sf.when(ok, sf.col("handed_at"))).alias(handed(group)),
-            sf.max(
-                sf.when(sf.col("tried_group") == group.index, sf.col("tried")).otherwise(0)
-            ).alias(tried(group)),
+            rows(its & sf.col("at").isNotNull()).alias(delivered(group)),
+            sf.min(sf.when(its, sf.col("at"))).alias(handed(group)),
+            sf.max(sf.when(its, sf.col(_TOLD)).otherwise(0)).alias(tried(group)),
         ]
     return columns
 
@@ -266,7 +278,7 @@ def _partitions(history: History, facts: Facts) -> DataFrame:
                 *spans,
             )
         )
-    return history.produce.sparkSession.createDataFrame(rows, schema)
+    return local_rows.frame(history.produce.sparkSession, rows, schema)
 
 
 def _judged(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring import local_rows
 from krt_scoring.derive.elections import states
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def rows(history: History, facts: Facts, partitions: tuple[Partition, ...]) -> D
         for replica in one.compared
     ]
     schema = "tp long, broker int, begin long, end long"
-    bounds = history.replica_log.sparkSession.createDataFrame(members, schema)
+    bounds = local_rows.frame(history.replica_log.sparkSession, members, schema)
     held = history.replica_log.withColumns(
         {
             "tp": facts.places.tp_column(),
@@ -155,7 +156,7 @@ def differing(
             sf.countDistinct("mixed", "count").alias("kinds"),
         )
     )
-    wanted = history.replica_log.sparkSession.createDataFrame(expected, "tp long, expected long")
+    wanted = local_rows.frame(history.replica_log.sparkSession, expected, "tp long, expected long")
     apart = seen.join(sf.broadcast(wanted), "tp").filter(
         (sf.col("kinds") > 1) | (sf.col("brokers") < sf.col("expected"))
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from krt_scoring import local_rows
 from krt_scoring.derive.facts import groups_of, ours
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def decide(history: History) -> History:
         return history
     spark = history.consume.sparkSession
     written = history.produce.withColumnRenamed("producer_incarnation", "incarnation").join(
-        sf.broadcast(spark.createDataFrame(known, _SCHEMA)), ["incarnation", "transaction"]
+        sf.broadcast(local_rows.frame(spark, known, _SCHEMA)), ["incarnation", "transaction"]
     )
     sends = sf.broadcast(
         written.select("producer", sf.col("incarnation").alias(WRITER[1]), "seq", "transaction")
@@ -68,7 +69,7 @@ def decide(history: History) -> History:
     found = seen.join(sends, list(WRITER)).select(WRITER[1], "transaction").distinct().collect()
     if not found:
         return history
-    decided = spark.createDataFrame([tuple(row) for row in sorted(found)], _SCHEMA)
+    decided = local_rows.frame(spark, [tuple(row) for row in sorted(found)], _SCHEMA)
     return replace(
         history,
         consume=_turned(history.consume, decided, "outcome", {"unknown": "ok"}),

@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_scoring import local_rows
 from krt_scoring.derive.places import offset_of, tp_of
 from krt_scoring.derive.records import delivered
 
@@ -96,7 +97,7 @@ def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
     if not spans:
         return rows.withColumn("spans", empty)
     listed = [(index, tp, spans[index, tp]) for index, tp in sorted(spans)]
-    table = rows.sparkSession.createDataFrame(listed, SCHEMA)
+    table = local_rows.frame(rows.sparkSession, listed, SCHEMA)
     joined = rows.join(sf.broadcast(table), ["group_index", "tp"], "left")
     return joined.withColumn("spans", sf.coalesce(sf.col("spans"), empty))
 

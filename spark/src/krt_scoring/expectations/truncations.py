@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_scoring import local_rows
 from krt_scoring.brokers import member_of
 from krt_scoring.derive import freezes
 from krt_scoring.derive.elections import Election, elections
@@ -153,7 +154,7 @@ def _kept(
 ) -> dict[tuple[int, int], int]:
     columns = ("tp", "at", "since", "strict")
     schema = StructType([StructField(name, LongType()) for name in columns])
-    asked = records.sparkSession.createDataFrame(moments, schema)
+    asked = local_rows.frame(records.sparkSession, moments, schema)
     kept = records.filter((sf.col("outcome") == ACKED) & sf.col("held"))
     strict = (sf.col("acks") == "all") & (sf.col("done_at") >= sf.col("strict"))
     joined = kept.join(sf.broadcast(asked), "tp").filter(
@@ -171,7 +172,7 @@ def table(truncations: tuple[Truncation, ...], like: DataFrame) -> DataFrame:
             (item.election.at, item.offset, item.rule, item.latest)
         )
     rows = [(tp, by_tp[tp]) for tp in sorted(by_tp)]
-    return like.sparkSession.createDataFrame(rows, SCHEMA)
+    return local_rows.frame(like.sparkSession, rows, SCHEMA)
 
 
 def with_cuts(rows: DataFrame, truncations: tuple[Truncation, ...]) -> DataFrame:

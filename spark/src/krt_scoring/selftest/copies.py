@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 
 from krt_evidence.timeline import Event
 from krt_scoring import history as history_module
+from krt_scoring import local_rows
 from krt_scoring.derive.places import OFFSET_BITS
 from krt_scoring.history import SCHEMAS
 from krt_scoring.selftest.ground import STRIDE
@@ -80,7 +81,7 @@ def _added(rows: DataFrame, table: str, changes: dict[Any, list[Row]]) -> DataFr
     ]
     if not added:
         return rows
-    return rows.select(*schema.names).unionAll(rows.sparkSession.createDataFrame(added, schema))
+    return rows.select(*schema.names).unionAll(local_rows.frame(rows.sparkSession, added, schema))
 
 
 def _closed(rows: DataFrame, patch: Patch) -> DataFrame:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from krt_scoring import local_rows
 from krt_scoring.derive.elections import elections, states
 from krt_scoring.derive.hops import EXCUSING
 from krt_scoring.derive.ownership import FOREVER
@@ -225,7 +226,7 @@ def _around(
         for window in windows
         for offset in range(window.low, window.high + 1)
     ]
-    places = sf.broadcast(base.spark.createDataFrame([(spot,) for spot in spots], "place long"))
+    places = sf.broadcast(local_rows.frame(base.spark, [(spot,) for spot in spots], "place long"))
     log = history.log.withColumn("place", column).join(places, "place")
     identity = ["producer", "producer_incarnation", "seq"]
     whose = sf.broadcast(log.select(*identity).distinct())
@@ -266,8 +267,8 @@ def _flight(base: Base, quickest: list[Row]) -> DataFrame:
         (row["place"] >> OFFSET_BITS, row["pk"], row["seq"], row["sent_at"], row["done_at"])
         for row in quickest
     ]
-    asked = base.spark.createDataFrame(
-        rows, "tp long, of_pk long, of_seq long, begin long, end long"
+    asked = local_rows.frame(
+        base.spark, rows, "tp long, of_pk long, of_seq long, begin long, end long"
     )
     acked = base.history.produce.filter(sf.col("outcome") == "acked").withColumn(
         "tp", base.facts.places.tp_column()

@@ -1,0 +1,42 @@
+"""Rows the driver holds, as a DataFrame that needs nothing but its plan.
+
+``createDataFrame`` of a list makes an RDD that Python workers copy, in every query that reads it: a
+process started on each executor, for a handful of rows. Arrow's batches become rows of the plan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def frame(
+    spark: SparkSession, rows: Sequence[Sequence[Any]], schema: StructType | str
+) -> DataFrame:
+    """Return rows as a DataFrame.
+
+    Args:
+        spark: the session.
+        rows: in the order of the schema's columns; structs within them as tuples.
+        schema: columns and types, or their DDL.
+
+    Raises:
+        pyarrow.ArrowException: a value does not fit the type of its column.
+    """
+    parsed = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+    struct = cast("StructType", parsed)
+    columns = to_arrow_schema(struct)
+    arrays = [
+        pa.array([row[place] for row in rows], type=column.type)
+        for place, column in enumerate(columns)
+    ]
+    made: DataFrame = spark.createDataFrame(pa.Table.from_arrays(arrays, schema=columns), struct)
+    return made
