@@ -52,7 +52,7 @@ unit: ## Pure functions, builders against golden files, properties
 contract: ## Rooms against a real broker and an API double with real semantics
 	@$(RUN) pytest -q tests/contract
 spark-tests: ## Anomaly rules on local Spark
-	@$(RUN) pytest -q -n auto --dist loadgroup --durations=30 tests/spark
+	@$(RUN) pytest -q -n auto --dist loadscope --durations=30 tests/spark
 e2e: deploy ## End to end on the kind cluster (ONLY='-k expression' chooses)
 	@hack/e2e $(ONLY)
 scenarios: deploy ## What is said of Kafka, run and written into docs/scenarios (ONLY=a,b chooses)

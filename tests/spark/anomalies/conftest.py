@@ -542,14 +542,7 @@ ALL = {case.name: case for case in load()}
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" in metafunc.fixturenames:
-        metafunc.parametrize(
-            "case",
-            [
-                pytest.param(case, marks=pytest.mark.xdist_group(f"cases-{place // BATCH}"))
-                for place, case in enumerate(ALL.values())
-            ],
-            ids=list(ALL),
-        )
+        metafunc.parametrize("case", list(ALL.values()), ids=list(ALL))
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from krt_scoring.history import History
 
-pytestmark = pytest.mark.xdist_group("judge")  # one process scores what all of them read
-
 LOSSY = """
 producer p acks=1 idempotent=false
 leader 0 1 0 0,1,2

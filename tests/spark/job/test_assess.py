@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-pytestmark = pytest.mark.xdist_group("assess")  # one process scores what all of them read
-
-
 def score(spark: SparkSession, root: Path) -> dict[str, Any]:
     return assess(spark, inspection.inspect(Bundle(root))).card
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("same-bytes")  # one process scores what all of them read
-
 PIECES = {
     1: {
         "spark.sql.shuffle.partitions": "1",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.model import evidence
-from tests.spark.model.catalogue import FLAWED, FLEET_OF, SEEDS, Flawed, sound_name
+from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed, sound_name
 
 from krt_evidence.bundle import Bundle
 from krt_scoring import inspection
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
     from tests.spark.model.world import World
 
 
-def beside_its_fleet(name: str, value: object) -> object:
-    """Return a parameter whose test runs in the process that scores its fleet."""
-    return pytest.param(value, marks=pytest.mark.xdist_group(f"fleet-{FLEET_OF[name]}"), id=name)
-
-
-@pytest.mark.parametrize("seed", [beside_its_fleet(sound_name(seed), seed) for seed in SEEDS])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_correct_kafka_is_not_accused(
     seed: int, sound: Callable[[int], World], scored: Callable[[str], Scored]
 ) -> None:
@@ -39,7 +34,7 @@ def test_a_correct_kafka_is_not_accused(
     assert accused == {}, outcome.accusations(sound_name(seed))
 
 
-@pytest.mark.parametrize("item", [beside_its_fleet(item.name, item) for item in FLAWED])
+@pytest.mark.parametrize("item", FLAWED, ids=lambda item: item.name)
 def test_a_defect_is_found_as_what_it_did(
     item: Flawed, sound: Callable[[int], World], scored: Callable[[str], Scored]
 ) -> None:
@@ -59,10 +54,7 @@ TOO_SHORT = ("coverage", "TooFewOperations", "before")
 """What a history lacks that is done in a minute; nothing else may be found wanting in it."""
 
 
-ALONE = ("seed-2", "seed-4", "LosesCommit-30")
-
-
-@pytest.mark.parametrize("name", [beside_its_fleet(name, name) for name in ALONE])
+@pytest.mark.parametrize("name", ["seed-2", "seed-4", "LosesCommit-30"])
 def test_a_history_scored_alone_is_judged_the_same(
     name: str,
     spark: SparkSession,
