@@ -184,7 +184,10 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
         ("coverage", "TimelineGap", "pods"),
     ),
     "a partition had an unseen leader in a gap of ZooKeeper": (
-        facts((*EVENTS, *states(40, 1, 3), event(50, "recorder", "gap", "recorder", **SILENCE))),
+        facts(
+            (*EVENTS, *states(40, 1, 3), event(50, "recorder", "gap", "recorder", **SILENCE)),
+            run=lossy("1"),
+        ),
         ("coverage", "TimelineGap", "zookeeper"),
     ),
     "the recorder did not end": (
@@ -437,6 +440,16 @@ def test_clocks_may_disagree_by_less_than_the_shortest_gap() -> None:
 def test_a_silence_of_zookeeper_that_hid_no_leader_is_no_gap() -> None:
     seen = (*EVENTS, *states(40, 1, 2), event(50, "recorder", "gap", "recorder", **SILENCE))
     assert list(guards.check(facts(seen))) == []
+
+
+def test_an_unseen_leader_hides_nothing_where_no_leader_permits_anything() -> None:
+    seen = (*EVENTS, *states(40, 1, 3), event(50, "recorder", "gap", "recorder", **SILENCE))
+    gap = [("coverage", "TimelineGap", "zookeeper")]
+    assert codes(facts(seen, run=lossy("all"))) == []
+    unclean = lossy("all", **{"unclean.leader.election.enable": "true"})
+    assert codes(facts(seen, run=unclean)) == gap
+    emptied = event(10, "fault", "injected", "leader-down", action="LoseDisk", targets=TARGETS)
+    assert codes(facts((*seen, emptied), run=lossy("all"))) == gap
 
 
 def test_each_guard_put_to_the_test_gives_its_reason_and_no_other() -> None:

@@ -1,14 +1,15 @@
 """Losses that a change of leadership may permit, where nobody watched who led.
 
-With acks=1 or acks=0, and where unclean election is on, what was lost is permitted or not by who
-led the partition when. Without a single state of a topic's partitions on the timeline neither can
-be said.
+With acks=1 or acks=0, where unclean election is on, and where storage was lost, what was lost is
+permitted or not by who led the partition when. Without a single state of a topic's partitions on
+the timeline neither can be said.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_scoring.derive.elections import STORAGE_LOSING_ACTIONS
 from krt_scoring.reasons import TIMELINE_ANOMALIES, Reason
 
 if TYPE_CHECKING:
@@ -25,19 +26,25 @@ def check(facts: Facts) -> Iterator[Reason]:
     watched = {
         event.subject.rpartition("-")[0] for event in facts.timeline.of("partition", "state")
     }
-    voids: tuple[str, ...]
     for topic in facts.run.topics:
-        if topic.name in watched:
+        told = None if topic.name in watched else permitting(facts, topic.name)
+        if told is None:
             continue
-        if facts.run.unclean_election(topic.name):
-            voids, why = TIMELINE_ANOMALIES, "unclean election is on"
-        elif any(p.topic == topic.name and p.acks in ("0", "1") for p in facts.run.producers):
-            voids, why = BY_LEADER_CHANGE, "not every producer asked for all acks"
-        else:
-            continue
+        voids, why = told
         if any(facts.violations.get(name) for name in voids):
             message = (
                 f"{why}, so a change of leadership may permit what was found, and nothing shows "
                 "who led its partitions"
             )
             yield Reason("evidence", "LeadersUnknown", topic.name, message, voids)
+
+
+def permitting(facts: Facts, topic: str) -> tuple[tuple[str, ...], str] | None:
+    """Return what a change of leadership may permit on a topic, and why; None where nothing."""
+    if facts.run.unclean_election(topic):
+        return TIMELINE_ANOMALIES, "unclean election is on"
+    if any(window.action in STORAGE_LOSING_ACTIONS for window in facts.windows):
+        return TIMELINE_ANOMALIES, "a member lost its disk"
+    if any(p.topic == topic and p.acks in ("0", "1") for p in facts.run.producers):
+        return BY_LEADER_CHANGE, "not every producer asked for all acks"
+    return None

@@ -2,9 +2,10 @@
 
 A silence of ZooKeeper hides nothing by itself: a watch that fires late still delivers the state.
 What the rules take from the states is who led in which epoch, and epochs grow by one with each
-leader, so a gap counts only where an epoch of a tested partition is missing across it. Kafka's own
-topics elect cleanly, so no leader of theirs permits anything. ZooKeeper itself falls silent for a
-second or two when a broker's session ends on a busy disk.
+leader, so a gap counts only where an epoch of a tested partition is missing across it, and only
+where who led may permit anything there. Kafka's own topics elect cleanly, so no leader of theirs
+does. ZooKeeper itself falls silent for a second or two when a broker's session ends on a busy disk,
+and the state without a leader, which the controller writes ahead of the next one, goes by unseen.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_scoring import durations
+from krt_scoring.guards import leaders
 from krt_scoring.reasons import Reason
 
 if TYPE_CHECKING:
@@ -22,17 +24,16 @@ if TYPE_CHECKING:
 ZOOKEEPER = "zookeeper"
 """The recorder's stream of ZooKeeper's znodes."""
 
-INTERNAL = "__"
-"""What the names of Kafka's own topics begin with."""
-
 
 def _unseen_leaders(facts: Facts) -> list[tuple[int, int]]:
-    """Return between which times (UTC µs) some partition had a leader nobody saw."""
+    """Return between which times (UTC µs) nobody saw a leader that may permit something."""
+    topics = (topic.name for topic in facts.run.topics)
+    concerned = {name for name in topics if leaders.permitting(facts, name)}
     last: dict[str, tuple[int, int]] = {}
     unseen = []
     states = facts.timeline.of("partition", "state")
     for event in sorted(states, key=lambda e: (e.subject, int(e.detail["version"]))):
-        if event.subject.startswith(INTERNAL):
+        if event.subject.rpartition("-")[0] not in concerned:
             continue
         epoch = int(event.detail["leader_epoch"])
         before, at = last.get(event.subject, (epoch, event.at))
