@@ -90,27 +90,3 @@ class Flawed:
 
 
 FLAWED = [Flawed(f"{make.__name__}-{seed}", seed, make) for make, seeds in TABLE for seed in seeds]
-
-FLEET = 27
-"""Histories scored in one run: planning a query costs more than running it on so few records,
-and above this the topics make expressions so long that compiling them costs more again."""
-
-
-def sound_name(seed: int) -> str:
-    """Return the name under which a history without a defect is scored."""
-    return f"seed-{seed}"
-
-
-def _fleets() -> list[list[str]]:
-    """Keep a defect's history beside its sound one: what is compared is scored together."""
-    found: list[list[str]] = [[]]
-    for seed in SEEDS:
-        block = [sound_name(seed), *(item.name for item in FLAWED if item.seed == seed)]
-        if len(found[-1]) + len(block) > FLEET:
-            found.append([])
-        found[-1] += block
-    return found
-
-
-FLEETS = _fleets()
-FLEET_OF = {name: number for number, fleet in enumerate(FLEETS) for name in fleet}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.model import evidence
-from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed, sound_name
+from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
 
 from krt_evidence.bundle import Bundle
 from krt_scoring import inspection
@@ -27,11 +27,11 @@ def test_a_correct_kafka_is_not_accused(
     seed: int, sound: Callable[[int], World], scored: Callable[[str], Scored]
 ) -> None:
     assert sound(seed).ended
-    outcome = scored(sound_name(seed))
+    outcome = scored(f"seed-{seed}")
     assert outcome.reasons == ()
-    found = outcome.of(sound_name(seed))
+    found = outcome.of(f"seed-{seed}")
     accused = {name: count for (name, rule), count in found.items() if rule is None}
-    assert accused == {}, outcome.accusations(sound_name(seed))
+    assert accused == {}, outcome.accusations(f"seed-{seed}")
 
 
 @pytest.mark.parametrize("item", FLAWED, ids=lambda item: item.name)
@@ -45,7 +45,7 @@ def test_a_defect_is_found_as_what_it_did(
     assert wanted, "a defect that changes nothing shows nothing"
     outcome = scored(item.name)
     difference = outcome.of(item.name).copy()
-    difference.subtract(outcome.of(sound_name(item.seed)))
+    difference.subtract(scored(f"seed-{item.seed}").of(f"seed-{item.seed}"))
     found = Counter({key: count for key, count in difference.items() if count})
     assert found == wanted, outcome.accusations(item.name)
 

@@ -111,10 +111,9 @@ def judge_found(base: Base, found: DataFrame | None) -> Judgement:
 
 def findings(base: Base) -> DataFrame | None:
     """Return the findings of every rule, None where no rule has anything to find."""
-    slots = base.spark.sparkContext.defaultParallelism
-    # What is found is little: as many tasks as can run at once, not as many as there are rules
-    # times partitions of all records.
-    due = [find(base).coalesce(slots) for find, applies in RULES if applies(base)]
+    # Else every rule would add a task for each partition of all records.
+    suspects = base.totals["suspects"]
+    due = [base_module.gathered(find(base), suspects) for find, applies in RULES if applies(base)]
     return reduce(DataFrame.unionAll, due) if due else None
 
 

@@ -163,7 +163,7 @@ def build(history: History) -> Base:
     records = packed.pack(records_module.build(history, facts, faults), facts).persist()
     tallies = tally.take(records)
     facts = incarnations.told(facts, history, tallies)
-    odd = _gathered(packed.odd(records), sum(item.odd for item in tallies)).persist()
+    odd = gathered(packed.odd(records), sum(item.odd for item in tallies)).persist()
     totals = identity.count(tallies, odd, facts)
     names = _names(records.sparkSession, facts)
     gone = totals["missing"] or totals["vanished"] or totals["misplaced"]
@@ -193,14 +193,13 @@ def build(history: History) -> Base:
     )
 
 
-def _gathered(odd: DataFrame, rows: int) -> DataFrame:
-    """Return the odd records in as few partitions as their number needs.
+def gathered(few: DataFrame, rows: int) -> DataFrame:
+    """Return what is left of all records in as few partitions as its number of rows needs.
 
-    Every rule reads them, and a task for each partition of all records would have next to
-    nothing to read.
+    A task for each partition of all records would have next to nothing to read.
     """
-    slots = odd.sparkSession.sparkContext.defaultParallelism
-    return odd.coalesce(max(slots, -(-rows // ROWS_PER_PARTITION)))
+    slots = few.sparkSession.sparkContext.defaultParallelism
+    return few.coalesce(max(slots, -(-rows // ROWS_PER_PARTITION)))
 
 
 def _names(spark: SparkSession, facts: Facts) -> DataFrame:

@@ -117,7 +117,6 @@ def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> Da
     return _judged(joined, facts, faults)
 
 
-_SOURCE, _TOLD = "source", "told"
 _LEDGER, _LOG, _GOT = 0, 1, 2
 """Values of the column ``source``: which table a row is of, and so what its other columns say."""
 
@@ -134,7 +133,7 @@ def _select(table: DataFrame, source: int, **columns: Column) -> DataFrame:
     """
     long, small = sf.lit(None).cast("long"), sf.lit(None).cast("int")
     blank = {
-        _TOLD: sf.lit(0),
+        "told": sf.lit(0),
         "bits": sf.lit(0),
         "tp": long,
         "place": long,
@@ -148,7 +147,7 @@ def _select(table: DataFrame, source: int, **columns: Column) -> DataFrame:
     return table.select(
         key().alias("pk"),
         "seq",
-        sf.lit(source).alias(_SOURCE),
+        sf.lit(source).alias("source"),
         *[column.alias(name) for name, column in (blank | columns).items()],
     )
 
@@ -206,10 +205,10 @@ def undone(facts: Facts) -> Column:
 
 
 def _aggregates(facts: Facts) -> list[Column]:
-    ledger, log, got = (sf.col(_SOURCE) == source for source in (_LEDGER, _LOG, _GOT))
+    ledger, log, got = (sf.col("source") == source for source in (_LEDGER, _LOG, _GOT))
 
     def told(shift: int) -> Column:
-        known = sf.shiftright(_TOLD, shift).bitwiseAND(sf.lit(_CODE))
+        known = sf.shiftright("told", shift).bitwiseAND(sf.lit(_CODE))
         return sf.nullif(sf.max(sf.when(ledger, known)), sf.lit(0))
 
     def rows(of: Column) -> Column:
@@ -240,7 +239,7 @@ def _aggregates(facts: Facts) -> list[Column]:
         columns += [
             rows(its & sf.col("at").isNotNull()).alias(delivered(group)),
             sf.min(sf.when(its, sf.col("at"))).alias(handed(group)),
-            sf.max(sf.when(its, sf.col(_TOLD)).otherwise(0)).alias(tried(group)),
+            sf.max(sf.when(its, sf.col("told")).otherwise(0)).alias(tried(group)),
         ]
     return columns
 
