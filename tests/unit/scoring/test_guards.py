@@ -437,6 +437,17 @@ def test_clocks_may_disagree_by_less_than_the_shortest_gap() -> None:
     assert codes(facts(operations=operations, gaps=gaps)) == []
 
 
+def test_a_gap_before_the_first_send_hides_nothing() -> None:
+    gap = event(3, "recorder", "gap", "recorder", **{"from": 2, "to": 3})
+    sends = {("produce", "scheduled_at"): (4, 90)}
+    begun = Inspection(Bundle(Path()), {}, {}, WRITERS, sends)
+    assert codes(facts((*EVENTS, gap), inspection=begun)) == []
+    at_first = event(5, "recorder", "gap", "recorder", **{"from": 2, "to": 5})
+    assert codes(facts((*EVENTS, at_first), inspection=begun)) == [
+        ("coverage", "TimelineGap", "recorder")
+    ]
+
+
 def test_a_silence_of_zookeeper_that_hid_no_leader_is_no_gap() -> None:
     seen = (*EVENTS, *states(40, 1, 2), event(50, "recorder", "gap", "recorder", **SILENCE))
     assert list(guards.check(facts(seen))) == []

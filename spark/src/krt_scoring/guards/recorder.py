@@ -6,6 +6,9 @@ leader, so a gap counts only where an epoch of a tested partition is missing acr
 where who led may permit anything there. Kafka's own topics elect cleanly, so no leader of theirs
 does. ZooKeeper itself falls silent for a second or two when a broker's session ends on a busy disk,
 and the state without a leader, which the controller writes ahead of the next one, goes by unseen.
+
+Whatever falls silent while the cluster is still being made, before the first record was due, hides
+nothing that a record could prove or disprove.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ def _unseen_leaders(facts: Facts) -> list[tuple[int, int]]:
 
 
 def check(facts: Facts) -> Iterator[Reason]:
-    """Yield ``TimelineGap`` for each gap the recorder admits, and for an end it did not write."""
+    """Yield ``TimelineGap`` for each gap during traffic, and for an end that was not written."""
     gaps = sorted(
         {
             (
@@ -56,7 +59,10 @@ def check(facts: Facts) -> Iterator[Reason]:
         }
     )
     unseen = _unseen_leaders(facts)
+    first, _ = facts.inspection.times.get(("produce", "scheduled_at"), (0, 0))
     for stream, start, end in gaps:
+        if end < first:
+            continue
         if stream == ZOOKEEPER and not any(
             before <= end and start <= after for before, after in unseen
         ):
