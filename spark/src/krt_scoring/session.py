@@ -65,8 +65,14 @@ ALWAYS = {
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.ansi.enabled": "true",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
+    # Else PySpark tells the JVM with every call of a function which line made it, for messages of
+    # failed queries: two thirds of all that it asks of the JVM.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 """Settings of every session. ANSI on: an overflow or a bad cast must fail, not turn to null."""
+
+CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
+"""What PySpark asks the JVM for by name whenever a column is made: some 2000 times in a scoring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,4 +212,13 @@ def _start(master: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("krt-scoring").master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark: SparkSession = builder.getOrCreate()
+    _look_up_once(spark)
+    return spark
+
+
+def _look_up_once(spark: SparkSession) -> None:
+    """Keep the classes PySpark asks for: py4j searches every jar for each, every time."""
+    jvm = spark.sparkContext._jvm  # noqa: SLF001 (nothing public leads to the JVM's classes)
+    for name in CLASSES:
+        setattr(jvm, name, getattr(jvm, name))
