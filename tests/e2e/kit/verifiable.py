@@ -67,7 +67,8 @@ class Tools:
 
     def printed(self, pod: str, event: str) -> int:
         """Return how often a tool printed an event."""
-        if self._state(pod).get("waiting") is not None or not self._state(pod):
+        state = self._state(pod)
+        if not state or "waiting" in state:
             return 0
         return self.kubectl("logs", pod).count(f'"name":"{event}"')
 
