@@ -138,14 +138,15 @@ def _assess(
     past = history.of(run, _tables(spark, inspected), events.events)
     whole = recovery.wholes(events, run, faults, span.end)
     base = base_tables.build(past)
-    found = rules.findings(base)
-    found = found.persist() if found is not None else None
+    found = None
     try:
         # Side by side: while a query of the one is planned, which keeps one core busy, a query of
         # the other is run.
         with ThreadPoolExecutor(max_workers=1) as beside:
             task = inheritable_thread_target(spark)(partial(measure, base, span, faults, whole))
             measuring = beside.submit(task)
+            found = rules.findings(base)
+            found = found.persist() if found is not None else None
             judgement = rules.judge_found(base, found)
         measures: Measures = measuring.result()
         around = decompose.Surroundings(faults, events, decompose.assignments(base))
@@ -161,7 +162,7 @@ def _assess(
             gaps=tuple(measures.gaps),
             thresholds=measures.thresholds,
             violations=violations,
-            ownerships=base.owned,
+            ownerships=base.reading.owned,
             replicas=base.replicas,
         )
         tested = None

@@ -23,7 +23,7 @@ def rewound(base: Base) -> list[dict[str, Any]]:
     return [
         from_driver.of_interval(base, NAME, item)
         | {"rule": _rule(item, base.spans, lost), "detail": {"lastCommit": item.committed}}
-        for item in base.owned
+        for item in base.reading.owned
         if item.start is not None and item.committed is not None and item.start < item.committed
     ]
 

@@ -23,7 +23,7 @@ NAME = "double-ownership"
 def overlaps(base: Base) -> list[tuple[Interval, Interval, int]]:
     """Return (older, newer, deadline) of ownerships that nothing says ended in time."""
     found = []
-    for (group, _), owners in groupby(base.owned, key=lambda item: (item.group, item.tp)):
+    for (group, _), owners in groupby(base.reading.owned, key=lambda item: (item.group, item.tp)):
         allowed = handover(base.facts.run, base.facts.groups[group])
         for older, newer in combinations(owners, 2):
             deadline = newer.begin + allowed

@@ -50,8 +50,8 @@ RULES: tuple[Rule, ...] = (
     (duplicate_write.find, lambda base: base.totals["copied"] > 0),
     (inconsistent_offsets.find, lambda base: base.totals["misplaced"] > 0),
     (aborted_read.find, lambda base: base.totals["resurrected"] + base.totals["aborted"] > 0),
-    (poll_order.find_skips, lambda base: bool(base.skipped)),
-    (poll_order.find_back, lambda base: bool(base.back)),
+    (poll_order.find_skips, lambda base: bool(base.reading.skipped)),
+    (poll_order.find_back, lambda base: bool(base.reading.back)),
     (nonmonotonic_send.find, lambda _: True),
     (
         duplicate_delivery.find,

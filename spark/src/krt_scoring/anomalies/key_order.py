@@ -44,10 +44,10 @@ def doubtful(base: Base) -> set[Lane]:
     over a record, or been moved. Between two members the order breaks only where the later one
     began below where the earlier one had.
     """
-    lanes = {*base.back, *base.skipped}
+    lanes = {*base.reading.back, *base.reading.skipped}
     lanes |= {lane for lane, start in base.facts.starts.items() if start.moved}
     highest: dict[Lane, int] = {}
-    for item in base.owned:
+    for item in base.reading.owned:
         lane = (item.group, item.tp)
         if item.start is None or item.start < highest.get(lane, item.start):
             lanes.add(lane)

@@ -30,14 +30,14 @@ def find_back(base: Base) -> DataFrame:
     Places of ok deliveries all have an index and the index follows the offset, so that offsets
     decide.
     """
-    steps = hops.described(base.steps.filter(~hops.is_forward()), base.facts)
+    steps = hops.described(base.reading.steps.filter(~hops.is_forward()), base.facts)
     name = sf.when(sf.col("inside"), INSIDE_BACK).otherwise(BACK)
     return _findings(name, steps, base)
 
 
 def find_skips(base: Base) -> DataFrame:
     """Return one finding a step over at least one record visible to the group."""
-    steps = hops.described(base.skips, base.facts)
+    steps = hops.described(base.reading.skips, base.facts)
     name = sf.when(sf.col("inside"), INSIDE_SKIP).otherwise(SKIP)
     return _findings(name, steps, base)
 

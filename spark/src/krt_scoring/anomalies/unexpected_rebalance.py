@@ -24,7 +24,7 @@ do not know their generation: members of one round hear of it within a heartbeat
 def rebalances(base: Base) -> list[tuple[Group, int]]:
     """Return every rebalance of every group and when it was first seen, in UTC µs."""
     rounds: dict[int, list[tuple[int, int | None]]] = {}
-    for item in sorted(base.owned, key=lambda item: item.begin):
+    for item in sorted(base.reading.owned, key=lambda item: item.begin):
         known = rounds.setdefault(item.group, [])
         fresh = not known or (
             item.generation not in [generation for _, generation in known]
@@ -41,7 +41,7 @@ def unexplained(base: Base) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for group, at in rebalances(base):
         window = patience(base.facts.run, group)
-        members = [member for member in base.members if member.group == group.index]
+        members = [member for member in base.reading.members if member.group == group.index]
         causes = [member.came for member in members]
         causes += [member.left for member in members if member.left is not None]
         if not any(at - window <= cause <= at + ROUND for cause in causes):

@@ -64,7 +64,7 @@ def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
 def assignments(base: Base) -> dict[tuple[str, str, int], list[int]]:
     """Return (group, topic, partition) → when it was assigned to a member, UTC µs."""
     found: dict[tuple[str, str, int], list[int]] = {}
-    for item in base.owned:
+    for item in base.reading.owned:
         key = (base.facts.groups[item.group].name, *base.facts.places.name(item.tp))
         found.setdefault(key, []).append(item.begin)
     return found

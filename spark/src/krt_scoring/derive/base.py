@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from pyspark import inheritable_thread_target
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     BooleanType,
@@ -19,7 +21,7 @@ from pyspark.sql.types import (
 from krt_scoring import local_rows
 from krt_scoring.derive import facts as facts_module
 from krt_scoring.derive import faults as faults_module
-from krt_scoring.derive import hops, incarnations, ownership, packed, transforms
+from krt_scoring.derive import incarnations, ownership, packed, reading, transforms
 from krt_scoring.derive import records as records_module
 from krt_scoring.derive import replicas as replicas_module
 from krt_scoring.derive.places import offset_of, partition_of, tp_of
@@ -30,11 +32,13 @@ from krt_scoring.ledger import identity, tally
 from krt_scoring.session import ROWS_PER_PARTITION
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from pyspark.sql import DataFrame, SparkSession
 
     from krt_scoring.derive.facts import Facts
     from krt_scoring.derive.faults import FaultWindow
-    from krt_scoring.derive.ownership import Interval, Member
+    from krt_scoring.derive.reading import Reading
     from krt_scoring.derive.replicas import Partition
     from krt_scoring.expectations.consequences import Spans
     from krt_scoring.expectations.truncations import Truncation
@@ -56,8 +60,7 @@ class Base:
         truncations: the cuts elections may have made; empty where everything acked or delivered
             lies where it was told, since then no rule has a consequence to excuse.
         spans: where those cuts permit consequences, per group and partition.
-        steps: steps of consumers that are not to the next offset (``derive.hops``), cached.
-        owned, members: ownerships of partitions, and who was in the groups.
+        reading: what the consumers did.
     """
 
     history: History
@@ -70,24 +73,7 @@ class Base:
     names: DataFrame
     truncations: tuple[Truncation, ...]
     spans: Spans
-    steps: DataFrame
-    owned: tuple[Interval, ...]
-    members: tuple[Member, ...]
-
-    @cached_property
-    def back(self) -> dict[hops.Lane, int]:
-        """Where steps lead to no higher offset, and how many."""
-        return hops.lanes(self.steps.filter(~hops.is_forward()))
-
-    @cached_property
-    def skips(self) -> DataFrame:
-        """The steps over records (``hops.skips``), cached."""
-        return hops.skips(self.steps, self.history, self.facts).persist()
-
-    @cached_property
-    def skipped(self) -> dict[hops.Lane, int]:
-        """Where steps lead over records, and how many."""
-        return hops.lanes(self.skips)
+    reading: Reading
 
     @cached_property
     def replicas(self) -> tuple[Partition, ...]:
@@ -102,7 +88,7 @@ class Base:
     @cached_property
     def owned_table(self) -> DataFrame:
         """The ownerships as a DataFrame."""
-        return ownership.table(self.spark, self.owned)
+        return ownership.table(self.spark, self.reading.owned)
 
     @cached_property
     def activity(self) -> dict[int, int]:
@@ -127,9 +113,7 @@ class Base:
         """Give back what was cached."""
         self.records.unpersist()
         self.odd.unpersist()
-        self.steps.unpersist()
-        if "skips" in self.__dict__:
-            self.skips.unpersist()
+        self.reading.release()
 
     @property
     def spark(self) -> SparkSession:
@@ -159,6 +143,15 @@ def build(history: History) -> Base:
     """Build the base tables; some small collects and one pass over the records."""
     history = transforms.decide(history)
     facts = facts_module.collect(history)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        spark = history.produce.sparkSession
+        task = inheritable_thread_target(spark)(partial(reading.build, history, facts))
+        done = beside.submit(task)
+        return _with_records(history, facts, done)
+
+
+def _with_records(history: History, facts: Facts, beside: Future[Reading]) -> Base:
+    """Build the tables of the records while those of the consumers are being built."""
     faults = faults_module.windows(history)
     records = packed.pack(records_module.build(history, facts, faults), facts).persist()
     tallies = tally.take(records)
@@ -174,8 +167,6 @@ def build(history: History) -> Base:
     spans: Spans = {}
     if totals["vanished"] or totals["misplaced"]:
         spans = consequences.derive(suspects, facts, cuts)
-    steps = hops.build(history, facts).persist()
-    owned, members = ownership.collect(history, facts)
     return Base(
         history=history,
         facts=facts,
@@ -187,9 +178,7 @@ def build(history: History) -> Base:
         names=names,
         truncations=cuts,
         spans=spans,
-        steps=steps,
-        owned=owned,
-        members=members,
+        reading=beside.result(),
     )
 
 

@@ -92,7 +92,7 @@ def survey(
     for row in rows["replica"]:
         dumped[row["topic"], row["partition"], row["offset"]].append(row)
     causes: dict[int, list[int]] = defaultdict(list)
-    for member in base.members:
+    for member in base.reading.members:
         causes[member.group] += [at for at in (member.came, member.left) if at is not None]
     consequences = {(facts.groups[group].name, *facts.places.name(tp)) for group, tp in base.spans}
     troubled = {(row.get("grp"), row.get("topic"), row.get("partition")) for row in rows["spot"]}
@@ -100,7 +100,7 @@ def survey(
         seed=seed,
         facts=facts,
         sites=sites.build(windows, told, conditions),
-        owned=tuple(_strided_interval(item) for item in base.owned),
+        owned=tuple(_strided_interval(item) for item in base.reading.owned),
         causes={group: tuple(sorted(times)) for group, times in causes.items()},
         commits={spot: tuple(commits[:COMMITS]) for spot, commits in spots.items()},
         commits_cut=frozenset(spot for spot, rows in spots.items() if len(rows) > COMMITS),
