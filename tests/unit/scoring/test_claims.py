@@ -143,8 +143,40 @@ def test_while_held_ends_at_the_heal() -> None:
 
 def test_a_missed_state_makes_an_absence_unmeasured_but_not_a_presence() -> None:
     events = [*CRASH[:2], state(16, 0, 1, [1], 4), state(16, 1, 1, [1], 1)]
-    found = judged(of_fault(leaderlessPartitions={"max": 0}, leaderMoves={"min": 1}), *events)
-    assert found == {"down.leaderlessPartitions": "NotMeasured", "down.leaderMoves": "Held"}
+    found = judged(of_fault(unforcedLeaderMoves={"max": 0}, leaderMoves={"min": 1}), *events)
+    assert found == {"down.unforcedLeaderMoves": "NotMeasured", "down.leaderMoves": "Held"}
+
+
+@pytest.mark.parametrize(
+    ("silence", "result"),
+    [((), "Held"), ((12, 15.9), "Held"), ((14, 16.1), "NotMeasured"), ((16.1, 18), "Held")],
+)
+def test_a_state_missed_by_a_recorder_that_was_not_silent_was_short(
+    silence: tuple[float, float] | tuple[()], result: str
+) -> None:
+    events = [*CRASH[:2], state(16, 0, 1, [1], 2), state(16, 1, 1, [1], 1)]
+    if silence:
+        since, until = (round(at * SECOND) for at in silence)
+        gap = {"stream": "zookeeper", "from": since, "to": until}
+        events.append(event(silence[1], "recorder", "gap", "recorder", **gap))
+    found = judged(of_fault(leaderlessPartitions={"max": 0}, isrShrinks={"max": 2}), *events)
+    assert found == {"down.leaderlessPartitions": result, "down.isrShrinks": "Held"}
+
+
+@pytest.mark.parametrize(("until", "count"), [(16.004, 0), (16.999, 0), (17, 1), (50, 1)])
+def test_a_partition_is_leaderless_from_a_second_on(until: float, count: int) -> None:
+    """The controller writes a state without a leader milliseconds ahead of the next leader's."""
+    events = [*CRASH[:2], state(16, 0, -1, [1], 1), state(until, 0, 1, [1], 2)]
+    claimed = of_fault(leaderlessPartitions={"min": count, "max": count})
+    assert set(judged(claimed, *events).values()) == {"Held"}
+
+
+def test_a_shrink_missed_where_one_was_seen_changes_no_count() -> None:
+    events = [*CRASH[:2], state(16, 0, 1, [1], 4), state(16, 1, 1, [1], 1)]
+    for bounds, result in (({"min": 2, "max": 2}, "Held"), ({"max": 1}, "NotHeld")):
+        assert judged(of_fault(isrShrinks=bounds), *events) == {"down.isrShrinks": result}
+    unseen = [*CRASH[:2], state(16, 0, 1, [1], 1), state(16, 1, 1, [0, 1], 2)]
+    assert judged(of_fault(isrShrinks={"max": 1}), *unseen) == {"down.isrShrinks": "NotMeasured"}
 
 
 @pytest.mark.parametrize("parts", [{"proven": {"down": False}}, {"windows": ()}])

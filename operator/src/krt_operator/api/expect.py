@@ -196,7 +196,8 @@ class FaultExpectation(ApiModel):
         description="Up to when its effect is looked at: Healed (let back) or Recovered.",
     )
     leaderless_partitions: Bounds | None = Field(
-        default=None, description="Partitions of spec.topics that had no leader at some time."
+        default=None,
+        description="Partitions of spec.topics that had no leader for a second or longer.",
     )
     leader_moves: Bounds | None = Field(
         default=None, description="Times that a partition of spec.topics got another leader."

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from krt_scoring.brokers import member_of
 from krt_scoring.claims.result import Result, between, counted, unmeasured
 from krt_scoring.claims.states import name, names
-from krt_scoring.derive.elections import NO_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,20 +22,16 @@ def of_fault(
 ) -> Iterator[Result]:
     """Yield the results of the claims on leaders from a fault's injection to ``end``."""
     start = window.injected_at or 0
-    states, missed = evidence.states, evidence.states.missed(start, end)
+    states, missed = evidence.states, bool(evidence.states.missed(start, end))
     if bounds := expect.get("leaderlessPartitions"):
-        found = {
-            place
-            for place, seen in states.during(start, end).items()
-            if any(state.leader == NO_LEADER for state in seen)
-        }
+        found = states.leaderless(start, end)
         yield _counted(
             f"{window.name}.leaderlessPartitions",
             bounds,
             len(found),
             "partitions without a leader",
             evidence,
-            at_least=missed,
+            at_least=bool(states.hidden(start, end) - found),
             where=names(found),
         )
     moves = [

@@ -29,7 +29,7 @@ def of_fault(
         claim, what = f"{window.name}.isrShrinks", "partitions whose ISR lost a member"
         places = {place for place, _ in shrinks}
         if evidence.states.known:
-            missed = evidence.states.missed(start, end)
+            missed = bool(evidence.states.missed(start, end) - places)
             yield counted(claim, bounds, len(places), what, at_least=missed, where=names(places))
         else:
             yield unmeasured(claim, between(bounds, what), NO_STATES)

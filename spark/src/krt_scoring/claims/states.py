@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Self
 
 from krt_scoring.derive.elections import NO_LEADER, State, state_of
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 Place = tuple[str, int]
 Replicas = tuple[int, tuple[int, ...]]
 
+LEAST = 1_000_000
+"""µs. Of a silence that lasts longer the recorder tells. What it missed though it was not silent
+was overwritten sooner, like the state without a leader that the controller writes milliseconds
+ahead of the next leader's; nor is a partition leaderless for that."""
+
 MOVED = "ReplicasMoved"
 """Kind of the proof that a partition has the replicas that a fault was to give it."""
 
@@ -29,10 +34,12 @@ class States:
         known: a partition nobody saw has no entry.
         replicas: partition → (since, broker ids with the preferred leader first), by time, the
             first as the topic was created.
+        silences: (from, to) of the recorder, UTC µs.
     """
 
     known: Mapping[Place, tuple[State, ...]]
     replicas: Mapping[Place, tuple[Replicas, ...]]
+    silences: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, timeline: Timeline, run: RunInfo) -> Self:
@@ -51,7 +58,11 @@ class States:
             for place, states in sorted(found.items())
             if states
         }
-        return cls(known, replicas)
+        silences = tuple(
+            (int(event.detail.get("from", event.at)), int(event.detail.get("to", event.at)))
+            for event in timeline.of("recorder", "gap")
+        )
+        return cls(known, replicas, silences)
 
     def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
         """Return a partition's replicas at a time, the preferred leader first; none if unknown."""
@@ -80,11 +91,40 @@ class States:
                 if before.leader != after.leader:
                     yield place, before, after
 
-    def missed(self, start: int, end: int) -> bool:
-        """Whether a state between two times was not seen: a version is missing, or a partition."""
-        return len(self.known) < len(self.replicas) or any(
-            after.version > before.version + 1 for _, before, after in self.changes(start, end)
-        )
+    def leaderless(self, start: int, end: int) -> set[Place]:
+        """Return the partitions without a leader for at least ``LEAST`` between two times."""
+        found = set()
+        for place, states in self.during(start, end).items():
+            for state, after in zip_longest(states, states[1:]):
+                until = after.at if after else end
+                if state.leader == NO_LEADER and until - max(state.at, start) >= LEAST:
+                    found.add(place)
+        return found
+
+    def missed(self, start: int, end: int) -> set[Place]:
+        """Return where a state between two times was not seen: a version is missing, or all."""
+        return self._unknown() | {place for place, _ in self._jumps(start, end)}
+
+    def hidden(self, start: int, end: int) -> set[Place]:
+        """Return where a state was missed that may have lasted for ``LEAST`` or longer.
+
+        The watch fires with the first state that is missed, and what is read then is a later one:
+        whatever lasted was overwritten, at last, while the recorder was silent.
+        """
+        return self._unknown() | {
+            place
+            for place, at in self._jumps(start, end)
+            if any(since <= at <= until for since, until in self.silences)
+        }
+
+    def _unknown(self) -> set[Place]:
+        return set(self.replicas) - set(self.known)
+
+    def _jumps(self, start: int, end: int) -> Iterator[tuple[Place, int]]:
+        """Yield where a version is missing, and when the one after it was written."""
+        for place, before, after in self.changes(start, end):
+            if after.version > before.version + 1:
+                yield place, after.at
 
 
 def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, ...]]:
