@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
-from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
 
 from krt_evidence.schemas import TABLES
@@ -38,6 +36,7 @@ from krt_scoring import (
 from krt_scoring.anomalies import judgement as rules
 from krt_scoring.anomalies import lost_write
 from krt_scoring.availability import decompose
+from krt_scoring.beside import beside
 from krt_scoring.claims.counts import rejections
 from krt_scoring.claims.evidence import Evidence
 from krt_scoring.claims.probes import answers
@@ -140,11 +139,7 @@ def _assess(
     base = base_tables.build(past)
     found = None
     try:
-        # Side by side: while a query of the one is planned, which keeps one core busy, a query of
-        # the other is run.
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            task = inheritable_thread_target(spark)(partial(measure, base, span, faults, whole))
-            measuring = beside.submit(task)
+        with beside(spark, partial(measure, base, span, faults, whole)) as measuring:
             found = rules.findings(base)
             found = found.persist() if found is not None else None
             judgement = rules.judge_found(base, found)
@@ -272,7 +267,7 @@ def _span(
     events: Timeline,
     faults: Sequence[windows.FaultWindow],
 ) -> operations.Span:
-    first, last = inspected.times.get(("produce", "scheduled_at"), (0, 0))
+    first, last = inspected.sends
     ends = [high for _, high in inspected.times.values()]
     if run.imported:
         return operations.Span(first, first, max(ends, default=0))

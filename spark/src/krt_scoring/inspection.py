@@ -76,6 +76,11 @@ class Inspection:
     left_out: frozenset[str] = frozenset()
     counters: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
 
+    @property
+    def sends(self) -> tuple[int, int]:
+        """When the first and the last send were due, UTC µs; 0 where nothing was sent."""
+        return self.times.get(("produce", "scheduled_at"), (0, 0))
+
 
 def require_bundle(root: Path) -> Bundle:
     """Return the bundle at ``root``.

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+Silence = tuple[str, int, int]
+"""Which stream the recorder saw nothing of, from when and until when, UTC µs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
@@ -29,6 +32,17 @@ class Timeline:
         for event in self.events:
             if event.source == source and (not events or event.event in events):
                 yield event
+
+    def silences(self) -> set[Silence]:
+        """Return the gaps that the recorder admits."""
+        return {
+            (
+                str(event.detail.get("stream", "")),
+                int(event.detail.get("from", event.at)),
+                int(event.detail.get("to", event.at)),
+            )
+            for event in self.of("recorder", "gap")
+        }
 
     def pod_uids(self, *components: str) -> set[str]:
         """Return the uids of all pods seen of the given components."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krt_scoring.run_info import RunInfo
-    from krt_scoring.timeline import Timeline
+    from krt_scoring.timeline import Silence, Timeline
 
 Place = tuple[str, int]
 Replicas = tuple[int, tuple[int, ...]]
@@ -34,12 +34,12 @@ class States:
         known: a partition nobody saw has no entry.
         replicas: partition → (since, broker ids with the preferred leader first), by time, the
             first as the topic was created.
-        silences: (from, to) of the recorder, UTC µs.
+        silences: (stream, from, to) of the recorder, UTC µs.
     """
 
     known: Mapping[Place, tuple[State, ...]]
     replicas: Mapping[Place, tuple[Replicas, ...]]
-    silences: tuple[tuple[int, int], ...]
+    silences: frozenset[Silence]
 
     @classmethod
     def of(cls, timeline: Timeline, run: RunInfo) -> Self:
@@ -58,11 +58,7 @@ class States:
             for place, states in sorted(found.items())
             if states
         }
-        silences = tuple(
-            (int(event.detail.get("from", event.at)), int(event.detail.get("to", event.at)))
-            for event in timeline.of("recorder", "gap")
-        )
-        return cls(known, replicas, silences)
+        return cls(known, replicas, frozenset(timeline.silences()))
 
     def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
         """Return a partition's replicas at a time, the preferred leader first; none if unknown."""
@@ -114,7 +110,7 @@ class States:
         return self._unknown() | {
             place
             for place, at in self._jumps(start, end)
-            if any(since <= at <= until for since, until in self.silences)
+            if any(since <= at <= until for _, since, until in self.silences)
         }
 
     def _unknown(self) -> set[Place]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from pyspark import inheritable_thread_target
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     BooleanType,
@@ -19,6 +17,7 @@ from pyspark.sql.types import (
 )
 
 from krt_scoring import local_rows
+from krt_scoring.beside import beside
 from krt_scoring.derive import facts as facts_module
 from krt_scoring.derive import faults as faults_module
 from krt_scoring.derive import incarnations, ownership, packed, reading, transforms
@@ -143,14 +142,12 @@ def build(history: History) -> Base:
     """Build the base tables; some small collects and one pass over the records."""
     history = transforms.decide(history)
     facts = facts_module.collect(history)
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        spark = history.produce.sparkSession
-        task = inheritable_thread_target(spark)(partial(reading.build, history, facts))
-        done = beside.submit(task)
-        return _with_records(history, facts, done)
+    spark = history.produce.sparkSession
+    with beside(spark, partial(reading.build, history, facts)) as read:
+        return _with_records(history, facts, read)
 
 
-def _with_records(history: History, facts: Facts, beside: Future[Reading]) -> Base:
+def _with_records(history: History, facts: Facts, read: Future[Reading]) -> Base:
     """Build the tables of the records while those of the consumers are being built."""
     faults = faults_module.windows(history)
     records = packed.pack(records_module.build(history, facts, faults), facts).persist()
@@ -178,7 +175,7 @@ def _with_records(history: History, facts: Facts, beside: Future[Reading]) -> Ba
         names=names,
         truncations=cuts,
         spans=spans,
-        reading=beside.result(),
+        reading=read.result(),
     )
 
 

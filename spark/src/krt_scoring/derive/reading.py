@@ -1,7 +1,6 @@
 """What the consumers did, apart from the records: their steps, and what they owned.
 
-Nothing in it needs the records, so it is made beside them: while a query of the one is planned,
-which keeps one core busy, a query of the other is run.
+Nothing in it needs the records, so it is made beside them.
 """
 
 from __future__ import annotations

@@ -48,19 +48,9 @@ def _unseen_leaders(facts: Facts) -> list[tuple[int, int]]:
 
 def check(facts: Facts) -> Iterator[Reason]:
     """Yield ``TimelineGap`` for each gap during traffic, and for an end that was not written."""
-    gaps = sorted(
-        {
-            (
-                str(event.detail.get("stream", "")),
-                int(event.detail.get("from", event.at)),
-                int(event.detail.get("to", event.at)),
-            )
-            for event in facts.timeline.of("recorder", "gap")
-        }
-    )
     unseen = _unseen_leaders(facts)
-    first, _ = facts.inspection.times.get(("produce", "scheduled_at"), (0, 0))
-    for stream, start, end in gaps:
+    first, _ = facts.inspection.sends
+    for stream, start, end in sorted(facts.timeline.silences()):
         if end < first:
             continue
         if stream == ZOOKEEPER and not any(
