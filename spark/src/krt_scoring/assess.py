@@ -28,6 +28,7 @@ from krt_scoring import (
     score,
     scorecard,
     selftest,
+    state_log,
     summary,
     timeline,
     verdict,
@@ -90,7 +91,7 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
         run = run_info.load(bundle.run_json)
     except PlanError as error:
         return without_plan(bundle, str(error))
-    events = timeline.read(bundle.timeline)
+    events = state_log.filled(timeline.read(bundle.timeline), bundle.logs)
     try:
         return _assess(spark, inspected, run, events, self_test=self_test)
     except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):

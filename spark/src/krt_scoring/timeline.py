@@ -6,14 +6,14 @@ It grows with events, not with records, so the driver reads it whole.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from krt_evidence.timeline import Event
 from krt_scoring.reasons import TIMELINE_ANOMALIES, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 Silence = tuple[str, int, int]
@@ -32,6 +32,10 @@ class Timeline:
         for event in self.events:
             if event.source == source and (not events or event.event in events):
                 yield event
+
+    def joined(self, added: Iterable[Event]) -> Timeline:
+        """Return the timeline with further events, in order of time."""
+        return replace(self, events=tuple(sorted((*self.events, *added), key=_order)))
 
     def silences(self) -> set[Silence]:
         """Return the gaps that the recorder admits."""

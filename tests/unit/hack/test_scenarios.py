@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hack import scenario_results, scenarios
 
 ROOT = Path(__file__).resolve().parents[3]
-SPEC = importlib.util.spec_from_file_location("scenarios", ROOT / "hack" / "scenarios.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-scenarios = importlib.util.module_from_spec(SPEC)
-sys.modules["scenarios"] = scenarios  # dataclasses look their module up
-SPEC.loader.exec_module(scenarios)
 
 MANIFEST = (
     "# A broker crashes\n# and is back.\n#\n# Claim: nothing is lost,\n# ever.\napiVersion: v1\n"
@@ -60,6 +54,10 @@ class Place:
         self.scenarios, self.store, self.docs = home / "scenarios", home / "store", home / "docs"
         self.scenarios.mkdir()
 
+    def forget(self) -> None:
+        """As on another machine, or after another state folder was chosen."""
+        shutil.rmtree(self.store)
+
     def add(self, name: str, text: str = MANIFEST) -> None:
         (self.scenarios / f"{name}.yaml").write_text(text)
 
@@ -76,6 +74,7 @@ class Place:
         (folder / "test.json").write_text(json.dumps(test))
         (folder / "scorecard.json").write_text(json.dumps(CARD | card))
         (folder / f"{name}.yaml").write_text(text)
+        (folder / "report.html").write_text(f"report of {at}")
 
     def write(self) -> str:
         told: str = scenarios.write(self.scenarios, self.store, self.docs)
@@ -106,9 +105,9 @@ def test_the_table_and_the_page_come_from_the_scorecard(place: Place) -> None:
     place.ran("one", 3)
     assert "1 of 2 scenarios" in place.write()
     table = place.page()
-    assert "| [one](one.md) | nothing is lost, ever. | held | `loss`: 0 records; " in table
+    assert "| [one](one.md) | Nothing is lost, ever. | held | `loss`: 0 records; " in table
     assert "2 \\| 3" in table
-    assert "| Passed | 1 | 180 |" in table
+    assert "| Passed | 1 | 180 | [report](reports/one.html) |" in table
     assert "Not run since they were written or changed: two." in table
     page = place.page("one")
     assert "A broker crashes and is back." in page
@@ -120,10 +119,62 @@ def test_the_table_and_the_page_come_from_the_scorecard(place: Place) -> None:
 def test_a_page_of_a_scenario_that_is_no_more_goes(place: Place) -> None:
     place.add("one")
     place.ran("one", 1)
-    place.docs.mkdir()
-    (place.docs / "gone.md").write_text("old")
+    gone = [place.docs / name for name in ("gone.md", "results/gone.json", "reports/gone.html")]
+    for path in gone:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]")
     place.write()
-    assert not (place.docs / "gone.md").exists()
+    assert not any(path.exists() for path in gone)
+
+
+def test_pages_of_scenarios_not_run_here_stay(place: Place) -> None:
+    place.add("one")
+    place.add("two")
+    place.ran("one", 1)
+    place.ran("one", 2)
+    place.write()
+    page = place.page("one")
+    place.forget()
+    place.ran("two", 3)
+    assert "2 of 2 scenarios" in place.write()
+    assert place.page("one") == page
+    assert "[one.html](reports/one.html)" in page
+    assert (place.docs / "reports/one.html").read_text() == "report of 2"
+
+
+def test_runs_made_elsewhere_and_here_are_compared(place: Place) -> None:
+    place.add("one")
+    place.ran("one", 1)
+    place.write()
+    place.forget()
+    place.ran("one", 2, claims=[claim("NotHeld")])
+    place.write()
+    assert "| 2, not alike |" in place.page()
+    assert (place.docs / "reports/one.html").read_text() == "report of 2"
+
+
+def test_a_run_without_a_report_is_not_shown_with_an_older_one(place: Place) -> None:
+    place.add("one")
+    place.ran("one", 1)
+    place.write()
+    place.ran("one", 2)
+    (place.store / "one/k/uid-2/report.html").unlink()
+    place.write()
+    assert "reports/" not in place.page("one")
+    assert not (place.docs / "reports/one.html").exists()
+
+
+def test_a_kept_result_of_another_manifest_does_not_count(place: Place) -> None:
+    place.add("one")
+    place.add("two")
+    place.ran("one", 1)
+    place.ran("two", 1)
+    place.write()
+    place.forget()
+    place.add("one", MANIFEST + "spec: {}\n")
+    place.write()
+    assert "changed: one." in place.page()
+    assert not (place.docs / "one.md").exists()
 
 
 def test_a_result_of_another_manifest_does_not_count(place: Place) -> None:
@@ -157,9 +208,24 @@ def test_runs_of_the_latest_images_are_compared(place: Place) -> None:
 )
 def test_outcomes(place: Place, card: dict[str, Any], outcome: str) -> None:
     place.ran("one", 1, **card)
-    result = scenarios.read(place.store / "one/k/uid-1")
+    result = scenario_results.read(place.store / "one/k/uid-1")
     assert result.outcome == outcome
     assert scenarios.summary(result).startswith(outcome)
+
+
+def test_a_check_wants_every_run_to_have_held(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.ran("one", 1)
+    place.ran("one", 2, key="other", claims=[claim("NotHeld")])
+    place.ran("two", 1)
+    place.ran("two", 2, claims=[claim("NotMeasured")])
+    place.ran("two", 3)
+    assert scenarios.check(place.store, ["one/k"])
+    assert not scenarios.check(place.store, ["one/k", "two/k", "one/k"])
+    assert "two: not measured (0 of 1 claims), verdict Passed; loss" in capsys.readouterr().out
+    assert not scenarios.check(place.store, ["three/k"])
+    assert "three: was not run" in capsys.readouterr().out
 
 
 def test_a_test_that_was_to_be_refused_is_told_by_its_status(place: Place) -> None:
@@ -174,7 +240,7 @@ def test_a_test_that_was_to_be_refused_is_told_by_its_status(place: Place) -> No
     ):
         test["status"]["claims"] = claims
         (folder / "test.json").write_text(json.dumps(test))
-        assert scenarios.read(folder).outcome == outcome
+        assert scenario_results.read(folder).outcome == outcome
 
 
 def test_a_test_that_did_not_end_says_where_it_was(place: Place) -> None:
@@ -184,7 +250,7 @@ def test_a_test_that_did_not_end_says_where_it_was(place: Place) -> None:
     test = json.loads((folder / "test.json").read_text())
     test["status"] = {"phase": "Warmup"}
     (folder / "test.json").write_text(json.dumps(test))
-    result = scenarios.read(folder)
+    result = scenario_results.read(folder)
     assert result.outcome == "did not end"
     assert "Warmup" in scenarios.summary(result)
 

@@ -93,13 +93,15 @@ def span(bounds: Mapping[str, Any]) -> str:
 
 
 def between(bounds: Mapping[str, Any], what: str) -> str:
-    """Return bounds of a count in words: ``at least 1 leaders``."""
+    """Return bounds of a count in words: ``at least 1 leaders``, ``no leaders``."""
+    if bounds.get("min") is None and bounds.get("max") == 0:
+        return f"no {what}"
     return f"{_between(bounds.get('min'), bounds.get('max'))} {what}"
 
 
 def _between(low: Any, high: Any) -> str:
     if low is None:
-        return "none" if high == 0 else f"at most {high}"
+        return f"at most {high}"
     if high is None:
         return f"at least {low}"
     return f"exactly {low}" if low == high else f"{low} to {high}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.derive.places import Places
+from krt_scoring.errors import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,10 +193,21 @@ def ours(run: RunInfo) -> Column:
     return sf.coalesce(known & named, sf.lit(col=False))
 
 
+MAX_GROUPS = 16
+"""As many consumers as a resource may have. A record keeps two bits for each group."""
+
+
 def groups_of(run: RunInfo) -> tuple[Group, ...]:
-    """Return the run's consumer groups, by name."""
+    """Return the run's consumer groups, by name.
+
+    Raises:
+        PlanError: more groups than can be told apart.
+    """
     found = []
-    for index, name in enumerate(sorted({consumer.group for consumer in run.consumers})):
+    names = sorted({consumer.group for consumer in run.consumers})
+    if len(names) > MAX_GROUPS:
+        raise PlanError(f"{len(names)} groups; at most {MAX_GROUPS} can be scored at once")
+    for index, name in enumerate(names):
         members = [consumer for consumer in run.consumers if consumer.group == name]
         found.append(
             Group(

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from krt_scoring import local_rows
-from krt_scoring.derive.facts import key, ours
+from krt_scoring.derive.facts import MAX_GROUPS, key, ours
 from krt_scoring.derive.places import offset_of, tp_of
 
 if TYPE_CHECKING:
@@ -110,65 +110,72 @@ def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> Da
         .groupBy("pk", "bucket", "seq")
         .agg(*_aggregates(facts))
     )
-    placed = grouped.withColumn(
-        "place", sf.coalesce("log_first", "ack_place", "got_first")
-    ).withColumn("tp", sf.coalesce(tp_of(sf.col("place")), sf.col("ledger_tp")))
+    placed = (
+        _unpacked(grouped, facts)
+        .withColumn("place", sf.coalesce("log_first", "ack_place", "got_first"))
+        .withColumn("tp", sf.coalesce(tp_of(sf.col("place")), sf.col("ledger_tp")))
+    )
     joined = placed.join(sf.broadcast(_partitions(history, facts)), "tp", "left")
     return _judged(joined, facts, faults)
 
 
 _LEDGER, _LOG, _GOT = 0, 1, 2
-"""Values of the column ``source``: which table a row is of, and so what its other columns say."""
+"""Which table a row is of; a delivery to the group ``i`` is ``_GOT + i``."""
 
-_CODE_BITS = 2
-_CODE = (1 << _CODE_BITS) - 1
-"""A code of ``OUTCOME_CODES``, ``TRANSACTION_CODES`` or ``tried``, with 0 for none, fits in."""
+_OUTCOME, _DECIDED, _TRIED = 8, 12, 16
+_KIND = _TRIED + 2 * MAX_GROUPS
+"""From which bit of a row on stand, a bit for each code, its outcome, its transaction's outcome
+and, for each group, what was tried; and, as a number, which table it is of."""
+
+_OWN = (1 << 7) - 1
+"""The bits that a record keeps."""
+
+_CODES = (3, 2, 1)
+"""What ``OUTCOME_CODES`` and ``TRANSACTION_CODES`` count to, the one that decides first."""
 
 
-def _select(table: DataFrame, source: int, **columns: Column) -> DataFrame:
+def _select(table: DataFrame, kind: Column, bits: Column, **columns: Column) -> DataFrame:
     """Return a table's rows as they are put under those of the others.
 
-    What the tables tell stands in as few columns as they can share: all of it is written,
-    moved and read once for each row.
+    What the tables tell stands in as few columns as they can share, and whatever is told by a few
+    bits in one: all of it is written, moved and read once for each row.
     """
-    long, small = sf.lit(None).cast("long"), sf.lit(None).cast("int")
-    blank = {
-        "told": sf.lit(0),
-        "bits": sf.lit(0),
-        "tp": long,
-        "place": long,
-        "at": long,
-        "scheduled_at": long,
-        "sent_at": long,
-        "drift": long,
-        "transaction": long,
-        "grp": small,
-    }
+    long = sf.lit(None).cast("long")
+    names = ("place", "at", "scheduled_at", "sent_at", "drift", "transaction")
     return table.select(
         key().alias("pk"),
         "seq",
-        sf.lit(source).alias("source"),
-        *[column.alias(name) for name, column in (blank | columns).items()],
+        sf.shiftleft(kind.cast("long"), _KIND).bitwiseOR(bits).alias("bits"),
+        *[columns.get(name, long).alias(name) for name in names],
     )
 
 
+def _bit(code: Column, shift: int) -> Column:
+    """Return a bit for a code; none for one that is null."""
+    found: Column = sf.lit(0).cast("long")
+    for number in _CODES:
+        found = sf.when(code == number, sf.lit(1 << (shift + number)).cast("long")).otherwise(found)
+    return found
+
+
 def _ledger(history: History, facts: Facts) -> DataFrame:
-    outcome = sf.coalesce(code("outcome", OUTCOME_CODES), sf.lit(0))
-    decided = sf.coalesce(code("transaction_outcome", TRANSACTION_CODES), sf.lit(0))
+    undone_ack = sf.when(
+        (sf.col("transaction_outcome") == "aborted") & sf.col("error").isNull(), UNDONE_ACK
+    ).otherwise(0)
+    acked = sf.when(sf.col("outcome") == "acked", facts.places.column())
     return _select(
         history.produce,
-        _LEDGER,
-        told=outcome + decided * sf.lit(1 << _CODE_BITS),
-        tp=facts.places.tp_column(),
-        place=sf.when(sf.col("outcome") == "acked", facts.places.column()),
+        sf.lit(_LEDGER),
+        undone_ack.cast("long")
+        .bitwiseOR(_bit(code("outcome", OUTCOME_CODES), _OUTCOME))
+        .bitwiseOR(_bit(code("transaction_outcome", TRANSACTION_CODES), _DECIDED)),
+        # Below zero: the partition alone.
+        place=sf.coalesce(acked, -facts.places.tp_column() - 1),
         at=sf.col("done_at"),
         scheduled_at=sf.col("scheduled_at"),
         sent_at=sf.col("sent_at"),
         drift=sf.abs(sf.expr("(done_at - sent_at) - (done_mono - sent_mono)")),
         transaction=sf.col("transaction"),
-        bits=sf.when(
-            (sf.col("transaction_outcome") == "aborted") & sf.col("error").isNull(), UNDONE_ACK
-        ).otherwise(0),
     )
 
 
@@ -176,23 +183,27 @@ def _log(history: History, facts: Facts) -> DataFrame:
     damage = sf.when(sf.col("checksum_ok"), 0).otherwise(BAD_IN_LOG)
     return _select(
         history.log.filter(ours(history.run)),
-        _LOG,
+        sf.lit(_LOG),
+        sf.coalesce(code("state", STATE_BITS), sf.lit(0)).bitwiseOR(damage).cast("long"),
         place=facts.places.column(),
-        bits=sf.coalesce(code("state", STATE_BITS), sf.lit(0)).bitwiseOR(damage),
     )
 
 
 def _got(history: History, facts: Facts) -> DataFrame:
     ok = sf.col("outcome") == "ok"
     damage = sf.when(ok & ~sf.col("checksum_ok"), BAD_DELIVERED).otherwise(0)
+    group = facts.group_index()
+    tried_bit = sf.when(undone(facts), UNDONE).otherwise(HANDED).cast("long")
+    bits: Column = sf.lit(0).cast("long")
+    for known in facts.groups:
+        shifted = sf.shiftleft(tried_bit, _TRIED + 2 * known.index)
+        bits = sf.when(group == known.index, shifted).otherwise(bits)
     return _select(
         history.consume.filter(ours(history.run)),
-        _GOT,
-        told=sf.when(undone(facts), UNDONE).otherwise(HANDED),
+        sf.lit(_GOT) + sf.coalesce(group, sf.lit(MAX_GROUPS)),
+        bits.bitwiseOR(damage.cast("long")),
         place=sf.when(ok, facts.places.column()),
         at=sf.when(ok, sf.col("handed_at")),
-        bits=damage,
-        grp=facts.group_index(),
     )
 
 
@@ -205,26 +216,20 @@ def undone(facts: Facts) -> Column:
 
 
 def _aggregates(facts: Facts) -> list[Column]:
-    ledger, log, got = (sf.col("source") == source for source in (_LEDGER, _LOG, _GOT))
-
-    def told(shift: int) -> Column:
-        known = sf.shiftright("told", shift).bitwiseAND(sf.lit(_CODE))
-        return sf.nullif(sf.max(sf.when(ledger, known)), sf.lit(0))
+    kind = sf.shiftright("bits", _KIND)
+    ledger, log, got = kind == _LEDGER, kind == _LOG, kind >= _GOT
 
     def rows(of: Column) -> Column:
-        return sf.sum(sf.when(of, 1).otherwise(0)).cast("int")
+        return sf.count(sf.when(of, 1)).cast("int")
 
     columns = [
         rows(ledger).alias("rows"),
-        told(0).alias("outcome"),
-        sf.max("tp").alias("ledger_tp"),
-        sf.max(sf.when(ledger, sf.col("place"))).alias("ack_place"),
+        sf.max(sf.when(ledger, sf.col("place"))).alias("told"),
         sf.max("scheduled_at").alias("scheduled_at"),
         sf.max("sent_at").alias("sent_at"),
         sf.max(sf.when(ledger, sf.col("at"))).alias("done_at"),
         sf.max("drift").alias("drift"),
         sf.max("transaction").alias("transaction"),
-        told(_CODE_BITS).alias("transaction_outcome"),
         rows(log).alias("log_rows"),
         sf.min(sf.when(log, sf.col("place"))).alias("log_first"),
         sf.max(sf.when(log, sf.col("place"))).alias("log_last"),
@@ -234,14 +239,41 @@ def _aggregates(facts: Facts) -> list[Column]:
         sf.bit_or("bits").alias("bits"),
     ]
     for group in facts.groups:
-        its = sf.col("grp") == group.index
+        its = kind == _GOT + group.index
         # Only of an ok delivery it is told when it was handed out.
         columns += [
-            rows(its & sf.col("at").isNotNull()).alias(delivered(group)),
+            sf.count(sf.when(its, sf.col("at"))).cast("int").alias(delivered(group)),
             sf.min(sf.when(its, sf.col("at"))).alias(handed(group)),
-            sf.max(sf.when(its, sf.col("told")).otherwise(0)).alias(tried(group)),
         ]
     return columns
+
+
+def _unpacked(rows: DataFrame, facts: Facts) -> DataFrame:
+    """Return the aggregated rows with a column for each thing that stood in one of theirs."""
+
+    def highest(shift: int) -> Column:
+        found: Column = sf.lit(None).cast("int")
+        for number in reversed(_CODES):
+            found = sf.when(has(1 << (shift + number)), number).otherwise(found)
+        return found
+
+    tried_of = {
+        tried(group): sf.shiftright("bits", _TRIED + 2 * group.index).bitwiseAND(sf.lit(3))
+        for group in facts.groups
+    }
+    told = sf.col("told")
+    return rows.select(
+        *[name for name in rows.columns if name not in {"bits", "told"}],
+        highest(_OUTCOME).alias("outcome"),
+        highest(_DECIDED).alias("transaction_outcome"),
+        sf.when(told >= 0, told).alias("ack_place"),
+        sf.when(told >= 0, tp_of(told)).otherwise(-told - 1).alias("ledger_tp"),
+        sf.col("bits").bitwiseAND(sf.lit(_OWN)).cast("int").alias("bits"),
+        *[
+            sf.when(both == UNDONE, UNDONE).when(both == 0, 0).otherwise(HANDED).alias(name)
+            for name, both in tried_of.items()
+        ],
+    )
 
 
 def _partitions(history: History, facts: Facts) -> DataFrame:

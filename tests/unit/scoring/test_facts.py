@@ -1,0 +1,22 @@
+"""How many groups a history may have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.spark.selftest import histories
+
+from krt_scoring import run_info
+from krt_scoring.derive.facts import MAX_GROUPS, groups_of
+from krt_scoring.errors import PlanError
+
+RUN = run_info.parse(histories.plan(1))
+
+
+def test_groups_are_numbered_as_far_as_a_record_has_room_for() -> None:
+    many = [replace(RUN.consumers[0], group=f"g{number:02}") for number in range(MAX_GROUPS + 1)]
+    most = groups_of(replace(RUN, consumers=tuple(many[1:])))
+    assert [group.index for group in most] == list(range(MAX_GROUPS))
+    with pytest.raises(PlanError, match=f"{MAX_GROUPS + 1} groups; at most {MAX_GROUPS}"):
+        groups_of(replace(RUN, consumers=tuple(many)))
