@@ -42,6 +42,12 @@ SOURCES: dict[str, tuple[str, ...]] = {
 }
 """Source → its events. The events of ``guard`` are the guards' own codes."""
 
+ZOOKEEPER = "zookeeper"
+"""Stream of a ``recorder gap``: no answer from ZooKeeper; its watches fire afterwards."""
+
+PROCESS = "process"
+"""Stream of a ``recorder gap``: the recorder's process did not run; it reads on afterwards."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

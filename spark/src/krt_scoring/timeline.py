@@ -9,12 +9,18 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from krt_evidence.timeline import Event
+from krt_evidence.timeline import PROCESS, ZOOKEEPER, Event
 from krt_scoring.reasons import TIMELINE_ANOMALIES, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+LATE = frozenset({PROCESS, ZOOKEEPER})
+"""Streams whose silences delay what is seen: it comes all the same, at a time of our clock's."""
+
+BACKLOG_MICROS = 250_000
+"""After such a silence, how long what waited may take to be read: the recorder's own beat."""
 
 Silence = tuple[str, int, int]
 """Which stream the recorder saw nothing of, from when and until when, UTC µs."""
@@ -47,6 +53,14 @@ class Timeline:
             )
             for event in self.of("recorder", "gap")
         }
+
+    def late(self, at: int) -> bool:
+        """Return whether what was noted at a time (UTC µs) may have happened before it."""
+        return any(
+            start <= at <= end + BACKLOG_MICROS
+            for stream, start, end in self.silences()
+            if stream in LATE
+        )
 
     def pod_uids(self, *components: str) -> set[str]:
         """Return the uids of all pods seen of the given components."""

@@ -190,6 +190,21 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
         ),
         ("coverage", "TimelineGap", "zookeeper"),
     ),
+    "a partition had an unseen leader while the recorder was held up": (
+        facts(
+            (
+                *EVENTS,
+                *states(40, 1, 3),
+                event(50, "recorder", "gap", "recorder", **{**SILENCE, "stream": "process"}),
+            ),
+            run=lossy("1"),
+        ),
+        ("coverage", "TimelineGap", "process"),
+    ),
+    "the recorder was replaced": (
+        facts((*EVENTS, event(50, "recorder", "gap", "recorder", stream="recorder", to=60))),
+        ("coverage", "TimelineGap", "recorder"),
+    ),
     "the recorder did not end": (
         facts(without(("recorder", "stopped"))),
         ("coverage", "TimelineGap", "recorder"),
@@ -448,9 +463,11 @@ def test_a_gap_before_the_first_send_hides_nothing() -> None:
     ]
 
 
-def test_a_silence_of_zookeeper_that_hid_no_leader_is_no_gap() -> None:
-    seen = (*EVENTS, *states(40, 1, 2), event(50, "recorder", "gap", "recorder", **SILENCE))
-    assert list(guards.check(facts(seen))) == []
+@pytest.mark.parametrize("stream", ["zookeeper", "process"])
+def test_a_silence_that_hid_no_leader_is_no_gap(stream: str) -> None:
+    gap = event(50, "recorder", "gap", "recorder", **{**SILENCE, "stream": stream})
+    seen = (*EVENTS, *states(40, 1, 2), gap)
+    assert list(guards.check(facts(seen, run=lossy("1")))) == []
 
 
 def test_an_unseen_leader_hides_nothing_where_no_leader_permits_anything() -> None:

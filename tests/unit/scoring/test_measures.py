@@ -167,6 +167,24 @@ def test_a_gap_is_made_of_detect_elect_and_client() -> None:
     assert decompose.parts(gap, window, line) == {"detect": 60, "elect": 10, "client": 20}
 
 
+@pytest.mark.parametrize(
+    ("stream", "seen_late"), [("process", True), ("zookeeper", True), ("pods", False)]
+)
+def test_a_session_whose_end_was_noted_late_is_no_part(stream: str, seen_late: bool) -> None:
+    window = FaultWindow("f", injected_at=100, targets=({"uid": "u", "member": "kafka-0"},))
+    line = Timeline(
+        (
+            state(0, [0, 1, 2], 0, 4),
+            event(160, "broker", "unregistered", "0"),
+            event(161, "recorder", "gap", "recorder", **{"stream": stream, "from": 110, "to": 155}),
+            state(170, [1, 2], 1, 6),
+        )
+    )
+    gap = Gap("write", "", "foo", 0, 110, 190)
+    whole = {"detect": 60, "elect": 10, "client": 20}
+    assert decompose.parts(gap, window, line) == ({"elect": 70, "client": 20} if seen_late else whole)
+
+
 def test_what_was_over_before_the_gap_began_is_no_part_of_it() -> None:
     window = FaultWindow("f", injected_at=100, targets=({"uid": "u", "member": "kafka-0"},))
     line = Timeline(

@@ -4,7 +4,8 @@
 gone), *elect* from there to the partition's next leader epoch, *rebalance*, of readers, from there
 to the last assignment of the partition in the group before reading went on, *client* from there to
 the first success. A part that timeline and ledgers do not show, or that lies outside the gap's
-fault, is left out.
+fault, is left out. ZooKeeper does not tell when a session ended, so the time is the recorder's:
+where it was behind just then, the end is not shown, and *elect* runs from the fault.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def parts(
 def _session_lost(window: FaultWindow, timeline: Timeline, start: int, end: int) -> int | None:
     for event in timeline.of("broker", "unregistered"):
         if member_of(event.subject) in window.members and start <= event.at <= end:
-            return event.at
+            return None if timeline.late(event.at) else event.at
     return None
 
 

@@ -1,11 +1,14 @@
 """Times at which the recorder did not see what happened.
 
 A silence of ZooKeeper hides nothing by itself: a watch that fires late still delivers the state.
-What the rules take from the states is who led in which epoch, and epochs grow by one with each
-leader, so a gap counts only where an epoch of a tested partition is missing across it, and only
-where who led may permit anything there. Kafka's own topics elect cleanly, so no leader of theirs
+Nor does a second in which the recorder's own process was not given its turn: its connections stand,
+and what they bring is read afterwards. What either may cost is a state that was overwritten
+meanwhile. What the rules take from the states is who led in which epoch, and epochs grow by one with
+each leader, so such a gap counts only where an epoch of a tested partition is missing across it, and
+only where who led may permit anything there. Kafka's own topics elect cleanly, so no leader of theirs
 does. ZooKeeper itself falls silent for a second or two when a broker's session ends on a busy disk,
 and the state without a leader, which the controller writes ahead of the next one, goes by unseen.
+A watch that broke off, a log that was not read and a recorder that was replaced count always.
 
 Whatever falls silent while the cluster is still being made, before the first record was due, hides
 nothing that a record could prove or disprove.
@@ -15,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring import durations
+from krt_scoring import durations, timeline
 from krt_scoring.guards import leaders
 from krt_scoring.reasons import Reason
 
@@ -23,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krt_scoring.guards.facts import Facts
-
-ZOOKEEPER = "zookeeper"
-"""The recorder's stream of ZooKeeper's znodes."""
 
 
 def _unseen_leaders(facts: Facts) -> list[tuple[int, int]]:
@@ -53,7 +53,7 @@ def check(facts: Facts) -> Iterator[Reason]:
     for stream, start, end in sorted(facts.timeline.silences()):
         if end < first:
             continue
-        if stream == ZOOKEEPER and not any(
+        if stream in timeline.LATE and not any(
             before <= end and start <= after for before, after in unseen
         ):
             continue

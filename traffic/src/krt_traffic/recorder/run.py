@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from krt_evidence.bundle import Bundle
+from krt_evidence.timeline import PROCESS
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import State, follow
@@ -122,12 +123,12 @@ class RecorderRun:
         follower.start()
 
     def _beat(self) -> None:
-        """Tell when nothing of this process ran: whatever fell into that may be late or missed."""
+        """Tell when nothing of this process ran: whatever it was to see then, it saw late."""
         last, at = mono(), wall()
         while not self._stopped.wait(BEAT_SECONDS):
             now = mono()
             if now - last > int(BEAT_SECONDS * 1e6):
-                self._timeline.gap("recorder", at, at + now - last)
+                self._timeline.gap(PROCESS, at, at + now - last)
             last, at = now, wall()
 
 

@@ -17,6 +17,7 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.retry import KazooRetry
 
+from krt_evidence.timeline import ZOOKEEPER
 from krt_traffic.clock import both
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Znodes:
         """
         at, now = both()
         if self._heard is not None:
-            self._timeline.gap("zookeeper", self._heard[0], self._heard[0] + now - self._heard[1])
+            self._timeline.gap(ZOOKEEPER, self._heard[0], self._heard[0] + now - self._heard[1])
         self._heard = (at, now)
 
     def _look(self, path: str) -> None:
