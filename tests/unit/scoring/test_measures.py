@@ -182,7 +182,8 @@ def test_a_session_whose_end_was_noted_late_is_no_part(stream: str, seen_late: b
     )
     gap = Gap("write", "", "foo", 0, 110, 190)
     whole = {"detect": 60, "elect": 10, "client": 20}
-    assert decompose.parts(gap, window, line) == ({"elect": 70, "client": 20} if seen_late else whole)
+    expected = {"elect": 70, "client": 20} if seen_late else whole
+    assert decompose.parts(gap, window, line) == expected
 
 
 def test_what_was_over_before_the_gap_began_is_no_part_of_it() -> None:

@@ -3,12 +3,13 @@
 A silence of ZooKeeper hides nothing by itself: a watch that fires late still delivers the state.
 Nor does a second in which the recorder's own process was not given its turn: its connections stand,
 and what they bring is read afterwards. What either may cost is a state that was overwritten
-meanwhile. What the rules take from the states is who led in which epoch, and epochs grow by one with
-each leader, so such a gap counts only where an epoch of a tested partition is missing across it, and
-only where who led may permit anything there. Kafka's own topics elect cleanly, so no leader of theirs
-does. ZooKeeper itself falls silent for a second or two when a broker's session ends on a busy disk,
-and the state without a leader, which the controller writes ahead of the next one, goes by unseen.
-A watch that broke off, a log that was not read and a recorder that was replaced count always.
+meanwhile. What the rules take from the states is who led in which epoch, and epochs grow by one
+with each leader, so such a gap counts only where an epoch of a tested partition is missing across
+it, and only where who led may permit anything there. Kafka's own topics elect cleanly, so no leader
+of theirs does. ZooKeeper itself falls silent for a second or two when a broker's session ends on
+a busy disk, and the state without a leader, which the controller writes ahead of the next one, goes
+by unseen. A watch that broke off, a log that was not read and a recorder that was replaced count
+always.
 
 Whatever falls silent while the cluster is still being made, before the first record was due, hides
 nothing that a record could prove or disprove.
