@@ -15,16 +15,17 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from krt_scoring import local_rows
-from krt_scoring.derive import ownership
+from krt_scoring.derive import backward, ownership
 from krt_scoring.derive.base import located
 from krt_scoring.derive.facts import key, ours
-from krt_scoring.derive.places import offset_of
+from krt_scoring.derive.places import offset_of, tp_of
 from krt_scoring.expectations import consequences
 from krt_scoring.findings import finding
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
+    from krt_scoring.derive.backward import Span
     from krt_scoring.derive.base import Base
     from krt_scoring.derive.hops import Lane
 
@@ -66,8 +67,10 @@ def find(base: Base) -> DataFrame:
 
     An election permits what was delivered after it, as of any other consequence.
     """
+    lanes = doubtful(base)
+    spans = [span for span in backward.spans(base) if span[:2] in lanes]
     odd = base.totals["vanished"] + base.totals["misplaced"] > 0
-    first = _in_logs(_strays_told(base), base) if odd else _as_they_lie(base)
+    first = _in_logs(_strays_told(base, spans), base) if odd else _as_they_lie(base, spans)
     order = Window.partitionBy("group_index", "tp", "key", "log").orderBy(*MOMENT)
     stray = sf.col("stray") | sf.lag("stray").over(order)
     inverted = (
@@ -88,17 +91,17 @@ def find(base: Base) -> DataFrame:
     )
 
 
-def _as_they_lie(base: Base) -> DataFrame:
+def _as_they_lie(base: Base, spans: list[Span]) -> DataFrame:
     """Return the first deliveries of a history whose records all lie where they were delivered."""
-    rows = _delivered(base).join(_held(base), "place")
+    rows = _delivered(base, spans).join(_held(base, spans), "place")
     return _first(rows.withColumn("stray", sf.lit(col=False)), "place", "key").withColumn(
         "log", sf.lit(SETTLED)
     )
 
 
-def _strays_told(base: Base) -> DataFrame:
+def _strays_told(base: Base, spans: list[Span]) -> DataFrame:
     """Return the first deliveries; ``stray`` tells those of a record that does not lie there."""
-    rows = _delivered(base).join(_held(base), "place", "left")
+    rows = _delivered(base, spans).join(_held(base, spans), "place", "left")
     # What was delivered without an identity is taken for what lies there.
     stray = sf.col("pk").isNotNull() & ~sf.coalesce(
         (sf.col("pk") == sf.col("held_pk")) & (sf.col("seq") == sf.col("held_seq")),
@@ -135,31 +138,41 @@ def _in_logs(first: DataFrame, base: Base) -> DataFrame:
     return first.join(sf.broadcast(lowest), "tp", "left").withColumn("log", sf.explode(logs))
 
 
-def _delivered(base: Base) -> DataFrame:
-    """Return the ok deliveries, where order is in doubt, with place, identity and ownership."""
+def _delivered(base: Base, spans: list[Span]) -> DataFrame:
+    """Return the ok deliveries within some ranges, with place, identity and ownership."""
     mine = ours(base.history.run)
     rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumns(
         {"place": base.facts.places.column(), "pk": sf.when(mine, key())}
     )
     columns = ("incarnation", "consumer", "n", "handed_at", "place", "pk", "seq")
-    lanes = local_rows.frame(base.spark, sorted(doubtful(base)), "group_index int, tp long")
-    located_rows = ownership.located(rows, base.facts).join(
-        sf.broadcast(lanes), ["group_index", "tp"], "left_semi"
+    near = ownership.located(rows, base.facts).join(
+        _ranges(base, spans),
+        (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on")) & _within(),
+        "left_semi",
     )
-    owned = ownership.owned_by(located_rows.select("group_index", "tp", *columns), base.owned_table)
+    owned = ownership.owned_by(near.select("group_index", "tp", *columns), base.owned_table)
     return owned.select("group_index", "tp", "interval", *columns)
 
 
-def _held(base: Base) -> DataFrame:
-    """Return what the settled log holds at each place, where order is in doubt."""
+def _held(base: Base, spans: list[Span]) -> DataFrame:
+    """Return what the settled log holds at each place within some ranges."""
     mine = ours(base.history.run)
-    concerned = sorted({tp for _, tp in doubtful(base)})
-    return base.history.log.filter(base.facts.places.tp_column().isin(*concerned)).select(
+    rows = base.history.log.select(
         base.facts.places.column().alias("place"),
         "key",
         sf.when(mine, key()).alias("held_pk"),
         sf.col("seq").alias("held_seq"),
     )
+    same = tp_of(sf.col("place")) == sf.col("on")
+    return rows.join(_ranges(base, spans), same & _within(), "left_semi")
+
+
+def _ranges(base: Base, spans: list[Span]) -> DataFrame:
+    return sf.broadcast(local_rows.frame(base.spark, spans, "of int, on long, low long, high long"))
+
+
+def _within() -> Column:
+    return (sf.col("place") >= sf.col("low")) & (sf.col("place") <= sf.col("high"))
 
 
 def _first(rows: DataFrame, *names: str) -> DataFrame:

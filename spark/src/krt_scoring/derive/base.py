@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from krt_scoring.derive.facts import Facts
     from krt_scoring.derive.faults import FaultWindow
+    from krt_scoring.derive.ownership import Extent
     from krt_scoring.derive.reading import Reading
     from krt_scoring.derive.replicas import Partition
     from krt_scoring.expectations.consequences import Spans
@@ -90,9 +91,14 @@ class Base:
         return ownership.table(self.spark, self.reading.owned)
 
     @cached_property
+    def extents(self) -> tuple[Extent, ...]:
+        """What was done in each ownership, by group, partition and number."""
+        return ownership.extents(self.history, self.facts, self.owned_table)
+
+    @property
     def activity(self) -> dict[int, int]:
         """Number of an ownership → when it last handed out or committed anything, UTC µs."""
-        return ownership.activity(self.history, self.facts, self.owned_table)
+        return {item.interval: item.last_at for item in self.extents if item.interval is not None}
 
     @cached_property
     def activity_table(self) -> DataFrame:

@@ -91,6 +91,28 @@ class Member:
     left: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What was done on a partition in one ownership.
+
+    Attributes:
+        interval: its number; None of what members did that nothing says they owned.
+        last_at: when anything was last handed out or committed, UTC µs.
+        low, high: lowest and highest place delivered ok; None where none was.
+    """
+
+    interval: int | None
+    group: int
+    tp: int
+    last_at: int
+    low: int | None
+    high: int | None
+
+    def order(self) -> tuple[int, int, int]:
+        """Order by group and partition, then of ownerships; what is outside any comes first."""
+        return self.group, self.tp, -1 if self.interval is None else self.interval
+
+
 def collect(history: History, facts: Facts) -> tuple[tuple[Interval, ...], tuple[Member, ...]]:
     """Return every ownership of the run, in order of group, partition and begin; the members."""
     events = history.consumer_events.filter(sf.col("event").isin(*ENDING)).select(
@@ -210,22 +232,39 @@ def located(rows: DataFrame, facts: Facts) -> DataFrame:
     ).filter(sf.col("tp").isNotNull() & sf.col("group_index").isNotNull())
 
 
-def activity(history: History, facts: Facts, owned: DataFrame) -> dict[int, int]:
-    """Return interval number → when it last handed out or committed anything, in UTC µs."""
+def extents(history: History, facts: Facts, owned: DataFrame) -> tuple[Extent, ...]:
+    """Return what was done in each ownership, and outside any; one pass over the deliveries."""
 
-    def part(rows: DataFrame, at: Column) -> DataFrame:
+    def part(rows: DataFrame, at: Column, place: Column) -> DataFrame:
         return located(rows, facts).select(
-            "group_index", "tp", "incarnation", "n", at.alias("last_at")
+            *("group_index", "tp", "incarnation", "n"),
+            at.alias("last_at"),
+            place.alias("place"),
         )
 
     committed = history.consumer_events.filter(sf.col("event") == "committed")
     # A fenced member may go on handing out what its transaction never commits.
     valid = history.consume.filter(~undone(facts))
-    acts = part(valid, sf.col("handed_at")).unionAll(part(committed, sf.col("at")))
-    last = owned_by(acts, owned).groupBy("interval").agg(sf.max("last_at").alias("last_at"))
-    return {
-        row["interval"]: row["last_at"] for row in last.collect() if row["interval"] is not None
-    }
+    given = sf.when(sf.col("outcome") == "ok", facts.places.column())
+    nowhere = sf.lit(None).cast("long")
+    acts = part(valid, sf.col("handed_at"), given).unionAll(part(committed, sf.col("at"), nowhere))
+    done = (
+        owned_by(acts, owned)
+        .groupBy("interval", "group_index", "tp")
+        .agg(
+            sf.max("last_at").alias("last_at"),
+            sf.min("place").alias("low"),
+            sf.max("place").alias("high"),
+        )
+        .collect()
+    )
+    found = [
+        Extent(
+            row["interval"], row["group_index"], row["tp"], row["last_at"], row["low"], row["high"]
+        )
+        for row in done
+    ]
+    return tuple(sorted(found, key=Extent.order))
 
 
 def with_commits(
