@@ -158,6 +158,14 @@ def read(folder: Path) -> Result:
     )
 
 
+def stored(store: Path, which: str) -> list[Result]:
+    """Return the runs stored under ``NAME/KEY``, of whatever key where that is ``*``.
+
+    None is among them that is still being written, or was cut off while it was.
+    """
+    return [read(path.parent) for path in sorted(store.glob(f"{which}/[!.]*/test.json"))]
+
+
 def results(manifest: Path, store: Path, kept: Path) -> list[Result]:
     """Return the runs of a manifest as it is now, the latest last, of the latest images only.
 
@@ -168,11 +176,7 @@ def results(manifest: Path, store: Path, kept: Path) -> list[Result]:
     """
     runs = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
     found = {run["uid"]: Result(**run) for run in runs}
-    for path in sorted(store.glob(f"{manifest.stem}/*/*/test.json")):
-        if path.parent.name.startswith("."):
-            continue  # still being written, or cut off while it was
-        result = read(path.parent)
-        found[result.uid] = result
+    found |= {result.uid: result for result in stored(store, f"{manifest.stem}/*")}
     wanted = digest(manifest)
     valid = [result for result in found.values() if result.manifest == wanted]
     valid.sort(key=lambda result: (result.ended, result.uid))

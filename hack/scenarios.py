@@ -22,6 +22,7 @@ from hack.scenario_results import (
     keep,
     read,
     results,
+    stored,
 )
 
 SEEN = {"Held": HELD, "NotHeld": NOT_HELD, "NotMeasured": NOT_MEASURED}
@@ -228,7 +229,7 @@ def check(store: Path, wanted: list[str]) -> bool:
     good = True
     for which in wanted:
         name = which.partition("/")[0]
-        runs = [read(path.parent) for path in sorted(store.glob(f"{which}/[!.]*/test.json"))]
+        runs = stored(store, which)
         good = good and bool(runs) and all(run.outcome == HELD for run in runs)
         for run in runs:
             print(f"{name}: {summary(run)}")

@@ -145,11 +145,8 @@ def _delivered(base: Base, spans: list[Span]) -> DataFrame:
         {"place": base.facts.places.column(), "pk": sf.when(mine, key())}
     )
     columns = ("incarnation", "consumer", "n", "handed_at", "place", "pk", "seq")
-    near = ownership.located(rows, base.facts).join(
-        _ranges(base, spans),
-        (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on")) & _within(),
-        "left_semi",
-    )
+    same = (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on"))
+    near = _near(ownership.located(rows, base.facts), base, spans, same)
     owned = ownership.owned_by(near.select("group_index", "tp", *columns), base.owned_table)
     return owned.select("group_index", "tp", "interval", *columns)
 
@@ -163,16 +160,14 @@ def _held(base: Base, spans: list[Span]) -> DataFrame:
         sf.when(mine, key()).alias("held_pk"),
         sf.col("seq").alias("held_seq"),
     )
-    same = tp_of(sf.col("place")) == sf.col("on")
-    return rows.join(_ranges(base, spans), same & _within(), "left_semi")
+    return _near(rows, base, spans, tp_of(sf.col("place")) == sf.col("on"))
 
 
-def _ranges(base: Base, spans: list[Span]) -> DataFrame:
-    return sf.broadcast(local_rows.frame(base.spark, spans, "of int, on long, low long, high long"))
-
-
-def _within() -> Column:
-    return (sf.col("place") >= sf.col("low")) & (sf.col("place") <= sf.col("high"))
+def _near(rows: DataFrame, base: Base, spans: list[Span], same: Column) -> DataFrame:
+    """Return rows whose place lies in a range; ``same`` whether it may be one of theirs."""
+    ranges = local_rows.frame(base.spark, spans, "of int, on long, low long, high long")
+    within = (sf.col("place") >= sf.col("low")) & (sf.col("place") <= sf.col("high"))
+    return rows.join(sf.broadcast(ranges), same & within, "left_semi")
 
 
 def _first(rows: DataFrame, *names: str) -> DataFrame:

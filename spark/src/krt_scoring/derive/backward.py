@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive import hops, ownership
+from krt_scoring.derive import ownership
 from krt_scoring.derive.facts import MOVING
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ Span = tuple[int, int, int, int]
 def spans(base: Base) -> list[Span]:
     """Return the ranges that groups went back over; as many as there are ownerships, at most."""
     moved = _moved(base) if any(start.moved for start in base.facts.starts.values()) else set()
-    found = {*between(base.extents), *within(base.extents, moved)}
-    if base.reading.back:
-        found |= set(_steps(base))
-    return sorted(found)
+    steps = ((*lane, *places) for lane, places in base.reading.back.items())
+    return sorted({*between(base.extents), *within(base.extents, moved), *steps})
 
 
 def between(extents: Iterable[Extent]) -> Iterator[Span]:
@@ -72,14 +70,3 @@ def _moved(base: Base) -> set[int]:
     rows = ownership.located(events, base.facts).select("group_index", "tp", "incarnation", "n")
     owned = ownership.owned_by(rows, base.owned_table).select("interval").distinct()
     return {row["interval"] for row in owned.collect() if row["interval"] is not None}
-
-
-def _steps(base: Base) -> Iterator[Span]:
-    """Yield for each lane the range of all steps back in it."""
-    back = (
-        base.reading.steps.filter(~hops.is_forward())
-        .groupBy("grp", "tp")
-        .agg(sf.min("place").alias("low"), sf.max("prev_place").alias("high"))
-    )
-    for row in back.collect():
-        yield row["grp"], row["tp"], row["low"], row["high"]

@@ -95,7 +95,7 @@ class Base:
         """What was done in each ownership, by group, partition and number."""
         return ownership.extents(self.history, self.facts, self.owned_table)
 
-    @property
+    @cached_property
     def activity(self) -> dict[int, int]:
         """Number of an ownership → when it last handed out or committed anything, UTC µs."""
         return {item.interval: item.last_at for item in self.extents if item.interval is not None}

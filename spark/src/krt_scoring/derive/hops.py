@@ -81,6 +81,17 @@ def lanes(steps: DataFrame) -> dict[Lane, int]:
     return {(row["grp"], row["tp"]): row["count"] for row in counted}
 
 
+def back(steps: DataFrame) -> dict[Lane, tuple[int, int]]:
+    """Return where steps lead to no higher offset, and the lowest and highest place of any."""
+    ranges = (
+        steps.filter(~is_forward())
+        .groupBy("grp", "tp")
+        .agg(sf.min("place").alias("low"), sf.max("prev_place").alias("high"))
+        .collect()
+    )
+    return {(row["grp"], row["tp"]): (row["low"], row["high"]) for row in ranges}
+
+
 def skips(steps: DataFrame, history: History, facts: Facts) -> DataFrame:
     """Return the forward steps over at least one record visible to their group.
 

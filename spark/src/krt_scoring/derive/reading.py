@@ -24,14 +24,14 @@ class Reading:
 
     Attributes:
         steps: those that are not to the next offset (``derive.hops``), cached.
-        back: where steps lead to no higher offset, and how many.
+        back: where steps lead to no higher offset, and from which place to which (``hops.back``).
         skips: the steps over records (``hops.skips``), cached.
         skipped: where steps lead over records, and how many.
         owned, members: ownerships of partitions, and who was in the groups.
     """
 
     steps: DataFrame
-    back: dict[hops.Lane, int]
+    back: dict[hops.Lane, tuple[int, int]]
     skips: DataFrame
     skipped: dict[hops.Lane, int]
     owned: tuple[Interval, ...]
@@ -50,7 +50,7 @@ def build(history: History, facts: Facts) -> Reading:
     owned, members = ownership.collect(history, facts)
     return Reading(
         steps=steps,
-        back=hops.lanes(steps.filter(~hops.is_forward())),
+        back=hops.back(steps),
         skips=skips,
         skipped=hops.lanes(skips),
         owned=owned,
