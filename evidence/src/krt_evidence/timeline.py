@@ -36,7 +36,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "member": ("started", "killed", "exited", "held", "released", "frozen", "thawed"),
     "broker": ("registered", "unregistered"),
     "controller": ("elected", "vacant"),
-    "partition": ("state",),
+    "partition": ("state", "sequence-refused"),
     "zookeeper": ("leader", "quorum-lost"),
     "probe": ("answered",),
 }

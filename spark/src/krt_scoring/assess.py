@@ -28,6 +28,7 @@ from krt_scoring import (
     score,
     scorecard,
     selftest,
+    sequence_log,
     state_log,
     summary,
     timeline,
@@ -92,6 +93,7 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
     except PlanError as error:
         return without_plan(bundle, str(error))
     events = state_log.filled(timeline.read(bundle.timeline), bundle.logs)
+    events = sequence_log.filled(events, bundle.logs)
     try:
         return _assess(spark, inspected, run, events, self_test=self_test)
     except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):

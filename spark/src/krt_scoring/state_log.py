@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from krt_evidence.timeline import Event
+from krt_scoring import member_logs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,7 @@ def filled(timeline: Timeline, logs: Path) -> Timeline:
     for event in timeline.of("partition", "state"):
         seen[event.subject, int(event.detail.get("version", 0))] = event
     wanting = _wanting(seen)
-    if not wanting or not logs.is_dir():
+    if not wanting:
         return timeline
     told = _told(logs, wanting)
     added = []
@@ -103,23 +103,12 @@ def _wanting(seen: Mapping[Written, Event]) -> set[Written]:
 
 def _told(logs: Path, wanting: set[Written]) -> dict[Written, _Line]:
     found: dict[Written, _Line] = {}
-    for path in sorted(logs.glob("*.log")):
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                match = _write(line)
-                if not match:
-                    continue
-                written = match["subject"], int(match["version"])
-                at = _time(line.partition(" ")[0])
-                if written in wanting and at is not None:
-                    found.setdefault(written, _line(at, match.groupdict()))
+    for at, line in member_logs.lines(logs, "artition"):
+        match = next((match for pattern in _WRITES if (match := pattern.search(line))), None)
+        written = (match["subject"], int(match["version"])) if match else None
+        if match and written in wanting:
+            found.setdefault(written, _line(at, match.groupdict()))
     return found
-
-
-def _write(line: str) -> re.Match[str] | None:
-    if "artition" not in line:
-        return None
-    return next((match for pattern in _WRITES if (match := pattern.search(line))), None)
 
 
 def _line(at: int, said: Mapping[str, str]) -> _Line:
@@ -134,16 +123,6 @@ def _line(at: int, said: Mapping[str, str]) -> _Line:
 
 def _ids(words: list[str]) -> tuple[int, ...]:
     return tuple(int(word) for word in words if word)
-
-
-def _time(stamp: str) -> int | None:
-    """Return Kubernetes' timestamp of a line in UTC µs; None where there is none."""
-    seconds, _, fraction = stamp.rstrip("Z").partition(".")
-    try:
-        whole = datetime.fromisoformat(seconds).replace(tzinfo=UTC)
-        return int(whole.timestamp()) * 1_000_000 + int(fraction[:6].ljust(6, "0"))
-    except ValueError:
-        return None
 
 
 def _state(line: _Line, subject: str, version: int, seen: Mapping[Written, Event]) -> Event | None:

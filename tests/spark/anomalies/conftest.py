@@ -347,6 +347,9 @@ class Case:
         )
         self.counters["version"] += 1
 
+    def do_refused(self, plain: list[str], _: dict[str, str], at: int) -> None:
+        self.tell(at, "partition", "sequence-refused", f"{self.name}-{plain[0]}")
+
     def do_offsets_leader(self, plain: list[str], options: dict[str, str], at: int) -> None:
         group, *state = plain
         number = java_hash(self.group(group)) % (1 << 31) % 50

@@ -1,0 +1,35 @@
+"""Lines of the members' logs as the recorder wrote them: one file a pod, Kubernetes' time first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def lines(logs: Path, word: str) -> Iterator[tuple[int, str]]:
+    """Yield (UTC µs, line) of every line that holds a word and says when it was written.
+
+    Args:
+        logs: folder of the logs; need not be there.
+        word: what most lines do not hold.
+    """
+    for path in sorted(logs.glob("*.log")) if logs.is_dir() else ():
+        with path.open(encoding="utf-8", errors="replace") as text:
+            for line in text:
+                at = _time(line.partition(" ")[0]) if word in line else None
+                if at is not None:
+                    yield at, line
+
+
+def _time(stamp: str) -> int | None:
+    """Return Kubernetes' timestamp of a line in UTC µs; None where there is none."""
+    seconds, _, fraction = stamp.rstrip("Z").partition(".")
+    try:
+        whole = datetime.fromisoformat(seconds).replace(tzinfo=UTC)
+        return int(whole.timestamp()) * 1_000_000 + int(fraction[:6].ljust(6, "0"))
+    except ValueError:
+        return None
