@@ -56,7 +56,10 @@ def measure(
     # Who does not tell when an operation was due leaves nothing to measure a gap by.
     limits = {} if base.facts.run.imported else gap_finder.thresholds(_steady(counted, named))
     settled = rows.where(f"due >= {span.steady}")
-    gaps, measured = gap_finder.find(settled, named, limits, span.end, faults)
+    done = sum(histogram.total for histogram in counted.histograms.values())
+    block = gap_finder.BLOCK_SLOTS if done >= gap_finder.MANY else 1
+    timed = gap_finder.timed(settled, named, limits, block=block)
+    gaps, measured = gap_finder.find(timed, named, span.end, faults) if limits else ([], [])
     return Measures(counted, limits, gaps, measured)
 
 

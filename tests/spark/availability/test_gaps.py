@@ -19,6 +19,9 @@ SCHEMA = "lane int, tp long, due long, done long"
 LIMIT = 30_000
 STEP = 2_000
 END = 60_000_000
+BLOCKS = (3, 64)
+"""Slots to a block: in one whose time is that of a gap, and in one that holds several."""
+
 Op = tuple[int, int | None]
 
 
@@ -32,9 +35,12 @@ def find(
     places = Places(tuple(sorted({row[0] for row in table})))
     shuffled = random.Random(7).sample(table, len(table))  # noqa: S311 (order, not secrecy)
     numbered = [(WRITES, places.tp(topic, 0), due, done) for topic, due, done in shuffled]
-    frame = spark.createDataFrame(numbered, SCHEMA)
+    frame, named = spark.createDataFrame(numbered, SCHEMA), Lanes((), places)
     limits = {("write", ""): LIMIT}
-    found, measured = gaps.find(frame, Lanes((), places), limits, END, windows)
+    found, measured = gaps.find(gaps.timed(frame, named, limits), named, END, windows)
+    for block in BLOCKS:
+        timed = gaps.timed(frame, named, limits, block=block)
+        assert gaps.find(timed, named, END, windows) == (found, measured)
     by_topic: dict[str, list[gaps.Gap]] = {}
     for gap in found:
         by_topic.setdefault(gap.topic, []).append(gap)
@@ -198,8 +204,10 @@ def test_progress_counts_what_was_done_while_a_fault_was_open(spark: SparkSessio
 def test_without_a_threshold_or_partition_nothing_is_measured(spark: SparkSession) -> None:
     named = Lanes((), Places(("t",)))
     nowhere = spark.createDataFrame([(WRITES, None, 0, None)], SCHEMA)
-    assert gaps.find(nowhere, named, {}, END, ()) == ([], [])
-    assert gaps.find(nowhere, named, {("write", ""): LIMIT}, END, ()) == ([], [])
+    for limits in ({}, {("write", ""): LIMIT}):
+        for block in (1, *BLOCKS):
+            timed = gaps.timed(nowhere, named, limits, block=block)
+            assert gaps.find(timed, named, END, ()) == ([], [])
 
 
 @pytest.mark.parametrize(("count", "known"), [(99, {}), (100, {("write", ""): 3_000})])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from krt_scoring.derive.facts import Close, Facts, Incarnation
-from krt_scoring.derive.packed import FATES
+from krt_scoring.derive.fates import FATES
 from krt_scoring.derive.places import Places
 from krt_scoring.ledger.identity import Totals, ledger
 from krt_scoring.run_info import parse

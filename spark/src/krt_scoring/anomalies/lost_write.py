@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring.derive.fates import EXPIRED
 from krt_scoring.derive.records import ACKED, LOG_ABORTED, LOG_COMMITTED, UNKNOWN, handed, has
 from krt_scoring.expectations.losses import write_rule
 from krt_scoring.findings import finding
@@ -32,7 +33,7 @@ def find(base: Base) -> DataFrame:
     is then deliveries alone.
     """
     missing = base.suspects.filter(
-        ~sf.col("present") & (sf.col("fate") != "expired") & ~base.facts.never_sent()
+        ~sf.col("present") & (sf.col("fate") != EXPIRED) & ~base.facts.never_sent()
     )
     proven = sf.col("outcome") == ACKED
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN

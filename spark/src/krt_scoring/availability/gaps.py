@@ -3,9 +3,10 @@
 A gap runs from the first due operation that was not done within the threshold (3 times the steady
 99th percentile) to the next success of an operation due from then on. One slow operation among
 others that succeed is no gap. Operations are first folded into slots of half a threshold, so that
-only slots, not records, are put in order. Start and end are exact to one inter-arrival time; only
-a gap that begins in the very slot another ends in starts at the next slot, and one between 1 and
-1.5 thresholds may go unseen where operations done in time stand on both sides of a slow one.
+only slots, not records, are put in order; where a whole block of slots holds no late operation,
+into the block. Start and end are exact to one inter-arrival time; only a gap that begins in the
+very slot another ends in starts at the next slot, and one between 1 and 1.5 thresholds may go
+unseen where operations done in time stand on both sides of a slow one.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ MIN_STEADY = 100
 """Steady operations a 99th percentile needs to mean anything."""
 
 _KEY = ("lane", "tp")
+
+BLOCK_SLOTS = 256
+"""Slots to a block: seconds of a run, so that few blocks hold a late operation."""
+
+MANY = 2_000_000
+"""Operations from which it costs less to ask first which blocks hold a late one, a query of its
+own, than to fold them all into slots."""
 
 _LONGEST = (1 << 41) - 1
 """µs, 25 days: no operation took longer, as histograms have it."""
@@ -96,25 +104,48 @@ def thresholds(steady: Mapping[tuple[str, str], tuple[int, int]]) -> dict[tuple[
     }
 
 
-def find(
-    rows: DataFrame,
-    named: Lanes,
-    limits: Mapping[tuple[str, str], int],
-    end: int,
-    windows: Sequence[FaultWindow],
-) -> tuple[list[Gap], list[Measured]]:
-    """Return every gap at least as long as its threshold, and what was due where.
+def timed(
+    rows: DataFrame, named: Lanes, limits: Mapping[tuple[str, str], int], *, block: int = 1
+) -> DataFrame:
+    """Return operations with ``lim``, whether they are ``late``, and the ``slot`` they stand in.
+
+    Those of a block in which none was late stand in the slot in which it begins: such a block
+    begins no gap, and what ends one is the earliest success of all that are later.
 
     Args:
         rows: operations (``krt_scoring.operations``).
         named: what the numbers of their lanes and partitions mean.
         limits: (direction, group) → threshold in µs; what has none is not measured.
+        block: slots to a block; the gaps found are the same whatever it is.
+    """
+    late = sf.col("done").isNull() | (sf.col("done") - sf.col("due") > sf.col("lim"))
+    found = (
+        rows.where("tp IS NOT NULL")
+        .withColumn("lim", _limit(limits, named))
+        .where("lim IS NOT NULL")
+        .withColumn("late", late)
+        .withColumn("slot", sf.expr("due div (lim div 2)"))
+    )
+    if block == 1:
+        return found
+    found = found.withColumn("block", sf.expr(f"slot div {block}"))
+    apart = found.where("late").select(*_KEY, "block").distinct().withColumn("fine", sf.lit(1))
+    slot = sf.expr(f"if(fine = 1, slot, block * {block})")
+    return found.join(sf.broadcast(apart), [*_KEY, "block"], "left").withColumn("slot", slot)
+
+
+def find(
+    rows: DataFrame, named: Lanes, end: int, windows: Sequence[FaultWindow]
+) -> tuple[list[Gap], list[Measured]]:
+    """Return every gap at least as long as its threshold, and what was due where.
+
+    Args:
+        rows: operations, ``timed``.
+        named: what the numbers of their lanes and partitions mean.
         end: when the run ended, UTC µs: the end of gaps that never closed.
         windows: the faults.
     """
-    if not limits:
-        return [], []
-    slots = _slots(rows.where("tp IS NOT NULL"), _limit(limits, named), windows)
+    slots = _slots(rows, windows)
     # From the last slot back: a frame that only grows is read once, one that shrinks is read anew
     # for every row, which takes the square of the slots.
     back = Window.partitionBy(*_KEY).orderBy(sf.desc("slot"))
@@ -167,28 +198,20 @@ def _limit(limits: Mapping[tuple[str, str], int], named: Lanes) -> Column:
     return expression
 
 
-def _slots(rows: DataFrame, limit: Column, windows: Sequence[FaultWindow]) -> DataFrame:
-    """Fold operations into slots of half a threshold of their due times."""
+def _slots(rows: DataFrame, windows: Sequence[FaultWindow]) -> DataFrame:
+    """Fold operations into their slots."""
     during = during_column(sf.col("due"), sf.col("due"), windows)
-    late = sf.col("done").isNull() | (sf.col("done") - sf.col("due") > sf.col("lim"))
     # Of operations due at one instant, as all are that one answer acked, the first one done.
     took = sf.least(sf.col("done") - sf.col("due"), sf.lit(_LONGEST)).cast(_WIDE)
     latest = sf.col("due").cast(_WIDE) * _LONGER - sf.coalesce(took, sf.lit(_LONGER).cast(_WIDE))
-    return (
-        rows.withColumn("lim", limit)
-        .where("lim IS NOT NULL")
-        .withColumn("late", late)
-        .withColumn("slot", sf.expr("due div (lim div 2)"))
-        .groupBy(*_KEY, "slot", "lim")
-        .agg(
-            sf.count("*").alias("due"),
-            sf.count_if(during & sf.col("done").isNotNull()).alias("progress"),
-            sf.min("done").alias("done"),
-            sf.min(sf.when(sf.col("late"), sf.col("due"))).alias("first_late"),
-            sf.max(sf.when(sf.col("late"), sf.col("due"))).alias("last_late"),
-            sf.min(sf.when(sf.col("late"), sf.col("done"))).alias("late_done"),
-            sf.max_by("done", sf.when(sf.col("late"), latest)).alias("last_late_done"),
-            sf.min(sf.when(~sf.col("late"), sf.col("due"))).alias("first_ok"),
-            sf.max(sf.when(~sf.col("late"), sf.col("due"))).alias("last_ok"),
-        )
+    return rows.groupBy(*_KEY, "slot", "lim").agg(
+        sf.count("*").alias("due"),
+        sf.count_if(during & sf.col("done").isNotNull()).alias("progress"),
+        sf.min("done").alias("done"),
+        sf.min(sf.when(sf.col("late"), sf.col("due"))).alias("first_late"),
+        sf.max(sf.when(sf.col("late"), sf.col("due"))).alias("last_late"),
+        sf.min(sf.when(sf.col("late"), sf.col("done"))).alias("late_done"),
+        sf.max_by("done", sf.when(sf.col("late"), latest)).alias("last_late_done"),
+        sf.min(sf.when(~sf.col("late"), sf.col("due"))).alias("first_ok"),
+        sf.max(sf.when(~sf.col("late"), sf.col("due"))).alias("last_ok"),
     )

@@ -19,8 +19,8 @@ from pyspark.sql.types import (
 from krt_scoring import local_rows
 from krt_scoring.beside import beside
 from krt_scoring.derive import facts as facts_module
+from krt_scoring.derive import fates, incarnations, ownership, packed, reading, transforms
 from krt_scoring.derive import faults as faults_module
-from krt_scoring.derive import incarnations, ownership, packed, reading, transforms
 from krt_scoring.derive import records as records_module
 from krt_scoring.derive import replicas as replicas_module
 from krt_scoring.derive.places import offset_of, partition_of, tp_of
@@ -52,7 +52,7 @@ class Base:
 
     Attributes:
         records: one row a record (``derive.packed``), cached.
-        suspects: the records that are not clean (``derive.records``), with names and settings of
+        suspects: the records that are not clean (``derive.fates``), with names and settings of
             their producer, and ``first_handed``, when any group first got them, UTC µs; what is
             costly of it is cached as ``odd``.
         totals: what the records count up to; lets rules stay away that have nothing to find.
@@ -156,7 +156,8 @@ def build(history: History) -> Base:
 def _with_records(history: History, facts: Facts, read: Future[Reading]) -> Base:
     """Build the tables of the records while those of the consumers are being built."""
     faults = faults_module.windows(history)
-    records = packed.pack(records_module.build(history, facts, faults), facts).persist()
+    judged = fates.judge(records_module.build(history, facts), facts, faults)
+    records = packed.pack(judged, facts).persist()
     tallies = tally.take(records)
     facts = incarnations.told(facts, history, tallies)
     odd = gathered(packed.odd(records), sum(item.odd for item in tallies)).persist()

@@ -2,7 +2,7 @@
 
 Of a clean record ledger, log and deliveries agree, so that one place, its fate and its times say
 all that rules and measurements ask of it. What is not clean is rare and keeps every column of
-``derive.records``.
+``derive.records`` and ``derive.fates``.
 """
 
 from __future__ import annotations
@@ -14,22 +14,9 @@ from pyspark.sql import functions as sf
 from krt_scoring.derive.records import handed
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from krt_scoring.derive.facts import Facts
-
-FATES = (
-    "lost",
-    "expired",
-    "undelivered",
-    "deliveredLate",
-    "delivered",
-    "landed",
-    "notLanded",
-    "absent",
-    "resurrected",
-)
-"""Terms of the ledger identity a record can fall under, in its order; packed as the index."""
 
 MANY = 127
 """Rows of one record beyond this many are held as this many: one byte."""
@@ -39,7 +26,7 @@ LONG_DRIFT = (1 << 31) - 1
 
 
 def pack(records: DataFrame, facts: Facts) -> DataFrame:
-    """Return the records of ``derive.records`` as they are held.
+    """Return the records of ``derive.fates`` as they are held.
 
     Columns: ``pk, bucket, seq, tp, scheduled_at, sent_at, done_at, drift, transaction`` and per
     group ``h_i`` as there; ``outcome`` code, null where no ledger tells of the record; ``bits``;
@@ -52,9 +39,6 @@ def pack(records: DataFrame, facts: Facts) -> DataFrame:
     held = (sf.col("log_first") == sf.col("ack_place")) & (
         sf.col("log_last") == sf.col("ack_place")
     )
-    fate: Column = sf.lit(None).cast("tinyint")
-    for number, name in enumerate(FATES):
-        fate = sf.when(sf.col("fate") == name, sf.lit(number).cast("tinyint")).otherwise(fate)
     return records.select(
         *("pk", "bucket", "seq", sf.col("tp").cast("int").alias("tp")),
         *("scheduled_at", "sent_at", "done_at", "transaction"),
@@ -66,7 +50,7 @@ def pack(records: DataFrame, facts: Facts) -> DataFrame:
         sf.coalesce(held, sf.lit(col=False)).alias("held"),
         (sf.col("log_rows") == 1).alias("once"),
         sf.least("got_rows", sf.lit(MANY)).cast("tinyint").alias("got_rows"),
-        fate.alias("fate"),
+        sf.col("fate").cast("tinyint").alias("fate"),
         # A number, not a truth: batches of the cache are left out by their least and greatest.
         sf.when(sf.col("clean"), 0).otherwise(1).alias("odd"),
         sf.when(~sf.col("clean"), sf.struct(*records.columns)).alias("whole"),
@@ -74,5 +58,5 @@ def pack(records: DataFrame, facts: Facts) -> DataFrame:
 
 
 def odd(packed: DataFrame) -> DataFrame:
-    """Return the records that are not clean, with every column of ``derive.records``."""
+    """Return the records that are not clean, with every column of ``derive.fates``."""
     return packed.filter("odd = 1").select("whole.*")

@@ -1,14 +1,11 @@
 """One row a record: what its producer was told, where it lies in the log, who got it.
 
 Ledger, log and deliveries are put one under the other and grouped by identity: one shuffle and
-one aggregation over longs, where three-way joins would take three. A row is *clean* when there
-is nothing any rule about single records could say of it; the rules look at the rest only.
+one aggregation over longs, where three-way joins would take three.
 """
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -16,13 +13,12 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from krt_scoring import local_rows
 from krt_scoring.derive.facts import MAX_GROUPS, key, ours
-from krt_scoring.derive.places import offset_of, tp_of
+from krt_scoring.derive.places import tp_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.derive.facts import Facts, Group
-    from krt_scoring.derive.faults import FaultWindow
     from krt_scoring.history import History
 
 ACKED, FAILED, UNKNOWN = 1, 2, 3
@@ -82,31 +78,23 @@ def has(bits: int) -> Column:
     return sf.col("bits").bitwiseAND(sf.lit(bits)) != 0
 
 
-def code(column: str, codes: dict[str, int]) -> Column:
-    """Return the code of a text column, null for a text that has none."""
-    value: Column = sf.lit(None).cast("int")
-    for name, number in codes.items():
-        value = sf.when(sf.col(column) == name, sf.lit(number)).otherwise(value)
-    return value
-
-
-def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
-    """Return the records of a run.
+def build(history: History, facts: Facts) -> DataFrame:
+    """Return the records of a run, which ``derive.fates`` completes.
 
     Columns: ``pk, seq`` identity; ``rows`` ledger rows; ``outcome, tp, ack_place,
     scheduled_at, sent_at, done_at, transaction, transaction_outcome`` as its ledger says;
     ``drift`` by which its two clocks differ, µs; ``log_rows, log_first,
     log_last`` places in the log; ``got_rows`` deliveries, ok or not; ``got_first, got_last``
     places of the ok ones; ``bits``;
-    per group ``d_i, h_i, a_i, owed_i``; ``log_start, high_watermark, readable`` of its
-    partition; ``passed_over``, of an unread log: a group read past it and none was given it;
-    ``place`` where it lies or should lie; ``bucket`` of its seq; ``present, fate, clean``.
+    per group ``d_i, h_i, a_i`` and, of its partition, ``start_i, reach_i``; of the partition
+    ``log_start, high_watermark, readable``; ``place`` where it lies or should lie; ``bucket`` of
+    its seq.
     """
     rows = _ledger(history, facts).unionAll(_log(history, facts)).unionAll(_got(history, facts))
     bucket = sf.shiftright("seq", SEQ_BUCKET_BITS)
     grouped = (
-        rows.withColumn("bucket", bucket)
-        .repartition("pk", "bucket")
+        rows.repartition(sf.col("pk"), bucket)
+        .withColumn("bucket", bucket)
         .groupBy("pk", "bucket", "seq")
         .agg(*_aggregates(facts))
     )
@@ -115,8 +103,7 @@ def build(history: History, facts: Facts, faults: tuple[FaultWindow, ...]) -> Da
         .withColumn("place", sf.coalesce("log_first", "ack_place", "got_first"))
         .withColumn("tp", sf.coalesce(tp_of(sf.col("place")), sf.col("ledger_tp")))
     )
-    joined = placed.join(sf.broadcast(_partitions(history, facts)), "tp", "left")
-    return _judged(joined, facts, faults)
+    return placed.join(sf.broadcast(_partitions(history, facts)), "tp", "left")
 
 
 _LEDGER, _LOG, _GOT = 0, 1, 2
@@ -150,12 +137,17 @@ def _select(table: DataFrame, kind: Column, bits: Column, **columns: Column) -> 
     )
 
 
-def _bit(code: Column, shift: int) -> Column:
-    """Return a bit for a code; none for one that is null."""
+def _number(column: str, numbers: dict[str, int]) -> Column:
+    """Return the number that stands for a text column's value; 0 for a text that has none."""
     found: Column = sf.lit(0).cast("long")
-    for number in _CODES:
-        found = sf.when(code == number, sf.lit(1 << (shift + number)).cast("long")).otherwise(found)
+    for text, number in numbers.items():
+        found = sf.when(sf.col(column) == text, sf.lit(number).cast("long")).otherwise(found)
     return found
+
+
+def _bit(column: str, codes: dict[str, int], shift: int) -> Column:
+    """Return a bit for the code of a text column; none for a text that has none."""
+    return _number(column, {text: 1 << (shift + number) for text, number in codes.items()})
 
 
 def _ledger(history: History, facts: Facts) -> DataFrame:
@@ -167,8 +159,8 @@ def _ledger(history: History, facts: Facts) -> DataFrame:
         history.produce,
         sf.lit(_LEDGER),
         undone_ack.cast("long")
-        .bitwiseOR(_bit(code("outcome", OUTCOME_CODES), _OUTCOME))
-        .bitwiseOR(_bit(code("transaction_outcome", TRANSACTION_CODES), _DECIDED)),
+        .bitwiseOR(_bit("outcome", OUTCOME_CODES, _OUTCOME))
+        .bitwiseOR(_bit("transaction_outcome", TRANSACTION_CODES, _DECIDED)),
         # Below zero: the partition alone.
         place=sf.coalesce(acked, -facts.places.tp_column() - 1),
         at=sf.col("done_at"),
@@ -184,7 +176,7 @@ def _log(history: History, facts: Facts) -> DataFrame:
     return _select(
         history.log.filter(ours(history.run)),
         sf.lit(_LOG),
-        sf.coalesce(code("state", STATE_BITS), sf.lit(0)).bitwiseOR(damage).cast("long"),
+        _number("state", STATE_BITS).bitwiseOR(damage.cast("long")),
         place=facts.places.column(),
     )
 
@@ -192,15 +184,15 @@ def _log(history: History, facts: Facts) -> DataFrame:
 def _got(history: History, facts: Facts) -> DataFrame:
     ok = sf.col("outcome") == "ok"
     damage = sf.when(ok & ~sf.col("checksum_ok"), BAD_DELIVERED).otherwise(0)
-    group = facts.group_index()
-    tried_bit = sf.when(undone(facts), UNDONE).otherwise(HANDED).cast("long")
-    bits: Column = sf.lit(0).cast("long")
-    for known in facts.groups:
-        shifted = sf.shiftleft(tried_bit, _TRIED + 2 * known.index)
-        bits = sf.when(group == known.index, shifted).otherwise(bits)
+
+    def given(way: int) -> Column:
+        shifts = {group.name: _TRIED + 2 * group.index for group in facts.groups}
+        return _number("group", {name: way << shift for name, shift in shifts.items()})
+
+    bits = sf.when(undone(facts), given(UNDONE)).otherwise(given(HANDED))
     return _select(
         history.consume.filter(ours(history.run)),
-        sf.lit(_GOT) + sf.coalesce(group, sf.lit(MAX_GROUPS)),
+        sf.lit(_GOT) + sf.coalesce(facts.group_index(), sf.lit(MAX_GROUPS)),
         bits.bitwiseOR(damage.cast("long")),
         place=sf.when(ok, facts.places.column()),
         at=sf.when(ok, sf.col("handed_at")),
@@ -310,113 +302,3 @@ def _partitions(history: History, facts: Facts) -> DataFrame:
             )
         )
     return local_rows.frame(history.produce.sparkSession, rows, schema)
-
-
-def _judged(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
-    offset = offset_of(sf.col("place"))
-    known = sf.coalesce(sf.col("readable"), sf.lit(0)) == 1
-    # Where a partition's log could not be read, what lay in it is unknown: an acked or delivered
-    # record is taken to be there, unless some group read past it and none was ever given it.
-    there = has(PRESENT) | (
-        ~sf.col("readable") & sf.col("place").isNotNull() & ~sf.col("passed_over")
-    )
-    rows = (
-        rows.withColumn("readable", known)
-        .withColumn("passed_over", _passed_over(offset, facts))
-        .withColumn("present", there)
-    )
-    wanted = (sf.col("outcome") == ACKED) | (
-        sf.col("present") & (sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN)
-    )
-    dues: dict[str, Column] = {}
-    committed = has(IN_LOG | LOG_COMMITTED) | ~sf.col("readable")
-    for group in facts.groups:
-        visible = committed if group.committed_only else sf.lit(col=True)
-        start = sf.col(f"start_{group.index}")
-        due = wanted & sf.col("present") & visible & (offset >= start)
-        dues[owed(group)] = sf.coalesce(due, sf.lit(col=False))
-    spans = [f"{name}_{group.index}" for group in facts.groups for name in ("start", "reach")]
-    rows = rows.withColumns(dues).drop(*spans) if dues else rows
-    return rows.withColumn("fate", _fate(facts, faults)).withColumn("clean", _clean(facts))
-
-
-def _passed_over(offset: Column, facts: Facts) -> Column:
-    """Whether some group was owed a record and read beyond it, and none was ever given it."""
-    passed: Column = sf.lit(col=False)
-    if not facts.reached:
-        return passed
-    given: Column = sf.lit(col=False)
-    settled = sf.col("transaction").isNull() | (sf.col("transaction_outcome") == COMMITTED)
-    for group in facts.groups:
-        visible = settled if group.committed_only else sf.lit(col=True)
-        start, reach = sf.col(f"start_{group.index}"), sf.col(f"reach_{group.index}")
-        passed = passed | sf.coalesce(
-            visible & (offset >= start) & (offset <= reach), sf.lit(col=False)
-        )
-        given = given | (sf.col(tried(group)) >= UNDONE)
-    return passed & ~given
-
-
-def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
-    """The one term of the ledger identity a record falls under."""
-    missing = sf.lit(col=False)
-    last = sf.lit(None).cast("long")
-    for group in facts.groups:
-        missing = missing | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
-        reached = sf.when(sf.col(owed(group)), sf.col(handed(group)))
-        last = sf.greatest(last, reached) if facts.groups.index(group) else reached
-    healed = sf.lit(0).cast("long")
-    for fault in faults:
-        during = (sf.col("done_at") >= fault.begin) & (sf.col("done_at") < fault.end)
-        healed = sf.greatest(healed, sf.when(during, sf.lit(fault.end)).otherwise(sf.lit(0)))
-    late = sf.coalesce((healed > 0) & (last > healed), sf.lit(col=False))
-    expired = offset_of(sf.col("ack_place")) < sf.col("log_start")
-    acked = (
-        sf.when(~sf.col("present") & sf.coalesce(expired, sf.lit(col=False)), "expired")
-        .when(~sf.col("present"), "lost")
-        .when(missing, "undelivered")
-        .when(late, "deliveredLate")
-        .otherwise("delivered")
-    )
-    return (
-        sf.when(sf.col("outcome") == ACKED, acked)
-        .when(
-            sf.col("outcome") == FAILED,
-            sf.when(sf.col("present"), "resurrected").otherwise("absent"),
-        )
-        .otherwise(sf.when(sf.col("present"), "landed").otherwise("notLanded"))
-    )
-
-
-def offset_unusable() -> Column:
-    """Whether a record was acked at an offset outside its log, and has not expired there."""
-    offset = offset_of(sf.col("ack_place"))
-    outside = (offset < sf.col("log_start")) | (offset >= sf.col("high_watermark"))
-    return sf.coalesce(
-        (sf.col("outcome") == ACKED) & outside & (sf.col("fate") != "expired"), sf.lit(col=False)
-    )
-
-
-def _clean(facts: Facts) -> Column:
-    # Of a log that was not read, the delivery says where a record lies.
-    unread = ~sf.col("readable") & (sf.col("log_rows") == 0) & sf.col("got_first").isNotNull()
-    same = sf.coalesce(sf.col("log_first"), sf.when(unread, sf.col("got_first")))
-    parts = [
-        sf.col("rows") == 1,
-        sf.col("fate").isin("delivered", "deliveredLate", "landed", "notLanded", "absent"),
-        ~has(BAD_IN_LOG | BAD_DELIVERED),
-        ~offset_unusable(),
-        ((sf.col("log_rows") == 1) | unread)
-        & (sf.coalesce(sf.col("ack_place"), same) == same)
-        & (sf.coalesce(sf.col("got_first"), same) == same)
-        & (sf.coalesce(sf.col("got_last"), same) == same)
-        & (sf.coalesce(sf.col("ledger_tp"), tp_of(same)) == tp_of(same))
-        & ~has(LOG_ABORTED)
-        | (sf.col("log_rows") == 0) & sf.col("got_first").isNull() & sf.col("ack_place").isNull(),
-        (sf.coalesce(sf.col("transaction_outcome"), sf.lit(COMMITTED)) == COMMITTED)
-        | (sf.col("log_rows") == 0) & sf.col("transaction").isNull(),
-    ]
-    for group in facts.groups:
-        got = sf.col(delivered(group))
-        parts.append(sf.when(sf.col(owed(group)), got == 1).otherwise(got <= 1))
-    return sf.coalesce(reduce(and_, parts), sf.lit(col=False))

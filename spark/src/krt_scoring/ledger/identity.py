@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.packed import FATES
+from krt_scoring.derive.fates import EXPIRED, FATES, LOST, offset_unusable
 from krt_scoring.derive.places import offset_of, tp_of
 from krt_scoring.derive.records import (
     ABORTED,
@@ -26,7 +26,6 @@ from krt_scoring.derive.records import (
     UNKNOWN,
     delivered,
     has,
-    offset_unusable,
     owed,
 )
 from krt_scoring.reasons import ALL, Reason
@@ -100,7 +99,7 @@ def _terms(facts: Facts) -> dict[str, Column]:
     doubtful = unknown & (got | sf.col("transaction").isNotNull())
     unsent = sf.col("rows") == 0
     return {
-        "lostAfterDelivery": (sf.col("fate") == "lost") & got,
+        "lostAfterDelivery": (sf.col("fate") == LOST) & got,
         "unledgered": unsent & ~facts.never_sent() & has(PRESENT),
         "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
         "offsetUnusable": offset_unusable(),
@@ -111,7 +110,7 @@ def _terms(facts: Facts) -> dict[str, Column]:
         | (sf.col("got_last") != sf.col("place"))
         | (sf.col("ack_place") != sf.col("place"))
         | (~sf.col("present") & (got | acked)),
-        "missing": ~sf.col("present") & (sf.col("fate") != "expired") & (acked | doubtful),
+        "missing": ~sf.col("present") & (sf.col("fate") != EXPIRED) & (acked | doubtful),
         "copied": (sf.col("log_first") != sf.col("log_last"))
         | (~sf.col("readable") & (sf.col("got_first") != sf.col("got_last"))),
         "skipped": skipped,

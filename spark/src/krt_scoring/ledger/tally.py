@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.packed import FATES
+from krt_scoring.derive.fates import FATES
 from krt_scoring.derive.records import BAD_DELIVERED, BAD_IN_LOG, LOG_ABORTED, PRESENT, has
 
 if TYPE_CHECKING:
