@@ -10,24 +10,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def lines(logs: Path, word: str) -> Iterator[tuple[int, str]]:
-    """Yield (UTC µs, line) of every line that holds a word and says when it was written.
+def lines(logs: Path, word: str) -> Iterator[str]:
+    """Yield every line that holds a word, which most do not.
 
     Args:
         logs: folder of the logs; need not be there.
-        word: what most lines do not hold.
+        word: what to look for.
     """
     for path in sorted(logs.glob("*.log")) if logs.is_dir() else ():
         with path.open(encoding="utf-8", errors="replace") as text:
-            for line in text:
-                at = _time(line.partition(" ")[0]) if word in line else None
-                if at is not None:
-                    yield at, line
+            yield from (line for line in text if word in line)
 
 
-def _time(stamp: str) -> int | None:
+def written_at(line: str) -> int | None:
     """Return Kubernetes' timestamp of a line in UTC µs; None where there is none."""
-    seconds, _, fraction = stamp.rstrip("Z").partition(".")
+    seconds, _, fraction = line.partition(" ")[0].rstrip("Z").partition(".")
     try:
         whole = datetime.fromisoformat(seconds).replace(tzinfo=UTC)
         return int(whole.timestamp()) * 1_000_000 + int(fraction[:6].ljust(6, "0"))

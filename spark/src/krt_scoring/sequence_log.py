@@ -1,6 +1,6 @@
 """The sequence numbers that brokers refused, as their logs tell of them.
 
-No client is told of it: librdkafka raises its epoch and goes on
+No ledger tells of one: librdkafka raises its epoch and goes on
 (docs/decisions/0017-a-refused-sequence-renumbers-too.md). The leader that refused logs it (Kafka
 3.9: ReplicaManager, level ERROR, with the exception's own text).
 """
@@ -36,9 +36,9 @@ def filled(timeline: Timeline, logs: Path) -> Timeline:
         logs: folder of the members' logs, as the recorder wrote them; need not be there.
     """
     added = []
-    for at, line in member_logs.lines(logs, "OutOfOrderSequenceException"):
-        match = _REFUSED.search(line)
-        if match:
+    for line in member_logs.lines(logs, "OutOfOrderSequenceException"):
+        match, at = _REFUSED.search(line), member_logs.written_at(line)
+        if match and at is not None:
             numbers = {name: int(match[name]) for name in ("producer", "incoming", "current")}
             added.append(Event(at, 0, SOURCE, EVENT, match["subject"], numbers))
     return timeline.joined(added) if added else timeline

@@ -68,7 +68,7 @@ ALWAYS = {
     # Else PySpark tells the JVM with every call of a function which line made it, for messages of
     # failed queries: two thirds of all that it asks of the JVM.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # Every query is described in full for listeners, of which there are none, and every plan is
+    # Else every query is described in full for listeners, of which there are none, and every plan
     # looked over after each rule of the optimizer that changed it, to find bugs of the optimizer.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "1000",

@@ -103,10 +103,13 @@ def _wanting(seen: Mapping[Written, Event]) -> set[Written]:
 
 def _told(logs: Path, wanting: set[Written]) -> dict[Written, _Line]:
     found: dict[Written, _Line] = {}
-    for at, line in member_logs.lines(logs, "artition"):
+    for line in member_logs.lines(logs, "artition"):
         match = next((match for pattern in _WRITES if (match := pattern.search(line))), None)
-        written = (match["subject"], int(match["version"])) if match else None
-        if match and written in wanting:
+        if match is None:
+            continue
+        written = match["subject"], int(match["version"])
+        at = member_logs.written_at(line)
+        if written in wanting and at is not None:
             found.setdefault(written, _line(at, match.groupdict()))
     return found
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring import local_rows
+from krt_scoring.derive.facts import key
 from krt_scoring.derive.records import LOG_ABORTED, LOG_COMMITTED, LOG_OPEN, has
 from krt_scoring.expectations.settings import of_identity
 from krt_scoring.sequence_log import EVENT, SOURCE
@@ -38,7 +39,7 @@ def write_rule(base: Base, rows: DataFrame) -> DataFrame:
         base.history.produce.filter(
             (sf.col("outcome") == "unknown") & sf.col("error").contains(EXPIRY_ERROR)
         )
-        .select(sf.xxhash64("producer", "producer_incarnation").alias("pk"))
+        .select(key().alias("pk"))
         .distinct()
         .withColumn("expired", sf.lit(col=True))
     )
@@ -74,13 +75,15 @@ def _refusals(base: Base) -> list[tuple[int, int, int]]:
     which had more than one request in flight to the topic.
     """
     run, places = base.facts.run, base.facts.places
+    senders: dict[str, list[int]] = {}
+    for item in base.facts.incarnations.values():
+        info = run.producer(item.producer)
+        if info and of_identity(run, item.producer).in_flight > 1:
+            senders.setdefault(info.topic, []).append(item.key)
     found = set()
     for event in base.history.timeline:
-        topic, _, partition = event.subject.rpartition("-")
-        if (event.source, event.event) != (SOURCE, EVENT) or not places.known(topic):
-            continue
-        for item in base.facts.incarnations.values():
-            info = run.producer(item.producer)
-            if info and info.topic == topic and of_identity(run, item.producer).in_flight > 1:
-                found.add((item.key, places.tp(topic, int(partition)), event.at))
+        if (event.source, event.event) == (SOURCE, EVENT):
+            topic, _, partition = event.subject.rpartition("-")
+            for sender in senders.get(topic, ()):
+                found.add((sender, places.tp(topic, int(partition)), event.at))
     return sorted(found)
