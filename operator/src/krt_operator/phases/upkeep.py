@@ -1,7 +1,8 @@
 """What is kept standing while a run is at work, whatever phase it is in.
 
-Members have the replicas that open faults leave them; traffic pods that a fault took away, or that
-ended on a fatal Kafka error, come back as new incarnations. A traffic pod that is gone without a
+Members have the replicas that open faults leave them, and pods that the scheduler does not leave
+lying; traffic pods that a fault took away, or that ended on a fatal Kafka error, come back as new
+incarnations. A traffic pod that is gone without a
 reason we know makes the run's coverage doubtful: it is never assumed to have done well.
 """
 
@@ -14,7 +15,7 @@ from krt_operator.api.status import ConditionType, GuardKind, Phase
 from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
 from krt_operator.faults.hold import busy, held
 from krt_operator.faults.restore import stateful_sets
-from krt_operator.phases import looking
+from krt_operator.phases import looking, unscheduled
 from krt_operator.ports import Act, Deletion, Happening, Progress
 
 if TYPE_CHECKING:
@@ -46,9 +47,10 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     control = control_state(world, plan)
     if control != "finished" and names.recorder_pod(plan.name) not in world.pods:
         wanted.append(recorder(plan, pull))
-    acts: list[Act] = []
+    again, told = unscheduled.replaced(plan, world, run.status)
+    acts: list[Act] = [*again]
     changes: list[Change] = []
-    events: list[Happening] = []
+    events: list[Happening] = [*told]
     for one in traffic_pods(plan):
         if one.member in open_faults or not _needed(run, one, control):
             continue

@@ -87,6 +87,7 @@ class World:
         self.preflight: tuple[int, str] = (0, "shared")
         self.stuck: set[str] = set()
         self.frozen: set[str] = set()
+        self.unschedulable: set[str] = set()
         self.nodes = [node(f"n{i}", f"zone-{'abc'[i % 3]}") for i in range(6)]
         self.classes = {"krt-evidence"}
         self.put(
@@ -371,6 +372,10 @@ class World:
         age, phase = self.time - pod["born"], pod["status"]["phase"]
         component = pod["metadata"]["labels"][names.LABEL_COMPONENT]
         if name in self.stuck or phase in {"Succeeded", "Failed"}:
+            return
+        if pod["metadata"]["uid"] in self.unschedulable:
+            refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+            pod["status"] = {"phase": "Pending", "conditions": [{**refused, "message": "no node"}]}
             return
         if phase == "Pending" and age >= STARTED:
             pod["status"] = {

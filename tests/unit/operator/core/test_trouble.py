@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+BROKER = "t-kafka-1-0"
 READER = "t-consumer-c-0"
 
 
@@ -28,6 +29,55 @@ def test_pod_gone_without_a_reason_is_vanished_and_comes_back(world: Any) -> Non
     world.run(seconds=4)
     assert _codes(world) == ["TrafficVanished"]
     assert world.objects["Pod", "t-producer-a-0"]["metadata"]["uid"] != before["metadata"]["uid"]
+
+
+def broker_left_lying(make_world: Callable[..., Any]) -> tuple[Any, Any, str]:
+    """A run at work, a broker of which came back and was refused by the scheduler; with its uid."""
+    world = make_world(warmup="60s")
+    engine = world.controller()
+    world.run(until="Warmup", controller=engine)
+    del world.objects["Pod", BROKER]
+    world.tick(0.01)
+    uid = world.objects["Pod", BROKER]["metadata"]["uid"]
+    world.unschedulable = {uid}
+    world.run(seconds=15, controller=engine)
+    assert world.objects["Pod", BROKER]["metadata"]["uid"] == uid
+    return world, engine, uid
+
+
+def test_a_broker_that_the_scheduler_leaves_lying_is_made_anew(
+    make_world: Callable[..., Any],
+) -> None:
+    world, engine, uid = broker_left_lying(make_world)
+    world.run(seconds=15, controller=engine)
+    again = world.objects["Pod", BROKER]
+    assert again["metadata"]["uid"] != uid
+    assert again["status"]["phase"] == "Running"
+    (told,) = [one for one in world.events if one["reason"] == "MemberUnscheduled"]
+    assert BROKER in told["message"]
+    assert "no node" in told["message"]
+    assert world.run(controller=engine)["verdict"] == "Passed"
+
+
+def test_an_unscheduled_broker_that_a_fault_means_is_left_to_the_fault(
+    make_world: Callable[..., Any],
+) -> None:
+    world, engine, uid = broker_left_lying(make_world)
+    target = {"pod": BROKER, "uid": uid, "member": "kafka-1"}
+    world.test["status"]["faults"] = [{"name": "f", "state": "Intended", "targets": [target]}]
+    world.run(seconds=15, controller=engine)
+    assert world.objects["Pod", BROKER]["metadata"]["uid"] == uid
+
+
+def test_a_broker_that_never_had_a_node_is_left_as_it_is(world: Any) -> None:
+    engine = world.controller()
+    while ("Pod", BROKER) not in world.objects:
+        world.tick(engine.run_once("t") or 0.01)
+    uid = world.objects["Pod", BROKER]["metadata"]["uid"]
+    world.unschedulable = {uid}
+    world.run(seconds=60, controller=engine)
+    assert world.status["phase"] == "Provisioning"
+    assert world.objects["Pod", BROKER]["metadata"]["uid"] == uid
 
 
 def test_fatal_kafka_error_is_followed_by_another_incarnation(world: Any) -> None:
