@@ -70,7 +70,11 @@ def scripts_map(plan: Plan, pull: str) -> Json:
 
 def executor_template(plan: Plan, pull: str) -> str:
     """The pod template Spark makes executors from: no token, restricted, one owner (the driver)."""
-    pod = render("executor.yaml.j2", claim=plan.spec.evidence.claim_name)[0]
+    pod = render(
+        "executor.yaml.j2",
+        claim=plan.spec.evidence.claim_name,
+        driver=selector(plan, component="scoring"),
+    )[0]
     harden(pod, plan, labels(plan, "scoring", "scoring"), pull)
     del pod["metadata"]["name"]
     return as_yaml(pod)
