@@ -157,6 +157,24 @@ def test_in_flight_requests_are_bounded_unless_the_resource_says(tmp_path: Path)
     assert (settings[name], "max.in.flight" in settings) == ("9", False)
 
 
+@pytest.mark.parametrize(
+    ("acks", "config", "lingers"),
+    [
+        ("all", {}, {"linger.ms": 50}),
+        ("all", {"linger.ms": "0"}, {"linger.ms": "0"}),
+        ("all", {"queue.buffering.max.ms": "9"}, {"queue.buffering.max.ms": "9"}),
+        ("1", {}, {}),
+    ],
+)
+def test_only_an_idempotent_client_lingers_unless_the_resource_says(
+    tmp_path: Path, acks: str, config: dict[str, str], lingers: dict[str, Any]
+) -> None:
+    read = plan(tmp_path, acks=acks, config=config)
+    settings = client_settings(read, read.producer("main"), "m")
+    names = {"linger.ms", "queue.buffering.max.ms"}
+    assert {key: value for key, value in settings.items() if key in names} == lingers
+
+
 def test_no_retries_is_a_single_attempt() -> None:
     assert single_attempt({"retries": "0"})
     assert not single_attempt({})
