@@ -10,6 +10,7 @@ ever ran in such a pod, so it is deleted: the StatefulSet's next one is tried at
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.phases import looking
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from krt_operator.plan import Plan
     from krt_operator.ports import Change, Json, Observed, Ports
 
-PATIENCE: Final = 20.0
-"""Seconds a member's pod may be unscheduled: twice the longest pause that the scheduler makes
+PATIENCE: Final = timedelta(seconds=20)
+"""How long a member's pod may be unschedulable: twice the longest pause that the scheduler makes
 between tries it has cause for (`podMaxBackoffSeconds`, 10 s)."""
 
 
@@ -40,20 +41,21 @@ def replaced(
         pod = world.pods.get(member.pod)
         if pod is None or looking.leaving(pod) or pod["metadata"]["uid"] in meant:
             continue
-        why = _refusal(pod)
-        if why and looking.age(pod, world.at) > PATIENCE:
+        why, since = _refusal(pod)
+        if since is not None and world.at > since + PATIENCE:
             acts.append(_delete(member.pod, pod["metadata"]["uid"]))
-            told = f"{member.pod} made anew, unscheduled for more than {PATIENCE:.0f} s: {why}"
+            told = f"{member.pod} made anew, unschedulable for {PATIENCE.seconds} s: {why}"
             events.append(Happening("MemberUnscheduled", told, warning=True))
     return tuple(acts), tuple(events)
 
 
-def _refusal(pod: Json) -> str:
-    """What the scheduler said when it refused the pod; empty where it did not."""
+def _refusal(pod: Json) -> tuple[str, datetime | None]:
+    """What the scheduler said when it refused the pod, and since when; None where it did not."""
     for one in pod.get("status", {}).get("conditions") or []:
         if one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable":
-            return str(one.get("message") or "no reason given")
-    return ""
+            why = one.get("message") or "no reason given"
+            return why, datetime.fromisoformat(one["lastTransitionTime"])
+    return "", None
 
 
 def _delete(name: str, uid: str) -> Act:

@@ -2,8 +2,8 @@
 
 Members have the replicas that open faults leave them, and pods that the scheduler does not leave
 lying; traffic pods that a fault took away, or that ended on a fatal Kafka error, come back as new
-incarnations. A traffic pod that is gone without a
-reason we know makes the run's coverage doubtful: it is never assumed to have done well.
+incarnations. A traffic pod that is gone without a reason we know makes the run's coverage doubtful:
+it is never assumed to have done well.
 """
 
 from __future__ import annotations

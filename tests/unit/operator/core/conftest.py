@@ -374,8 +374,14 @@ class World:
         if name in self.stuck or phase in {"Succeeded", "Failed"}:
             return
         if pod["metadata"]["uid"] in self.unschedulable:
-            refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-            pod["status"] = {"phase": "Pending", "conditions": [{**refused, "message": "no node"}]}
+            refused = {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "Unschedulable",
+                "message": "no node",
+                "lastTransitionTime": pod["born"].isoformat(),
+            }
+            pod["status"] = {"phase": "Pending", "conditions": [refused]}
             return
         if phase == "Pending" and age >= STARTED:
             pod["status"] = {
