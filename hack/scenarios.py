@@ -175,7 +175,7 @@ def table(found: list[Scenario], missing: list[str]) -> str:
         GENERATED,
         "# What Kafka was said to do, and did\n",
         INTRODUCTION,
-        f"{len(found)} scenarios: {counts}. One after another they took {minutes:.0f} minutes.\n",
+        f"{len(found)} scenarios: {counts}. Their runs took {minutes:.0f} minutes.\n",
         "| scenario | claim | outcome | seen | verdict | runs | s | |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
