@@ -20,15 +20,6 @@ def pod_of(job: Json, pods: Iterable[Json]) -> Json | None:
     return None
 
 
-def condition(job: Json, type_: str) -> Json | None:
-    """The Job's condition of this type, such as Failed, where it is True."""
-    for one in job.get("status", {}).get("conditions") or []:
-        if one["type"] == type_ and one["status"] == "True":
-            found: Json = one
-            return found
-    return None
-
-
 def why_failed(failed: Json) -> str:
     """What a Failed condition says."""
     return str(failed.get("message") or failed.get("reason") or "the Job failed")

@@ -108,8 +108,8 @@ def _told(logs: Path, wanting: set[Written]) -> dict[Written, _Line]:
         if match is None:
             continue
         written = match["subject"], int(match["version"])
-        at = member_logs.written_at(line)
-        if written in wanting and at is not None:
+        at = member_logs.written_at(line) if written in wanting else None
+        if at is not None:
             found.setdefault(written, _line(at, match.groupdict()))
     return found
 

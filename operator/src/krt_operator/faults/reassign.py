@@ -15,6 +15,7 @@ from krt_operator.build.tools import reassign_job
 from krt_operator.faults.deed import Outcome, until_due
 from krt_operator.faults.ephemeral import parse
 from krt_operator.faults.partitions import meant
+from krt_operator.objects import condition
 from krt_operator.ports import Act
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def outcome(scene: Scene) -> Outcome:
         return Outcome(asked=False, pending=(name,), patience=TOOL_PATIENCE)
     ended = _ended(scene, job)
     if ended is None:
-        failed = jobs.condition(job, "Failed")
+        failed = condition(job, "Failed")
         if failed is not None:
             return Outcome(failures={name: jobs.why_failed(failed)}, patience=TOOL_PATIENCE)
         return Outcome(pending=(name,), patience=TOOL_PATIENCE)

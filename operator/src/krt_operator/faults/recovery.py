@@ -14,6 +14,7 @@ from krt_operator.api.spec import Action, Isolation
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.faults.partitions import meant
 from krt_operator.kafka.views import NO_BROKER
+from krt_operator.objects import condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -83,7 +84,7 @@ def lacking_pods(
             return f"pod {name} is not back"
         if pod["metadata"].get("deletionTimestamp"):
             return f"pod {name} is being deleted"
-        if not _ready(pod):
+        if condition(pod, "Ready") is None:
             return f"pod {name} is not ready"
     return ""
 
@@ -194,13 +195,8 @@ def not_running(plan: Plan, pods: Mapping[str, Json], held: frozenset[str]) -> s
     return ""
 
 
-def _ready(pod: Json) -> bool:
-    conditions = pod.get("status", {}).get("conditions") or []
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-
-
 def _unscheduled(pod: Json) -> str:
-    for one in pod.get("status", {}).get("conditions") or []:
-        if one["type"] == "PodScheduled" and one["status"] == "False":
-            return f"not scheduled: {one.get('message', 'no reason given')}"
-    return "not started"
+    refused = condition(pod, "PodScheduled", "False")
+    if refused is None:
+        return "not started"
+    return f"not scheduled: {refused.get('message', 'no reason given')}"

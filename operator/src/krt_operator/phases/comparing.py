@@ -16,6 +16,7 @@ from krt_operator.api.status import ConditionStatus, ConditionType, GuardKind, P
 from krt_operator.build.tools import dump_job
 from krt_operator.constants import BUSY, COMPARISON_GRACE
 from krt_operator.errors import TransientError
+from krt_operator.objects import condition
 from krt_operator.phases import looking
 from krt_operator.ports import Deletion, Happening, Progress
 
@@ -102,7 +103,7 @@ def _go_on(run: Run, dumps: Mapping[Member, Json | None], world: Observed) -> Pr
 
 def _said(run: Run, job: Json | None, world: Observed) -> tuple[dict[str, int], str]:
     """What a broker's Job dumped, and what is missing; nothing is where that is empty."""
-    if job is None or not jobs.condition(job, "Complete"):
+    if job is None or not condition(job, "Complete"):
         return {}, _why(run, job, world)
     for name, ended in _terminated(job, world):
         told = looking.message_json(ended.get("message") or "") if name == WRITER else {}
@@ -117,7 +118,7 @@ def _why(run: Run, job: Json | None, world: Observed) -> str:
     broken = _broken(job, world) if job is not None else ""
     if broken:
         return broken
-    failed = jobs.condition(job, "Failed") if job is not None else None
+    failed = condition(job, "Failed") if job is not None else None
     why = jobs.why_failed(failed) if failed else f"not done after {run.spec.timeouts.comparison}"
     # The pods of a Job that ran out of time are gone; what they waited for was told.
     before = find_condition(run.status.conditions, ConditionType.REPLICAS_DUMPED)
@@ -147,7 +148,7 @@ def _terminated(job: Json, world: Observed) -> Iterator[tuple[str, Json]]:
 
 
 def _over(job: Json) -> bool:
-    return any(jobs.condition(job, one) for one in ENDS)
+    return any(condition(job, one) for one in ENDS)
 
 
 def _late(run: Run, world: Observed) -> bool:

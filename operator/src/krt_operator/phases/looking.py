@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_operator.constants import IMAGE_PATIENCE
 from krt_operator.errors import UserError
+from krt_operator.objects import condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,10 +21,7 @@ HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 
 def ready(pod: Json | None) -> bool:
     """Whether the pod is there, stays, and its Ready condition is True."""
-    if pod is None or leaving(pod):
-        return False
-    conditions = pod.get("status", {}).get("conditions") or []
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return pod is not None and not leaving(pod) and condition(pod, "Ready") is not None
 
 
 def running(pod: Json | None) -> bool:
@@ -101,11 +99,9 @@ def obstacles(pods: Iterable[Json]) -> list[str]:
     found = []
     for pod in pods:
         name, status = pod["metadata"]["name"], pod.get("status", {})
-        found += [
-            f"{name} is not scheduled: {one.get('message', '')}"
-            for one in status.get("conditions") or []
-            if one["type"] == "PodScheduled" and one["status"] == "False"
-        ]
+        refused = condition(pod, "PodScheduled", "False")
+        if refused is not None:
+            found.append(f"{name} is not scheduled: {refused.get('message', '')}")
         for container in status.get("containerStatuses") or []:
             waiting = container.get("state", {}).get("waiting") or {}
             if waiting.get("reason") not in {None, "ContainerCreating", "PodInitializing"}:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_operator.api.spec import Separation
 from krt_operator.errors import UserError
+from krt_operator.objects import condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +29,7 @@ def usable(node: Json, template: PodTemplate) -> bool:
         return False
     if any(labels.get(key) != value for key, value in template.node_selector.items()):
         return False
-    conditions = node.get("status", {}).get("conditions", [])
-    if not any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
+    if condition(node, "Ready") is None:
         return False
     return all(
         any(_tolerates(one.dump(), taint) for one in template.tolerations)

@@ -18,6 +18,7 @@ from krt_operator.api.status import (
 from krt_operator.build.scoring import scoring_job
 from krt_operator.constants import BUSY, SCORING_ATTEMPTS, SCORING_GRACE
 from krt_operator.errors import TransientError
+from krt_operator.objects import condition
 from krt_operator.phases import claims, endings, looking
 from krt_operator.ports import Happening, Progress
 
@@ -55,7 +56,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if code is not None:
         why = ENDS.get(code, f"its driver exited {code}")
         return _failed(plan, f"{why}: {told}", world)
-    failed = jobs.condition(job, "Failed")
+    failed = condition(job, "Failed")
     lost = failed is not None and failed.get("reason") != "DeadlineExceeded"
     if lost and attempt < SCORING_ATTEMPTS:
         return _start(plan, attempt + 1, world, ports)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_operator.objects import condition
 from krt_operator.phases import looking
 from krt_operator.ports import Act, Deletion, Happening
 
@@ -51,11 +52,11 @@ def replaced(
 
 def _refusal(pod: Json) -> tuple[str, datetime | None]:
     """What the scheduler said when it refused the pod, and since when; None where it did not."""
-    for one in pod.get("status", {}).get("conditions") or []:
-        if one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable":
-            why = one.get("message") or "no reason given"
-            return why, datetime.fromisoformat(one["lastTransitionTime"])
-    return "", None
+    refused = condition(pod, "PodScheduled", "False")
+    if refused is None or refused.get("reason") != "Unschedulable":
+        return "", None
+    why = refused.get("message") or "no reason given"
+    return why, datetime.fromisoformat(refused["lastTransitionTime"])
 
 
 def _delete(name: str, uid: str) -> Act:
