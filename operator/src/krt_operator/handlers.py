@@ -133,6 +133,7 @@ async def follow(namespace: str | None, name: str, stopped: kopf.DaemonStopped, 
     reconciler = assembly.reconciler(namespace or "default")
     loop = asyncio.get_running_loop()
     delay: float | None = 0.0
+    _LOG.info("%s/%s: followed from here on", namespace, name)
     while delay is not None and not stopped:
         try:
             delay = await loop.run_in_executor(_memory["pool"], reconciler.run_once, name)
