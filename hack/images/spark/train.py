@@ -34,6 +34,30 @@ EXECUTOR_CLASSES = (
     "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
     "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend$Arguments",
 )
+# Only a consumer that has found a broker loads these.
+READING_CLASSES = (
+    *(
+        f"org.apache.kafka.common.{name}"
+        for name in (
+            "message.FetchResponseData$PartitionData",
+            "message.ListOffsetsResponseData$ListOffsetsPartitionResponse",
+            "message.MetadataResponseData$MetadataResponsePartition",
+            "record.DefaultRecord",
+            "record.DefaultRecordBatch",
+            "record.MemoryRecords",
+            "requests.FetchResponse",
+            "requests.ListOffsetsResponse",
+            "requests.MetadataResponse",
+        )
+    ),
+    "org.apache.kafka.clients.consumer.ConsumerRecords",
+    "org.apache.kafka.clients.consumer.internals.CompletedFetch",
+    "org.apache.spark.sql.kafka010.KafkaBatchInputPartition",
+    "org.apache.spark.sql.kafka010.KafkaBatchPartitionReader",
+    "org.apache.spark.sql.kafka010.KafkaBatchReaderFactory$",
+    "org.apache.spark.sql.kafka010.consumer.InternalKafkaConsumer",
+    "org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer",
+)
 
 
 class Api(BaseHTTPRequestHandler):
@@ -112,7 +136,8 @@ def queries(spark: SparkSession, folder: str) -> DataFrame:
         F.concat(F.lit("k"), F.col("id") % 5).alias("key"),
         F.to_json(F.struct("id")).alias("value"),
     )
-    numbers.write.mode("overwrite").partitionBy("partition").parquet(folder)
+    written = numbers.write.mode("overwrite").option("compression", "zstd")
+    written.partitionBy("partition").parquet(folder)
     rows = spark.read.parquet(folder)
     order = Window.partitionBy("partition").orderBy("id")
     steps = (
@@ -151,6 +176,26 @@ def check(spark: SparkSession, folder: str) -> None:
     ).load()
 
 
+def consume(java: Any) -> None:
+    """Make a Kafka consumer and let it look for a broker, which loads what executors read with."""
+    settings = java.java.util.HashMap()
+    settings["bootstrap.servers"] = f"{ADDRESS}:1"
+    settings["enable.metrics.push"] = "false"
+    for kind in ("key", "value"):
+        settings[f"{kind}.deserializer"] = (
+            "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+        )
+    consumer = java.org.apache.kafka.clients.consumer.KafkaConsumer(settings)
+    topics = java.java.util.ArrayList()
+    topics.add(java.org.apache.kafka.common.TopicPartition("none", 0))
+    consumer.assign(topics)
+    consumer.seek(topics[0], 0)
+    consumer.poll(java.java.time.Duration.ofMillis(300))
+    consumer.close(java.java.time.Duration.ofMillis(0))
+    for name in READING_CLASSES:
+        java.java.lang.Class.forName(name)
+
+
 def main(archive: Path) -> None:
     """Train in both ways Spark runs, and wait for the archive.
 
@@ -162,6 +207,7 @@ def main(archive: Path) -> None:
     check(local, f"{SCRATCH}/local")
     for name in EXECUTOR_CLASSES:
         gateway.jvm.java.lang.Class.forName(name)
+    consume(gateway.jvm)
     local.stop()
 
     pods: list[subprocess.Popen[bytes]] = []

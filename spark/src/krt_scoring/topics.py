@@ -33,6 +33,20 @@ if TYPE_CHECKING:
 POLL_TIMEOUT_MS = 30_000
 """Longest wait for a broker's answer; the connector's 120 s would outlast the phase."""
 
+FETCHING = {
+    "kafka.max.poll.records": "100000",
+    "kafka.max.partition.fetch.bytes": str(4 * 1024 * 1024),
+    "kafka.fetch.max.wait.ms": "10",
+    "kafka.enable.metrics.push": "false",
+}
+"""How the connector's consumers fetch.
+
+After each poll the connector asks for the ends of the log and seeks back, for which the consumer
+throws away all it had fetched beyond the poll. With Kafka's own 500 records a poll and 1 MiB a
+fetch nearly every byte would be fetched some ten times. So a poll hands out all of a fetch, whose
+bytes bound the memory it takes. What is asked for is settled: a fetch need not wait for more.
+"""
+
 NO_LEADER = -1
 
 
@@ -168,6 +182,7 @@ def _source(
         # A log that no longer holds what was bounded must fail, not shrink the evidence.
         .option("failOnDataLoss", "true")
         .option("kafkaConsumer.pollTimeoutMs", str(POLL_TIMEOUT_MS))
+        .options(**FETCHING)
         # One large partition must not be one task's work.
         .option("minPartitions", spark.conf.get("spark.sql.shuffle.partitions") or "2")
         .load()

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import tomllib
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -59,3 +60,31 @@ def test_kafka_is_the_same_version_pulled_and_built() -> None:
     assert pulled is not None
     assert built[1] == pulled[1]
     assert f" kafka_2.13-{built[1]}.jar" in (IMAGES / "kafka/jars.sha256").read_text()
+
+
+def jar(path: Path, *names: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, f"content of {name}")
+    return path
+
+
+def test_a_jar_loses_its_signatures_and_nothing_else(tmp_path: Path) -> None:
+    module = load(IMAGES / "spark" / "unsign.py")
+    kept = ("META-INF/MANIFEST.MF", "META-INF/services/a.SF", "org/Some.class", "notes.RSA")
+    path = jar(tmp_path / "some.jar", *kept, "META-INF/DUMMY.SF", "META-INF/DUMMY.dsa")
+
+    module.main([path])
+
+    with zipfile.ZipFile(path) as archive:
+        assert tuple(archive.namelist()) == kept
+        assert archive.read("org/Some.class") == b"content of org/Some.class"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_jar_without_signatures_is_not_to_be_named(tmp_path: Path) -> None:
+    module = load(IMAGES / "spark" / "unsign.py")
+    path = jar(tmp_path / "some.jar", "META-INF/MANIFEST.MF")
+
+    with pytest.raises(SystemExit, match=r"some\.jar is not signed"):
+        module.main([path])
