@@ -34,6 +34,7 @@ from hack.bench_history import (
 )
 
 from krt_evidence.bundle import Bundle, write_json
+from krt_evidence.ledger import layout
 from krt_evidence.schemas import TABLES
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def generate(root: Path, sends: int) -> None:
 def _write(bundle: Bundle, name: str, stem: str, rows: pa.Table) -> None:
     folder = bundle.table(name)
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(rows, folder / f"{stem}.parquet", compression="zstd", compression_level=1)
+    pq.write_table(rows, folder / f"{stem}.parquet", **layout(rows.schema))
 
 
 def _chunks(first: int, last: int) -> Iterator[Numbers]:

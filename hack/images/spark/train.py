@@ -136,7 +136,10 @@ def queries(spark: SparkSession, folder: str) -> DataFrame:
         F.concat(F.lit("k"), F.col("id") % 5).alias("key"),
         F.to_json(F.struct("id")).alias("value"),
     )
-    written = numbers.write.mode("overwrite").option("compression", "zstd")
+    # As topics are written; numbers that repeat no more are laid out in steps.
+    written = numbers.write.mode("overwrite").options(
+        **{"compression": "zstd", "parquet.writer.version": "v2"}
+    )
     written.partitionBy("partition").parquet(folder)
     rows = spark.read.parquet(folder)
     order = Window.partitionBy("partition").orderBy("id")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import functions as sf
 
 from krt_evidence.schemas import TABLES
 from krt_scoring import (
@@ -260,7 +261,10 @@ def _tables(spark: SparkSession, inspected: Inspection) -> dict[str, DataFrame]:
         reader = spark.read.schema(schema).option("pathGlobFilter", "*.parquet")
         folder = str(inspected.bundle.table(table).resolve())
         paths = [str(path.resolve()) for path in files] if table in inspected.left_out else folder
-        found[table] = reader.parquet(*([paths] if isinstance(paths, str) else paths))
+        rows = reader.parquet(*([paths] if isinstance(paths, str) else paths))
+        # What is alike in every row need not be read, nor compared row by row.
+        same = inspected.same.get(table, {})
+        found[table] = rows.withColumns({name: sf.lit(text) for name, text in same.items()})
     return found
 
 

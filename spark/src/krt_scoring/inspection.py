@@ -44,6 +44,9 @@ _IDENTITY = {
 _COUNTED = ("consume", "consumer_events")
 """Tables that share a counter, ``n``, in each incarnation."""
 
+_STAMPED = {"consume": "run_uid", "log": "run_uid"}
+"""Columns that hold one and the same text in every row, unless records are of another run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
@@ -65,6 +68,7 @@ class Inspection:
         reasons: what was left out, and why.
         left_out: tables of which some file is not used.
         counters: (consumer, incarnation) → what it counted of deliveries and events.
+        same: table → columns that are alike in every row, as the footers tell, and their text.
     """
 
     bundle: Bundle
@@ -75,6 +79,7 @@ class Inspection:
     reasons: tuple[Reason, ...] = field(default=())
     left_out: frozenset[str] = frozenset()
     counters: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
+    same: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def sends(self) -> tuple[int, int]:
@@ -117,10 +122,12 @@ def inspect(bundle: Bundle, *, deep: bool = False, needed: Collection[str] = NEE
     reasons: list[Reason] = []
     left_out: set[str] = set()
     counters: dict[tuple[str, str], Counted] = {}
+    same: dict[str, dict[str, str]] = {}
     for table in TABLES:
         result = inspect_table(bundle, table, deep=deep, needed=table in needed)
         files[table], rows[table], incarnations[table] = result.files, result.rows, result.writers
         times.update({(table, column): pair for column, pair in result.times.items()})
+        same[table] = result.same
         reasons.extend(result.reasons)
         for who, counted in result.counters.items():
             before = counters.get(who, Counted(0, -1))
@@ -138,6 +145,7 @@ def inspect(bundle: Bundle, *, deep: bool = False, needed: Collection[str] = NEE
         tuple(reasons),
         frozenset(left_out),
         counters,
+        same,
     )
 
 
@@ -152,6 +160,13 @@ class Table:
     left_out: bool = False
     reasons: list[Reason] = field(default_factory=list)
     counters: dict[tuple[str, str], Counted] = field(default_factory=dict)
+    texts: dict[str, set[str | None]] = field(default_factory=dict)
+
+    @property
+    def same(self) -> dict[str, str]:
+        """Columns that are alike in every row, and their text."""
+        alike = {name: texts for name, texts in self.texts.items() if len(texts) == 1}
+        return {name: text for name, texts in alike.items() for text in texts if text is not None}
 
     def count(self, who: tuple[str, str], rows: int, highest: int) -> None:
         """Add a row group of an incarnation."""
@@ -214,6 +229,9 @@ def _take(result: Table, metadata: pq.FileMetaData, table: str) -> None:
     for column in _TIMES.get(table, ()):
         for low, high in _ranges(metadata, column):
             result.span(column, low, high)
+    if table in _STAMPED:
+        column = _STAMPED[table]
+        result.texts.setdefault(column, set()).update(_texts(metadata, column))
 
 
 def _reason(table: str, code: str, subject: str, message: str) -> Reason:
@@ -279,6 +297,15 @@ def _ranges(metadata: pq.FileMetaData, column: str) -> Iterator[tuple[Any, Any]]
         statistics = metadata.row_group(group).column(index).statistics
         if statistics is not None and statistics.has_min_max:
             yield statistics.min, statistics.max
+
+
+def _texts(metadata: pq.FileMetaData, column: str) -> Iterator[str | None]:
+    """Yield the text all rows of a row group have in a column, None where one may have another."""
+    index = metadata.schema.to_arrow_schema().get_field_index(column)
+    for group in range(metadata.num_row_groups):
+        statistics = metadata.row_group(group).column(index).statistics
+        told = statistics is not None and statistics.has_min_max and statistics.null_count == 0
+        yield str(statistics.min) if told and statistics.min == statistics.max else None
 
 
 def _holes(table: str, names: list[str]) -> Iterator[Reason]:

@@ -22,14 +22,20 @@ if TYPE_CHECKING:
 LARGE_ROWS = 2_000_000
 """Rows of a bundle from which the optimising compiler pays for its own time."""
 
-ROWS_PER_PARTITION = 500_000
-"""Rows a shuffle partition should hold: about 100 MiB while sorting, far below a task's memory."""
+ROWS_PER_PARTITION = 750_000
+"""Rows a shuffle partition should hold: 200 MiB at most while the records are aggregated, below the
+memory of a task. Each partition adds a task to some twenty stages."""
 
 DRIVER_PORT = 7078
 BLOCK_MANAGER_PORT = 7079
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
 """Logging of the JVMs; at the same place in driver and executors, which share an image."""
+
+COMPILING = Path(__file__).with_name("compiling.directives")
+"""What the JVMs' optimising compiler leaves to the quick one: the code that plans, generates,
+compiles and moves queries about. It runs often enough to be taken for hot, and is done before
+that pays (measured with 10 million sends: 8 of 26 s of that compiler)."""
 
 # The JVM would interpret, for ever, what Spark generates for a step of more than 8000 bytes of
 # bytecode.
@@ -47,7 +53,19 @@ HOT_ONLY = (
 # It leaves out branches not taken so far, and compiles anew when one is: of generated code with a
 # branch for each null, up to nine times over.
 ONCE = "-XX:PerMethodTrapLimit=0 -XX:PerBytecodeTrapLimit=0"
-LARGE_FLAGS = f"-XX:+UseParallelGC {HOT_ONLY} {ONCE} {ALL_FLAGS}"
+# The JVM says that it has read the file, and standard output is for the verdict.
+PLAN_QUICKLY = (
+    "-XX:+UnlockDiagnosticVMOptions -XX:+DisplayVMOutputToStderr "
+    f"-XX:CompilerDirectivesFile={COMPILING}"
+)
+# What outlives a collection of young objects here is what was cached: copying it to and fro among
+# them, fifteen times as the JVM would, does not make it any shorter-lived.
+KEPT = "-XX:MaxTenuringThreshold=1"
+LARGE_FLAGS = f"-XX:+UseParallelGC {KEPT} {HOT_ONLY} {ONCE} {PLAN_QUICKLY} {ALL_FLAGS}"
+
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+"""Where Linux says whether a process may ask for pages of 2 MiB. Tables of groups are looked up all
+over, and each look-up finds its page by walking a table that is 512 times as long without."""
 
 ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -65,6 +83,9 @@ ALWAYS = {
     # Spark's own list but for kafka: the old reader turns every record into an object and back.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
     "spark.sql.parquet.filterPushdown": "true",
+    # 2^18 groups, what a partition of ROWS_PER_PARTITION comes to, are held in a table generated
+    # for their key; with 2^16, Spark's own number, two of three are looked up in the general one.
+    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
     "spark.sql.ansi.enabled": "true",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
     # Else PySpark tells the JVM with every call of a function which line made it, for messages of
@@ -104,7 +125,7 @@ class Sizing:
     @property
     def java_flags(self) -> str:
         """Flags of the JVMs."""
-        flags = LARGE_FLAGS if self.large else SMALL_FLAGS
+        flags = f"{LARGE_FLAGS}{_huge_pages()}" if self.large else SMALL_FLAGS
         return f"-Dlog4j2.configurationFile={LOGGING} {flags}"
 
     @property
@@ -119,6 +140,15 @@ class Sizing:
             "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
             "spark.driver.extraJavaOptions": self.java_flags,
         }
+
+
+def _huge_pages() -> str:
+    """Return the JVM's flag that asks for huge pages, empty where the system has none to give."""
+    try:
+        offered = "[never]" not in HUGE_PAGES.read_text(encoding="ascii")
+    except OSError:
+        offered = False
+    return " -XX:+UseTransparentHugePages" if offered else ""
 
 
 def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSession:

@@ -48,6 +48,14 @@ bytes bound the memory it takes. What is asked for is settled: a fetch need not 
 Nobody collects the clients' own metrics, and to offer them takes loading a library.
 """
 
+LAYOUT = {
+    "compression": "zstd",
+    "parquet.writer.version": "v2",
+    **{f"parquet.enable.dictionary#{name}": "false" for name in ("offset", "seq", "timestamp")},
+}
+"""How the table is laid out in its files: as ledgers are (``krt_evidence.ledger.layout``), numbers
+that grow by the steps they grow by, which only the second version of the writer does."""
+
 NO_LEADER = -1
 
 
@@ -205,11 +213,7 @@ def _store(
         for bound in bounds
     ]
     named = [column.alias(f"c{index}") for index, column in enumerate(counts)]
-    (
-        rows.observe(observation, *named)
-        .write.option("compression", "zstd")
-        .parquet(str(partial.resolve()))
-    )
+    (rows.observe(observation, *named).write.options(**LAYOUT).parquet(str(partial.resolve())))
     _publish(partial, final)
     found = observation.get
     return {

@@ -112,6 +112,8 @@ def test_topics_are_read_between_their_bounds(
     assert [row["state"] for row in rows] == ["plain"] * 7 + ["aborted", "committed"]
     assert {row["key"] for row in rows if row["partition"] == 1} == {"t"}
     assert all(row["timestamp"] > 1_700_000_000_000_000 for row in rows)
+    first = pq.read_metadata(next((root / "log").iterdir())).row_group(0)
+    assert first.column(LOG.names.index("offset")).encodings == ("DELTA_BINARY_PACKED",)
     counted = pq.read_table(root / "log_bounds").to_pylist()
     assert [(row["read_to"], row["rows_read"]) for row in counted] == [(7, 7), (4, 2)]
     assert oct((root / "log").stat().st_mode)[-4:] == "2775"

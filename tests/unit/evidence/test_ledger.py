@@ -37,6 +37,18 @@ def test_what_is_written_is_read_with_the_schema(table: str, tmp_path: Path) -> 
     assert read.num_rows == 3
 
 
+def test_numbers_are_laid_out_in_steps_and_texts_as_dictionaries(tmp_path: Path) -> None:
+    path = LedgerWriter(tmp_path, "produce", "m-uid").write(rows("produce", 3))
+    assert path is not None
+    group = pq.read_metadata(path).row_group(0)
+    columns = [group.column(index) for index in range(group.num_columns)]
+    found = {column.path_in_schema: set(column.encodings) for column in columns}
+    for field in TABLES["produce"]:
+        encodings = found[field.name]
+        assert ("DELTA_BINARY_PACKED" in encodings) is pa.types.is_integer(field.type), field.name
+        assert ("RLE_DICTIONARY" in encodings) is pa.types.is_string(field.type), field.name
+
+
 def test_files_are_numbered_and_none_is_left_open(tmp_path: Path) -> None:
     writer = LedgerWriter(tmp_path, "produce_close", "p-0-uid")
     for _ in range(2):

@@ -110,6 +110,28 @@ def test_another_schema(bundle: Bundle) -> None:
     assert found.reasons[0].message == "column producer_incarnation is missing"
 
 
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ([["r", "r"], ["r"]], {"run_uid": "r"}),
+        ([["r"], ["other"]], {}),
+        ([["r", "other"]], {}),
+        ([["r", None]], {}),
+        ([[None]], {}),
+    ],
+)
+def test_a_text_alike_in_every_row_is_told_by_the_footers(
+    files: list[list[str | None]], told: dict[str, str], bundle: Bundle
+) -> None:
+    folder = bundle.table("log")
+    folder.mkdir()
+    for number, runs in enumerate(files):
+        columns = {field.name: pa.nulls(len(runs), field.type) for field in TABLES["log"]}
+        columns["run_uid"] = pa.array(runs, pa.string())
+        pq.write_table(pa.table(columns), folder / f"{number}.parquet")
+    assert inspection.inspect(bundle).same["log"] == told
+
+
 def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(NotABundleError, match="holds no evidence bundle"):
         inspection.require_bundle(tmp_path)

@@ -92,12 +92,33 @@ def test_the_session_asks_for_what_the_controller_said() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "partitions", "large"),
-    [(0, 2, False), (600_000, 2, False), (3_000_000, 6, True), (30_000_000, 60, True)],
+    [(0, 2, False), (600_000, 2, False), (3_000_000, 4, True), (30_000_000, 40, True)],
 )
 def test_a_session_grows_with_the_rows(rows: int, partitions: int, *, large: bool) -> None:
     sizing = session.Sizing(rows, 2)
     assert (sizing.shuffle_partitions, sizing.large) == (partitions, large)
     assert ("TieredStopAtLevel" in sizing.java_flags) is not large
+
+
+@pytest.mark.parametrize(
+    ("offered", "asked"),
+    [("always [madvise] never", True), ("always madvise [never]", False), (None, False)],
+)
+def test_huge_pages_are_asked_for_where_there_are_any(
+    offered: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, asked: bool
+) -> None:
+    told = tmp_path / "enabled"
+    if offered:
+        told.write_text(f"{offered}\n")
+    monkeypatch.setattr(session, "HUGE_PAGES", told)
+    flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
+    assert ("-XX:+UseTransparentHugePages" in flags) is asked
+
+
+def test_what_the_compiler_leaves_alone_comes_with_the_package() -> None:
+    flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
+    assert f"-XX:CompilerDirectivesFile={session.COMPILING}" in flags
+    assert "Exclude: true" in session.COMPILING.read_text(encoding="utf-8")
 
 
 def test_bounds_are_read_in_order() -> None:

@@ -140,27 +140,26 @@ def _in_logs(first: DataFrame, base: Base) -> DataFrame:
 
 def _delivered(base: Base, spans: list[Span]) -> DataFrame:
     """Return the ok deliveries within some ranges, with place, identity and ownership."""
-    mine = ours(base.history.run)
-    rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumns(
-        {"place": base.facts.places.column(), "pk": sf.when(mine, key())}
+    rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
+        "place", base.facts.places.column()
     )
     columns = ("incarnation", "consumer", "n", "handed_at", "place", "pk", "seq")
     same = (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on"))
     near = _near(ownership.located(rows, base.facts), base, spans, same)
-    owned = ownership.owned_by(near.select("group_index", "tp", *columns), base.owned_table)
+    known = near.withColumn("pk", sf.when(ours(base.history.run), key()))
+    owned = ownership.owned_by(known.select("group_index", "tp", *columns), base.owned_table)
     return owned.select("group_index", "tp", "interval", *columns)
 
 
 def _held(base: Base, spans: list[Span]) -> DataFrame:
     """Return what the settled log holds at each place within some ranges."""
-    mine = ours(base.history.run)
-    rows = base.history.log.select(
-        base.facts.places.column().alias("place"),
-        "key",
-        sf.when(mine, key()).alias("held_pk"),
+    rows = base.history.log.withColumn("place", base.facts.places.column())
+    near = _near(rows, base, spans, tp_of(sf.col("place")) == sf.col("on"))
+    return near.select(
+        *("place", "key"),
+        sf.when(ours(base.history.run), key()).alias("held_pk"),
         sf.col("seq").alias("held_seq"),
     )
-    return _near(rows, base, spans, tp_of(sf.col("place")) == sf.col("on"))
 
 
 def _near(rows: DataFrame, base: Base, spans: list[Span], same: Column) -> DataFrame:

@@ -66,9 +66,10 @@ def build(history: History, facts: Facts) -> DataFrame:
         & (sf.col("prev_place") != MARK)
         & (sf.col("place") != sf.col("prev_place") + 1)
     )
-    known = rows.filter(sf.col("tp").isNotNull() & sf.col("grp").isNotNull())
-    steps = with_previous(known, ("who", "tp"), "n", ("place", "poll", "n"), step)
-    return steps.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket", "who")
+    # A place outside the run's topics is null, and so is whether there is a step to it.
+    steps = with_previous(rows, ("who", "tp"), "n", ("place", "poll", "n"), step)
+    known = steps.filter(sf.col("grp").isNotNull())
+    return known.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket", "who")
 
 
 Lane = tuple[int, int]

@@ -25,15 +25,19 @@ def with_previous(
 
     Args:
         rows: with the keys, ``bucket`` (non-decreasing in ``order``), the order, which is
-            unique within the keys, and the columns; none of ``columns`` may be null.
+            unique within the keys, and the columns; none of ``columns`` may be null where the
+            keys are not.
         keys: what parts the sequences.
         order: what a sequence is ordered by.
         columns: what is taken from the row before.
         wanted: condition on columns and ``prev_`` columns; only such rows are returned.
     """
-    inner = Window.partitionBy(*keys, "bucket").orderBy(order)
-    flagged = rows.select(
-        "*",
+    # What is sorted is compared by its first column, and by all others only where that is alike: a
+    # key is alike for most rows of a task, a hash of all that parts them for the few to be ordered.
+    spread = rows.withColumn("_spread", sf.xxhash64(*keys, "bucket"))
+    inner = Window.partitionBy("_spread", *keys, "bucket").orderBy(order)
+    flagged = spread.select(
+        *rows.columns,
         *[sf.lag(name).over(inner).alias(f"prev_{name}") for name in columns],
         sf.lead(order).over(inner).isNull().alias("_tail"),
     )

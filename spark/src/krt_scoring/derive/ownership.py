@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 FOREVER = (1 << 62) - 1
 
+_LANE = {"group_index": "int", "tp": "long", "incarnation": "string"}
+"""What an ownership is of; numbers of one value and two types would be told apart by their hash."""
+
 ENDING = ("assigned", "revoked", "lost", "closed")
 """Events that end the interval before them."""
 
@@ -209,19 +212,15 @@ def table(spark: SparkSession, owned: tuple[Interval, ...]) -> DataFrame:
 
 def owned_by(rows: DataFrame, owned: DataFrame) -> DataFrame:
     """Return rows with ``group_index, tp, incarnation, n`` with the interval they fall into."""
-    side = sf.broadcast(owned).alias("own")
-    same = (
-        (sf.col("row.group_index") == sf.col("own.group_index"))
-        & (sf.col("row.tp") == sf.col("own.tp"))
-        & (sf.col("row.incarnation") == sf.col("own.incarnation"))
-        & (sf.col("row.n") >= sf.col("own.first_n"))
-        & (sf.col("row.n") < sf.col("own.last_n"))
-    )
-    kept = [name for name in owned.columns if name not in ("group_index", "tp", "incarnation")]
+    # One number to look up, where a text and two numbers would be compared for each row.
+    lane = sf.xxhash64(*[sf.col(name).cast(kind) for name, kind in _LANE.items()])
+    kept = [name for name in owned.columns if name not in _LANE]
+    side = sf.broadcast(owned.select(lane.alias("_of"), *kept))
+    here = (sf.col("n") >= sf.col("first_n")) & (sf.col("n") < sf.col("last_n"))
     return (
-        rows.alias("row")
-        .join(side, same, "left")
-        .select("row.*", *[f"own.{name}" for name in kept])
+        rows.withColumn("_lane", lane)
+        .join(side, (sf.col("_lane") == sf.col("_of")) & here, "left")
+        .select(*rows.columns, *kept)
     )
 
 
