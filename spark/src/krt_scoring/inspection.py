@@ -291,21 +291,24 @@ def _counts(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[tuple[str, 
 
 def _ranges(metadata: pq.FileMetaData, column: str) -> Iterator[tuple[Any, Any]]:
     """Yield the least and greatest value of a column in each row group."""
-    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
-    index = paths.index(column)
-    for group in range(metadata.num_row_groups):
-        statistics = metadata.row_group(group).column(index).statistics
+    for statistics in _statistics(metadata, column):
         if statistics is not None and statistics.has_min_max:
             yield statistics.min, statistics.max
 
 
 def _texts(metadata: pq.FileMetaData, column: str) -> Iterator[str | None]:
     """Yield the text all rows of a row group have in a column, None where one may have another."""
-    index = metadata.schema.to_arrow_schema().get_field_index(column)
-    for group in range(metadata.num_row_groups):
-        statistics = metadata.row_group(group).column(index).statistics
+    for statistics in _statistics(metadata, column):
         told = statistics is not None and statistics.has_min_max and statistics.null_count == 0
         yield str(statistics.min) if told and statistics.min == statistics.max else None
+
+
+def _statistics(metadata: pq.FileMetaData, column: str) -> Iterator[Any]:
+    """Yield what the footer tells of a column in each row group, None where it tells nothing."""
+    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
+    index = paths.index(column)
+    for group in range(metadata.num_row_groups):
+        yield metadata.row_group(group).column(index).statistics
 
 
 def _holes(table: str, names: list[str]) -> Iterator[Reason]:

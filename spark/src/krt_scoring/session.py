@@ -83,9 +83,6 @@ ALWAYS = {
     # Spark's own list but for kafka: the old reader turns every record into an object and back.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
     "spark.sql.parquet.filterPushdown": "true",
-    # 2^18 groups, what a partition of ROWS_PER_PARTITION comes to, are held in a table generated
-    # for their key; with 2^16, Spark's own number, two of three are looked up in the general one.
-    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
     "spark.sql.ansi.enabled": "true",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
     # Else PySpark tells the JVM with every call of a function which line made it, for messages of
@@ -98,6 +95,14 @@ ALWAYS = {
     "spark.sql.lightweightPlanChangeValidation": "false",
 }
 """Settings of every session. ANSI on: an overflow or a bad cast must fail, not turn to null."""
+
+ALWAYS_LARGE = {
+    # 2^18 groups, what a partition of ROWS_PER_PARTITION comes to, are held in a table generated
+    # for their key; with 2^16, Spark's own number, two of three are looked up in the general one.
+    # Few rows do without the megabytes that every aggregation of every task would set aside.
+    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
+}
+"""Settings of every session for a large history."""
 
 CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 """What PySpark asks the JVM for by name whenever a column is made: some 2000 times in a scoring."""
@@ -137,6 +142,7 @@ class Sizing:
         """Return the settings that follow from the size."""
         return {
             **ALWAYS,
+            **(ALWAYS_LARGE if self.large else {}),
             "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
             "spark.driver.extraJavaOptions": self.java_flags,
         }

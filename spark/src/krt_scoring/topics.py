@@ -213,7 +213,7 @@ def _store(
         for bound in bounds
     ]
     named = [column.alias(f"c{index}") for index, column in enumerate(counts)]
-    (rows.observe(observation, *named).write.options(**LAYOUT).parquet(str(partial.resolve())))
+    rows.observe(observation, *named).write.options(**LAYOUT).parquet(str(partial.resolve()))
     _publish(partial, final)
     found = observation.get
     return {
