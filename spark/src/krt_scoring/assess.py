@@ -47,6 +47,7 @@ from krt_scoring.derive import base as base_tables
 from krt_scoring.errors import PlanError
 from krt_scoring.guards import effect
 from krt_scoring.guards.facts import Bound, Facts
+from krt_scoring.held import hold
 from krt_scoring.inputs import score_inputs
 from krt_scoring.measuring import measure
 from krt_scoring.reasons import ALL, Reason, by_deliveries
@@ -141,11 +142,12 @@ def _assess(
     past = history.of(run, _tables(spark, inspected), events.events)
     whole = recovery.wholes(events, run, faults, span.end)
     base = base_tables.build(past)
-    found = None
+    held = None
     try:
         with beside(spark, partial(measure, base, span, faults, whole)) as measuring:
             found = rules.findings(base)
-            found = found.persist() if found is not None else None
+            held = hold(found) if found is not None else None
+            found = held.rows if held is not None else None
             judgement = rules.judge_found(base, found)
         measures: Measures = measuring.result()
         around = decompose.Surroundings(faults, events, decompose.assignments(base))
@@ -169,8 +171,8 @@ def _assess(
             judged = Judged(found, judgement.ledger, judgement.reasons)
             tested = selftest.run(base, judged, facts, run.seed)
     finally:
-        if found is not None:
-            found.unpersist()
+        if held is not None:
+            held.release()
         base.release()
 
     missed = tested.reason() if tested else None

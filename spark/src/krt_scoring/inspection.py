@@ -44,8 +44,13 @@ _IDENTITY = {
 _COUNTED = ("consume", "consumer_events")
 """Tables that share a counter, ``n``, in each incarnation."""
 
-_STAMPED = {"consume": "run_uid", "log": "run_uid"}
-"""Columns that hold one and the same text in every row, unless records are of another run."""
+_ALIKE = {
+    "produce": ("topic", "outcome"),
+    "consume": ("run_uid", "topic", "group", "outcome"),
+    "log": ("run_uid", "topic", "state"),
+}
+"""Columns that may hold one and the same text in every row: of one run, its only topic or group, or
+where all went well. What compares them does so several times a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +234,7 @@ def _take(result: Table, metadata: pq.FileMetaData, table: str) -> None:
     for column in _TIMES.get(table, ()):
         for low, high in _ranges(metadata, column):
             result.span(column, low, high)
-    if table in _STAMPED:
-        column = _STAMPED[table]
+    for column in _ALIKE.get(table, ()):
         result.texts.setdefault(column, set()).update(_texts(metadata, column))
 
 

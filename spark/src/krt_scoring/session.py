@@ -24,7 +24,14 @@ LARGE_ROWS = 2_000_000
 
 ROWS_PER_PARTITION = 750_000
 """Rows a shuffle partition should hold: 200 MiB at most while the records are aggregated, below the
-memory of a task. Each partition adds a task to some twenty stages."""
+memory of a task."""
+
+FEWER = 10
+"""How many times fewer partitions a shuffle has that is not of all rows. Should one be after all,
+sorting and aggregating go on on disk."""
+
+PARTITIONS = "spark.krt.partitions"
+"""The setting that says how many partitions a shuffle of all rows has."""
 
 DRIVER_PORT = 7078
 BLOCK_MANAGER_PORT = 7079
@@ -121,11 +128,22 @@ class Sizing:
         return self.rows >= LARGE_ROWS
 
     @property
+    def partitions(self) -> int:
+        """Partitions of a shuffle of all rows."""
+        return self._rounds(ROWS_PER_PARTITION)
+
+    @property
     def shuffle_partitions(self) -> int:
-        """Partitions of a shuffle: a multiple of the slots."""
-        wanted = -(-self.rows // ROWS_PER_PARTITION)
-        rounds = max(1, -(-wanted // self.slots))
-        return rounds * self.slots
+        """Partitions of any other shuffle: of groups, of what is odd, of the ends of sequences.
+
+        Each adds a task to some forty stages, of which few have more than a handful of rows.
+        """
+        return self._rounds(ROWS_PER_PARTITION * FEWER)
+
+    def _rounds(self, rows: int) -> int:
+        """Return how many partitions of so many rows there are: a multiple of the slots."""
+        wanted = -(-self.rows // rows)
+        return max(1, -(-wanted // self.slots)) * self.slots
 
     @property
     def java_flags(self) -> str:
@@ -144,6 +162,7 @@ class Sizing:
             **ALWAYS,
             **(ALWAYS_LARGE if self.large else {}),
             "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
+            PARTITIONS: str(self.partitions),
             "spark.driver.extraJavaOptions": self.java_flags,
         }
 
@@ -155,6 +174,12 @@ def _huge_pages() -> str:
     except OSError:
         offered = False
     return " -XX:+UseTransparentHugePages" if offered else ""
+
+
+def partitions(spark: SparkSession) -> int:
+    """Return how many partitions a shuffle of all rows has."""
+    of_any = spark.conf.get("spark.sql.shuffle.partitions", "2")
+    return int(spark.conf.get(PARTITIONS, of_any) or 2)
 
 
 def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSession:

@@ -20,6 +20,7 @@ from krt_evidence.ledger import LedgerWriter
 from krt_evidence.schemas import LOG, LOG_BOUNDS
 from krt_scoring import payload
 from krt_scoring.errors import TopicReadError
+from krt_scoring.session import partitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -193,7 +194,7 @@ def _source(
         .option("kafkaConsumer.pollTimeoutMs", str(POLL_TIMEOUT_MS))
         .options(**FETCHING)
         # One large partition must not be one task's work.
-        .option("minPartitions", spark.conf.get("spark.sql.shuffle.partitions") or "2")
+        .option("minPartitions", partitions(spark))
         .load()
     )
 

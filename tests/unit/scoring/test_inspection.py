@@ -132,6 +132,19 @@ def test_a_text_alike_in_every_row_is_told_by_the_footers(
     assert inspection.inspect(bundle).same["log"] == told
 
 
+@pytest.mark.parametrize(("table", "column"), [("produce", "outcome"), ("consume", "group")])
+def test_texts_that_are_alike_where_all_went_well(table: str, column: str, bundle: Bundle) -> None:
+    folder = bundle.table(table)
+    for path in folder.glob("*.parquet"):
+        path.unlink()
+    folder.mkdir(exist_ok=True)
+    columns = {field.name: pa.nulls(2, field.type) for field in TABLES[table]}
+    columns[column] = pa.array(["x", "x"], pa.string())
+    metadata = TABLES[table].metadata
+    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), folder / "0.parquet")
+    assert inspection.inspect(bundle).same[table] == {column: "x"}
+
+
 def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(NotABundleError, match="holds no evidence bundle"):
         inspection.require_bundle(tmp_path)

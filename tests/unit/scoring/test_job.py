@@ -91,12 +91,21 @@ def test_the_session_asks_for_what_the_controller_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "partitions", "large"),
-    [(0, 2, False), (600_000, 2, False), (3_000_000, 4, True), (30_000_000, 40, True)],
+    ("rows", "partitions", "fewer", "large"),
+    [
+        (0, 2, 2, False),
+        (600_000, 2, 2, False),
+        (3_000_000, 4, 2, True),
+        (30_000_000, 40, 4, True),
+        (90_000_000, 120, 12, True),
+    ],
 )
-def test_a_session_grows_with_the_rows(rows: int, partitions: int, *, large: bool) -> None:
+def test_a_session_grows_with_the_rows(
+    rows: int, partitions: int, fewer: int, *, large: bool
+) -> None:
     sizing = session.Sizing(rows, 2)
-    assert (sizing.shuffle_partitions, sizing.large) == (partitions, large)
+    assert (sizing.partitions, sizing.shuffle_partitions) == (partitions, fewer)
+    assert sizing.large is large
     assert ("TieredStopAtLevel" in sizing.java_flags) is not large
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from krt_scoring.anomalies import (
@@ -32,11 +31,15 @@ from krt_scoring.anomalies import (
     vanished_read,
 )
 from krt_scoring.derive import base as base_module
+from krt_scoring.derive.union import together
 from krt_scoring.findings import FINDING, MAX_EXAMPLES, UNITS, AnomalyResult, Judgement, result
+from krt_scoring.held import hold
 from krt_scoring.ledger import identity, wanting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
 
     from krt_scoring.derive.base import Base
     from krt_scoring.history import History
@@ -89,11 +92,11 @@ def judge_base(base: Base) -> Judgement:
     found = findings(base)
     if found is None:
         return judge_found(base, found)
-    found = found.persist()
+    held = hold(found)
     try:
-        return judge_found(base, found)
+        return judge_found(base, held.rows)
     finally:
-        found.unpersist()
+        held.release()
 
 
 def judge_found(base: Base, found: DataFrame | None) -> Judgement:
@@ -114,7 +117,7 @@ def findings(base: Base) -> DataFrame | None:
     # Else every rule would add a task for each partition of all records.
     suspects = base.totals["suspects"]
     due = [base_module.gathered(find(base), suspects) for find, applies in RULES if applies(base)]
-    return reduce(DataFrame.unionAll, due) if due else None
+    return together(due) if due else None
 
 
 def _results(found: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:

@@ -27,6 +27,7 @@ from krt_scoring.derive.places import offset_of, partition_of, tp_of
 from krt_scoring.expectations import consequences
 from krt_scoring.expectations import truncations as truncations_module
 from krt_scoring.expectations.settings import Settings, of_identity
+from krt_scoring.held import hold
 from krt_scoring.ledger import identity, tally
 from krt_scoring.session import ROWS_PER_PARTITION
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from krt_scoring.derive.replicas import Partition
     from krt_scoring.expectations.consequences import Spans
     from krt_scoring.expectations.truncations import Truncation
+    from krt_scoring.held import Held
     from krt_scoring.history import History
     from krt_scoring.ledger.identity import Totals
 
@@ -51,10 +53,11 @@ class Base:
     """The base tables of one history.
 
     Attributes:
-        records: one row a record (``derive.packed``), cached.
+        records: one row a record (``derive.packed``).
         suspects: the records that are not clean (``derive.fates``), with names and settings of
-            their producer, and ``first_handed``, when any group first got them, UTC µs; what is
-            costly of it is cached as ``odd``.
+            their producer, and ``first_handed``, when any group first got them, UTC µs.
+        odd: what is costly of it.
+        held: records and ``odd``, cached.
         totals: what the records count up to; lets rules stay away that have nothing to find.
         names: one row a producer incarnation: ``pk``, names, settings.
         truncations: the cuts elections may have made; empty where everything acked or delivered
@@ -69,6 +72,7 @@ class Base:
     records: DataFrame
     suspects: DataFrame
     odd: DataFrame
+    held: tuple[Held, ...]
     totals: Totals
     names: DataFrame
     truncations: tuple[Truncation, ...]
@@ -116,8 +120,8 @@ class Base:
 
     def release(self) -> None:
         """Give back what was cached."""
-        self.records.unpersist()
-        self.odd.unpersist()
+        for one in self.held:
+            one.release()
         self.reading.release()
 
     @property
@@ -157,15 +161,16 @@ def _with_records(history: History, facts: Facts, read: Future[Reading]) -> Base
     """Build the tables of the records while those of the consumers are being built."""
     faults = faults_module.windows(history)
     judged = fates.judge(records_module.build(history, facts), facts, faults)
-    records = packed.pack(judged, facts).persist()
+    packs = hold(packed.pack(judged, facts))
+    records = packs.rows
     tallies = tally.take(records)
     facts = incarnations.told(facts, history, tallies)
-    odd = gathered(packed.odd(records), sum(item.odd for item in tallies)).persist()
-    totals = identity.count(tallies, odd, facts)
+    odd = hold(gathered(packed.odd(records), sum(item.odd for item in tallies)))
+    totals = identity.count(tallies, odd.rows, facts)
     names = _names(records.sparkSession, facts)
     gone = totals["missing"] or totals["vanished"] or totals["misplaced"]
     cuts = truncations_module.derive(history, facts, records, names) if gone else ()
-    suspects = named(odd, names, facts)
+    suspects = named(odd.rows, names, facts)
     suspects = suspects.withColumn("first_handed", records_module.first_handed(facts))
     suspects = truncations_module.with_cuts(suspects, cuts)
     spans: Spans = {}
@@ -177,7 +182,8 @@ def _with_records(history: History, facts: Facts, read: Future[Reading]) -> Base
         faults=faults,
         records=records,
         suspects=suspects,
-        odd=odd,
+        odd=odd.rows,
+        held=(packs, odd),
         totals=totals,
         names=names,
         truncations=cuts,

@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 from krt_scoring.derive import index
 from krt_scoring.derive.neighbours import with_previous
 from krt_scoring.derive.places import offset_of, partition_of
+from krt_scoring.session import partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -66,6 +67,7 @@ def build(history: History, facts: Facts) -> DataFrame:
         & (sf.col("prev_place") != MARK)
         & (sf.col("place") != sf.col("prev_place") + 1)
     )
+    rows = rows.repartition(partitions(rows.sparkSession), "who", "tp", "bucket")
     # A place outside the run's topics is null, and so is whether there is a step to it.
     steps = with_previous(rows, ("who", "tp"), "n", ("place", "poll", "n"), step)
     known = steps.filter(sf.col("grp").isNotNull())

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_scoring.derive import hops, ownership
+from krt_scoring.held import hold
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from krt_scoring.derive.facts import Facts
     from krt_scoring.derive.ownership import Interval, Member
+    from krt_scoring.held import Held
     from krt_scoring.history import History
 
 
@@ -23,10 +25,11 @@ class Reading:
     """What the consumers of one history did.
 
     Attributes:
-        steps: those that are not to the next offset (``derive.hops``), cached.
+        steps: those that are not to the next offset (``derive.hops``).
         back: where steps lead to no higher offset, and from which place to which (``hops.back``).
-        skips: the steps over records (``hops.skips``), cached.
+        skips: the steps over records (``hops.skips``).
         skipped: where steps lead over records, and how many.
+        held: steps and skips, cached.
         owned, members: ownerships of partitions, and who was in the groups.
     """
 
@@ -34,25 +37,27 @@ class Reading:
     back: dict[hops.Lane, tuple[int, int]]
     skips: DataFrame
     skipped: dict[hops.Lane, int]
+    held: tuple[Held, ...]
     owned: tuple[Interval, ...]
     members: tuple[Member, ...]
 
     def release(self) -> None:
         """Give back what was cached."""
-        self.steps.unpersist()
-        self.skips.unpersist()
+        for one in self.held:
+            one.release()
 
 
 def build(history: History, facts: Facts) -> Reading:
     """Read what consumers left behind; of the facts none that the records tell."""
-    steps = hops.build(history, facts).persist()
-    skips = hops.skips(steps, history, facts).persist()
+    every = hold(hops.build(history, facts))
+    over = hold(hops.skips(every.rows, history, facts))
     owned, members = ownership.collect(history, facts)
     return Reading(
-        steps=steps,
-        back=hops.back(steps),
-        skips=skips,
-        skipped=hops.lanes(skips),
+        steps=every.rows,
+        back=hops.back(every.rows),
+        skips=over.rows,
+        skipped=hops.lanes(over.rows),
+        held=(every, over),
         owned=owned,
         members=members,
     )

@@ -14,6 +14,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from krt_scoring import local_rows
 from krt_scoring.derive.facts import MAX_GROUPS, key, ours
 from krt_scoring.derive.places import tp_of
+from krt_scoring.session import partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -93,7 +94,7 @@ def build(history: History, facts: Facts) -> DataFrame:
     rows = _ledger(history, facts).unionAll(_log(history, facts)).unionAll(_got(history, facts))
     bucket = sf.shiftright("seq", SEQ_BUCKET_BITS)
     grouped = (
-        rows.repartition(sf.col("pk"), bucket)
+        rows.repartition(partitions(rows.sparkSession), sf.col("pk"), bucket)
         .withColumn("bucket", bucket)
         .groupBy("pk", "bucket", "seq")
         .agg(*_aggregates(facts))
