@@ -87,6 +87,11 @@ class Control:
         """Whether to close at once, by order or by SIGTERM."""
         return self.terminated or (self._order is not None and self._order.state is State.ABORTED)
 
+    def aborted_within(self, seconds: float) -> bool:
+        """Wait so long for the order to close at once, and return whether it came."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.aborted, seconds)
+
     def first(self) -> Order:
         """Return the first order, waiting for it; SIGTERM counts as aborted."""
         with self._changed:

@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 CALL_SECONDS = 5.0
 """How long one question to a broker may take before orders are looked at again."""
 
+PAUSE_SECONDS = 0.2
+"""Until a question is asked again: some are refused at once, and would be thousands of times."""
+
 TRUNCATED_AT = re.compile(r"broker end offset is (\d+)")
 """How the client words where the log parted from what was read (rdkafka_offset.c)."""
 
@@ -30,12 +33,14 @@ class Assignment:
         journal: where ownership is noted.
         commits: positions and commits of what is owned.
         cooperative: whether partitions come and go one by one.
-        given_up: whether to stop asking brokers that do not answer.
+        given_up: waits so many seconds for the word to stop asking brokers that do not answer, and
+            returns whether it came.
 
     Attributes:
         client: the consumer; set before it subscribes.
         changes: how often ownership changed.
         ends: owned partition → end the client reported with nothing handed out after it.
+        closing: whether the client is told to leave its group, and takes no partition any more.
     """
 
     client: Consumer
@@ -46,9 +51,10 @@ class Assignment:
         commits: Positions,
         *,
         cooperative: bool,
-        given_up: Callable[[], bool],
+        given_up: Callable[[float], bool],
     ) -> None:
         self.changes = 0
+        self.closing = False
         self.ends: dict[tuple[str, int], int] = {}
         self._journal, self._commits = journal, commits
         self._cooperative, self._given_up = cooperative, given_up
@@ -56,6 +62,11 @@ class Assignment:
 
     def assigned(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Seek to the committed offset, or else to the log's start, and take the partitions."""
+        if self.closing:
+            # What was on its way when the client was told to leave. It waits for an answer, takes
+            # any for "none", and has no connection left to ask the group for offsets.
+            self._take(client, partitions)
+            return
         self.changes += 1
         starts: list[TopicPartition] = []
         for item in self._committed(client, partitions):
@@ -66,10 +77,7 @@ class Assignment:
             starts.append(start)
             place = (item.topic, item.partition)
             self._commits.own(place, start.offset, committed, start.leader_epoch)
-        if self._cooperative:
-            client.incremental_assign(starts)
-        else:
-            client.assign(starts)
+        self._take(client, starts)
         member = client.memberid()
         for item in starts:
             self._journal.event(
@@ -77,6 +85,12 @@ class Assignment:
             )
         if not starts:
             self._journal.event("assigned", member_id=member)
+
+    def _take(self, client: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._cooperative:
+            client.incremental_assign(partitions)
+        else:
+            client.assign(partitions)
 
     def revoked(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Commit the positions and give the partitions up."""
@@ -165,7 +179,9 @@ class Assignment:
     def _committed(
         self, client: Consumer, partitions: list[TopicPartition]
     ) -> list[TopicPartition]:
-        while partitions and not self._given_up():
+        pause = 0.0
+        while partitions and not self._given_up(pause):
+            pause = PAUSE_SECONDS
             try:
                 answered = client.committed(partitions, timeout=CALL_SECONDS)
             except KafkaException as exception:
@@ -176,7 +192,9 @@ class Assignment:
         return [TopicPartition(item.topic, item.partition, OFFSET_INVALID) for item in partitions]
 
     def _log_start(self, client: Consumer, item: TopicPartition) -> int:
-        while not self._given_up():
+        pause = 0.0
+        while not self._given_up(pause):
+            pause = PAUSE_SECONDS
             try:
                 low, _ = client.get_watermark_offsets(item, timeout=CALL_SECONDS, cached=False)
             except KafkaException as exception:

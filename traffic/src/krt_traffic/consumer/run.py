@@ -67,7 +67,7 @@ class ConsumerRun:
             self._journal,
             self._commits,
             cooperative=cooperative(settings),
-            given_up=lambda: control.aborted,
+            given_up=control.aborted_within,
         )
         self._fatal: KafkaError | None = None
         self._complaints = Complaints()
@@ -97,6 +97,7 @@ class ConsumerRun:
             reason, error = "fatal", str(fatal)
             log.error("the client is over: %s", error)  # noqa: TRY400 - no defect of ours to trace
         positions = dict(self._commits.positions)
+        self._assignment.closing = True
         self._client.close()
         self._journal.event("closed", detail=reason)
         self._end(reason, error, positions)

@@ -1,0 +1,64 @@
+"""A member that is told to leave while partitions are on their way to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import pytest
+from confluent_kafka import Consumer, ConsumerGroupState
+from tests.contract.traffic.local_kafka import LocalKafka, wait_until
+
+from krt_traffic.consumer.assignment import Assignment
+from krt_traffic.consumer.commits import Commits
+from krt_traffic.consumer.journal import Journal
+
+if TYPE_CHECKING:
+    from confluent_kafka import TopicPartition
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
+    group = f"leaving-{strategy}"
+    kafka.create_topic(group, 3)
+    journal = Journal("read-0", "u1", group, processes_at_once=True)
+    commits = Commits(journal, mock.Mock(), "AfterProcessing")
+    asked = mock.Mock(return_value=True)
+    assignment = Assignment(
+        journal,
+        commits,
+        cooperative=strategy.startswith("cooperative"),
+        given_up=asked,
+    )
+    client = Consumer(
+        {
+            "bootstrap.servers": kafka.bootstrap,
+            "group.id": group,
+            "partition.assignment.strategy": strategy,
+        }
+    )
+    commits.client = assignment.client = client
+    told: list[int] = []
+
+    def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        told.append(len(partitions))
+        assignment.assigned(consumer, partitions)
+
+    client.subscribe(
+        [group], on_assign=assigned, on_revoke=assignment.revoked, on_lost=assignment.lost
+    )
+    admin = kafka.admin()
+
+    def stable() -> bool:
+        described = admin.describe_consumer_groups([group])[group].result()
+        return bool(described.state == ConsumerGroupState.STABLE)
+
+    # The client joins by itself; what it was given waits for the next poll, which is close().
+    wait_until("the group is stable", stable)
+    wait_until("it still is", stable)
+    assignment.closing = True
+    client.close()
+    assert told == [3]
+    asked.assert_not_called()
+    assert not commits.positions
+    assert "assigned" not in [row["event"] for row in journal.events().to_pylist()]
