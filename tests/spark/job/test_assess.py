@@ -12,7 +12,7 @@ from tests.spark.job.bundles import SECOND, T0, Scenario
 
 from krt_evidence.bundle import Bundle
 from krt_evidence.timeline import Event
-from krt_scoring import inspection, outputs
+from krt_scoring import inspection, outputs, session
 from krt_scoring.assess import assess
 from krt_scoring.scorecard import dump
 
@@ -100,12 +100,15 @@ def test_the_same_bytes_whatever_the_files_and_the_parallelism(
     for table in rows.tables.values():
         table.reverse()
     root = bundles.write(tmp_path, rows, bundles.plan(scenario), files=5)
-    partitions = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "5")
+    numbers = ("spark.sql.shuffle.partitions", session.PARTITIONS)
+    before = {name: str(spark.conf.get(name)) for name in numbers}
+    for name in numbers:
+        spark.conf.set(name, "5")
     try:
         assert dump(score(spark, root)) == dump(card)
     finally:
-        spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        for name, value in before.items():
+            spark.conf.set(name, value)
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["closed", "killed"])

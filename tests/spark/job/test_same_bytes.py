@@ -8,7 +8,7 @@ import pytest
 from tests.spark.job import rich
 
 from krt_evidence.bundle import Bundle
-from krt_scoring import inspection
+from krt_scoring import inspection, session
 from krt_scoring.assess import assess
 from krt_scoring.findings import MAX_EXAMPLES
 from krt_scoring.scorecard import dump
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 PIECES = {
     1: {
         "spark.sql.shuffle.partitions": "1",
+        session.PARTITIONS: "1",
         "spark.sql.files.minPartitionNum": "1",
         "spark.sql.files.maxPartitionBytes": "1g",
     },
     4: {
         "spark.sql.shuffle.partitions": "4",
+        session.PARTITIONS: "4",
         "spark.sql.files.minPartitionNum": "4",
         "spark.sql.files.maxPartitionBytes": "32k",
     },
