@@ -178,8 +178,7 @@ def _huge_pages() -> str:
 
 def partitions(spark: SparkSession) -> int:
     """Return how many partitions a shuffle of all rows has."""
-    of_any = spark.conf.get("spark.sql.shuffle.partitions", "2")
-    return int(spark.conf.get(PARTITIONS, of_any) or 2)
+    return int(str(spark.conf.get(PARTITIONS, spark.conf.get("spark.sql.shuffle.partitions"))))
 
 
 def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -12,6 +11,7 @@ from krt_scoring.derive import ownership
 from krt_scoring.derive.base import located
 from krt_scoring.derive.places import OFFSET_BITS
 from krt_scoring.derive.records import HANDED, owed, tried
+from krt_scoring.derive.union import together
 from krt_scoring.expectations import consequences
 from krt_scoring.findings import finding
 
@@ -33,7 +33,7 @@ def find(base: Base) -> DataFrame:
         .agg(sf.min("offset").alias("missing"))
         for group in base.facts.groups
     ]
-    missing = reduce(DataFrame.unionAll, never)
+    missing = together(never)
     commits = ownership.located(
         base.history.consumer_events.filter(sf.col("event") == "committed"), base.facts
     )

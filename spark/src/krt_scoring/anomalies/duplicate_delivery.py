@@ -9,7 +9,6 @@ that was aborted is not a delivery, and two that were committed moved the offset
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window
@@ -19,6 +18,7 @@ from krt_scoring.derive import ownership
 from krt_scoring.derive.base import located
 from krt_scoring.derive.places import offset_of
 from krt_scoring.derive.records import delivered
+from krt_scoring.derive.union import together
 from krt_scoring.expectations import consequences
 from krt_scoring.expectations.offsets import OFFSETS_LOST, lost_commits
 from krt_scoring.findings import finding
@@ -110,9 +110,7 @@ def _deliveries(base: Base) -> DataFrame:
         odd = odd | (sf.col(delivered(group)) > 1)
     suspects = base.suspects.filter(odd)
     columns = ("got_first", "got_last", "log_first", "log_last")
-    places = reduce(
-        DataFrame.unionAll, [suspects.select(sf.col(name).alias("place")) for name in columns]
-    )
+    places = together([suspects.select(sf.col(name).alias("place")) for name in columns])
     wanted = places.filter(sf.col("place").isNotNull()).distinct()
     rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
         "place", base.facts.places.column()

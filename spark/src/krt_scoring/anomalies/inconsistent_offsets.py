@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -10,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.derive.base import located
 from krt_scoring.derive.facts import key, ours
+from krt_scoring.derive.union import together
 from krt_scoring.expectations.losses import place_rule
 from krt_scoring.findings import finding
 
@@ -33,7 +33,7 @@ def find(base: Base) -> DataFrame:
         _claims(base.suspects, "got_first", delivered=True),
         _claims(base.suspects, "got_last", delivered=True),
     ]
-    claims = reduce(DataFrame.unionAll, told)
+    claims = together(told)
     places = claims.select("place").distinct()
     mine = ours(base.history.run)
     held = (

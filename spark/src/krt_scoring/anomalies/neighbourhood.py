@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring import local_rows
 from krt_scoring.derive.facts import key
+from krt_scoring.derive.union import together
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -145,7 +146,7 @@ def _around(base: Base, examples: list[dict[str, Any]]) -> DataFrame:
         same = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.RECORD])
         parts.append(_shown(near.join(wanted, there | same), what, at, state))
     order = [sf.col(name).asc_nulls_first() for name in COLUMNS[1:]]
-    ranked = reduce(DataFrame.unionAll, parts).distinct()
+    ranked = together(parts).distinct()
     nth = sf.row_number().over(Window.partitionBy("id").orderBy(*order))
     return ranked.withColumn("nth", nth).filter(sf.col("nth") <= MAX_ROWS)
 

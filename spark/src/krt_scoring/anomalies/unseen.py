@@ -6,13 +6,13 @@ aborted, and which was never read again, is unseen.
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from krt_scoring.derive.records import ACKED, HANDED, delivered, owed, tried
+from krt_scoring.derive.union import together
 from krt_scoring.expectations import consequences
 from krt_scoring.expectations.transactions import undecided_rule
 from krt_scoring.findings import finding
@@ -26,7 +26,7 @@ NAME = "unseen"
 
 def find(base: Base) -> DataFrame:
     """Return one finding a record and group."""
-    return reduce(DataFrame.unionAll, [_of_group(base, group) for group in base.facts.groups])
+    return together([_of_group(base, group) for group in base.facts.groups])
 
 
 def _of_group(base: Base, group: Group) -> DataFrame:

@@ -6,7 +6,6 @@ import json
 import random
 from collections import defaultdict
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, Window
@@ -25,6 +24,7 @@ from krt_scoring.derive.records import (
     LOG_ABORTED,
     has,
 )
+from krt_scoring.derive.union import together
 from krt_scoring.expectations import truncations
 from krt_scoring.expectations.offsets import lost_commits
 from krt_scoring.selftest import sites
@@ -254,7 +254,7 @@ def _around(
     ]
     columns = {kind: rows.columns for kind, rows in parts.items()}
     result: dict[str, list[Row]] = {kind: [] for kind in (*parts, "spot", "dirty", "replica")}
-    for row in reduce(DataFrame.unionAll, told).collect():
+    for row in together(told).collect():
         # JSON leaves nulls out.
         whole = dict.fromkeys(columns[row["kind"]]) | json.loads(row["row"])
         result[row["kind"]].append(whole)

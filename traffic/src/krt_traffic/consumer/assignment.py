@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from krt_traffic.consumer.journal import Journal
     from krt_traffic.consumer.positions import Positions
@@ -176,12 +176,19 @@ class Assignment:
         else:
             client.unassign()
 
+    def _tries(self) -> Iterator[None]:
+        """Count the times a question may be asked, with pauses, until the word to stop comes."""
+        pause = 0.0
+        while not self._given_up(pause):
+            yield
+            pause = PAUSE_SECONDS
+
     def _committed(
         self, client: Consumer, partitions: list[TopicPartition]
     ) -> list[TopicPartition]:
-        pause = 0.0
-        while partitions and not self._given_up(pause):
-            pause = PAUSE_SECONDS
+        if not partitions:
+            return []
+        for _ in self._tries():
             try:
                 answered = client.committed(partitions, timeout=CALL_SECONDS)
             except KafkaException as exception:
@@ -192,9 +199,7 @@ class Assignment:
         return [TopicPartition(item.topic, item.partition, OFFSET_INVALID) for item in partitions]
 
     def _log_start(self, client: Consumer, item: TopicPartition) -> int:
-        pause = 0.0
-        while not self._given_up(pause):
-            pause = PAUSE_SECONDS
+        for _ in self._tries():
             try:
                 low, _ = client.get_watermark_offsets(item, timeout=CALL_SECONDS, cached=False)
             except KafkaException as exception:
