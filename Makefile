@@ -20,7 +20,7 @@ demo: ## Set-up, then the sample test: a leader crash, followed to its verdict a
 	@hack/demo
 test: ## Set-up, then everything that gates a change (what CI runs)
 	@hack/check gate
-test-all: ## make test, then the long end-to-end runs
+test-all: ## make test, then the long end-to-end runs and every scenario
 	@hack/check all
 
 ## The cluster

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 
+@pytest.mark.long
 def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
     greedy = small(
         "no-executors",

@@ -298,5 +298,7 @@ def test_what_is_stored_counts_until_manifest_or_images_change(tmp_path: Path) -
         folder.mkdir(parents=True)
         (folder / "test.json").write_text("{}")
     assert listed(tmp_path, ONLY="baseline").stdout == "baseline 1 stored, 1 wanted\n"
+    again = listed(tmp_path, ONLY="baseline", TIMES="2", AGAIN="1")
+    assert again.stdout == "baseline 1 stored, 3 wanted\n"
     (tmp_path / "unit/images.values.yaml").write_text("images: other\n")
     assert listed(tmp_path, ONLY="baseline").stdout == "baseline 0 stored, 1 wanted\n"
