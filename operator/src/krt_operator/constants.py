@@ -24,6 +24,14 @@ ZOOKEEPER_CONNECT_MILLIS: Final = 60_000
 """Milliseconds a broker waits for the quorum at its start; members start together, and a broker
 that gives up (after 18 s by default) would restart and cost a back-off."""
 
+SESSION_SETTING: Final = "zookeeper.session.timeout.ms"
+SESSION_DEFAULT_MS: Final = 18_000
+"""Kafka 3.9's default of zookeeper.session.timeout.ms."""
+
+TICK_SETTING: Final = "tickTime"
+TICK_MILLIS: Final = 2000
+"""Milliseconds of a ZooKeeper tick unless the resource says otherwise: ZooKeeper's own sample."""
+
 INTERNAL_REPLICAS: Final = 3
 """Replicas of __consumer_offsets and __transaction_state, or all brokers where there are fewer."""
 

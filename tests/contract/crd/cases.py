@@ -117,6 +117,16 @@ REFUSED = (
         ("topic foo", "min.insync.replicas 4", "replicationFactor 3"),
     ),
     Refused(
+        "session timeout in words",
+        lambda spec: spec["kafka"]["config"].update({"zookeeper.session.timeout.ms": "6s"}),
+        ("spec.kafka.config", "zookeeper.session.timeout.ms", "milliseconds"),
+    ),
+    Refused(
+        "tick in words",
+        lambda spec: spec["zookeeper"].update(config={"tickTime": "2s"}),
+        ("spec.zookeeper.config", "tickTime", "milliseconds"),
+    ),
+    Refused(
         "min.insync no number",
         topic(config={"min.insync.replicas": "two"}),
         ("spec.topics[0].config", "min.insync.replicas", "number"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from krt_operator.api.base import Rule, rules
+from krt_operator.constants import SESSION_SETTING, TICK_SETTING
 
 BROKER = (
     "advertised.listeners",
@@ -94,9 +95,19 @@ MIN_INSYNC = Rule(
 )
 
 
+def milliseconds(name: str) -> Rule:
+    """Return the rule, for a settings map, that this setting is a number of milliseconds."""
+    return Rule(
+        rule=f"!('{name}' in self) || self['{name}'].matches('^[1-9][0-9]{{0,8}}$')",
+        message=f"{name} must be a whole number of milliseconds, in quotes",
+    )
+
+
 def broker_config() -> dict[str, Any]:
     """Return the rules of spec.kafka.config."""
-    return rules(refused(BROKER, OWN), refused(EXPIRY, KEEP), MIN_INSYNC)
+    return rules(
+        refused(BROKER, OWN), refused(EXPIRY, KEEP), MIN_INSYNC, milliseconds(SESSION_SETTING)
+    )
 
 
 def topic_config() -> dict[str, Any]:
@@ -106,7 +117,7 @@ def topic_config() -> dict[str, Any]:
 
 def zookeeper_config() -> dict[str, Any]:
     """Return the rules of spec.zookeeper.config."""
-    return rules(refused(ZOOKEEPER, OWN), SERVERS)
+    return rules(refused(ZOOKEEPER, OWN), SERVERS, milliseconds(TICK_SETTING))
 
 
 def client_config(names: tuple[str, ...]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Isolation
 from krt_operator.build.traffic import traffic_pods
+from krt_operator.constants import SESSION_DEFAULT_MS, SESSION_SETTING
 from krt_operator.faults.partitions import meant
 from krt_operator.kafka.views import NO_BROKER
 from krt_operator.objects import condition
@@ -35,9 +36,9 @@ LAG_FLOOR: Final = 100
 SESSION_MARGIN: Final = timedelta(seconds=2)
 """Beyond the session timeout until ZooKeeper has dropped a dead broker: one tick of 2 s."""
 
-SESSION_SETTING: Final = "zookeeper.session.timeout.ms"
-SESSION_DEFAULT_MS: Final = 18_000
-"""Kafka 3.9's default of zookeeper.session.timeout.ms."""
+PING: Final = timedelta(seconds=10)
+"""The longest a ZooKeeper client with nothing to say goes without a ping, unless a third of the
+session is shorter (ClientCnxn.MAX_SEND_PING_INTERVAL). The session runs from the last one."""
 
 
 def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
@@ -45,7 +46,7 @@ def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
 
     A killed broker stays registered, leader and in sync until its ZooKeeper session ends, so a
     view from before that proves nothing. A frozen one too, where it was frozen about as long as a
-    session lasts. None where no broker was killed or frozen so long.
+    session lasts from the last ping on. None where no broker was killed or frozen so long.
     """
     brokers = {one.member for one in plan.brokers}
     if entry.injected_at is None or not any(one.member in brokers for one in entry.targets):
@@ -57,7 +58,7 @@ def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
         case Action.CRASH_POD | Action.LOSE_DISK:
             silent = True
         case Action.FREEZE_POD:
-            silent = frozen + SESSION_MARGIN >= session
+            silent = frozen + min(PING, session / 3) >= session
         case _:
             silent = False
     return entry.injected_at + session + SESSION_MARGIN if silent else None

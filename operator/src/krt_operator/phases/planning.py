@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
-from krt_operator.constants import INTERNAL_REPLICAS, ZOOKEEPER_CONNECT_MILLIS
+from krt_operator.constants import (
+    INTERNAL_REPLICAS,
+    SESSION_DEFAULT_MS,
+    SESSION_SETTING,
+    TICK_MILLIS,
+    TICK_SETTING,
+    ZOOKEEPER_CONNECT_MILLIS,
+)
 from krt_operator.kafka.assignment import spread
 from krt_operator.plan import Member, Plan, PlannedTopic
 
@@ -41,7 +48,8 @@ def broker_config(spec: Spec) -> dict[str, str]:
 def zookeeper_config(spec: Spec) -> dict[str, str]:
     """Settings of every ZooKeeper server beyond those that form the quorum, the user's last."""
     ours = {
-        "tickTime": "2000",
+        TICK_SETTING: str(TICK_MILLIS),
+        **_session_bounds(spec),
         "initLimit": "10",
         "syncLimit": "5",
         "autopurge.purgeInterval": "0",
@@ -49,6 +57,20 @@ def zookeeper_config(spec: Spec) -> dict[str, str]:
         "4lw.commands.whitelist": "srvr,ruok,mntr",
     }
     return {**ours, **spec.zookeeper.config}
+
+
+def _session_bounds(spec: Spec) -> dict[str, str]:
+    """Bounds of a session within which the one that the brokers ask for lies.
+
+    ZooKeeper grants the nearest within its bounds, 2 and 20 ticks by default, and nobody is told.
+    """
+    asked = int(spec.kafka.config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
+    tick = int(spec.zookeeper.config.get(TICK_SETTING, TICK_MILLIS))
+    if asked < 2 * tick:
+        return {"minSessionTimeout": str(asked)}
+    if asked > 20 * tick:
+        return {"maxSessionTimeout": str(asked)}
+    return {}
 
 
 def make_plan(

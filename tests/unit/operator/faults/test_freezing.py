@@ -9,6 +9,7 @@ import pytest
 from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
 
 from krt_operator.api.status import ProofKind
+from krt_operator.faults import recovery
 from krt_operator.phases.steps import step
 
 FREEZE = LEADER | {"action": "FreezePod", "delay": "0s"}
@@ -45,6 +46,28 @@ def test_a_freeze_shorter_than_the_session_leaves_the_broker_registered(simulate
     assert entry(sim, "leader-down").effect.proven
     fault = entry(sim, "leader-down")
     assert fault.recovered_at - fault.healed_at < timedelta(seconds=5)
+
+
+@pytest.mark.parametrize(
+    ("session", "seconds", "after"),
+    [
+        # A third of the session may have passed without a ping.
+        (6, 4, 8),
+        (6, 3, None),
+        # Of a long one, 10 s.
+        (60, 50, 62),
+        (60, 49, None),
+    ],
+)
+def test_a_session_runs_from_the_last_ping(
+    simulate: Any, session: int, seconds: int, after: int | None
+) -> None:
+    config = {"zookeeper.session.timeout.ms": str(session * 1000)}
+    sim = simulate([FREEZE | {"downFor": f"{seconds}s"}], kafka={"config": config})
+    play(sim)
+    fault, told = sim.plan.spec.faults[0], entry(sim, "leader-down")
+    ends = None if after is None else told.injected_at + timedelta(seconds=after)
+    assert recovery.not_before(fault, told, sim.plan) == ends
 
 
 def test_the_thaw_is_in_place_before_the_freeze(simulate: Any) -> None:
