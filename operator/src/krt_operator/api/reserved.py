@@ -89,18 +89,21 @@ SERVERS = Rule(
     message="settings server.N are set by the controller",
 )
 
-MIN_INSYNC = Rule(
-    rule="!('min.insync.replicas' in self) || self['min.insync.replicas'].matches('^[1-9]$')",
-    message="min.insync.replicas must be a number from 1 to 9, in quotes",
-)
+
+def matching(name: str, pattern: str, what: str) -> Rule:
+    """Return the rule, for a settings map, that this setting matches, where it is in it."""
+    return Rule(
+        rule=f"!('{name}' in self) || self['{name}'].matches('{pattern}')",
+        message=f"{name} must be {what}, in quotes",
+    )
 
 
 def milliseconds(name: str) -> Rule:
     """Return the rule, for a settings map, that this setting is a number of milliseconds."""
-    return Rule(
-        rule=f"!('{name}' in self) || self['{name}'].matches('^[1-9][0-9]{{0,8}}$')",
-        message=f"{name} must be a whole number of milliseconds, in quotes",
-    )
+    return matching(name, "^[1-9][0-9]{0,8}$", "a whole number of milliseconds")
+
+
+MIN_INSYNC = matching("min.insync.replicas", "^[1-9]$", "a number from 1 to 9")
 
 
 def broker_config() -> dict[str, Any]:
