@@ -96,6 +96,21 @@ side_by_side() {
   return "$rc"
 }
 
+# read_by READER COMMAND...: has a function (with its words) read what a command prints, ends the command
+# when that is done, and returns what the function returned. For commands without an end of their own:
+# behind a plain pipe a watch would stay until it has something to print, which may be never.
+read_by() (
+  reader=$1
+  shift
+  folder=$(mktemp -d)
+  mkfifo "$folder/lines"
+  "$@" >"$folder/lines" &
+  command=$!
+  trap '{ kill "$command" && wait "$command"; } 2>/dev/null || :; rm -rf "$folder"' EXIT
+  # shellcheck disable=SC2086  # a reader is a function with its words
+  $reader <"$folder/lines"
+)
+
 sha256() {
   if have sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi
 }

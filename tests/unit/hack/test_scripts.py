@@ -69,6 +69,21 @@ def test_one_failing_job_of_several_side_by_side_is_a_failure(home: dict[str, st
     assert done.returncode == 1
 
 
+def test_a_command_without_end_is_ended_when_its_reader_is_done(home: dict[str, str]) -> None:
+    script = """
+    endless() { printf '%s\\n' "$BASHPID" one two; exec sleep 600; }
+    upto() { local word; read -r pid; echo "$pid" >"$TMPDIR/pid"; while read -r word; do
+      echo "$word"; if [[ $word == "$1" ]]; then return "$2"; fi; done; }
+    export TMPDIR; TMPDIR=$(mktemp -d)
+    rc=0; read_by "upto two 3" endless || rc=$?
+    echo "rc $rc"
+    kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && echo 'still there'
+    rm "$TMPDIR/pid"; ls "$TMPDIR"
+    """
+    done = run(script, home)
+    assert done.stdout == "one\ntwo\nrc 3\n"
+
+
 def test_a_lock_whose_holder_is_gone_is_broken(home: dict[str, str]) -> None:
     script = """
     mkdir -p "$CACHE/locks/build.lock"
