@@ -4,7 +4,8 @@ A run is stored as a folder ``STORE/<name>/<key>/<uid>/`` with ``test.json`` (th
 end), the manifest, and, where it was scored, ``scorecard.json`` and ``report.html``. The key stands
 for the manifest and the images. What the pages need of it is kept in ``DOCS/results/<name>.json``,
 so pages can be written where the runs were not made, and a run of some scenarios leaves the others'
-pages as they are. A result counts only for the manifest it was run with.
+pages as they are. A result of an earlier version of its manifest is shown until there is a newer
+one, and as what it is.
 """
 
 from __future__ import annotations
@@ -167,7 +168,9 @@ def stored(store: Path, which: str) -> list[Result]:
 
 
 def results(manifest: Path, store: Path, kept: Path) -> list[Result]:
-    """Return the runs of a manifest as it is now, the latest last, of the latest images only.
+    """Return the runs of a manifest, the latest last, of the latest images only.
+
+    Those of the manifest as it is now; where there are none, of its version that was run last.
 
     Args:
         manifest: the scenario.
@@ -177,9 +180,9 @@ def results(manifest: Path, store: Path, kept: Path) -> list[Result]:
     runs = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
     found = {run["uid"]: Result(**run) for run in runs}
     found |= {result.uid: result for result in stored(store, f"{manifest.stem}/*")}
+    ordered = sorted(found.values(), key=lambda result: (result.ended, result.uid))
     wanted = digest(manifest)
-    valid = [result for result in found.values() if result.manifest == wanted]
-    valid.sort(key=lambda result: (result.ended, result.uid))
+    valid = [result for result in ordered if result.manifest == wanted] or ordered
     return [result for result in valid if result.key == valid[-1].key]
 
 

@@ -108,7 +108,7 @@ def test_the_table_and_the_page_come_from_the_scorecard(place: Place) -> None:
     assert "| [one](one.md) | Nothing is lost, ever. | held | `loss`: 0 records; " in table
     assert "2 \\| 3" in table
     assert "| Passed | 1 | 180 | [report](reports/one.html) |" in table
-    assert "Not run since they were written or changed: two." in table
+    assert "Never run: two." in table
     page = place.page("one")
     assert "A broker crashes and is back." in page
     assert "Fault down: CrashPod of kafka-1, proved by ProcessKilled" in page
@@ -164,23 +164,25 @@ def test_a_run_without_a_report_is_not_shown_with_an_older_one(place: Place) -> 
     assert not (place.docs / "reports/one.html").exists()
 
 
-def test_a_kept_result_of_another_manifest_does_not_count(place: Place) -> None:
+def test_a_result_of_another_manifest_is_shown_as_such(place: Place) -> None:
     place.add("one")
     place.add("two")
     place.ran("one", 1)
     place.ran("two", 1)
     place.write()
+    assert "Changed" not in place.page()
     place.forget()
-    place.add("one", MANIFEST + "spec: {}\n")
+    changed = MANIFEST + "spec: {}\n"
+    place.add("one", changed)
     place.write()
-    assert "changed: one." in place.page()
-    assert not (place.docs / "one.md").exists()
-
-
-def test_a_result_of_another_manifest_does_not_count(place: Place) -> None:
-    place.add("one", MANIFEST + "spec: {}\n")
-    place.ran("one", 1)
-    assert "nothing written" in place.write()
+    assert "Changed since they were run: one." in place.page()
+    assert "has been changed since" in place.page("one")
+    assert "has been changed since" not in place.page("two")
+    place.ran("one", 2, text=changed, claims=[claim("NotHeld")])
+    place.write()
+    assert "Changed" not in place.page()
+    assert "| did not hold |" in place.page()
+    assert "Runs: 1. " in place.page("one")
 
 
 def test_runs_of_the_latest_images_are_compared(place: Place) -> None:
