@@ -162,9 +162,11 @@ def read(folder: Path) -> Result:
 def stored(store: Path, which: str) -> list[Result]:
     """Return the runs stored under ``NAME/KEY``, of whatever key where that is ``*``.
 
-    None is among them that is still being written, or was cut off while it was.
+    None is among them that is still being written, or was cut off while it was. ``NAME/KEY/UID`` is
+    one of them.
     """
-    return [read(path.parent) for path in sorted(store.glob(f"{which}/[!.]*/test.json"))]
+    uid = "" if which.count("/") > 1 else "/[!.]*"
+    return [read(path.parent) for path in sorted(store.glob(f"{which}{uid}/test.json"))]
 
 
 def results(manifest: Path, store: Path, kept: Path) -> list[Result]:

@@ -1,7 +1,8 @@
 """What became of the scenarios, as pages: written from the results of runs and never by hand.
 
 ``outcome FOLDER`` prints one stored run in a line, with the standard library alone.
-``check STORE NAME/KEY…`` says of each what became of its stored runs, and fails unless all held.
+``check STORE NAME/KEY…`` says of each what became of its stored runs, and fails unless all held;
+``NAME/KEY/UID`` is one run.
 ``page SCENARIOS STORE DOCS`` writes a page for each scenario that was run, README.md with the table
 of all, the reports of the last runs, and what is kept of the results (see scenario_results.py).
 """
@@ -233,7 +234,8 @@ def check(store: Path, wanted: list[str]) -> bool:
 
     Args:
         store: where runs are stored.
-        wanted: ``name/key``, the key standing for the manifest and the images as they are now.
+        wanted: ``name/key``, the key standing for the manifest and the images as they are now, or
+            ``name/key/uid`` for one run.
     """
     good = True
     for which in wanted:

@@ -260,6 +260,15 @@ class Kafka(Protocol):
         """The bounds of every partition of these topics, by (topic, partition)."""
         ...
 
+    def offsets_since(
+        self, partitions: Sequence[tuple[str, int]], since: datetime
+    ) -> Mapping[tuple[str, int], int]:
+        """(topic, partition) → the first offset of a record created at `since` or later.
+
+        A partition is left out where no such record is replicated.
+        """
+        ...
+
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
         """Elect the first replica of each (topic, partition) its leader.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -73,6 +74,20 @@ def test_an_open_transaction_holds_back_the_last_stable_offset(
     assert (closed.high_watermark, closed.last_stable) == (6, 6)
     assert (closed.leader, closed.leader_epoch, closed.isr) == (0, 0, (0,))
     assert not opened.same_log(closed)
+
+
+def test_offsets_since_an_instant(kafka: LocalKafka, topic: str) -> None:
+    created = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    for second in range(5):
+        at = int((created + timedelta(seconds=second)).timestamp() * 1000)
+        producer.produce(topic, value=str(second), partition=0, timestamp=at)
+    producer.flush(30)
+    both = [(topic, 0), (topic, 1)]
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        assert admin.offsets_since(both, created - timedelta(hours=1)) == {(topic, 0): 0}
+        assert admin.offsets_since(both, created + timedelta(seconds=2.5)) == {(topic, 0): 3}
+        assert admin.offsets_since(both, created + timedelta(seconds=4.1)) == {}
 
 
 def test_an_unknown_topic_is_waited_for(kafka: LocalKafka) -> None:

@@ -230,6 +230,18 @@ def test_a_check_wants_every_run_to_have_held(
     assert "three: was not run" in capsys.readouterr().out
 
 
+def test_a_check_of_single_runs_passes_over_earlier_ones(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.ran("one", 1, claims=[claim("NotMeasured")])
+    place.ran("one", 2)
+    assert scenarios.check(place.store, ["one/k/uid-2"])
+    assert capsys.readouterr().out.count("one: held") == 1
+    assert not scenarios.check(place.store, ["one/k/uid-1"])
+    assert not scenarios.check(place.store, ["one/k/uid-2", "one/k/none"])
+    assert "one: was not run" in capsys.readouterr().out
+
+
 def test_a_test_that_was_to_be_refused_is_told_by_its_status(place: Place) -> None:
     place.ran("one", 1)
     folder = place.store / "one/k/uid-1"

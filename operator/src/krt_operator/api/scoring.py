@@ -20,7 +20,8 @@ class Timeouts(ApiModel):
     )
     warmup: Duration = Field(
         default=Duration(2 * _MINUTE),
-        description="For every producer and consumer to be at work, before the warm-up is counted.",
+        description="For every producer and consumer to be at work and writes to be prompt, before "
+        "the warm-up is counted. Where writes stay slow, the run goes on without waiting longer.",
     )
     recovery: Duration = Field(
         default=Duration(2 * _MINUTE),

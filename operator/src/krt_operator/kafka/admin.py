@@ -36,6 +36,7 @@ from krt_operator.kafka.views import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from krt_operator.ports import TopicPlan
 
@@ -54,6 +55,9 @@ ELECTED: Final = frozenset({KafkaError.NO_ERROR, KafkaError.ELECTION_NOT_NEEDED}
 
 GRACE_SECONDS: Final = 1.0
 """Beyond the client's own timeout until we stop waiting for its answer."""
+
+MILLI: Final = 1000
+"""Microseconds in the unit of Kafka's timestamps."""
 
 EARLIEST: Final[Any] = _Spec.earliest()  # type: ignore[no-untyped-call]
 LATEST: Final[Any] = _Spec.latest()  # type: ignore[no-untyped-call]
@@ -168,6 +172,14 @@ class KafkaAdmin:
             )
             for key in wanted
         ]
+
+    def offsets_since(
+        self, partitions: Sequence[tuple[str, int]], since: datetime
+    ) -> Mapping[tuple[str, int], int]:
+        """The first replicated offset of each partition that was created then or later."""
+        at = _Spec.for_timestamp(to_micros(since) // MILLI)
+        found = self._offsets(partitions, at, Isolation.READ_UNCOMMITTED)
+        return {key: one.offset for key, one in found.items() if one.offset >= 0}
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
         """Elect the first replica of each partition its leader; names those refused, and why."""

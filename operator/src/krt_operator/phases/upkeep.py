@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal, names
-from krt_operator.api.status import ConditionType, GuardKind, Phase
+from krt_operator.api.status import GuardKind, Phase
 from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
 from krt_operator.faults.hold import busy, held
 from krt_operator.faults.restore import stateful_sets
 from krt_operator.phases import looking, unscheduled
+from krt_operator.phases.flow import flows
 from krt_operator.ports import Act, Deletion, Happening, Progress
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
             continue
         pod = world.pods.get(one.pod)
         if pod is None:
-            if journal.holds(run.status, ConditionType.TRAFFIC_ESTABLISHED) and not _hit(run, one):
+            if flows(run.status) and not _hit(run, one):
                 changes.append(_vanished(one, "its pod is gone", world))
             wanted.append(traffic_pod(plan, one, pull))
         elif looking.over(pod) and not looking.leaving(pod):

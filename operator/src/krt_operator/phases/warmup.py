@@ -1,4 +1,4 @@
-"""Warmup: traffic starts; the first fault waits until it flows and has flowed for a while."""
+"""Warmup: traffic starts; the first fault waits until it has flowed promptly for a while."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from krt_operator.build.traffic import traffic_pods
 from krt_operator.constants import BUSY, CALM
 from krt_operator.errors import TransientError, UserError
 from krt_operator.phases import looking
+from krt_operator.phases.flow import SLOW, flows, look, prompt_within, shortest_gap
 from krt_operator.phases.provisioning import image_fields
 from krt_operator.ports import Happening, Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
+    from krt_operator.api.durations import Duration
+    from krt_operator.phases.flow import Flow
     from krt_operator.plan import Plan
     from krt_operator.ports import Observed, Ports, Run
 
@@ -45,20 +49,38 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
         why = looking.obstacles(world.pods.values())
         return _wait(run, world, "; ".join([f"waiting for {', '.join(idle)}", *why]), since)
     try:
-        written, committed = _flow(plan, ports)
+        flow = look(plan, ports)
     except TransientError as error:
         return _wait(run, world, f"waiting for Kafka to answer: {error}", since)
-    silent = [f"topic {topic}" for topic, count in written.items() if not count]
-    silent += [f"group {group}" for group, count in committed.items() if not count]
+    silent = [f"topic {topic}" for topic, count in flow.written.items() if not count]
+    silent += [f"group {group}" for group, count in flow.committed.items() if not count]
     if silent:
         return _wait(run, world, f"no records yet: {', '.join(silent)}", since)
-    told = _in_words(written, committed)
+    if flow.late and world.at <= _start(run, world) + _length(run.spec.timeouts.warmup):
+        return _slowly(run, world, flow)
     if since is None:
-        return _established(world, f"every topic is written, every group commits: {told}")
-    return _warmed_up(run, plan, world, since, written, told)
+        return _established(world, flow)
+    return _warmed_up(run, plan, world, since, flow)
 
 
-def _established(world: Observed, told: str) -> Progress:
+def _slowly(run: Run, world: Observed, flow: Flow) -> Progress:
+    gap, where = shortest_gap(run.spec)
+    millis = prompt_within(run.spec) // timedelta(milliseconds=1)
+    told = (
+        f"writes take long: {', '.join(flow.late)} without a record of the last {millis} ms, so a "
+        f"gap of {gap} ({where}) might not be seen; the warm-up of {run.spec.warmup} begins when "
+        f"they are prompt, or {run.spec.timeouts.warmup} (spec.timeouts.warmup) after traffic began"
+    )
+    condition = journal.say(
+        ConditionType.TRAFFIC_ESTABLISHED, ConditionStatus.FALSE, SLOW, told, at=world.at
+    )
+    known = flows(run.status) and not journal.holds(run.status, ConditionType.TRAFFIC_ESTABLISHED)
+    events = () if known else (Happening(SLOW, told, warning=True),)
+    return Progress(requeue_after=BUSY, changes=(condition,), events=events)
+
+
+def _established(world: Observed, flow: Flow) -> Progress:
+    told = f"every topic is written, every group commits: {flow}"
     said = journal.say(
         ConditionType.TRAFFIC_ESTABLISHED,
         ConditionStatus.TRUE,
@@ -71,33 +93,18 @@ def _established(world: Observed, told: str) -> Progress:
     )
 
 
-def _warmed_up(  # noqa: PLR0913, PLR0917 - what was seen, each named at the one call
-    run: Run, plan: Plan, world: Observed, since: datetime, written: dict[str, int], told: str
-) -> Progress:
-    left = (since + timedelta(microseconds=run.spec.warmup.micros) - world.at).total_seconds()
+def _warmed_up(run: Run, plan: Plan, world: Observed, since: datetime, flow: Flow) -> Progress:
+    left = (since + _length(run.spec.warmup) - world.at).total_seconds()
     if left > 0:
         return Progress(requeue_after=min(left, CALM))
-    slow = _slow(plan, run, written)
-    if slow:
-        return _wait(run, world, slow, since)
-    happened = Happening("WarmedUp", f"warm-up of {run.spec.warmup} is over: {told}")
+    short = _short(plan, run, flow.written)
+    if short:
+        return _wait(run, world, short, since)
+    happened = Happening("WarmedUp", f"warm-up of {run.spec.warmup} is over: {flow}")
     return Progress(requeue_after=0, next_phase=Phase.INJECTING, events=(happened,))
 
 
-def _flow(plan: Plan, ports: Ports) -> tuple[dict[str, int], dict[str, int]]:
-    """Records written by topic that somebody writes, and positions committed by group."""
-    made = {one.output.topic for one in plan.spec.traffic.consumers if one.output}
-    topics = sorted({one.topic for one in plan.spec.traffic.producers} | made)
-    written = dict.fromkeys(topics, 0)
-    with ports.kafka(plan.bootstrap) as kafka:
-        for bound in kafka.bounds(topics):
-            written[bound.topic] += bound.high_watermark
-        groups = {one.group for one in plan.spec.traffic.consumers if set(one.topics) & {*topics}}
-        committed = {group: sum(kafka.group(group).committed.values()) for group in sorted(groups)}
-    return written, committed
-
-
-def _slow(plan: Plan, run: Run, written: dict[str, int]) -> str:
+def _short(plan: Plan, run: Run, written: Mapping[str, int]) -> str:
     for topic, count in written.items():
         rate = sum(
             one.records_per_second * one.replicas
@@ -110,25 +117,26 @@ def _slow(plan: Plan, run: Run, written: dict[str, int]) -> str:
     return ""
 
 
-def _in_words(written: dict[str, int], committed: dict[str, int]) -> str:
-    parts = [f"{topic} {count} written" for topic, count in written.items()]
-    parts += [f"{group} {count} committed" for group, count in committed.items()]
-    return ", ".join(parts)
-
-
 def _wait(run: Run, world: Observed, told: str, since: datetime | None) -> Progress:
-    start = journal.started(run.status, Phase.WARMUP) or world.at
-    limit = timedelta(microseconds=run.spec.timeouts.warmup.micros + run.spec.warmup.micros)
-    if world.at > start + limit:
+    begun = since or _start(run, world)
+    if world.at > begun + _length(run.spec.timeouts.warmup) + _length(run.spec.warmup):
         raise UserError(
             "TrafficNotEstablished",
             "spec.traffic",
             f"after {run.spec.timeouts.warmup}: {told}; look at the traffic pods' logs, lower "
             "recordsPerSecond, or allow more time in spec.timeouts.warmup",
         )
-    if since is not None:
+    if flows(run.status):
         return Progress(requeue_after=BUSY)
     condition = journal.say(
         ConditionType.TRAFFIC_ESTABLISHED, ConditionStatus.UNKNOWN, "Starting", told, at=world.at
     )
     return Progress(requeue_after=BUSY, changes=(condition,))
+
+
+def _start(run: Run, world: Observed) -> datetime:
+    return journal.started(run.status, Phase.WARMUP) or world.at
+
+
+def _length(duration: Duration) -> timedelta:
+    return timedelta(microseconds=duration.micros)

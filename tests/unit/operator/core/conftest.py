@@ -81,6 +81,7 @@ class World:
         self.conflicts = 0
         self.written = 0.0
         self.silent_kafka = False
+        self.write_takes = 0.01
         self.restless_log = False
         self.result: tuple[int, str] = (0, json.dumps(RESULT))
         self.dumped: tuple[int, str] = (0, json.dumps(DUMPED))
@@ -477,6 +478,14 @@ class FakeKafka:
             for name in topics
             for number, ids in self.world.topics[name].assignment.items()
         ]
+
+    def offsets_since(
+        self, partitions: Sequence[tuple[str, int]], since: datetime
+    ) -> Mapping[tuple[str, int], int]:
+        age = (self.world.time - since).total_seconds()
+        if age <= self.world.write_takes:
+            return {}
+        return dict.fromkeys(partitions, max(0, int(self.world.written - 100 * age)))
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
         # Whoever stands first leads in this Kafka, so no election is ever needed.

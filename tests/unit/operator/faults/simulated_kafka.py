@@ -11,6 +11,7 @@ from krt_operator.kafka.views import Bounds, ClusterView, GroupMember, GroupView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from tests.unit.operator.faults.simulated import Sim
 
@@ -52,6 +53,11 @@ class SimKafka:
             for p in self.view().partitions
             if p.topic in topics
         ]
+
+    def offsets_since(
+        self, partitions: Sequence[tuple[str, int]], since: datetime
+    ) -> Mapping[tuple[str, int], int]:
+        raise NotImplementedError
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
         self.view()
