@@ -8,6 +8,8 @@ OUR_UID: Final = 10001
 """User of our images; any other in group 0 works too (OpenShift assigns one)."""
 
 KAFKA_PORT: Final = 9092
+PEERS_PORT: Final = 9091
+"""Where brokers talk to each other, and the controller to them, before clients may."""
 ZOOKEEPER_PORT: Final = 2181
 QUORUM_PORT: Final = 2888
 ELECTION_PORT: Final = 3888

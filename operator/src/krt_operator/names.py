@@ -45,6 +45,11 @@ def host(test: str, member_name: str, namespace: str) -> str:
     return f"{test}-{member_name}.{namespace}.svc"
 
 
+def of_peers(test: str, member_name: str) -> str:
+    """The Service by which brokers reach a broker that clients may not reach yet."""
+    return f"{test}-{member_name}-peers"
+
+
 def producer_pod(test: str, producer: str, replica: int) -> str:
     """The pod of replica `replica` of the producer with that name."""
     return f"{test}-producer-{producer}-{replica}"

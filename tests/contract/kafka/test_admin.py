@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -130,6 +132,12 @@ def test_a_group_nobody_has_joined_is_dead_not_an_error(kafka: LocalKafka) -> No
     with KafkaAdmin(kafka.bootstrap) as admin:
         found = admin.group("nobody")
     assert (found.state, found.members, found.committed) == ("DEAD", (), {})
+
+
+def test_a_broker_that_knows_the_cluster_passes_its_startup_probe(kafka: LocalKafka) -> None:
+    script = files("krt_operator") / "templates" / "scripts" / "serves.sh"
+    probe = ["bash", str(script), str(kafka.port)]
+    assert subprocess.run(probe, timeout=30, check=False).returncode == 0
 
 
 def test_zookeeper_says_how_it_serves(kafka: LocalKafka) -> None:

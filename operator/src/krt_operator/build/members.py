@@ -1,4 +1,7 @@
-"""Brokers and ZooKeeper servers: one StatefulSet, Service, claim and ConfigMap each."""
+"""Brokers and ZooKeeper servers: one StatefulSet, Service, claim and ConfigMap each.
+
+A broker has a second Service, by which the others reach it before clients may.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from krt_operator.constants import (
     ELECTION_PORT,
     KAFKA_HEAP_MIB,
     KAFKA_PORT,
+    PEERS_PORT,
     QUORUM_PORT,
     ZOOKEEPER_HEAP_MIB,
     ZOOKEEPER_PORT,
@@ -59,11 +63,11 @@ def members(plan: Plan, pull: str, replicas: Mapping[str, int] | None = None) ->
 
 
 def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
-    """The four objects of one member."""
+    """The objects of one member."""
     broker = one.kind == "kafka"
     kind = plan.spec.kafka if broker else plan.spec.zookeeper
     ports = (
-        [{"name": "kafka", "number": KAFKA_PORT}]
+        [{"name": "kafka", "number": KAFKA_PORT}, {"name": "peers", "number": PEERS_PORT}]
         if broker
         else [
             {"name": "client", "number": ZOOKEEPER_PORT},
@@ -80,7 +84,8 @@ def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
         image=plan.images["kafka"],
         java=_kafka_command() if broker else _zookeeper_command(),
         myid=None if broker else one.ordinal + 1,
-        own_host=one.host if broker else None,
+        peers=names.of_peers(plan.name, one.member) if broker else None,
+        own_host=_peers_host(plan, one) if broker else None,
         replicas=replicas,
         storage=kind.storage,
         resources=kind.resources.dump(),
@@ -139,16 +144,24 @@ def _zookeeper_command() -> list[str]:
 
 
 def _broker_files(plan: Plan, one: Member) -> dict[str, str]:
+    here, peers = f"{one.host}:{KAFKA_PORT}", f"{_peers_host(plan, one)}:{PEERS_PORT}"
     settings = {
         **plan.broker_config,
         "broker.id": str(one.ordinal),
         "broker.rack": one.zone,
-        "listeners": f"PLAINTEXT://:{KAFKA_PORT}",
-        "advertised.listeners": f"PLAINTEXT://{one.host}:{KAFKA_PORT}",
+        # By one listener of the same address brokers could only reach each other where clients may.
+        "listeners": f"PLAINTEXT://:{KAFKA_PORT},PEERS://:{PEERS_PORT}",
+        "advertised.listeners": f"PLAINTEXT://{here},PEERS://{peers}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PEERS:PLAINTEXT",
+        "inter.broker.listener.name": "PEERS",
         "log.dirs": "/data/kafka",
         "zookeeper.connect": plan.zookeeper,
     }
     return {"server.properties": properties(settings), "log4j.properties": LOG4J}
+
+
+def _peers_host(plan: Plan, one: Member) -> str:
+    return f"{names.of_peers(plan.name, one.member)}.{plan.namespace}.svc"
 
 
 def _zookeeper_files(plan: Plan) -> dict[str, str]:

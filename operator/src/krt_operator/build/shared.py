@@ -62,7 +62,8 @@ def control_map(
 def scripts_map(plan: Plan, pull: str) -> Json:
     """The ConfigMap of what members, preflight, tools and executors run."""
     scripts = {
-        name: script(name) for name in ("member.sh", "preflight.sh", "reassign.sh", "dump.sh")
+        name: script(name)
+        for name in ("member.sh", "serves.sh", "preflight.sh", "reassign.sh", "dump.sh")
     }
     data = {**scripts, "executor.yaml": executor_template(plan, pull)}
     return _config_map(plan, names.scripts(plan.name), data, "plan")
