@@ -47,7 +47,7 @@ class Narrator:
     """Turns successive states of one test into lines, each said once."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._said: set[tuple[str, str]] = set()
         self._origin: str | None = None
 
     def lines(self, test: dict[str, Any]) -> Iterator[str]:
@@ -60,8 +60,9 @@ class Narrator:
             *self._conditions(status.get("conditions", [])),
         ]
         for at, text in sorted(news):
-            if text not in self._said:
-                self._said.add(text)
+            # By its time too: a condition that comes back comes back with the same words.
+            if (at, text) not in self._said:
+                self._said.add((at, text))
                 yield f"{seconds(self._origin, at) or 0.0:7.1f} s  {text}"
 
     def _phases(self, phases: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

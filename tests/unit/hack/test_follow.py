@@ -85,6 +85,25 @@ def test_each_thing_is_said_once_and_in_order_of_time() -> None:
     assert list(narrator.lines(TEST)) == []
 
 
+def test_a_condition_that_comes_back_is_said_again() -> None:
+    narrator = follow.Narrator()
+    seen = []
+    for second, status in ((10, "True"), (20, "False"), (30, "True")):
+        condition = {
+            "type": "TrafficEstablished",
+            "status": status,
+            "reason": "R",
+            "lastTransitionTime": f"2026-11-21T04:00:{second}Z",
+        }
+        test = {"metadata": TEST["metadata"], "status": {"conditions": [condition]}}
+        seen += [*narrator.lines(test), *narrator.lines(test)]
+    assert [line.split()[-2] for line in seen] == [
+        "TrafficEstablished=True",
+        "TrafficEstablished=False",
+        "TrafficEstablished=True",
+    ]
+
+
 def test_the_end_names_times_ledger_verdict_and_evidence(tmp_path: Path) -> None:
     home = tmp_path / "pvc-1_ns_krt-evidence" / "ns" / "sample" / "u1"
     home.mkdir(parents=True)
