@@ -9,7 +9,7 @@ from krt_operator import journal
 from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.traffic import traffic_pods
-from krt_operator.constants import BUSY, CALM
+from krt_operator.constants import BUSY
 from krt_operator.errors import TransientError, UserError
 from krt_operator.phases import looking
 from krt_operator.phases.flow import SLOW, flows, look, prompt_within, shortest_gap
@@ -96,7 +96,7 @@ def _established(world: Observed, flow: Flow) -> Progress:
 def _warmed_up(run: Run, plan: Plan, world: Observed, since: datetime, flow: Flow) -> Progress:
     left = (since + _length(run.spec.warmup) - world.at).total_seconds()
     if left > 0:
-        return Progress(requeue_after=min(left, CALM))
+        return Progress(requeue_after=min(left, BUSY))
     short = _short(plan, run, flow.written)
     if short:
         return _wait(run, world, short, since)

@@ -82,6 +82,7 @@ class World:
         self.written = 0.0
         self.silent_kafka = False
         self.write_takes = 0.01
+        self.bounds_take = 0.0
         self.restless_log = False
         self.result: tuple[int, str] = (0, json.dumps(RESULT))
         self.dumped: tuple[int, str] = (0, json.dumps(DUMPED))
@@ -455,6 +456,8 @@ class FakeKafka:
             self.world.topics.setdefault(one.name, one)
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
+        if self.world.bounds_take:
+            self.world.tick(self.world.bounds_take)
         at, moving = to_micros(self.world.time), self.world.restless_log
         consumers = self.world.test["spec"]["traffic"]["consumers"]
         # Who transforms has a transaction open as long as it runs.

@@ -102,6 +102,17 @@ def test_slow_writes_begin_the_warm_up_anew(make_world: Callable[..., Any]) -> N
     assert reasons(world).count("TrafficEstablished") == 2
 
 
+def test_what_a_look_itself_takes_does_not_hide_slow_writes(
+    make_world: Callable[..., Any],
+) -> None:
+    world = make_world(warmup="20s")
+    engine = world.controller()
+    world.run(until="Warmup", controller=engine)
+    world.write_takes, world.bounds_take = 3, 2
+    world.run(seconds=12, controller=engine)
+    assert world.condition("TrafficEstablished")["reason"] == "FlowsSlowly"
+
+
 def test_writes_that_stay_slow_are_waited_for_once(make_world: Callable[..., Any]) -> None:
     world = make_world(warmup="20s", timeouts={"warmup": "1m"})
     world.write_takes = 4
