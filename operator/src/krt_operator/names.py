@@ -45,9 +45,9 @@ def host(test: str, member_name: str, namespace: str) -> str:
     return f"{test}-{member_name}.{namespace}.svc"
 
 
-def of_peers(test: str, member_name: str) -> str:
-    """The Service by which brokers reach a broker that clients may not reach yet."""
-    return f"{test}-{member_name}-peers"
+def peers(member_name: str) -> str:
+    """What a broker is to the others, whose Service clients do not use: `kafka-0-peers`."""
+    return f"{member_name}-peers"
 
 
 def producer_pod(test: str, producer: str, replica: int) -> str:

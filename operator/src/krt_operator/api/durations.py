@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -45,6 +46,11 @@ class Duration:
     def seconds(self) -> float:
         """Length in seconds."""
         return self.micros / 1_000_000
+
+    @property
+    def delta(self) -> timedelta:
+        """The same length, to reckon with points in time."""
+        return timedelta(microseconds=self.micros)
 
     def __str__(self) -> str:
         """Return the shortest text that `parse` reads back; `0s` for nothing."""

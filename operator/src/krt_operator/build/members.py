@@ -67,7 +67,7 @@ def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
     broker = one.kind == "kafka"
     kind = plan.spec.kafka if broker else plan.spec.zookeeper
     ports = (
-        [{"name": "kafka", "number": KAFKA_PORT}, {"name": "peers", "number": PEERS_PORT}]
+        [{"name": "kafka", "number": KAFKA_PORT}]
         if broker
         else [
             {"name": "client", "number": ZOOKEEPER_PORT},
@@ -75,22 +75,29 @@ def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
             {"name": "election", "number": ELECTION_PORT},
         ]
     )
+    name, among = names.of_member(plan.name, one.member), names.peers(one.member)
+    services: list[Json] = [{"name": name, "ports": ports, "unready": not broker}]
+    if broker:
+        port = {"name": "peers", "number": PEERS_PORT}
+        services.append(
+            {"name": names.of_member(plan.name, among), "ports": [port], "unready": True}
+        )
     grace = plan.spec.kafka.termination_grace_period_seconds if broker else ZOOKEEPER_GRACE
     objects = render(
         "member.yaml.j2",
-        name=names.of_member(plan.name, one.member),
+        name=name,
         member=one.member,
         container=one.kind,
         image=plan.images["kafka"],
         java=_kafka_command() if broker else _zookeeper_command(),
         myid=None if broker else one.ordinal + 1,
-        peers=names.of_peers(plan.name, one.member) if broker else None,
-        own_host=_peers_host(plan, one) if broker else None,
+        own_host=names.host(plan.name, among, plan.namespace) if broker else None,
         replicas=replicas,
         storage=kind.storage,
         resources=kind.resources.dump(),
         grace_seconds=grace,
-        ports=ports,
+        services=services,
+        told_port=KAFKA_PORT if broker else None,
         selector=selector(plan, member=one.member),
         affinity=_affinity(plan, one),
         files=_broker_files(plan, one) if broker else _zookeeper_files(plan),
@@ -144,7 +151,8 @@ def _zookeeper_command() -> list[str]:
 
 
 def _broker_files(plan: Plan, one: Member) -> dict[str, str]:
-    here, peers = f"{one.host}:{KAFKA_PORT}", f"{_peers_host(plan, one)}:{PEERS_PORT}"
+    among = names.host(plan.name, names.peers(one.member), plan.namespace)
+    here, peers = f"{one.host}:{KAFKA_PORT}", f"{among}:{PEERS_PORT}"
     settings = {
         **plan.broker_config,
         "broker.id": str(one.ordinal),
@@ -158,10 +166,6 @@ def _broker_files(plan: Plan, one: Member) -> dict[str, str]:
         "zookeeper.connect": plan.zookeeper,
     }
     return {"server.properties": properties(settings), "log4j.properties": LOG4J}
-
-
-def _peers_host(plan: Plan, one: Member) -> str:
-    return f"{names.of_peers(plan.name, one.member)}.{plan.namespace}.svc"
 
 
 def _zookeeper_files(plan: Plan) -> dict[str, str]:

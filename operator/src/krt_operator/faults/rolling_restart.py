@@ -6,7 +6,6 @@ pods: those that have their uid yet. No two are ever down at once, whoever looks
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from krt_operator import journal
@@ -52,7 +51,7 @@ def hold(scene: Scene) -> Hold:
     lacking = _lacking(scene)
     if not lacking:
         return Hold(acts=(_delete(left[0]),))
-    limit = timedelta(microseconds=scene.plan.spec.timeouts.recovery.micros)
+    limit = scene.plan.spec.timeouts.recovery.delta
     if scene.now > _last(scene) + limit:
         names = ", ".join(one.member for one in left)
         return Hold(

@@ -33,7 +33,7 @@ def due_at(
         if happened is None:
             return None
         since = happened
-    return since + timedelta(microseconds=fault.delay.micros)
+    return since + fault.delay.delta
 
 
 def heal_due(fault: Fault, journal: FaultStatus) -> datetime | None:
@@ -43,7 +43,7 @@ def heal_due(fault: Fault, journal: FaultStatus) -> datetime | None:
     """
     if journal.injected_at is None or fault.action is Action.ROLLING_RESTART:
         return None
-    return journal.injected_at + timedelta(microseconds=fault.down_for.micros)
+    return journal.injected_at + fault.down_for.delta
 
 
 def recovery_deadline(journal: FaultStatus, recovery: timedelta) -> datetime | None:

@@ -120,7 +120,7 @@ def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
     found += [
         _deletion("ConfigMap", one) for name, one in world.config_maps.items() if name in of_members
     ]
-    gone = {names.of_peers(plan.name, one.member) for one in plan.brokers}
+    gone = {names.of_member(plan.name, names.peers(one.member)) for one in plan.brokers}
     gone |= of_members | {one["metadata"]["name"] for one in budgets(plan)}
     gone |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
     found += [

@@ -157,7 +157,7 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
     left = reading(plan, world, reader)
     bounds = json.loads(control["data"].get("bounds", "[]"))
     told_at = from_micros(max((one["takenAt"] for one in bounds), default=0))
-    late = world.at > told_at + timedelta(microseconds=run.spec.timeouts.drain.micros)
+    late = world.at > told_at + run.spec.timeouts.drain.delta
     if left and not late:
         return Progress(requeue_after=BUSY / 2)
     finished = control_map(
@@ -214,7 +214,7 @@ def _close(run: Run, plan: Plan, world: Observed) -> Progress:
 
 def _late(run: Run, world: Observed, times: int = 1) -> bool:
     start = journal.started(run.status, Phase.DRAINING) or world.at
-    return world.at > start + timedelta(microseconds=times * run.spec.timeouts.drain.micros)
+    return world.at > start + times * run.spec.timeouts.drain.delta
 
 
 def _version(control: Json) -> str:

@@ -8,15 +8,16 @@ replicated record younger than a sixth of the shortest gap the test has somethin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_operator import journal
 from krt_operator.api.conditions import find_condition
 from krt_operator.api.expect import Direction
-from krt_operator.api.status import ConditionStatus, ConditionType
+from krt_operator.api.status import ConditionType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import timedelta
 
     from krt_operator.api.durations import Duration
     from krt_operator.api.spec import Spec
@@ -63,8 +64,13 @@ class Flow:
 
 def flows(status: Status) -> bool:
     """Whether everybody is at work, promptly or not."""
+    return journal.holds(status, ConditionType.TRAFFIC_ESTABLISHED) or slow(status)
+
+
+def slow(status: Status) -> bool:
+    """Whether everybody is at work and writes were last seen not to be prompt."""
     found = find_condition(status.conditions, ConditionType.TRAFFIC_ESTABLISHED)
-    return found is not None and (found.status is ConditionStatus.TRUE or found.reason == SLOW)
+    return found is not None and found.reason == SLOW
 
 
 def shortest_gap(spec: Spec) -> tuple[Duration, str]:
@@ -84,7 +90,7 @@ def shortest_gap(spec: Spec) -> tuple[Duration, str]:
 
 def prompt_within(spec: Spec) -> timedelta:
     """How old the newest replicated record of a partition may be for its gaps to be seen."""
-    return timedelta(microseconds=shortest_gap(spec)[0].micros) / (THRESHOLD_FACTOR * MARGIN)
+    return shortest_gap(spec)[0].delta / (THRESHOLD_FACTOR * MARGIN)
 
 
 def look(plan: Plan, ports: Ports) -> Flow:
@@ -97,7 +103,7 @@ def look(plan: Plan, ports: Ports) -> Flow:
     made = {one.output.topic for one in spec.traffic.consumers if one.output}
     topics = sorted({one.topic for one in spec.traffic.producers} | made)
     groups = {one.group for one in spec.traffic.consumers if set(one.topics) & {*topics}}
-    window, limit = timedelta(microseconds=spec.warmup.micros), prompt_within(spec)
+    window, limit = spec.warmup.delta, prompt_within(spec)
     with ports.kafka(plan.bootstrap) as kafka:
         bounds = kafka.bounds(topics)
         partitions = [(one.topic, one.partition) for one in bounds]

@@ -76,7 +76,7 @@ class Pass:
             plan=run.plan,
             now=now,
             since=journal.started(run.status, Phase.INJECTING) or now,
-            recovery=timedelta(microseconds=run.spec.timeouts.recovery.micros),
+            recovery=run.spec.timeouts.recovery.delta,
             status=run.status,
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from krt_operator import journal, names
@@ -150,7 +149,7 @@ def _preflight_gone(world: Observed, plan: Plan) -> tuple[Deletion, ...]:
 def _wait(run: Run, world: Observed, told: str, wanted: Sequence[Json]) -> Progress:
     start = journal.started(run.status, Phase.PROVISIONING) or world.at
     limit = run.spec.timeouts.provisioning
-    if world.at > start + timedelta(microseconds=limit.micros):
+    if world.at > start + limit.delta:
         why = "; ".join([told, *looking.obstacles(world.pods.values())])
         raise UserError(
             "ProvisioningTimedOut",

@@ -12,7 +12,7 @@ from krt_operator.build.traffic import traffic_pods
 from krt_operator.constants import BUSY
 from krt_operator.errors import TransientError, UserError
 from krt_operator.phases import looking
-from krt_operator.phases.flow import SLOW, flows, look, prompt_within, shortest_gap
+from krt_operator.phases.flow import SLOW, flows, look, prompt_within, shortest_gap, slow
 from krt_operator.phases.provisioning import image_fields
 from krt_operator.ports import Happening, Progress
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from krt_operator.api.durations import Duration
     from krt_operator.phases.flow import Flow
     from krt_operator.plan import Plan
     from krt_operator.ports import Observed, Ports, Run
@@ -56,7 +55,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     silent += [f"group {group}" for group, count in flow.committed.items() if not count]
     if silent:
         return _wait(run, world, f"no records yet: {', '.join(silent)}", since)
-    if flow.late and world.at <= _start(run, world) + _length(run.spec.timeouts.warmup):
+    if flow.late and world.at <= _start(run, world) + run.spec.timeouts.warmup.delta:
         return _slowly(run, world, flow)
     if since is None:
         return _established(world, flow)
@@ -74,8 +73,7 @@ def _slowly(run: Run, world: Observed, flow: Flow) -> Progress:
     condition = journal.say(
         ConditionType.TRAFFIC_ESTABLISHED, ConditionStatus.FALSE, SLOW, told, at=world.at
     )
-    known = flows(run.status) and not journal.holds(run.status, ConditionType.TRAFFIC_ESTABLISHED)
-    events = () if known else (Happening(SLOW, told, warning=True),)
+    events = () if slow(run.status) else (Happening(SLOW, told, warning=True),)
     return Progress(requeue_after=BUSY, changes=(condition,), events=events)
 
 
@@ -94,7 +92,7 @@ def _established(world: Observed, flow: Flow) -> Progress:
 
 
 def _warmed_up(run: Run, plan: Plan, world: Observed, since: datetime, flow: Flow) -> Progress:
-    left = (since + _length(run.spec.warmup) - world.at).total_seconds()
+    left = (since + run.spec.warmup.delta - world.at).total_seconds()
     if left > 0:
         return Progress(requeue_after=min(left, BUSY))
     short = _short(plan, run, flow.written)
@@ -119,7 +117,7 @@ def _short(plan: Plan, run: Run, written: Mapping[str, int]) -> str:
 
 def _wait(run: Run, world: Observed, told: str, since: datetime | None) -> Progress:
     begun = since or _start(run, world)
-    if world.at > begun + _length(run.spec.timeouts.warmup) + _length(run.spec.warmup):
+    if world.at > begun + run.spec.timeouts.warmup.delta + run.spec.warmup.delta:
         raise UserError(
             "TrafficNotEstablished",
             "spec.traffic",
@@ -136,7 +134,3 @@ def _wait(run: Run, world: Observed, told: str, since: datetime | None) -> Progr
 
 def _start(run: Run, world: Observed) -> datetime:
     return journal.started(run.status, Phase.WARMUP) or world.at
-
-
-def _length(duration: Duration) -> timedelta:
-    return timedelta(microseconds=duration.micros)
