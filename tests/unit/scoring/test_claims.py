@@ -171,6 +171,39 @@ def test_a_partition_is_leaderless_from_a_second_on(until: float, count: int) ->
     assert set(judged(claimed, *events).values()) == {"Held"}
 
 
+@pytest.mark.parametrize(
+    ("isr", "registered", "count"),
+    [([1], (2,), 0), ([1], (2, 17), 1), ([0], (2,), 1), ([1], (20,), 1), ([1], (), 1)],
+)
+def test_an_election_that_takes_the_controller_long_leaves_nobody_leaderless(
+    isr: list[int], registered: tuple[float, ...], count: int
+) -> None:
+    """Seen on a busy machine: 2.7 s between the state without a leader and the next leader's."""
+    events = [*CRASH[:2], state(16, 0, -1, isr, 1), state(18.7, 0, 1, [1], 2)]
+    events += [event(at, "broker", "registered", "1", epoch=at) for at in registered]
+    claimed = of_fault(leaderlessPartitions={"min": count, "max": count})
+    assert set(judged(claimed, *events).values()) == {"Held"}
+
+
+@pytest.mark.parametrize(
+    ("version", "registered", "result"),
+    [(2, 0.5, "Held"), (2, 15, "NotMeasured"), (3, 0.5, "NotMeasured")],
+)
+def test_a_state_missed_in_a_silence_hides_no_wait_for_a_broker_that_was_there(
+    version: int, registered: float, result: str
+) -> None:
+    gap = {"stream": "zookeeper", "from": 14 * SECOND, "to": 17 * SECOND}
+    events = [
+        event(registered, "broker", "registered", "1"),
+        *CRASH[:2],
+        state(16, 0, 1, [1], version),
+        state(16, 1, 1, [1], 1),
+        event(17, "recorder", "gap", "recorder", **gap),
+    ]
+    found = judged(of_fault(leaderlessPartitions={"max": 0}), *events)
+    assert found == {"down.leaderlessPartitions": result}
+
+
 def test_a_shrink_missed_where_one_was_seen_changes_no_count() -> None:
     events = [*CRASH[:2], state(16, 0, 1, [1], 4), state(16, 1, 1, [1], 1)]
     for bounds, result in (({"min": 2, "max": 2}, "Held"), ({"max": 1}, "NotHeld")):

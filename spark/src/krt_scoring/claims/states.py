@@ -35,11 +35,13 @@ class States:
         replicas: partition → (since, broker ids with the preferred leader first), by time, the
             first as the topic was created.
         silences: (stream, from, to) of the recorder, UTC µs.
+        registrations: broker id → when it registered, in order.
     """
 
     known: Mapping[Place, tuple[State, ...]]
     replicas: Mapping[Place, tuple[Replicas, ...]]
     silences: frozenset[Silence]
+    registrations: Mapping[int, tuple[int, ...]]
 
     @classmethod
     def of(cls, timeline: Timeline, run: RunInfo) -> Self:
@@ -58,7 +60,7 @@ class States:
             for place, states in sorted(found.items())
             if states
         }
-        return cls(known, replicas, frozenset(timeline.silences()))
+        return cls(known, replicas, frozenset(timeline.silences()), _registrations(timeline))
 
     def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
         """Return a partition's replicas at a time, the preferred leader first; none if unknown."""
@@ -88,39 +90,59 @@ class States:
                     yield place, before, after
 
     def leaderless(self, start: int, end: int) -> set[Place]:
-        """Return the partitions without a leader for at least ``LEAST`` between two times."""
+        """Return the partitions without a leader for at least ``LEAST`` between two times.
+
+        Where the next leader could have been elected all along, the state without one is half of
+        an election, and how long the controller took for it is no matter of the partition.
+        """
         found = set()
-        for place, states in self.during(start, end).items():
+        for place, states in self.known.items():
             for state, after in zip_longest(states, states[1:]):
-                until = after.at if after else end
-                if state.leader == NO_LEADER and until - max(state.at, start) >= LEAST:
+                if state.leader != NO_LEADER or (after and self._electable(state, after)):
+                    continue
+                until = min(after.at, end) if after else end
+                if until - max(state.at, start) >= LEAST:
                     found.add(place)
         return found
 
     def missed(self, start: int, end: int) -> set[Place]:
         """Return where a state between two times was not seen: a version is missing, or all."""
-        return self._unknown() | {place for place, _ in self._jumps(start, end)}
+        return self._unknown() | {place for place, _, _ in self._jumps(start, end)}
 
     def hidden(self, start: int, end: int) -> set[Place]:
-        """Return where a state was missed that may have lasted for ``LEAST`` or longer.
+        """Return where a state was missed in which a partition may have been leaderless.
 
         The watch fires with the first state that is missed, and what is read then is a later one:
         whatever lasted was overwritten, at last, while the recorder was silent.
         """
         return self._unknown() | {
             place
-            for place, at in self._jumps(start, end)
-            if any(since <= at <= until for _, since, until in self.silences)
+            for place, before, after in self._jumps(start, end)
+            if any(since <= after.at <= until for _, since, until in self.silences)
+            # One state between the two: none can both wait for that leader and give way to it.
+            and not (after.version == before.version + 2 and self._electable(before, after))
         }
 
     def _unknown(self) -> set[Place]:
         return set(self.replicas) - set(self.known)
 
-    def _jumps(self, start: int, end: int) -> Iterator[tuple[Place, int]]:
-        """Yield where a version is missing, and when the one after it was written."""
+    def _electable(self, state: State, after: State) -> bool:
+        """Whether the leader of a later state was in the ISR before, and registered all along."""
+        ahead = [at for at in self.registrations.get(after.leader, ()) if at <= after.at]
+        return after.leader in state.isr and bool(ahead) and ahead[-1] <= state.at
+
+    def _jumps(self, start: int, end: int) -> Iterator[tuple[Place, State, State]]:
+        """Yield where a version is missing: the states around it."""
         for place, before, after in self.changes(start, end):
             if after.version > before.version + 1:
-                yield place, after.at
+                yield place, before, after
+
+
+def _registrations(timeline: Timeline) -> dict[int, tuple[int, ...]]:
+    found: dict[int, list[int]] = {}
+    for event in timeline.of("broker", "registered"):
+        found.setdefault(int(event.subject), []).append(event.at)
+    return {broker: tuple(at) for broker, at in found.items()}
 
 
 def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, ...]]:
