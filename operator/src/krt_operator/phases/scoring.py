@@ -16,7 +16,7 @@ from krt_operator.api.status import (
     Verdict,
 )
 from krt_operator.build.scoring import scoring_job
-from krt_operator.constants import BUSY, SCORING_ATTEMPTS, SCORING_GRACE
+from krt_operator.constants import BUSY, CALM, SCORING_ATTEMPTS, SCORING_GRACE
 from krt_operator.errors import TransientError
 from krt_operator.objects import condition
 from krt_operator.phases import claims, endings, looking
@@ -61,7 +61,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if lost and attempt < SCORING_ATTEMPTS:
         return _start(plan, attempt + 1, world, ports)
     why = _hopeless(run, world, failed, pod)
-    return _failed(plan, why, world) if why else Progress(requeue_after=BUSY)
+    return _failed(plan, why, world) if why else Progress(requeue_after=CALM)
 
 
 def _hopeless(run: Run, world: Observed, failed: Json | None, pod: Json | None) -> str:
