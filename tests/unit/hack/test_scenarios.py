@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 from hack import scenario_results, scenarios
+
+from krt_operator.api.status import FaultState, Phase
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -316,3 +319,15 @@ def test_what_is_stored_counts_until_manifest_or_images_change(tmp_path: Path) -
     assert again.stdout == "baseline 1 stored, 3 wanted\n"
     (tmp_path / "unit/images.values.yaml").write_text("images: other\n")
     assert listed(tmp_path, ONLY="baseline").stdout == "baseline 0 stored, 1 wanted\n"
+
+
+def test_the_next_scenario_begins_when_a_fault_has_been_injected_or_there_is_none() -> None:
+    """Sooner it would begin in the steady time, later it would wait for one that is over."""
+    text = (ROOT / "hack" / "scenarios").read_text(encoding="utf-8")
+    found = re.search(r"^readonly INJECTED='(.*)'$", text, re.MULTILINE)
+    assert found is not None
+    words = set(found[1].split())
+    before = {FaultState.PENDING, FaultState.INTENDED}
+    assert words == {state.value for state in FaultState if state not in before} | {Phase.DRAINING}
+    earlier = list(Phase)[: list(Phase).index(Phase.DRAINING)]
+    assert not words & {phase.value for phase in earlier}
