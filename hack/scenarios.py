@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +90,14 @@ def summary(result: Result) -> str:
 
 
 def alike(found: list[Result]) -> str:
-    """Return how many runs there were and whether each claim came out the same in all of them."""
-    kinds = {tuple((c["claim"], c["result"]) for c in result.claims) for result in found}
+    """Return how many runs there were, and in how many of the last each claim came out alike."""
     if len(found) == 1:
         return "1"
-    return f"{len(found)}, alike" if len(kinds) == 1 else f"{len(found)}, not alike"
+    outcomes = [tuple((c["claim"], c["result"]) for c in result.claims) for result in found]
+    last = len(list(takewhile(lambda one: one == outcomes[-1], reversed(outcomes))))
+    if last == len(found):
+        return f"{last}, alike"
+    return f"{len(found)}, the last {last} alike" if last > 1 else f"{len(found)}, not alike"
 
 
 def scenario_page(scenario: Scenario) -> str:

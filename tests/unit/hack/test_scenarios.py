@@ -198,6 +198,9 @@ def test_runs_of_the_latest_images_are_compared(place: Place) -> None:
     place.ran("one", 4, claims=[claim("NotHeld")])
     place.write()
     assert "| 3, not alike |" in place.page()
+    place.ran("one", 5, claims=[claim("NotHeld")])
+    place.write()
+    assert "| 4, the last 2 alike |" in place.page()
 
 
 @pytest.mark.parametrize(
