@@ -327,7 +327,7 @@ def test_what_is_stored_counts_until_manifest_or_images_change(tmp_path: Path) -
 def test_the_next_scenario_begins_when_a_fault_has_been_injected_or_there_is_none() -> None:
     """Sooner it would begin in the steady time, later it would wait for one that is over."""
     text = (ROOT / "hack" / "scenarios").read_text(encoding="utf-8")
-    found = re.search(r"^readonly INJECTED='(.*)'$", text, re.MULTILINE)
+    found = re.search(r"^readonly INJECTED=\((.*)\)$", text, re.MULTILINE)
     assert found is not None
     words = set(found[1].split())
     before = {FaultState.PENDING, FaultState.INTENDED}
