@@ -54,8 +54,12 @@ IMAGE_PATIENCE: Final = 30.0
 shorter, and kubelet has tried at least twice by then."""
 
 PREFLIGHT_PATIENCE: Final = 90.0
-"""Seconds the preflight pods may take once they exist: scheduling, pulling, one exchange of files
-through the evidence volume (whose caches may hold a directory for a minute: NFS's acdirmax)."""
+"""Seconds until the evidence claim is bound, and until the preflight pods run once they exist:
+a volume is made, pods are scheduled, images pulled."""
+
+SHARING_PATIENCE: Final = 65.0
+"""Seconds for two running preflight pods to see each other's file: an NFS client may keep a listing
+for a minute (acdirmax)."""
 
 SETTLED_APART: Final = 1.0
 """Seconds at least between two equal readings of the log ends: longer than replica.fetch.wait

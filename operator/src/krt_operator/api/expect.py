@@ -197,7 +197,9 @@ class FaultExpectation(ApiModel):
     )
     leaderless_partitions: Bounds | None = Field(
         default=None,
-        description="Partitions of spec.topics that had no leader for a second or longer.",
+        description="Partitions of spec.topics that had no leader for a second or longer. Not "
+        "counted where the next leader was in the ISR and registered all that time: then only the "
+        "controller was slow to elect it.",
     )
     leader_moves: Bounds | None = Field(
         default=None, description="Times that a partition of spec.topics got another leader."

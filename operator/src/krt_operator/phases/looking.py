@@ -48,6 +48,15 @@ def end(pod: Json) -> tuple[int | None, str]:
     return None, pod.get("status", {}).get("message") or pod.get("status", {}).get("reason") or ""
 
 
+def started(pod: Json) -> datetime | None:
+    """Since when the pod's first container runs, or ran; None where it has not been started."""
+    for status in pod.get("status", {}).get("containerStatuses") or []:
+        state = status.get("state", {})
+        at = (state.get("running") or state.get("terminated") or {}).get("startedAt")
+        return datetime.fromisoformat(at) if at else None
+    return None
+
+
 def message_json(text: str) -> dict[str, Any]:
     """A termination message as JSON; empty where it is none."""
     try:

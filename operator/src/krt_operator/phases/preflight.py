@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
 from krt_operator.build.shared import PREFLIGHT_ROLES
-from krt_operator.constants import PREFLIGHT_PATIENCE
+from krt_operator.constants import PREFLIGHT_PATIENCE, SHARING_PATIENCE
 from krt_operator.errors import UserError
 from krt_operator.phases import looking
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krt_operator.plan import Plan
     from krt_operator.ports import Json, Observed
 
-NOT_SHARED: Final = 5
 NOT_WRITABLE: Final = 6
-"""Exit codes of preflight.sh."""
+"""Exit code of preflight.sh."""
 
 REMEDY: Final = (
     "name a claim of a class that serves ReadWriteMany to all nodes (NFS, CephFS, EFS, Azure "
@@ -35,7 +36,24 @@ def judge(plan: Plan, world: Observed) -> bool:
     for role, pod in zip(PREFLIGHT_ROLES, pods, strict=True):
         if pod is not None:
             _judge_one(plan, world, role, pod)
-    return all(pod is not None and pod["status"].get("phase") == "Succeeded" for pod in pods)
+    phases = {pod["status"].get("phase") if pod is not None else None for pod in pods}
+    if phases == {"Succeeded"}:
+        return True
+    if phases <= {"Running", "Succeeded"}:
+        _check_shared(plan, world, [pod for pod in pods if pod is not None])
+    return False
+
+
+def _check_shared(plan: Plan, world: Observed, pods: Sequence[Json]) -> None:
+    # A file cannot come from a pod that does not run, so time counts from the later start.
+    starts = [at for at in map(looking.started, pods) if at is not None]
+    if starts and (world.at - max(starts)).total_seconds() > SHARING_PATIENCE:
+        raise UserError(
+            "EvidenceNotShared",
+            "spec.evidence.claimName",
+            f"claim {plan.spec.evidence.claim_name}: what one node wrote did not appear on another "
+            f"within {SHARING_PATIENCE:.0f} s; {REMEDY}",
+        )
 
 
 def _judge_one(plan: Plan, world: Observed, role: str, pod: Json) -> None:
@@ -55,10 +73,6 @@ def _judge_one(plan: Plan, world: Observed, role: str, pod: Json) -> None:
         )
     code, told = looking.end(pod)
     claim = plan.spec.evidence.claim_name
-    if code == NOT_SHARED:
-        raise UserError(
-            "EvidenceNotShared", "spec.evidence.claimName", f"claim {claim}: {told}; {REMEDY}"
-        )
     if code == NOT_WRITABLE:
         raise UserError(
             "EvidenceNotWritable",
@@ -66,12 +80,13 @@ def _judge_one(plan: Plan, world: Observed, role: str, pod: Json) -> None:
             f"claim {claim}: {told}; let group 0 write to it, or set "
             "spec.podTemplate.securityContext.fsGroup to its group",
         )
-    if status.get("phase") != "Succeeded" and looking.age(pod, world.at) > PREFLIGHT_PATIENCE:
+    held = status.get("phase") not in {"Running", "Succeeded"}
+    if held and looking.age(pod, world.at) > PREFLIGHT_PATIENCE:
         why = "; ".join(looking.obstacles([pod])) or told or "it has not started"
         raise UserError(
             "PreflightTimedOut",
             "spec.evidence.claimName",
-            f"pod {pod['metadata']['name']} could not use claim {claim} within "
+            f"pod {pod['metadata']['name']} did not run with claim {claim} within "
             f"{PREFLIGHT_PATIENCE:.0f} s: {why}; two schedulable nodes and a claim that both can "
             "mount are needed",
         )

@@ -20,6 +20,7 @@ from krt_operator.build.traffic import recorder
 from krt_operator.constants import BUSY
 from krt_operator.errors import TransientError, UserError
 from krt_operator.phases import looking, standing
+from krt_operator.phases.claim import awaited
 from krt_operator.phases.internal_topics import internal_topics
 from krt_operator.phases.pending import OWN_CLAIM
 from krt_operator.phases.preflight import judge
@@ -27,6 +28,7 @@ from krt_operator.ports import Act, Deletion, Happening, Progress, TopicPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from krt_operator.plan import Plan
     from krt_operator.ports import Change, Json, Observed, Ports, Run
@@ -42,23 +44,14 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if plan is None:
         raise TransientError(f"ConfigMap {names.plan(run.name)} is not there (yet)")
     looking.check_images(world.pods.values(), world.at, image_fields(plan))
-    settings = ports.settings
-    pull = settings.image_pull_policy
+    pull = ports.settings.image_pull_policy
     wanted = [scripts_map(plan, pull), *accounts(plan)]
     if names.control(plan.name) not in world.config_maps:
         wanted.append(control_map(plan, "running"))
 
     recording = world.pods.get(names.recorder_pod(plan.name))
     if recording is None:
-        checked = judge(plan, world)
-        told = "starting the recorder"
-        if checked:
-            wanted.append(recorder(plan, pull))
-        else:
-            told = "checking the evidence volume from two nodes, and the images"
-            wanted += preflight_pods(plan, pull)
-        waiting = _wait(run, world, told, wanted)
-        return replace(waiting, acts=_claim(plan, settings.evidence_storage_class))
+        return _check_first(run, plan, world, ports, wanted)
     cleared = _preflight_gone(world, plan)
     if not looking.running(recording):
         # First of all: what happens before it is up, nobody has seen.
@@ -69,6 +62,22 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if lacking:
         return replace(_wait(run, world, lacking, wanted), delete=cleared)
     return _join(run, world, ports, wanted)
+
+
+def _check_first(
+    run: Run, plan: Plan, world: Observed, ports: Ports, wanted: Sequence[Json]
+) -> Progress:
+    settings = ports.settings
+    pull = settings.image_pull_policy
+    if judge(plan, world):
+        told, pods = "starting the recorder", [recorder(plan, pull)]
+    elif lacks := awaited(plan, ports.cluster, _begun(run, world), world.at):
+        told, pods = lacks, []
+    else:
+        told = "checking the evidence volume from two nodes, and the images"
+        pods = preflight_pods(plan, pull)
+    waiting = _wait(run, world, told, [*wanted, *pods])
+    return replace(waiting, acts=_claim(plan, settings.evidence_storage_class))
 
 
 def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progress:
@@ -146,10 +155,13 @@ def _preflight_gone(world: Observed, plan: Plan) -> tuple[Deletion, ...]:
     )
 
 
+def _begun(run: Run, world: Observed) -> datetime:
+    return journal.started(run.status, Phase.PROVISIONING) or world.at
+
+
 def _wait(run: Run, world: Observed, told: str, wanted: Sequence[Json]) -> Progress:
-    start = journal.started(run.status, Phase.PROVISIONING) or world.at
     limit = run.spec.timeouts.provisioning
-    if world.at > start + limit.delta:
+    if world.at > _begun(run, world) + limit.delta:
         why = "; ".join([told, *looking.obstacles(world.pods.values())])
         raise UserError(
             "ProvisioningTimedOut",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
+BINDING = timedelta(seconds=3)
+"""From a claim's creation until it is bound."""
 STARTED = timedelta(seconds=2)
 """From a pod's creation until it runs and is ready."""
 SCORED = timedelta(seconds=20)
@@ -86,7 +88,9 @@ class World:
         self.restless_log = False
         self.result: tuple[int, str] = (0, json.dumps(RESULT))
         self.dumped: tuple[int, str] = (0, json.dumps(DUMPED))
-        self.preflight: tuple[int, str] = (0, "shared")
+        self.preflight: tuple[int, str] | None = (0, "shared")
+        self.binding_mode = "Immediate"
+        self.binding = BINDING
         self.stuck: set[str] = set()
         self.frozen: set[str] = set()
         self.unschedulable: set[str] = set()
@@ -151,7 +155,8 @@ class World:
 
     def get(self, kind: str, name: str) -> Json | None:
         if kind == "StorageClass":
-            return {"metadata": {"name": name}} if name in self.classes else None
+            found = {"metadata": {"name": name}, "volumeBindingMode": self.binding_mode}
+            return found if name in self.classes else None
         return copy.deepcopy(self.objects.get((kind, name)))
 
     def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
@@ -269,15 +274,38 @@ class World:
             self.time.strftime("%Y-%m-%dT%H:%M:%SZ")
         )
         if there is not None:
-            stored = {**{k: v for k, v in there.items() if k == "status"}, **stored}
+            stored = {**{k: v for k, v in there.items() if k in {"status", "born"}}, **stored}
         self.objects[key] = stored
+        if stored["kind"] == "PersistentVolumeClaim" and there is None:
+            stored |= {"status": {"phase": "Pending"}, "born": self.time}
         if stored["kind"] == "Pod" and there is None:
             stored["status"] = {"phase": "Pending"}
             stored["born"] = self.time
             stored["spec"]["nodeName"] = f"node-of-{key[1]}"
+            self._schedule(stored)
         return copy.deepcopy(stored)
 
     # --- kubelets and controllers ---------------------------------------------------------------
+
+    def _schedule(self, pod: Json) -> None:
+        """Put a pod aside whose shared claim is not bound: its binding escapes the scheduler.
+
+        A member's own claim waits for its pod, as the class of most clusters does.
+        """
+        for volume in pod["spec"].get("volumes", []):
+            name = volume.get("persistentVolumeClaim", {}).get("claimName")
+            claim = self.objects.get(("PersistentVolumeClaim", name))
+            if name is None or (claim and "ReadWriteMany" not in claim["spec"]["accessModes"]):
+                continue
+            if claim and self.binding_mode == "WaitForFirstConsumer":
+                claim["status"]["phase"] = "Bound"
+            elif claim is None or claim["status"]["phase"] != "Bound":
+                self.unschedulable.add(pod["metadata"]["uid"])
+
+    def _bind(self, claim: Json) -> None:
+        waits = self.binding_mode == "WaitForFirstConsumer"
+        if not waits and self.time - claim["born"] >= self.binding:
+            claim["status"]["phase"] = "Bound"
 
     def tick(self, seconds: float) -> None:
         step = timedelta(seconds=seconds)
@@ -289,6 +317,8 @@ class World:
                 self._keep_pod(name, obj)
             if kind == "Job":
                 self._keep_driver(name, obj)
+            if kind == "PersistentVolumeClaim":
+                self._bind(obj)
         for (kind, name), pod in list(self.objects.items()):
             owners = pod["metadata"].get("ownerReferences", [])
             alive = {one["metadata"]["uid"] for one in self.objects.values()}
@@ -316,7 +346,8 @@ class World:
     def end(self, name: str, code: int, message: str = "") -> None:
         """End a pod's container."""
         pod = self.objects["Pod", name]
-        ended = {"exitCode": code, "message": message}
+        before = pod["status"].get("containerStatuses", [{}])[0].get("state", {})
+        ended = {**before.get("running", {}), "exitCode": code, "message": message}
         pod["status"] = {
             "phase": "Failed" if code else "Succeeded",
             "containerStatuses": [
@@ -389,6 +420,7 @@ class World:
             pod["status"] = {
                 "phase": "Running",
                 "conditions": [{"type": "Ready", "status": "True"}],
+                "containerStatuses": [{"state": {"running": {"startedAt": self.time.isoformat()}}}],
             }
         elif phase == "Running":
             over = {

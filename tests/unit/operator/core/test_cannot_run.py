@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,12 @@ def _refused(world: Any, condition: str, reason: str) -> str:
     assert world.names_of("StatefulSet") == set()
     assert reason in status["summary"]
     return str(said["message"])
+
+
+def _until_there(world: Any, kind: str, name: str) -> None:
+    engine = world.controller()
+    while (kind, name) not in world.objects:
+        world.tick(engine.run_once("t") or 0.01)
 
 
 def test_too_few_zones_for_the_replicas(world: Any) -> None:
@@ -57,9 +64,51 @@ def test_no_class_to_make_the_claim_from(world: Any) -> None:
 
 
 def test_volume_that_is_not_shared_after_all(world: Any) -> None:
-    world.preflight = (5, "what one node wrote did not appear on another")
+    world.preflight = None
     told = _refused(world, "Provisioned", "EvidenceNotShared")
     assert "spec.evidence.claimName" in told
+    assert "within 65 s" in told
+
+
+def test_a_preflight_pod_that_never_ran_is_no_word_on_the_volume(world: Any) -> None:
+    world.preflight = None
+    world.stuck = {"t-preflight-write"}
+    told = _refused(world, "Provisioned", "PreflightTimedOut")
+    assert "t-preflight-write" in told
+
+
+def test_a_preflight_pod_that_comes_late_still_finds_the_other(world: Any) -> None:
+    world.preflight = None
+    world.stuck = {"t-preflight-write"}
+    assert world.run(seconds=80)["phase"] == "Provisioning"
+    world.stuck = set()
+    assert world.run(seconds=30)["phase"] == "Provisioning"
+    world.preflight = (0, "shared")
+    assert world.run()["phase"] == "Completed"
+
+
+def test_claim_that_is_never_bound(world: Any) -> None:
+    world.binding = timedelta(days=1)
+    told = _refused(world, "Provisioned", "EvidenceNotBound")
+    assert "spec.evidence.claimName" in told
+    assert "kubectl describe pvc krt-evidence -n ns" in told
+    assert world.names_of("Pod") == set()
+
+
+def test_claim_whose_volume_is_lost(make_world: Callable[..., Any]) -> None:
+    world = make_world(evidence={"claimName": "mine"})
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "mine"}}
+    world.put({**claim, "spec": {"accessModes": ["ReadWriteMany"]}})
+    world.binding = timedelta(days=1)
+    world.objects["PersistentVolumeClaim", "mine"]["status"] = {"phase": "Lost"}
+    assert "mine is Lost" in _refused(world, "Provisioned", "EvidenceNotBound")
+    started = datetime.fromisoformat(world.status["startTime"])
+    assert world.time - started < timedelta(seconds=30), "it does not come back by waiting"
+
+
+def test_claim_that_is_bound_when_a_pod_asks_for_it(world: Any) -> None:
+    world.binding_mode = "WaitForFirstConsumer"
+    assert world.run()["phase"] == "Completed"
 
 
 def test_volume_that_refuses_our_group(world: Any) -> None:
@@ -74,8 +123,7 @@ def test_member_storage_class_is_missing(make_world: Callable[..., Any]) -> None
 
 
 def test_unpullable_image(world: Any) -> None:
-    world.run(until="Provisioning")
-    world.run(seconds=1)
+    _until_there(world, "Pod", "t-preflight-write")
     pod = world.objects["Pod", "t-preflight-write"]
     world.stuck = {"t-preflight-write"}
     waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
@@ -89,8 +137,7 @@ def test_unpullable_image(world: Any) -> None:
 
 
 def test_image_without_kafka(world: Any) -> None:
-    world.run(until="Provisioning")
-    world.run(seconds=1)
+    _until_there(world, "Pod", "t-preflight-write")
     world.stuck = {"t-preflight-write"}
     ended = {"terminated": {"exitCode": 2}}
     world.objects["Pod", "t-preflight-write"]["status"] = {
@@ -102,10 +149,7 @@ def test_image_without_kafka(world: Any) -> None:
 
 def test_members_that_never_get_ready_name_what_holds_them(world: Any) -> None:
     world.stuck = {"t-kafka-1-0"}
-    world.run(until="Provisioning")
-    engine = world.controller()
-    while ("Pod", "t-kafka-1-0") not in world.objects:
-        world.tick(engine.run_once("t") or 0.01)
+    _until_there(world, "Pod", "t-kafka-1-0")
     unscheduled = {"type": "PodScheduled", "status": "False", "message": "Insufficient memory"}
     world.objects["Pod", "t-kafka-1-0"]["status"]["conditions"] = [unscheduled]
     told = _refused(world, "Provisioned", "ProvisioningTimedOut")
@@ -114,10 +158,7 @@ def test_members_that_never_get_ready_name_what_holds_them(world: Any) -> None:
 
 
 def test_broker_that_reports_another_rack(world: Any) -> None:
-    world.run(until="Provisioning")
-    engine = world.controller()
-    while ("ConfigMap", "t-kafka-1") not in world.objects:
-        world.tick(engine.run_once("t") or 0.01)
+    _until_there(world, "ConfigMap", "t-kafka-1")
     files = world.objects["ConfigMap", "t-kafka-1"]["data"]
     files["server.properties"] = files["server.properties"].replace("=zone-b", "=elsewhere")
     assert "elsewhere" in _refused(world, "Provisioned", "RackNotReported")
