@@ -113,8 +113,9 @@ CONSUMER_EVENTS = pa.schema(
         _optional("transaction", _BIG),
     ]
 )
-"""One row a partition (or one without a partition for the member as a whole). ``event`` is one
-of CONSUMER_EVENT_NAMES; ``offset`` is the start position for assigned, the target for seek and
+"""One row a partition (or one without a partition for the member as a whole; ``assigned`` without
+one gives the member nothing, and takes from it nothing that it has). ``event`` is one of
+CONSUMER_EVENT_NAMES; ``offset`` is the start position for assigned, the target for seek and
 reset, the committed position for committed, commit_failed and commit_unknown, the position
 after the last processed record for processed; ``detail`` is the error text where there is one,
 for fetching (which broker a partition is read from now) ``{"broker", "leader"}`` as JSON;

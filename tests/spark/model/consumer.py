@@ -90,6 +90,8 @@ class Consumer:
             self._saved[number] = offset
             self._leader_epochs.pop(number, None)
             self._note("assigned", number, offset)
+        if not given:
+            self._note("assigned", None, None)
 
     def _revoke(self, partitions: list[int]) -> None:
         """Commit what is due and give partitions up."""

@@ -185,11 +185,11 @@ def both_own(world: World, old: Consumer, patience: int) -> int:
 
 def _ownerships(consumer: Consumer, number: int) -> Iterator[tuple[int, int, int]]:
     """Yield (begin in µs, first n, last n) of every ownership of a partition."""
-    ends = ("assigned", "revoked", "lost", "closed")
+    ends = ("assigned", "revoked", "lost")
     turns = [
         event
         for event in consumer.events
-        if event["event"] in ends and event["partition"] in (number, None)
+        if (event["event"] in ends and event["partition"] == number) or event["event"] == "closed"
     ]
     for place, event in enumerate(turns):
         if event["event"] == "assigned":

@@ -29,11 +29,11 @@ _LANE = {"group_index": "int", "tp": "long", "incarnation": "string"}
 """What an ownership is of; numbers of one value and two types would be told apart by their hash."""
 
 ENDING = ("assigned", "revoked", "lost", "closed")
-"""Events that end the interval before them."""
-
+"""Events that end the interval of their partition before them."""
 
 LEAVING = ("lost", "closed")
-"""Events by which a member leaves its group."""
+"""Events by which a member leaves its group. Of the member as a whole they end all it owned; an
+assignment of nothing does not, since a cooperative member keeps what it was not told to give up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,7 @@ def collect(history: History, facts: Facts) -> tuple[tuple[Interval, ...], tuple
     events = history.consumer_events.filter(sf.col("event").isin(*ENDING)).select(
         facts.group_index().alias("grp"),
         facts.places.tp_column().alias("tp"),
+        sf.col("topic").isNull().alias("whole"),
         *("consumer", "incarnation", "n", "at", "event", "offset", "generation"),
     )
     deaths = deaths_of(history)
@@ -159,8 +160,7 @@ def _of_incarnation(group: int, rows: list[Row], death: int) -> list[Interval]:
     for position, row in enumerate(rows):
         if row["event"] != "assigned" or row["tp"] is None:
             continue
-        later = (item for item in rows[position + 1 :] if item["tp"] in (None, row["tp"]))
-        end = next(later, None)
+        end = next((item for item in rows[position + 1 :] if _ends(item, row["tp"])), None)
         found.append(
             Interval(
                 number=0,
@@ -177,6 +177,12 @@ def _of_incarnation(group: int, rows: list[Row], death: int) -> list[Interval]:
             )
         )
     return found
+
+
+def _ends(event: Row, tp: int) -> bool:
+    if event["whole"]:
+        return event["event"] in LEAVING
+    return bool(event["tp"] == tp)
 
 
 def deaths_of(history: History) -> dict[str, int]:
