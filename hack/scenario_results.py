@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELD, NOT_HELD, NOT_MEASURED, INCONCLUSIVE = "held", "did not hold", "not measured", "inconclusive"
-UNFINISHED = "did not end"
+NOT_PERMITTED, UNFINISHED = "not permitted", "did not end"
+
+KEPT = 6
+"""Runs of a scenario that are kept and compared: twice the three that are to come out alike."""
 
 OF_A_TEST = ("completionTime", "phase", "verdict", "score", "summary", "claims")
 """What is kept of a resource's status."""
@@ -96,6 +99,8 @@ class Result:
             return NOT_MEASURED
         if self.card and self.card["verdict"] == "Inconclusive":
             return INCONCLUSIVE
+        if self.card and self.card["verdict"] == "Failed":
+            return NOT_PERMITTED
         return HELD
 
     @property
@@ -170,7 +175,7 @@ def stored(store: Path, which: str) -> list[Result]:
 
 
 def results(manifest: Path, store: Path, kept: Path) -> list[Result]:
-    """Return the runs of a manifest, the latest last, of the latest images only.
+    """Return the last KEPT runs of a manifest, the latest last, of whatever images.
 
     Those of the manifest as it is now; where there are none, of its version that was run last.
 
@@ -183,9 +188,10 @@ def results(manifest: Path, store: Path, kept: Path) -> list[Result]:
     found = {run["uid"]: Result(**run) for run in runs}
     found |= {result.uid: result for result in stored(store, f"{manifest.stem}/*")}
     ordered = sorted(found.values(), key=lambda result: (result.ended, result.uid))
+    versions = {result.manifest for result in ordered}
     wanted = digest(manifest)
-    valid = [result for result in ordered if result.manifest == wanted] or ordered
-    return [result for result in valid if result.key == valid[-1].key]
+    shown = wanted if wanted in versions or not ordered else ordered[-1].manifest
+    return [result for result in ordered if result.manifest == shown][-KEPT:]
 
 
 def keep(file: Path, runs: list[Result]) -> None:

@@ -35,7 +35,9 @@ CHANGED = "The manifest has been changed since and not been run."
 INTRODUCTION = """\
 Each scenario is a resource in [manifests/scenarios](../../manifests/scenarios) with the claim it
 makes; [how to run them](../how-to/scenarios.md), [what a claim is](../concepts/claims.md). The
-verdict is about the data, the outcome about the claim.
+verdict is about the data, the outcome about the claim. Counted are the last six runs of a manifest
+as it is, made with one build of the product or with several; alike are those that had one outcome,
+claim by claim.
 """
 
 
@@ -90,14 +92,18 @@ def summary(result: Result) -> str:
 
 
 def alike(found: list[Result]) -> str:
-    """Return how many runs there were, and in how many of the last each claim came out alike."""
+    """Return how many runs there were, and how many of the last had one outcome, claim by claim."""
     if len(found) == 1:
         return "1"
-    outcomes = [tuple((c["claim"], c["result"]) for c in result.claims) for result in found]
+    builds = len({result.key for result in found})
+    runs = f"{len(found)} by {builds} builds" if builds > 1 else str(len(found))
+    outcomes = [
+        (result.outcome, *((c["claim"], c["result"]) for c in result.claims)) for result in found
+    ]
     last = len(list(takewhile(lambda one: one == outcomes[-1], reversed(outcomes))))
     if last == len(found):
-        return f"{last}, alike"
-    return f"{len(found)}, the last {last} alike" if last > 1 else f"{len(found)}, not alike"
+        return f"{runs}, alike"
+    return f"{runs}, the last {last} alike" if last > 1 else f"{runs}, not alike"
 
 
 def scenario_page(scenario: Scenario) -> str:

@@ -188,26 +188,47 @@ def test_a_result_of_another_manifest_is_shown_as_such(place: Place) -> None:
     assert "Runs: 1. " in place.page("one")
 
 
-def test_runs_of_the_latest_images_are_compared(place: Place) -> None:
+def test_runs_of_one_build_and_of_several_are_compared(place: Place) -> None:
     place.add("one")
-    place.ran("one", 1, key="old", claims=[claim("NotHeld")])
-    place.ran("one", 2)
-    place.ran("one", 3)
+    place.ran("one", 2, key="old")
+    place.ran("one", 3, key="old")
     place.write()
     assert "| 2, alike |" in place.page()
-    place.ran("one", 4, claims=[claim("NotHeld")])
+    place.ran("one", 4)
     place.write()
-    assert "| 3, not alike |" in place.page()
+    assert "| 3 by 2 builds, alike |" in place.page()
     place.ran("one", 5, claims=[claim("NotHeld")])
     place.write()
-    assert "| 4, the last 2 alike |" in place.page()
+    assert "| 4 by 2 builds, not alike |" in place.page()
+    place.ran("one", 6, claims=[claim("NotHeld")])
+    place.write()
+    assert "| 5 by 2 builds, the last 2 alike |" in place.page()
+
+
+def test_a_failed_verdict_tells_runs_apart_whose_claims_came_out_alike(place: Place) -> None:
+    place.add("one")
+    place.ran("one", 1)
+    place.ran("one", 2, verdict="Failed")
+    place.write()
+    assert "| 2, not alike |" in place.page()
+
+
+def test_the_last_runs_are_kept(place: Place) -> None:
+    place.add("one")
+    place.ran("one", 1, claims=[claim("NotHeld")])
+    for at in range(2, 2 + scenario_results.KEPT):
+        place.ran("one", at)
+        place.write()
+    assert f"| {scenario_results.KEPT}, alike |" in place.page()
 
 
 @pytest.mark.parametrize(
     ("card", "outcome"),
     [
         ({}, "held"),
-        ({"verdict": "Failed"}, "held"),
+        ({"verdict": "Failed"}, "not permitted"),
+        ({"verdict": "Failed", "claims": [claim("NotHeld")]}, "did not hold"),
+        ({"verdict": "Degraded"}, "held"),
         ({"claims": [claim("NotHeld"), claim("NotMeasured")]}, "did not hold"),
         ({"claims": [claim("NotMeasured"), claim("Held")]}, "not measured"),
         ({"claims": []}, "not measured"),
