@@ -53,11 +53,10 @@ def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
         described = admin.describe_consumer_groups([group])[group].result()
         return bool(described.state == ConsumerGroupState.STABLE)
 
-    # The client joins by itself; what it was given waits for the next poll, which is close().
+    # The client joins by itself; what it was given waits for the next poll, which is in leave().
     wait_until("the group is stable", stable)
     wait_until("it still is", stable)
-    assignment.closing = True
-    client.close()
+    assignment.leave()
     assert told == [3]
     asked.assert_not_called()
     assert not commits.positions

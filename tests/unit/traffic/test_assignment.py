@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from unittest import mock
 
 import pytest
@@ -60,3 +61,47 @@ def test_who_leaves_takes_nothing_and_asks_nobody(*, cooperative: bool) -> None:
     client.committed.assert_not_called()
     assert journal.events().num_rows == 0
     assert assignment.changes == 0
+
+
+def _leaving() -> tuple[Assignment, mock.Mock]:
+    assignment, _ = _assignment(mock.Mock(return_value=False))
+    assignment.client = client = _client()
+    return assignment, client
+
+
+def test_it_has_left_before_it_closes() -> None:
+    assignment, client = _leaving()
+    client.memberid.side_effect = ["m", "m", ""]
+    assignment.leave()
+    assert [call[0] for call in client.method_calls] == [
+        "unsubscribe",
+        *["memberid", "poll"] * 2,
+        "memberid",
+        "close",
+    ]
+
+
+def test_what_is_assigned_while_it_leaves_is_not_taken_for_owned() -> None:
+    assignment, client = _leaving()
+    client.memberid.side_effect = ["m", ""]
+    told = [TopicPartition("foo", 0)]
+    client.poll.side_effect = lambda _: assignment.assigned(client, told)
+    assignment.leave()
+    client.assign.assert_called_once_with(told)
+    client.committed.assert_not_called()
+
+
+@pytest.mark.parametrize("refused", ["unsubscribe", "poll"])
+def test_a_client_that_is_over_closes_at_once(refused: str) -> None:
+    assignment, client = _leaving()
+    getattr(client, refused).side_effect = DESTROYED
+    assignment.leave()
+    client.close.assert_called_once_with()
+
+
+def test_it_closes_in_time_even_where_it_does_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    assignment, client = _leaving()
+    monkeypatch.setattr("krt_traffic.consumer.assignment.LEAVE_SECONDS", 0.02)
+    client.poll.side_effect = time.sleep
+    assignment.leave()
+    client.close.assert_called_once_with()

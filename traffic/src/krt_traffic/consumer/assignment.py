@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from typing import TYPE_CHECKING
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
@@ -21,6 +22,13 @@ CALL_SECONDS = 5.0
 
 PAUSE_SECONDS = 0.2
 """Until a question is asked again: some are refused at once, and would be thousands of times."""
+
+LEAVE_SECONDS = 5.0
+"""How long callbacks are served until the client has left its group. No broker has to answer for
+that, so it takes milliseconds; this is half of what a pod is granted to end (TRAFFIC_GRACE)."""
+
+LEAVE_POLL_SECONDS = 0.05
+"""How long one look for callbacks takes: so long a member that has left may wait to close."""
 
 TRUNCATED_AT = re.compile(r"broker end offset is (\d+)")
 """How the client words where the log parted from what was read (rdkafka_offset.c)."""
@@ -59,6 +67,24 @@ class Assignment:
         self._journal, self._commits = journal, commits
         self._cooperative, self._given_up = cooperative, given_up
         self._broken: dict[tuple[str, int], str] = {}
+
+    def leave(self) -> None:
+        """Leave the group, giving up what is owned, and close the client.
+
+        Not by ``close()`` alone: while a rebalance is under way it may wait for ever, for its
+        thread that ends drops the callback's answer (librdkafka issue 4884). So the member leaves
+        first; what ``poll`` hands out until then is dropped, as neither delivered nor processed.
+        """
+        self.closing = True
+        until = time.monotonic() + LEAVE_SECONDS
+        try:
+            self.client.unsubscribe()
+            # The client forgets its member id as it leaves, with nothing owned and nothing asked.
+            while self.client.memberid() and time.monotonic() < until:
+                self.client.poll(LEAVE_POLL_SECONDS)
+        except KafkaException as exception:
+            log.warning("closed without leaving the group first: %s", exception)
+        self.client.close()
 
     def assigned(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Seek to the committed offset, or else to the log's start, and take the partitions."""

@@ -97,8 +97,7 @@ class ConsumerRun:
             reason, error = "fatal", str(fatal)
             log.error("the client is over: %s", error)  # noqa: TRY400 - no defect of ours to trace
         positions = dict(self._commits.positions)
-        self._assignment.closing = True
-        self._client.close()
+        self._assignment.leave()
         self._journal.event("closed", detail=reason)
         self._end(reason, error, positions)
         return self._status(reason)
