@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from dataclasses import dataclass, field
@@ -50,6 +51,12 @@ class Tools:
     def count(self, stem: str, name: str) -> int:
         """Return how often a process printed an event."""
         return (self.folder / f"{stem}.jsonl").read_bytes().count(f'"name":"{name}"'.encode())
+
+    def records(self, stem: str) -> list[str]:
+        """Return the values of the records that a consumer printed, without a torn last line."""
+        lines = (self.folder / f"{stem}.jsonl").read_text().splitlines(keepends=True)
+        events = (json.loads(line) for line in lines if line[:1] == "{" and line[-1:] == "\n")
+        return [event["value"] for event in events if event["name"] == "record_data"]
 
     def await_event(self, stem: str, name: str, count: int = 1) -> None:
         """Return when a process printed an event so often."""
