@@ -6,7 +6,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 UV := hack/uv
 RUN := $(UV) run --frozen
-PYTHON_ROOMS := evidence operator traffic spark tests hack
+PYTHON_PACKAGES := contract operator traffic spark tests hack
 
 .PHONY: help
 help: ## Say what every target does
@@ -40,8 +40,8 @@ clean-cache: clean ## Take away the caches too
 .PHONY: fast lint typing unit contract spark-tests e2e scenarios format manifests
 fast: lint typing unit contract spark-tests ## Every check that needs no cluster
 lint: ## ruff, shellcheck, import contracts, rendered files up to date
-	@$(RUN) ruff check $(PYTHON_ROOMS)
-	@$(RUN) ruff format --check $(PYTHON_ROOMS)
+	@$(RUN) ruff check $(PYTHON_PACKAGES)
+	@$(RUN) ruff format --check $(PYTHON_PACKAGES)
 	@$(RUN) lint-imports
 	@hack/shellcheck
 	@$(UV) lock --check --quiet
@@ -58,8 +58,8 @@ e2e: deploy ## End to end on the kind cluster (ONLY='-k expression' chooses)
 scenarios: deploy ## What is said of Kafka, run and written into docs/scenarios (ONLY=a,b chooses)
 	@hack/scenarios
 format: ## Let ruff set the layout
-	@$(RUN) ruff format $(PYTHON_ROOMS)
-	@$(RUN) ruff check --fix $(PYTHON_ROOMS)
+	@$(RUN) ruff format $(PYTHON_PACKAGES)
+	@$(RUN) ruff check --fix $(PYTHON_PACKAGES)
 manifests: ## Render manifests/ and the resource reference from their sources
 	@hack/render
 

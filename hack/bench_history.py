@@ -185,12 +185,12 @@ class Planted:
         """Return (incarnation, block, µs) of the commits of a member of the plain group."""
         blocks = [*range(COMMIT_EVERY, self.blocks, COMMIT_EVERY), self.blocks]
         return [
-            (number, block, self.handed_at(consumer, number, block) + ACK)
+            (number, block, self.delivered_at(consumer, number, block) + ACK)
             for block in blocks
             for number in [int(consumer == 1 and block > self.committed)]
         ]
 
-    def handed_at(self, consumer: int, incarnation: int, block: int) -> int:
+    def delivered_at(self, consumer: int, incarnation: int, block: int) -> int:
         """Return by when everything before a block was handed out."""
         begin, end = self.outage
         at = due(block) + DONE_WITHIN

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
 
 ACKED, CONSUMED = "acked.jsonl", "consumed.jsonl"
 _COLUMNS = ["topic", "partition", "offset", "producer", "seq", "outcome"]
@@ -26,7 +26,7 @@ def write(bundle: Bundle, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     sources = (
         ("produce", "sent_at", ACKED, "acked", "producer_send_success"),
-        ("consume", "handed_at", CONSUMED, "ok", "record_data"),
+        ("consume", "delivered_at", CONSUMED, "ok", "record_data"),
     )
     for table, at, name, outcome, event in sources:
         with (folder / name).open("wb") as handle:

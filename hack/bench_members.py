@@ -20,12 +20,12 @@ from hack.bench_history import (
     Planted,
 )
 
-from krt_evidence.timeline import Event, TimelineWriter
+from krt_contract.timeline import Event, TimelineWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
 
 
 def events(planted: Planted) -> Iterator[dict[str, Any]]:
@@ -133,21 +133,21 @@ def timeline(bundle: Bundle, planted: Planted) -> None:
     leader = [{"pod": "kafka-0-0", "uid": "k", "member": "kafka-0", "role": "PartitionLeader"}]
     gone = shape.uid("c", 2)
     member = [{"pod": "c-1", "uid": gone, "role": "Consumer"}]
-    proven = {"proven": True, "proofs": []}
+    verified = {"verified": True, "observations": []}
     events = [
         Event(T0, 0, "recorder", "started", "recorder"),
         *pods(planted),
         _state(T0, 0, 0, [0, 1, 2], 0),
         _fault(begin, "injected", "leader-down", {"action": "CrashPod", "targets": leader}),
-        _fault(begin, "effect", "leader-down", proven),
+        _fault(begin, "effect", "leader-down", verified),
         _state(begin + shape.OUTAGE // 2, 1, 1, [1, 2], 1),
-        _fault(end, "healed", "leader-down"),
+        _fault(end, "reverted", "leader-down"),
         _state(end + shape.OUTAGE // 3, 1, 1, [0, 1, 2], 2),
         _fault(end + shape.OUTAGE // 2, "recovered", "leader-down"),
         _fault(killed, "injected", "consumer-down", {"action": "CrashPod", "targets": member}),
-        _fault(killed, "effect", "consumer-down", proven),
+        _fault(killed, "effect", "consumer-down", verified),
         Event(killed, 2, "pod", "exited", "c-1", {"uid": gone, "component": "consumer"}),
-        _fault(killed + shape.BACK, "healed", "consumer-down"),
+        _fault(killed + shape.BACK, "reverted", "consumer-down"),
         _fault(killed + 2 * shape.BACK, "recovered", "consumer-down"),
         Event(last, 4, "recorder", "stopped", "recorder"),
     ]

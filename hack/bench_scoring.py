@@ -22,7 +22,7 @@ from typing import Any
 
 from hack import bench_columns, bench_history, bench_lines, bench_members, bench_tables
 
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 
 POLL_S = 0.2
 """Seconds between looks at the processes; their own high-water marks and clocks are read."""

@@ -33,9 +33,9 @@ from hack.bench_history import (
     Planted,
 )
 
-from krt_evidence.bundle import Bundle, write_json
-from krt_evidence.ledger import layout
-from krt_evidence.schemas import TABLES
+from krt_contract.bundle import Bundle, write_json
+from krt_contract.ledger import layout
+from krt_contract.schemas import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +63,8 @@ def generate(root: Path, sends: int) -> None:
             _write(bundle, name, f"{stem}-part{number}", part)
     for name, rows, writer in (
         ("consumer_events", bench_members.events(planted), "incarnation"),
-        ("produce_close", bench_members.closes(planted), "producer_incarnation"),
-        ("log_bounds", bench_members.bounds(planted), "topic"),
+        ("producer_summary", bench_members.closes(planted), "producer_incarnation"),
+        ("log_end_offsets", bench_members.bounds(planted), "topic"),
     ):
         # As in a run, no file is of two writers.
         files: dict[str, list[dict[str, Any]]] = {}
@@ -313,10 +313,10 @@ def _delivered(order: Numbers, values: dict[str, Any], handed: Numbers) -> pa.Ta
     shared = {
         "n": order * 2 + EVEN,
         "poll": order // POLL,
-        "pos_in_poll": order % POLL,
+        "poll_index": order % POLL,
         "run_uid": RUN_UID,
-        "handed_at": handed,
-        "handed_mono": handed - T0,
+        "delivered_at": handed,
+        "delivered_mono": handed - T0,
         "processed_at": handed,
         "outcome": "ok",
     }

@@ -76,7 +76,7 @@ class Narrator:
                 f"{target['member']} ({target.get('zone') or target.get('node') or '?'})"
                 for target in fault.get("targets", [])
             )
-            for moment in ("injectedAt", "healedAt", "recoveredAt"):
+            for moment in ("injectedAt", "revertedAt", "recoveredAt"):
                 if fault.get(moment):
                     what = moment.removesuffix("At")
                     yield fault[moment], f"fault {fault['name']} {what}: {where}"
@@ -94,7 +94,7 @@ class Narrator:
 def _proofs(fault: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each kind of proof of one moment as one line, the user's topics before Kafka's own."""
     found: dict[tuple[str, str], list[str]] = {}
-    for proof in (fault.get("effect") or {}).get("proofs", []):
+    for proof in (fault.get("effect") or {}).get("observations", []):
         at = proof.get("at") or fault["injectedAt"]
         said = f"{proof['subject']} {proof.get('detail', '')}".strip()
         found.setdefault((at, proof["kind"]), []).append(said)
@@ -120,7 +120,7 @@ def closing(test: dict[str, Any], evidence: Path) -> Iterator[str]:
     ledger = status.get("ledger") or {}
     if ledger:
         yield "ledger    " + ", ".join(f"{name} {count}" for name, count in ledger.items())
-    detector = status.get("detectorScore")
+    detector = status.get("selfTest")
     if detector:
         yield f"detector  {detector['found']} of {detector['applicable']} corruptions found"
     for guard in status.get("guards", []):

@@ -108,10 +108,10 @@ build() {
   python=$(runtime python "$base" "$PACKAGES_PYTHON")
   spark=$(runtime spark "$java" "$PACKAGES_SPARK")
   maven=$(maven_image "$java")
-  operator=$(room_image operator "$(dependencies operator "$python")" operator operator/src)
-  traffic=$(room_image traffic "$(dependencies traffic "$python")" traffic traffic/src evidence/src)
+  operator=$(room_image operator "$(dependencies operator "$python")" operator operator/src contract/src)
+  traffic=$(room_image traffic "$(dependencies traffic "$python")" traffic traffic/src contract/src)
   spark=$(jars_image krt/spark spark "$(dependencies scoring "$spark")" "$maven")
-  scoring=$(room_image scoring "$spark" spark spark/src evidence/src)
+  scoring=$(room_image scoring "$spark" spark spark/src contract/src)
   if [[ $base == krt/* ]]; then
     kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven")
   else

@@ -131,13 +131,13 @@ class Result:
 
 
 def _kept_fault(fault: dict[str, Any]) -> dict[str, Any]:
-    kinds = sorted({proof.get("kind", "") for proof in fault["proofs"]})
+    kinds = sorted({proof.get("kind", "") for proof in fault["observations"]})
     return {
         "name": fault["name"],
         "action": fault["action"],
-        "proven": fault["proven"],
+        "verified": fault["verified"],
         "targets": [{"member": target.get("member", "")} for target in fault["targets"]],
-        "proofs": [{"kind": kind} for kind in kinds],
+        "observations": [{"kind": kind} for kind in kinds],
     }
 
 

@@ -146,8 +146,8 @@ def _faults(card: dict[str, Any]) -> list[str]:
     lines = []
     for fault in card.get("faults", []):
         members = ", ".join(target.get("member", "") for target in fault["targets"])
-        kinds = sorted({proof.get("kind", "") for proof in fault["proofs"]})
-        proof = f"proved by {', '.join(kinds)}" if fault["proven"] else "**not proven**"
+        kinds = sorted({proof.get("kind", "") for proof in fault["observations"]})
+        proof = f"proved by {', '.join(kinds)}" if fault["verified"] else "**not verified**"
         lines.append(f"## Fault {fault['name']}: {fault['action']} of {members}, {proof}\n")
         rows = [row for row in card.get("partitions", []) if row["fault"] == fault["name"]]
         if rows:

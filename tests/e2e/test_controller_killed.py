@@ -1,4 +1,4 @@
-"""The controller is killed in every phase and under a fault; away across a heal it says so."""
+"""The controller is killed in every phase and under a fault; away across a revert it says so."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ pytestmark = pytest.mark.e2e
 DOWN_FOR = timedelta(seconds=20)
 """How long the sample's fault is held."""
 
-ROOM = {"delay": "20s", "downFor": "30s"}
+ROOM = {"delay": "20s", "duration": "30s"}
 """Times of the fault under which a controller is killed. Its successor may land on a node that has
 to read the image from disk: 10 to 12 s were measured from the kill to its first pass, 17 s once,
 and the 5 s of the sample's delay with the 10 s by which a fault may be late are less than that."""
 
 INTERRUPTION = timedelta(seconds=12)
-"""More than the 10 s by which a heal may be late (docs/concepts/controller.md)."""
+"""More than the 10 s by which a revert may be late (docs/concepts/controller.md)."""
 
 
 def test_killed_in_every_phase_the_run_ends_the_same(
@@ -70,7 +70,7 @@ def test_away_across_a_heal_the_run_is_inconclusive(
     controller.scale(0)
     too_late = injected + DOWN_FOR + INTERRUPTION
     try:
-        until(lambda: datetime.now(UTC) > too_late, 60, "the time of the heal gone by")
+        until(lambda: datetime.now(UTC) > too_late, 60, "the time of the revert gone by")
     finally:
         controller.scale(1)
     status = run.finish()

@@ -38,7 +38,7 @@ def test_it_passes_and_nothing_is_accused(run: Run) -> None:
 def test_every_fault_acted(run: Run) -> None:
     faults = run.status["faults"]
     assert [fault["name"] for fault in faults] == ["leader-down", "buyer-crash", "biller-deleted"]
-    assert all(fault["effect"]["proven"] for fault in faults), faults
+    assert all(fault["effect"]["verified"] for fault in faults), faults
 
 
 def test_the_makers_ended_before_the_ends_of_what_they_made_were_told(run: Run) -> None:
@@ -48,7 +48,7 @@ def test_the_makers_ended_before_the_ends_of_what_they_made_were_told(run: Run) 
         if row["event"] == "drained"
     }
     assert drained.keys() == {"billers", "auditors"}
-    bounds = rows(run, "log_bounds")
+    bounds = rows(run, "log_end_offsets")
     assert max(row["at"] for row in closes(run)) < min(row["taken_at"] for row in bounds)
 
 
@@ -89,7 +89,7 @@ def rows(run: Run, table: str) -> list[dict[str, Any]]:
 
 
 def closes(run: Run) -> list[dict[str, Any]]:
-    return [row for row in rows(run, "produce_close") if row["producer"].startswith("biller-")]
+    return [row for row in rows(run, "producer_summary") if row["producer"].startswith("biller-")]
 
 
 def identity(row: dict[str, Any]) -> Identity:

@@ -46,12 +46,12 @@ def fault(run: Run, name: str) -> dict[str, Any]:
     return found
 
 
-def proofs(run: Run, name: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the fault's proofs by kind, once it is proved."""
+def observations(run: Run, name: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the fault's observations by kind, once it is proved."""
     effect = fault(run, name)["effect"]
-    assert effect["proven"], effect
+    assert effect["verified"], effect
     found: dict[str, list[dict[str, Any]]] = {}
-    for one in effect["proofs"]:
+    for one in effect["observations"]:
         found.setdefault(one["kind"], []).append(one)
     return found
 
@@ -69,8 +69,8 @@ def assert_sound(run: Run) -> None:
     }, status
     assert not status.get("guards"), status["guards"]
     for one in status["faults"]:
-        assert one["state"] == "Healed", one
-        assert one["effect"]["proven"], one
+        assert one["state"] == "Reverted", one
+        assert one["effect"]["verified"], one
         assert one["recoveredAt"], one
 
 
@@ -86,19 +86,19 @@ def held(module_kubectl: Kubectl) -> Run:
                 "delay": "3s",
                 "action": "FreezePod",
                 "target": {"role": "PartitionLeader", "topic": "foo", "partition": 0},
-                "downFor": "12s",
+                "duration": "12s",
             },
             {
                 "name": "reader-frozen",
                 "action": "FreezePod",
                 "target": {"role": "Consumer", "name": "c", "ordinals": [0]},
-                "downFor": "4s",
+                "duration": "4s",
             },
             {
                 "name": "evicted",
                 "action": "EvictPod",
                 "target": {"role": "Broker", "ordinals": [1]},
-                "downFor": "15s",
+                "duration": "15s",
             },
             {
                 "name": "refused",
@@ -106,7 +106,7 @@ def held(module_kubectl: Kubectl) -> Run:
                 "delay": "5s",
                 "action": "EvictPod",
                 "target": {"role": "Broker", "ordinals": [2]},
-                "downFor": "15s",
+                "duration": "15s",
             },
             {
                 "name": "elected",
@@ -132,7 +132,7 @@ def emptied(module_kubectl: Kubectl) -> Run:
                 "delay": "3s",
                 "action": "LoseDisk",
                 "target": {"role": "PartitionLeader", "topic": "foo", "partition": 0},
-                "downFor": "10s",
+                "duration": "10s",
             },
             {"name": "rolled", "action": "RollingRestart", "target": {"role": "Broker"}},
         ),
@@ -163,10 +163,10 @@ def moved(module_kubectl: Kubectl) -> Run:
 
 def test_a_frozen_leader_loses_its_session_and_keeps_its_pod(held: Run) -> None:
     assert_sound(held)
-    seen = proofs(held, "frozen")
+    seen = observations(held, "frozen")
     assert {"ProcessStopped", "SessionExpired", "LeaderMoved"} <= seen.keys(), seen.keys()
     entry = fault(held, "frozen")
-    lasted = when(entry["healedAt"]) - when(entry["injectedAt"])
+    lasted = when(entry["revertedAt"]) - when(entry["injectedAt"])
     # By the node's clock: whoever looked late, the process was not thawed late.
     assert timedelta(seconds=12) <= lasted <= timedelta(seconds=13)
     uid, pod = entry["targets"][0]["uid"], entry["targets"][0]["pod"]
@@ -181,28 +181,28 @@ def when_micros(at: int) -> datetime:
 
 
 def test_a_consumer_frozen_for_less_than_its_session_stays_in_its_group(held: Run) -> None:
-    assert proofs(held, "reader-frozen").keys() == {"ProcessStopped"}
+    assert observations(held, "reader-frozen").keys() == {"ProcessStopped"}
 
 
 def test_the_budget_allows_one_eviction_and_refuses_the_next(held: Run) -> None:
-    assert "PodGone" in proofs(held, "evicted")
-    [refusal] = proofs(held, "refused")["EvictionRefused"]
+    assert "PodDeleted" in observations(held, "evicted")
+    [refusal] = observations(held, "refused")["EvictionRefused"]
     assert refusal["subject"] == "held-kafka-2-0"
     assert "needs 2 healthy pods and has 2 currently" in refusal["detail"]
     said = [e["detail"] for e in held.timeline("fault") if e["subject"] == "refused"]
-    kinds = {proof["kind"] for detail in said for proof in detail.get("proofs", ())}
+    kinds = {proof["kind"] for detail in said for proof in detail.get("observations", ())}
     assert kinds == {"EvictionRefused"}
 
 
 def test_leaders_are_the_first_replicas_again(held: Run) -> None:
-    subjects = {one["subject"] for one in proofs(held, "elected")["PreferredLeads"]}
+    subjects = {one["subject"] for one in observations(held, "elected")["PreferredLeaderElected"]}
     assert subjects == {"foo-0", "foo-1"}
 
 
 def test_a_lost_disk_is_filled_again_and_loses_nothing(emptied: Run) -> None:
     assert_sound(emptied)
     assert emptied.status["ledger"]["lost"] == 0
-    seen = proofs(emptied, "disk")
+    seen = observations(emptied, "disk")
     assert {"ProcessKilled", "VolumeGone", "VolumeReplaced", "LeaderMoved"} <= seen.keys()
     [target] = fault(emptied, "disk")["targets"]
     assert target["claim"] == f"emptied-{target['member']}-data"
@@ -213,7 +213,7 @@ def test_members_restart_in_turn_and_never_two(emptied: Run) -> None:
     entry = fault(emptied, "rolled")
     victims = {one["uid"] for one in entry["targets"]}
     assert len(victims) == 3
-    assert {one["subject"] for one in proofs(emptied, "rolled")["PodGone"]} == {
+    assert {one["subject"] for one in observations(emptied, "rolled")["PodDeleted"]} == {
         f"emptied-kafka-{ordinal}-0" for ordinal in range(3)
     }
     begin, end = when(entry["injectedAt"]), when(entry["recoveredAt"])
@@ -232,7 +232,7 @@ def test_members_restart_in_turn_and_never_two(emptied: Run) -> None:
 
 def test_partitions_lie_where_they_were_sent(moved: Run) -> None:
     assert_sound(moved)
-    seen = proofs(moved, "move")
+    seen = observations(moved, "move")
     assert "ReassignmentAccepted" in seen
     assert {one["subject"] for one in seen["ReplicasMoved"]} == {"foo-0", "foo-1"}
     last = {
@@ -254,7 +254,7 @@ def test_what_is_frozen_when_a_test_is_deleted_does_not_keep_it(kubectl: Kubectl
                     "name": "frozen",
                     "action": "FreezePod",
                     "target": {"role": "Broker"},
-                    "downFor": "10m",
+                    "duration": "10m",
                 }
             ],
         ),
@@ -270,14 +270,14 @@ def test_what_is_frozen_when_a_test_is_aborted_is_thawed(kubectl: Kubectl) -> No
         "name": "frozen",
         "action": "FreezePod",
         "target": {"role": "Broker"},
-        "downFor": "10m",
+        "duration": "10m",
     }
     run = Run.apply(kubectl, small("frozen-aborted", faults=[freeze], cleanup="Retain"))
     run.reach("Injecting")
     until(lambda: fault(run, "frozen")["state"] == "Held", 60, "the broker frozen")
     kubectl("patch", "krt", run.name, "--type=merge", "-p", '{"spec":{"abort":true}}')
     status = run.finish(120)
-    assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Healed")
+    assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Reverted")
     pod = kubectl.get("pod", "frozen-aborted-kafka-0-0")
     ended = {
         one["name"]: one["state"].get("terminated", {}).get("message", "")
@@ -290,7 +290,7 @@ def test_faults_that_collide_end_the_test_before_traffic(kubectl: Kubectl) -> No
     crash = {
         "action": "CrashPod",
         "target": {"role": "Broker", "ordinals": [0]},
-        "downFor": "20s",
+        "duration": "20s",
     }
     second = {"name": "b", "startsAfter": {"event": "Started"}} | crash
     run = Run.apply(kubectl, small("colliding", faults=[{"name": "a"} | crash, second]))

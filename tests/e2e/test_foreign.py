@@ -23,7 +23,7 @@ LATER = {
     "delay": "10m",
     "action": "DeletePod",
     "target": {"role": "Consumer", "count": 1},
-    "downFor": "0s",
+    "duration": "0s",
 }
 """Keeps the cluster up while the tools are at work; the namespace goes before it is due."""
 

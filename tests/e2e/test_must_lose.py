@@ -89,7 +89,7 @@ def test_every_replica_was_dumped_and_those_in_sync_are_alike(run: Run) -> None:
 
 def test_what_is_lost_is_held_by_no_replica(run: Run) -> None:
     for example in run.scorecard()["anomalies"]["lost-write"]["examples"]:
-        assert (example["heldBy"], len(example["dumped"])) == ([], 2)
+        assert (example["presentOnBrokers"], len(example["dumped"])) == ([], 2)
 
 
 def test_no_dump_is_left(run: Run) -> None:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from kit.run import PHASES, Run, manifest, score
 
-from krt_evidence.schemas import OPTIONAL, TABLES
+from krt_contract.schemas import OPTIONAL, TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,9 +48,9 @@ def test_the_ledger_balances_in_the_status(run: Run) -> None:
 
 def test_the_crash_was_a_crash_and_is_proved(run: Run) -> None:
     [fault] = run.status["faults"]
-    assert fault["state"] == "Healed"
-    assert fault["effect"]["proven"]
-    kinds = {proof["kind"] for proof in fault["effect"]["proofs"]}
+    assert fault["state"] == "Reverted"
+    assert fault["effect"]["verified"]
+    kinds = {proof["kind"] for proof in fault["effect"]["observations"]}
     assert {"ProcessKilled", "LeaderMoved"} <= kinds, kinds
     victim = fault["targets"][0]["member"].removeprefix("kafka-")
     leaders = [e["detail"] for e in run.timeline("partition") if e["subject"] == "foo-0"]

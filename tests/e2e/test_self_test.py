@@ -28,11 +28,11 @@ def run(module_kubectl: Kubectl) -> Run:
 
 
 def test_every_corruption_is_found(run: Run) -> None:
-    status, card = run.status, run.scorecard()["detectorScore"]
+    status, card = run.status, run.scorecard()["selfTest"]
     missed = [one for one in card["corruptions"] if not one["found"]]
     assert not missed, missed
     assert card["found"] == card["applicable"] >= AT_LEAST
-    told = status["detectorScore"]
+    told = status["selfTest"]
     assert (told["found"], told["applicable"]) == (card["found"], card["applicable"])
     assert status["verdict"] == "Passed", status
 

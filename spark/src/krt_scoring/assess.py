@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 
-from krt_evidence.schemas import TABLES
+from krt_contract.schemas import TABLES
 from krt_scoring import (
     claims,
     durations,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
     from krt_scoring.findings import Judgement
     from krt_scoring.inspection import Inspection
     from krt_scoring.measuring import Measures
@@ -200,12 +200,12 @@ def _assess(
         () if all(item.complete for item in recovered) else ("maxRecovery",),
     )
     decision = verdict.decide(violations, reasons, reached)
-    proven = {window.name: effect.proven(window, events) for window in faults}
+    verified = {window.name: effect.verified(window, events) for window in faults}
     evidence = Evidence(
         run=run,
         timeline=events,
         windows=faults,
-        proven=proven,
+        verified=verified,
         ledger=judgement.ledger,
         anomalies={item.name: item for item in judgement.anomalies},
         reasons=reasons,
@@ -226,7 +226,7 @@ def _assess(
         "expectations": scorecard.expectations(judgement.anomalies),
         "truncations": list(judgement.truncations),
         "objectives": [item.as_dict() for item in reached],
-        "faults": scorecard.faults(faults, proven),
+        "faults": scorecard.faults(faults, verified),
         "partitions": partitions.tables(evidence.states, faults, span.end),
         "rejections": rejections(evidence),
         "probes": answers(events),
@@ -244,7 +244,7 @@ def _assess(
     if run.compares_replicas:
         card["replicas"] = replicas.tables(facts.replicas)
     if tested is not None:
-        card["detectorScore"] = tested.as_dict()
+        card["selfTest"] = tested.as_dict()
     if decision.verdict != "Inconclusive":
         result = score.compute(score_inputs(judgement, decision))
         card |= {"score": result.permille, "terms": result.terms}
@@ -296,7 +296,7 @@ def _bounds(inspected: Inspection) -> tuple[Bound, ...]:
         "high_watermark",
         "rows_read",
     )
-    files = inspected.files["log_bounds"]
+    files = inspected.files["log_end_offsets"]
     if not files:
         return ()
     table = pa.concat_tables([pq.read_table(path, columns=list(columns)) for path in files])

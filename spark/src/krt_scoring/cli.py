@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import Bundle, write_text
+from krt_contract.bundle import Bundle, write_text
 from krt_scoring import foreign, inspection, outputs, session, trouble
 from krt_scoring.assess import assess, without_plan
 from krt_scoring.errors import NotABundleError, NotWritableError, PlanError, SparkFailedError
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SparkFailedError as error:
         sys.stderr.write(f"krt-score: {error}\n")
         return EXIT_SPARK
-    tested = result.card.get("detectorScore")
+    tested = result.card.get("selfTest")
     if tested:
         sys.stdout.write(f"detector: {tested['found']} of {tested['applicable']} corruptions\n")
     score = result.card.get("score")

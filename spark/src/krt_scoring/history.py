@@ -1,6 +1,6 @@
 """The history of a run: its evidence as DataFrames, the timeline as events.
 
-Tables are read by their explicit schema (``krt_evidence.schemas``), never by what a file says of
+Tables are read by their explicit schema (``krt_contract.schemas``), never by what a file says of
 itself. The timeline is bounded by what happened to the cluster, not by records, and is read into
 the driver.
 """
@@ -23,9 +23,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from krt_evidence.bundle import Bundle
-from krt_evidence.schemas import TABLES
-from krt_evidence.timeline import Event
+from krt_contract.bundle import Bundle
+from krt_contract.schemas import TABLES
+from krt_contract.timeline import Event
 from krt_scoring import local_rows
 
 if TYPE_CHECKING:
@@ -67,19 +67,19 @@ class History:
 
     Attributes:
         run: the resolved plan.
-        produce, produce_close, consume, consumer_events, log, log_bounds: the ledger tables,
-            columns as in ``krt_evidence.schemas``.
+        produce, producer_summary, consume, consumer_events, log, log_end_offsets: the ledger tables,
+            columns as in ``krt_contract.schemas``.
         replica_log, replica_bounds: what each broker holds; empty where that was not asked for.
         timeline: events in order of ``at``; equal times in order of their text.
     """
 
     run: RunInfo
     produce: DataFrame
-    produce_close: DataFrame
+    producer_summary: DataFrame
     consume: DataFrame
     consumer_events: DataFrame
     log: DataFrame
-    log_bounds: DataFrame
+    log_end_offsets: DataFrame
     replica_log: DataFrame
     replica_bounds: DataFrame
     timeline: tuple[Event, ...]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from krt_evidence.bundle import Bundle
-from krt_evidence.schemas import ADDED, TABLES
+from krt_contract.bundle import Bundle
+from krt_contract.schemas import ADDED, TABLES
 from krt_scoring.errors import NotABundleError
 from krt_scoring.reasons import BY_TABLE, Reason
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 _NUMBERED = re.compile(r"^(?P<stem>.+)-(?P<number>\d{6})\.parquet$")
 _TIMES = {
     "produce": ("scheduled_at", "done_at"),
-    "consume": ("handed_at",),
+    "consume": ("delivered_at",),
     "consumer_events": ("at",),
 }
 """Columns whose range says when the run's operations were due and done."""
 
 _IDENTITY = {
     "produce": ("producer", "producer_incarnation"),
-    "produce_close": ("producer", "producer_incarnation"),
+    "producer_summary": ("producer", "producer_incarnation"),
     "consume": ("consumer", "incarnation"),
     "consumer_events": ("consumer", "incarnation"),
 }
@@ -108,7 +108,7 @@ def require_bundle(root: Path) -> Bundle:
     return bundle
 
 
-NEEDED = frozenset({"produce", "log_bounds"})
+NEEDED = frozenset({"produce", "log_end_offsets"})
 """Tables every run of ours leaves a file of."""
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import Bundle, write_json
+from krt_contract.bundle import Bundle, write_json
 from krt_scoring import executors, inspection, outputs, result, run_info, session, topics, trouble
 from krt_scoring.assess import assess
 from krt_scoring.errors import NoExecutorsError, ScoringError, SparkFailedError, TopicReadError

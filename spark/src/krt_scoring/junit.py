@@ -27,7 +27,7 @@ def render(card: Mapping[str, Any]) -> str:
             text = f"{item.get('value')} {item['unit']}, limit {item['limit']}"
             ET.SubElement(case, "failure", message=text)
     _claims(suite, card)
-    for item in card.get("detectorScore", {}).get("corruptions", []):
+    for item in card.get("selfTest", {}).get("corruptions", []):
         case = ET.SubElement(suite, "testcase", classname="selfTest", name=item["name"])
         if not item["found"]:
             text = "the detector did not find this corruption with exactly its difference"

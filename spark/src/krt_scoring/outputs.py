@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import make_directory, write_text
+from krt_contract.bundle import make_directory, write_text
 from krt_scoring import junit
 from krt_scoring.errors import NotWritableError
 from krt_scoring.report import render
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
     from krt_scoring.assess import Assessment
 
 

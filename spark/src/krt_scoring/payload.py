@@ -1,4 +1,4 @@
-"""Reading the payload with Spark's built-in functions (format: ``krt_evidence.payload``)."""
+"""Reading the payload with Spark's built-in functions (format: ``krt_contract.payload``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_evidence.payload import CRC_LENGTH, FIELDS, MAGIC, SEPARATOR
+from krt_contract.payload import CRC_LENGTH, FIELDS, MAGIC, SEPARATOR
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,6 +1,6 @@
 """Why a run, or a part of it, proves nothing.
 
-Two kinds (correctness rules, "Proof, not hope"): **evidence** voids the anomalies that rest on
+Two kinds (correctness rules, "Observation, not hope"): **evidence** voids the anomalies that rest on
 what is missing or damaged, and no others; **coverage** says the run did not exercise what it
 claims to, and never overrides a violation.
 """
@@ -111,11 +111,11 @@ ALL = tuple(
 
 BY_TABLE = {
     "produce": SEND_ANOMALIES,
-    "produce_close": (),
+    "producer_summary": (),
     "consume": DELIVERY_ANOMALIES,
     "consumer_events": OWNERSHIP_ANOMALIES,
     "log": LOG_ANOMALIES,
-    "log_bounds": (*UNREAD_LOG_ANOMALIES, *REPLICA_ANOMALIES),
+    "log_end_offsets": (*UNREAD_LOG_ANOMALIES, *REPLICA_ANOMALIES),
     "replica_log": REPLICA_ANOMALIES,
     "replica_bounds": REPLICA_ANOMALIES,
 }

@@ -1,4 +1,4 @@
-"""Recovery: how long after a heal every ISR was whole and every group had caught up.
+"""Recovery: how long after a revert every ISR was whole and every group had caught up.
 
 ISRs come from the partition states of the timeline (their own znode times), lag from the last
 read that was due before they were whole.
@@ -24,24 +24,24 @@ class Recovery:
     """Recovery of one fault; times UTC µs, durations µs.
 
     Attributes:
-        isr_whole_at: when the last ISR was whole again; None where one never was.
-        lag_gone_at: when the last read due until then was done; None without reads.
-        duration: from the heal until both; up to the run's end where not ``complete``.
+        isr_restored_at: when the last ISR was whole again; None where one never was.
+        lag_cleared_at: when the last read due until then was done; None without reads.
+        duration: from the revert until both; up to the run's end where not ``complete``.
     """
 
     fault: str
-    healed_at: int
-    isr_whole_at: int | None
-    lag_gone_at: int | None
+    reverted_at: int
+    isr_restored_at: int | None
+    lag_cleared_at: int | None
     duration: int
     complete: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Return the recovery as the scorecard holds it, without what is not known."""
-        known = {"isrWholeAt": self.isr_whole_at, "lagGoneAt": self.lag_gone_at}
+        known = {"isrRestoredAt": self.isr_restored_at, "lagClearedAt": self.lag_cleared_at}
         return {
             "fault": self.fault,
-            "healedAt": self.healed_at,
+            "revertedAt": self.reverted_at,
             "duration": self.duration,
             "complete": self.complete,
             **{key: value for key, value in known.items() if value is not None},
@@ -76,13 +76,15 @@ def isr_changes(timeline: Timeline, run: RunInfo) -> list[tuple[int, int]]:
     return changes
 
 
-def isr_whole_at(changes: Sequence[tuple[int, int]], window: FaultWindow, until: int) -> int | None:
+def isr_restored_at(
+    changes: Sequence[tuple[int, int]], window: FaultWindow, until: int
+) -> int | None:
     """Return when every ISR was whole after a fault, None if one was short at ``until``.
 
-    It is the last return to whole before ``until``: a pod deleted and let back at once is healed
+    It is the last return to whole before ``until``: a pod deleted and let back at once is reverted
     before its ISRs have even shrunk.
     """
-    start = healed(window)
+    start = reverted(window)
     if start is None:
         return None
     seen = [(at, short) for at, short in changes if at <= until]
@@ -93,15 +95,15 @@ def isr_whole_at(changes: Sequence[tuple[int, int]], window: FaultWindow, until:
     return max([start, *since[-1:]])
 
 
-def healed(window: FaultWindow) -> int | None:
-    """Return when a fault ended: its heal, or its injection where nothing was held."""
-    return window.healed_at if window.healed_at is not None else window.injected_at
+def reverted(window: FaultWindow) -> int | None:
+    """Return when a fault ended: its revert, or its injection where nothing was held."""
+    return window.reverted_at if window.reverted_at is not None else window.injected_at
 
 
 def wholes(
     timeline: Timeline, run: RunInfo, windows: Sequence[FaultWindow], end: int
 ) -> list[int | None]:
-    """Return ``isr_whole_at`` of each fault; ``end`` is the run's end, UTC µs."""
+    """Return ``isr_restored_at`` of each fault; ``end`` is the run's end, UTC µs."""
     changes = isr_changes(timeline, run)
     starts = [window.injected_at for window in windows if window.injected_at is not None]
     found: list[int | None] = []
@@ -109,7 +111,7 @@ def wholes(
         # A fault that overlaps the next is judged by what followed both.
         last = window.recovered_at if window.recovered_at is not None else end
         following = [at for at in starts if at > last]
-        found.append(isr_whole_at(changes, window, min([last, *following])))
+        found.append(isr_restored_at(changes, window, min([last, *following])))
     return found
 
 
@@ -122,7 +124,7 @@ def recoveries(
     """Return the recovery of each injected fault."""
     found = []
     for index, window in enumerate(windows):
-        start = healed(window)
+        start = reverted(window)
         if start is None:
             continue
         whole_at, lag_at = whole[index], last_read.get(index)

@@ -42,7 +42,7 @@ def slim(card: Mapping[str, Any]) -> str:
         {key: value for key, value in row.items() if key != "gaps"}
         for row in card.get("availability", [])
     ]
-    left_out = {"availability": rows, "partitions": [], "gapsLeftOut": True}
+    left_out = {"availability": rows, "partitions": [], "gapsTruncated": True}
     if "replicas" in card:
         left_out["replicas"] = []
     return dump({**small, **left_out})
@@ -105,9 +105,9 @@ def message(card: Mapping[str, Any]) -> str:
     claimed = claims.told(card.get("claims") or ())
     if claimed is not None:
         told["claims"] = claimed
-    tested = card.get("detectorScore")
+    tested = card.get("selfTest")
     if tested:
-        told["detectorScore"] = {name: tested[name] for name in ("found", "applicable")}
+        told["selfTest"] = {name: tested[name] for name in ("found", "applicable")}
     text = json.dumps(told, sort_keys=True, ensure_ascii=False)
     excess = len(text.encode()) - MAX_MESSAGE
     if excess > 0:

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence import SCHEMA_VERSION
+from krt_contract import SCHEMA_VERSION
 from krt_scoring import durations
 from krt_scoring.errors import PlanError
 

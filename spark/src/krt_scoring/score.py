@@ -39,7 +39,7 @@ class ScoreInputs:
         lost_limit: objective ``lostRecords``.
         order_permitted, order_violations: findings against order.
         delivery_permitted, delivery_violations: findings against delivery; duplicates, skips.
-        delivered_late: acked records some group got only after the faults had healed.
+        delivered_late: acked records some group got only after the faults had reverted.
         undelivered: acked records some group never got.
         deliveries: all ok deliveries.
         unavailability: (largest gap, limit) in µs for each direction that was measured.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence import SCHEMA_VERSION
+from krt_contract import SCHEMA_VERSION
 from krt_scoring.operations import END_TO_END, STARTUP, WRITE
 from krt_scoring.windows import PARTS
 
@@ -83,22 +83,22 @@ def expectations(results: Iterable[AnomalyResult]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (str(row["anomaly"]), str(row["rule"])))
 
 
-def faults(windows: Iterable[FaultWindow], proven: Mapping[str, bool]) -> list[dict[str, Any]]:
-    """Return the faults with their times, proofs and targets."""
+def faults(windows: Iterable[FaultWindow], verified: Mapping[str, bool]) -> list[dict[str, Any]]:
+    """Return the faults with their times, observations and targets."""
     rows = []
     for window in windows:
         times = {
             "injectedAt": window.injected_at,
-            "healedAt": window.healed_at,
+            "revertedAt": window.reverted_at,
             "recoveredAt": window.recovered_at,
         }
         rows.append(
             {
                 "name": window.name,
                 "action": window.action,
-                "downFor": window.down_for,
-                "proven": proven.get(window.name, False),
-                "proofs": [dict(proof) for proof in window.proofs],
+                "duration": window.duration,
+                "verified": verified.get(window.name, False),
+                "observations": [dict(proof) for proof in window.observations],
                 "skipped": window.skipped,
                 "targets": [dict(target) for target in window.targets],
                 **{key: at for key, at in times.items() if at is not None},

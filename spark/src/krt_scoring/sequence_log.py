@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring import member_logs
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring import member_logs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from krt_evidence.timeline import PROCESS, ZOOKEEPER, Event
+from krt_contract.timeline import PROCESS, ZOOKEEPER, Event
 from krt_scoring.reasons import TIMELINE_ANOMALIES, Reason
 
 if TYPE_CHECKING:

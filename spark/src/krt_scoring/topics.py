@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
-from krt_evidence.bundle import DIRECTORY_MODE, make_directory, sync_directory
-from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import LOG, LOG_BOUNDS
+from krt_contract.bundle import DIRECTORY_MODE, make_directory, sync_directory
+from krt_contract.ledger import LedgerWriter
+from krt_contract.schemas import LOG, LOG_END_OFFSETS
 from krt_scoring import payload
 from krt_scoring.errors import TopicReadError
 from krt_scoring.session import partitions
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
     from krt_scoring.run_info import RunInfo
 
 POLL_TIMEOUT_MS = 30_000
@@ -54,7 +54,7 @@ LAYOUT = {
     "parquet.writer.version": "v2",
     **{f"parquet.enable.dictionary#{name}": "false" for name in ("offset", "seq", "timestamp")},
 }
-"""How the table is laid out in its files: as ledgers are (``krt_evidence.ledger.layout``), numbers
+"""How the table is laid out in its files: as ledgers are (``krt_contract.ledger.layout``), numbers
 that grow by the steps they grow by, which only the second version of the writer does."""
 
 NO_LEADER = -1
@@ -115,12 +115,12 @@ def _bound(item: Mapping[str, Any]) -> PartitionBound:
 def read(
     spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound], bundle: Bundle
 ) -> None:
-    """Write ``log/`` and then ``log_bounds/``; where the latter is there, both are complete.
+    """Write ``log/`` and then ``log_end_offsets/``; where the latter is there, both are complete.
 
     Raises:
         TopicReadError: the topics could not be read between their bounds.
     """
-    if any(bundle.table("log_bounds").glob("*.parquet")):
+    if any(bundle.table("log_end_offsets").glob("*.parquet")):
         return
     readable = [bound for bound in bounds if bound.readable]
     counts: dict[tuple[str, int], int] = {}
@@ -206,7 +206,7 @@ def _store(
     final = bundle.table("log")
     partial = final.with_name("log.partial")
     for leftover in (final, partial):
-        # Of an attempt that ended before it wrote log_bounds.
+        # Of an attempt that ended before it wrote log_end_offsets.
         shutil.rmtree(leftover, ignore_errors=True)
     observation = Observation()
     counts = [
@@ -235,7 +235,7 @@ def _publish(partial: Path, final: Path) -> None:
 def _write_bounds(
     bounds: Sequence[PartitionBound], counts: Mapping[tuple[str, int], int], bundle: Bundle
 ) -> None:
-    make_directory(bundle.table("log_bounds"))
+    make_directory(bundle.table("log_end_offsets"))
     rows = [
         {
             "topic": bound.topic,
@@ -254,5 +254,5 @@ def _write_bounds(
         }
         for bound in bounds
     ]
-    writer = LedgerWriter(bundle.table("log_bounds"), "log_bounds", "scoring")
-    writer.write({name: [row[name] for row in rows] for name in LOG_BOUNDS.names})
+    writer = LedgerWriter(bundle.table("log_end_offsets"), "log_end_offsets", "scoring")
+    writer.write({name: [row[name] for row in rows] for name in LOG_END_OFFSETS.names})

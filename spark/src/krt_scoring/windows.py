@@ -29,21 +29,21 @@ class FaultWindow:
     """One fault as the controller's journal tells it; times in UTC µs.
 
     Attributes:
-        downFor: how long the members were to be held down, µs.
+        duration: how long the members were to be held down, µs.
         skipped: the fault was not injected.
-        proven: the controller saw its effect; None where it said nothing.
+        verified: the controller saw its effect; None where it said nothing.
     """
 
     name: str
     action: str = ""
-    down_for: int = 0
+    duration: int = 0
     targets: tuple[Mapping[str, Any], ...] = ()
     injected_at: int | None = None
-    healed_at: int | None = None
+    reverted_at: int | None = None
     recovered_at: int | None = None
     skipped: bool = False
-    proven: bool | None = None
-    proofs: tuple[Mapping[str, Any], ...] = field(default=())
+    verified: bool | None = None
+    observations: tuple[Mapping[str, Any], ...] = field(default=())
 
     @property
     def target_uids(self) -> set[str]:
@@ -73,14 +73,14 @@ def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
             changes["action"] = str(detail["action"])
         if detail.get("targets"):
             changes["targets"] = tuple(detail["targets"])
-        if detail.get("downFor"):
-            changes["down_for"] = int(detail["downFor"])
+        if detail.get("duration"):
+            changes["duration"] = int(detail["duration"])
         if event.event == "effect":
-            changes["proven"] = bool(detail.get("proven"))
-            changes["proofs"] = tuple(detail.get("proofs") or ())
+            changes["verified"] = bool(detail.get("verified"))
+            changes["observations"] = tuple(detail.get("observations") or ())
         elif event.event == "skipped":
             changes["skipped"] = True
-        elif event.event in ("injected", "healed", "recovered"):
+        elif event.event in ("injected", "reverted", "recovered"):
             changes[f"{event.event}_at"] = event.at
         found[event.subject] = replace(window, **changes)
     never = 1 << 62

@@ -192,7 +192,7 @@ REFUSED = (
         ("group readers", "two consumers"),
     ),
     *(
-        Refused(f"duration {text!r}", fault(downFor=text), ("spec.faults[0].downFor",))
+        Refused(f"duration {text!r}", fault(duration=text), ("spec.faults[0].duration",))
         for text in ("20", "20 s", "-20s", "1.5m", "s", "", "20S", "1d", "5s1m")
     ),
     Refused("delay of an hour", fault(delay="1h"), ("fault leader-down", "30m")),
@@ -408,8 +408,8 @@ REFUSED = (
     ),
     Refused(
         "a freeze of no length",
-        fault(action="FreezePod", downFor="0s"),
-        ("fault leader-down", "FreezePod", "downFor"),
+        fault(action="FreezePod", duration="0s"),
+        ("fault leader-down", "FreezePod", "duration"),
     ),
     Refused(
         "an eviction of what has no budget",
@@ -423,19 +423,19 @@ REFUSED = (
     ),
     Refused(
         "a rolling restart of one leader",
-        fault(action="RollingRestart", downFor="0s"),
+        fault(action="RollingRestart", duration="0s"),
         ("fault leader-down", "RollingRestart", "target.role", "PartitionLeader"),
     ),
     Refused(
         "a rolling restart that holds",
         lambda spec: (target(role="Broker")(spec), fault(action="RollingRestart")(spec)),
-        ("fault leader-down", "RollingRestart", "downFor"),
+        ("fault leader-down", "RollingRestart", "duration"),
     ),
     Refused(
         "a move to nowhere",
         lambda spec: (
             target(role="Partition", topic="foo")(spec),
-            fault(action="Reassign", downFor="0s")(spec),
+            fault(action="Reassign", duration="0s")(spec),
         ),
         ("fault leader-down", "Reassign needs to"),
     ),
@@ -443,7 +443,7 @@ REFUSED = (
         "a move of a broker",
         lambda spec: (
             target(role="Broker")(spec),
-            fault(action="Reassign", downFor="0s", to=[0, 1, 2])(spec),
+            fault(action="Reassign", duration="0s", to=[0, 1, 2])(spec),
         ),
         ("fault leader-down", "Partition", "Reassign of Broker"),
     ),
@@ -451,7 +451,7 @@ REFUSED = (
         "a move to brokers there are not",
         lambda spec: (
             target(role="Partition", topic="foo")(spec),
-            fault(action="Reassign", downFor="0s", to=[1, 2, 3])(spec),
+            fault(action="Reassign", duration="0s", to=[1, 2, 3])(spec),
         ),
         ("fault leader-down", "to must be below", "kafka.replicas 3"),
     ),
@@ -459,7 +459,7 @@ REFUSED = (
         "a move to another replication factor",
         lambda spec: (
             target(role="Partition", topic="foo")(spec),
-            fault(action="Reassign", downFor="0s", to=[1, 2])(spec),
+            fault(action="Reassign", duration="0s", to=[1, 2])(spec),
         ),
         ("fault leader-down", "to names 2 brokers", "topic foo"),
     ),
@@ -467,7 +467,7 @@ REFUSED = (
         "an election for partitions there are not",
         lambda spec: (
             target(role="Partition", topic="foo", partitions=[0, 3])(spec),
-            fault(action="ElectPreferredLeaders", downFor="0s")(spec),
+            fault(action="ElectPreferredLeaders", duration="0s")(spec),
         ),
         ("fault leader-down", "target.partitions", "topic foo"),
     ),
@@ -485,12 +485,12 @@ REFUSED = (
     Refused("an unknown role", target(role="Somebody"), ("spec.faults[0].target.role", "Broker")),
     Refused(
         "the controller spared by a role that may be it",
-        target(role="Controller", spareController=True),
-        ("spec.faults[0].target", "spareController"),
+        target(role="Controller", excludeController=True),
+        ("spec.faults[0].target", "excludeController"),
     ),
     Refused(
         "an expectation of an unknown fault",
-        expect(faults=[{"name": "other", "leaderMoves": {"min": 1}}]),
+        expect(faults=[{"name": "other", "leaderChanges": {"min": 1}}]),
         ("expect.faults", "other"),
     ),
     Refused(
@@ -500,8 +500,8 @@ REFUSED = (
     ),
     Refused(
         "near reads of a group without a rack",
-        expect(nearReads=[{"group": "readers", "min": 1}]),
-        ("expect.nearReads", "readers", "client.rack"),
+        expect(closestReplicaFetches=[{"group": "readers", "min": 1}]),
+        ("expect.closestReplicaFetches", "readers", "client.rack"),
     ),
     Refused(
         "the ISR membership of a broker there is not",
@@ -510,8 +510,8 @@ REFUSED = (
     ),
     Refused(
         "an expectation without bounds",
-        expect_fault(leaderMoves={}),
-        ("spec.expect.faults[0].leaderMoves", "min or max"),
+        expect_fault(leaderChanges={}),
+        ("spec.expect.faults[0].leaderChanges", "min or max"),
     ),
     Refused(
         "an expectation upside down",
@@ -525,8 +525,8 @@ REFUSED = (
     ),
     Refused(
         "an expectation of an unknown topic",
-        expect(usedPartitions=[{"topic": "bar", "max": 1}]),
-        ("expect.usedPartitions", "bar"),
+        expect(nonEmptyPartitions=[{"topic": "bar", "max": 1}]),
+        ("expect.nonEmptyPartitions", "bar"),
     ),
     Refused(
         "an outage of an unknown topic",

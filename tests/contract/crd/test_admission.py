@@ -47,7 +47,7 @@ def test_defaults_of_the_api_server_are_those_of_the_models(server: ApiServer) -
 
 
 ACTIONS: tuple[Any, ...] = (
-    {"action": "FreezePod", "downFor": "5s", "target": {"role": "Consumer", "name": "reader"}},
+    {"action": "FreezePod", "duration": "5s", "target": {"role": "Consumer", "name": "reader"}},
     {"action": "EvictPod", "gracePeriodSeconds": 5, "target": {"role": "ZooKeeperLeader"}},
     {"action": "LoseDisk", "target": {"role": "Rack", "topic": "foo", "partition": 0}},
     {"action": "RollingRestart", "target": {"role": "Broker"}},

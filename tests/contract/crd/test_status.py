@@ -18,8 +18,8 @@ from krt_operator.api.status import (
     GuardKind,
     Phase,
     PhaseRecord,
-    Proof,
-    ProofKind,
+    Observation,
+    ObservationKind,
     Report,
     Status,
     TargetPod,
@@ -68,22 +68,22 @@ FULL = Status(
                 ),
             ),
             due_at=NOW,
-            intended_at=NOW,
+            scheduled_at=NOW,
             injected_at=NOW,
-            healed_at=NOW,
+            reverted_at=NOW,
             recovered_at=NOW,
             attempt=1,
             effect=Effect(
-                proven=True,
-                proofs=tuple(
-                    Proof(kind=kind, subject="t-kafka-0-0", at=NOW, detail="d")
-                    for kind in ProofKind
+                verified=True,
+                observations=tuple(
+                    Observation(kind=kind, subject="t-kafka-0-0", at=NOW, detail="d")
+                    for kind in ObservationKind
                 ),
             ),
             message="held",
         ),
     ),
-    guards=(Guard(code="NoEffect", kind=GuardKind.COVERAGE, message="m", at=NOW),),
+    guards=(Guard(code="FaultNotVerified", kind=GuardKind.COVERAGE, message="m", at=NOW),),
     ledger={"attempted": 3, "acked": 3, "lostAfterDelivery": 0},
     claims=Claims(held=3, not_held=("loss",), not_measured=("rebalances readers",)),
     detector_score=DetectorScore(found=30, applicable=31),

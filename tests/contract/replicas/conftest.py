@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from tests.contract.traffic.local_kafka import LocalKafka, lent, wait_until
 
-from krt_evidence.payload import Encoder, decode
+from krt_contract.payload import Encoder, decode
 from krt_operator.build.render import script
 
 if TYPE_CHECKING:

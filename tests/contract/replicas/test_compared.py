@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.contract.replicas.conftest import PARTITIONS, TOPIC, Dump, dump
 
-from krt_evidence.bundle import Bundle, write_json
-from krt_evidence.ledger import LedgerWriter
+from krt_contract.bundle import Bundle, write_json
+from krt_contract.ledger import LedgerWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,9 @@ def judged(brokers: Brokers, root: Path) -> dict[str, Any]:
     zeros = ("taken_at", "log_start", "leader", "leader_epoch", "read_from", "rows_read")
     ends = columns["high_watermark"]
     rest = {**dict.fromkeys(zeros, [0] * PARTITIONS), "last_stable": ends, "read_to": ends}
-    LedgerWriter(bundle.table("log_bounds"), "log_bounds", "scoring").write(columns | rest)
+    LedgerWriter(bundle.table("log_end_offsets"), "log_end_offsets", "scoring").write(
+        columns | rest
+    )
     told = subprocess.run(
         [sys.executable, "-c", JUDGE, str(bundle.root)], check=True, stdout=subprocess.PIPE
     )

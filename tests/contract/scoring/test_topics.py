@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 from confluent_kafka import Producer
 
-from krt_evidence.payload import Encoder
-from krt_evidence.schemas import LOG
+from krt_contract.payload import Encoder
+from krt_contract.schemas import LOG
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 READ = """
 import pathlib, sys
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 from krt_scoring import run_info, session, topics
 plan, bounds, root = map(pathlib.Path, sys.argv[1:])
 spark = session.local(rows=100, cores=2)
@@ -114,6 +114,6 @@ def test_topics_are_read_between_their_bounds(
     assert all(row["timestamp"] > 1_700_000_000_000_000 for row in rows)
     first = pq.read_metadata(next((root / "log").iterdir())).row_group(0)
     assert first.column(LOG.names.index("offset")).encodings == ("DELTA_BINARY_PACKED",)
-    counted = pq.read_table(root / "log_bounds").to_pylist()
+    counted = pq.read_table(root / "log_end_offsets").to_pylist()
     assert [(row["read_to"], row["rows_read"]) for row in counted] == [(7, 7), (4, 2)]
     assert oct((root / "log").stat().st_mode)[-4:] == "2775"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow.parquet as pq
 
-from krt_evidence.schemas import TABLES
+from krt_contract.schemas import TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -44,7 +44,7 @@ def test_a_broker_crash_leaves_unknown_sends_and_an_open_loop(
     assert producer.wait(SECONDS) == 0, pods.log("p1")
 
     rows = pods.rows("produce")
-    close = pods.rows("produce_close")[0]
+    close = pods.rows("producer_summary")[0]
     outcomes = Counter(row["outcome"] for row in rows)
     assert outcomes["unknown"] > 500
     assert outcomes["failed"] == 0
@@ -74,7 +74,7 @@ def test_a_killed_producer_leaves_a_row_for_all_but_its_last_sends(
     producer.kill()
     producer.wait()
     rows = pods.rows("produce")
-    assert not pods.rows("produce_close")
+    assert not pods.rows("producer_summary")
     assert max(Counter(row["seq"] for row in rows).values()) == 1
     ends = end_offsets(kafka, "killed", 3)["killed"]
     landed = sum(ends.values())
@@ -159,7 +159,7 @@ def test_sigterm_ends_in_order_and_aborted_at_once(
     api.set("aborted")
     assert [producers[1].wait(SECONDS), consumer.wait(SECONDS)] == [0, 0]
     assert pods.message("p1")["reason"] == pods.message("c1")["reason"] == "aborted"
-    assert len(pods.rows("produce_close")) == 2
+    assert len(pods.rows("producer_summary")) == 2
 
 
 @pytest.mark.parametrize("end", ["in its time", "told to go"])

@@ -51,7 +51,7 @@ def test_what_is_acked_is_read_by_a_draining_group(
     assert [wait(consumer) for consumer in consumers] == [0, 0], pods.log("c0") + pods.log("c1")
 
     sends = pods.rows("produce")
-    close = pods.rows("produce_close")
+    close = pods.rows("producer_summary")
     assert len(close) == 1
     assert close[0]["attempted"] == len(sends) == close[0]["acked"]
     assert pods.message("p1")["counts"]["attempted"] == len(sends)

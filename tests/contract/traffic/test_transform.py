@@ -102,7 +102,7 @@ def test_input_and_output_are_committed_or_aborted_together(
         assert of_events >= {row["transaction"] for row in taken if row["outcome"] == outcome}
     ns = [row["n"] for row in (*taken, *events)]
     assert sorted(ns) == list(range(len(ns)))
-    close = next(row for row in pods.rows("produce_close") if row["producer"] == "make-0")
+    close = next(row for row in pods.rows("producer_summary") if row["producer"] == "make-0")
     assert close["attempted"] == len(outputs) == pods.message("m1")["counts"]["attempted"]
     assert (close["acked"], close["unknown"]) == (len(committed), 0)
 
@@ -128,7 +128,7 @@ def test_a_killed_member_leaves_nothing_twice_and_nothing_out(
     drained(kafka, pods, "killed-maker", producer, {**makers, "r1": reader})
 
     taken, got = by_group(pods)
-    assert not [row for row in pods.rows("produce_close") if row["producer_incarnation"] == "m0"]
+    assert not [row for row in pods.rows("producer_summary") if row["producer_incarnation"] == "m0"]
     assert {row["outcome"] for row in taken if row["incarnation"] != "m0"} <= {"ok", "failed"}
     delivered = {(row["producer_incarnation"], row["seq"]) for row in got}
     assert len(delivered) == len(got)

@@ -77,7 +77,7 @@ def small(name: str, **spec: Any) -> dict[str, Any]:
                     "delay": "1s",
                     "action": "DeletePod",
                     "target": {"role": "Consumer", "count": 1},
-                    "downFor": "0s",
+                    "duration": "0s",
                 }
             ],
             **spec,

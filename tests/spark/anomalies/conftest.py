@@ -23,7 +23,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     isr 0 B,B                               who is in sync by the reading of the bounds; else 0,1
     leader 0 LEADER EPOCH ISR,ISR
     offsets-leader GROUP LEADER EPOCH ISR   of the partition that holds the group's commits
-    fault NAME ACTION [member=kafka-0] | healed NAME
+    fault NAME ACTION [member=kafka-0] | reverted NAME
     freeze C|kafka-N | thaw C|kafka-N
     pod EVENT C
     expect ANOMALY COUNT [RULE]             all of them, and no others
@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring import history as history_module
 from krt_scoring.anomalies import judgement
 from krt_scoring.derive import base as base_module
@@ -209,13 +209,13 @@ class Case:
             {
                 **member,
                 "poll": int(options.get("poll", member["n"] + 1000)),
-                "pos_in_poll": member["n"],
+                "poll_index": member["n"],
                 **self.place(plain[1]),
                 **(blank if foreign else self.identity(plain[2])),
                 "run_uid": None if foreign else RUN,
                 "checksum_ok": "bad" not in options and not foreign,
-                "handed_at": at,
-                "handed_mono": at,
+                "delivered_at": at,
+                "delivered_mono": at,
                 "processed_at": at,
                 "outcome": options.get("outcome", "ok"),
                 "transaction": int(options["txn"]) if "txn" in options else None,
@@ -361,8 +361,8 @@ class Case:
         name = self.fault(plain[0])
         self.tell(at, "fault", "injected", name, action=plain[1], targets=targets)
 
-    def do_healed(self, plain: list[str], _: dict[str, str], at: int) -> None:
-        self.tell(at, "fault", "healed", self.fault(plain[0]))
+    def do_reverted(self, plain: list[str], _: dict[str, str], at: int) -> None:
+        self.tell(at, "fault", "reverted", self.fault(plain[0]))
 
     def fault(self, name: str) -> str:
         """Return the name of a fault of this case among those of all."""
@@ -385,7 +385,7 @@ class Case:
         for (producer, incarnation), outcomes in sent.items():
             if (producer, incarnation) in dead:
                 continue
-            self.rows["produce_close"].append(
+            self.rows["producer_summary"].append(
                 {
                     "producer": producer,
                     "producer_incarnation": incarnation,
@@ -404,7 +404,7 @@ class Case:
         for partition, (low, high) in self.bounds.items():
             if partition in self.unread:
                 continue
-            self.rows["log_bounds"].append(
+            self.rows["log_end_offsets"].append(
                 {
                     "topic": self.name, "partition": partition, "taken_at": 2000 * SECOND,
                     "log_start": low, "high_watermark": high, "last_stable": high,

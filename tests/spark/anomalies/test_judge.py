@@ -151,18 +151,18 @@ def test_of_a_lost_record_it_is_told_who_still_holds_it(
     history_of: Callable[[str], History],
 ) -> None:
     (lost,) = judge(history_of(GONE)).anomaly("lost-write").examples
-    assert (lost["seq"], lost["heldBy"], lost["dumped"]) == (1, [1], [0, 1, 2])
+    assert (lost["seq"], lost["presentOnBrokers"], lost["dumped"]) == (1, [1], [0, 1, 2])
     (nowhere,) = judge(history_of(GONE + "undumped 1 0")).anomaly("lost-write").examples
-    assert (nowhere["heldBy"], nowhere["dumped"]) == ([1], [0, 2])
+    assert (nowhere["presentOnBrokers"], nowhere["dumped"]) == ([1], [0, 2])
     held_by_nobody = GONE.replace("replica 1 0@1 p/1#1", "")
     (nowhere,) = judge(history_of(held_by_nobody)).anomaly("lost-write").examples
-    assert (nowhere["heldBy"], nowhere["dumped"]) == ([], [0, 1, 2])
+    assert (nowhere["presentOnBrokers"], nowhere["dumped"]) == ([], [0, 1, 2])
 
 
 def test_where_nothing_was_dumped_nobody_is_said_to_hold_it(
     lossy: tuple[Judgement, Judgement],
 ) -> None:
-    assert "heldBy" not in lossy[0].anomaly("lost-write").examples[0]
+    assert "presentOnBrokers" not in lossy[0].anomaly("lost-write").examples[0]
 
 
 def test_replicas_that_differ_are_shown_side_by_side(

@@ -145,9 +145,9 @@ def test_killed_processes_are_explained_by_a_word(score: Score) -> None:
     card = score(files)
     assert card["verdict"] == "Inconclusive"
     assert codes(card) == [
-        ("coverage", "TrafficVanished", "consumer-g-2"),
-        ("coverage", "TrafficVanished", "producer-2"),
-        ("evidence", "CloseMissing", "2-0"),
+        ("coverage", "TrafficPodLost", "consumer-g-2"),
+        ("coverage", "TrafficPodLost", "producer-2"),
+        ("evidence", "ProducerSummaryMissing", "2-0"),
     ]
     assert score(files, {"killed": ["producer-2", histories.SECOND]})["verdict"] == "Passed"
 

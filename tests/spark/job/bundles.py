@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.bundle import Bundle, write_json
-from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import ADDED, TABLES
-from krt_evidence.timeline import Event, TimelineWriter
+from krt_contract.bundle import Bundle, write_json
+from krt_contract.ledger import LedgerWriter
+from krt_contract.schemas import ADDED, TABLES
+from krt_contract.timeline import Event, TimelineWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ class Scenario:
 
     sends: int = 6_000
     stall: tuple[int, int] | None = (5 * SECOND, 7 * SECOND)
-    healed: int = 8 * SECOND
+    reverted: int = 8 * SECOND
     recovered: int = 9 * SECOND
     objectives: dict[str, Any] = field(default_factory=dict)
     expect: dict[str, Any] = field(default_factory=dict)
@@ -148,7 +148,7 @@ def simulate(scenario: Scenario) -> Rows:
         dump(tables, "foo", offsets, (0, 1, 2))
     for producer, incarnation in PRODUCERS if scenario.sends else ():
         own = [row for row in tables["produce"] if row["producer"] == producer]
-        tables["produce_close"].append(
+        tables["producer_summary"].append(
             {
                 "producer": producer,
                 "producer_incarnation": incarnation,
@@ -197,7 +197,7 @@ def _deliveries(tables: dict[str, list[dict[str, Any]]]) -> None:
                 "group": GROUP,
                 "n": n,
                 "poll": poll,
-                "pos_in_poll": 0,
+                "poll_index": 0,
                 "topic": "foo",
                 "partition": row["partition"],
                 "offset": row["offset"],
@@ -206,14 +206,14 @@ def _deliveries(tables: dict[str, list[dict[str, Any]]]) -> None:
                 "producer_incarnation": row["producer_incarnation"],
                 "seq": row["seq"],
                 "checksum_ok": True,
-                "handed_at": row["done_at"] + HANDED,
-                "handed_mono": row["done_at"] + HANDED - T0,
+                "delivered_at": row["done_at"] + HANDED,
+                "delivered_mono": row["done_at"] + HANDED - T0,
                 "processed_at": row["done_at"] + HANDED,
                 "outcome": "ok",
             }
         )
         n += 1
-    at = max((row["handed_at"] for row in tables["consume"]), default=T0) + HANDED
+    at = max((row["delivered_at"] for row in tables["consume"]), default=T0) + HANDED
     for partition in range(PARTITIONS):
         end = sum(row["partition"] == partition for row in ordered)
         tables["consumer_events"].append(member_event(n, at, "drained", partition, end))
@@ -246,7 +246,7 @@ def member_event(
 
 def _bounds(tables: dict[str, list[dict[str, Any]]], offsets: dict[int, int]) -> None:
     for partition, end in offsets.items():
-        tables["log_bounds"].append(
+        tables["log_end_offsets"].append(
             {
                 "topic": "foo",
                 "partition": partition,
@@ -329,13 +329,15 @@ def _events(scenario: Scenario) -> list[Event]:
     if scenario.stall:
         begin, end = scenario.stall
         targets = [{"pod": "t-kafka-0-0", "uid": "uid-kafka-0", "member": "kafka-0", "role": "x"}]
-        proofs = [{"kind": "ProcessKilled", "subject": "t-kafka-0-0", "at": T0 + begin}]
+        observations = [{"kind": "ProcessKilled", "subject": "t-kafka-0-0", "at": T0 + begin}]
         events += [
             event(begin, "fault", "injected", "leader-down", action="CrashPod", targets=targets),
-            event(begin, "fault", "effect", "leader-down", proven=True, proofs=proofs),
+            event(
+                begin, "fault", "effect", "leader-down", verified=True, observations=observations
+            ),
             event(end - SECOND, "broker", "unregistered", "0"),
             _state(end - SECOND // 2, 0, 1, 1, [1, 2]),
-            event(scenario.healed, "fault", "healed", "leader-down"),
+            event(scenario.reverted, "fault", "reverted", "leader-down"),
             _state(scenario.recovered - SECOND // 2, 0, 1, 1, [0, 1, 2], version=2),
             event(scenario.recovered, "fault", "recovered", "leader-down"),
         ]
@@ -348,7 +350,7 @@ def write(root: Path, rows: Rows, document: dict[str, Any], files: int = 3) -> P
     bundle = Bundle(root / "ns" / "t" / "run-uid")
     write_json(bundle.run_json, document)
     for table, schema in TABLES.items():
-        keys = {"produce": "producer_incarnation", "produce_close": "producer_incarnation"}
+        keys = {"produce": "producer_incarnation", "producer_summary": "producer_incarnation"}
         key = keys.get(table, "incarnation" if "incarnation" in schema.names else None)
         writers: dict[str, list[dict[str, Any]]] = {}
         for row in rows.tables[table]:

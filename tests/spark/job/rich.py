@@ -25,7 +25,7 @@ WHERE = 1
 TICK = 20_000
 """µs by which clocks step: ten sends and what becomes of them."""
 
-CLOCKS = ("done_at", "done_mono", "handed_at", "handed_mono", "processed_at")
+CLOCKS = ("done_at", "done_mono", "delivered_at", "delivered_mono", "processed_at")
 
 LATE = 1_000_000
 """Added to the count of what a member did after everything else."""
@@ -122,11 +122,11 @@ class _Spoiling:
             for name in CLOCKS:
                 if name in row:
                     row[name] = -(-row[name] // TICK) * TICK
-        for close in self.tables["produce_close"]:
+        for close in self.tables["producer_summary"]:
             sends = self.tables["produce"]
             own = [row["outcome"] for row in sends if row["producer"] == close["producer"]]
             close |= {name: own.count(name) for name in ("acked", "failed")}
-        for bound in self.tables["log_bounds"]:
+        for bound in self.tables["log_end_offsets"]:
             held = [r for r in self.tables["log"] if r["partition"] == bound["partition"]]
             end = max(row["offset"] for row in held) + 1
             bound |= {"high_watermark": end, "last_stable": end, "read_to": end}

@@ -10,8 +10,8 @@ import pytest
 from tests.spark.job import bundles
 from tests.spark.job.bundles import SECOND, T0, Scenario
 
-from krt_evidence.bundle import Bundle
-from krt_evidence.timeline import Event
+from krt_contract.bundle import Bundle
+from krt_contract.timeline import Event
 from krt_scoring import inspection, outputs, session
 from krt_scoring.assess import assess
 from krt_scoring.scorecard import dump
@@ -58,7 +58,7 @@ def test_the_stall_is_measured_and_taken_apart(card: dict[str, Any]) -> None:
 
 def test_recovery_and_latency(card: dict[str, Any]) -> None:
     (found,) = card["recovery"]["faults"]
-    assert found["isrWholeAt"] == T0 + 8 * SECOND + SECOND // 2
+    assert found["isrRestoredAt"] == T0 + 8 * SECOND + SECOND // 2
     assert found["complete"]
     assert SECOND // 2 <= found["duration"] <= SECOND // 2 + 20_000
     write = card["latency"]["write"]
@@ -70,7 +70,7 @@ def test_recovery_and_latency(card: dict[str, Any]) -> None:
 
 def test_the_claims_are_judged_apart_from_the_verdict(spark: SparkSession, tmp_path: Path) -> None:
     stall = {"of": "Writes", "longerThan": "1s", "min": 1, "max": 1}
-    fault = {"name": "leader-down", "leaderMoves": {"min": 1}, "unavailability": [stall]}
+    fault = {"name": "leader-down", "leaderChanges": {"min": 1}, "unavailability": [stall]}
     scenario = Scenario(
         expect={"loss": "Required", "partitionsPerKey": {"max": 1}, "faults": [fault]}
     )
@@ -80,7 +80,7 @@ def test_the_claims_are_judged_apart_from_the_verdict(spark: SparkSession, tmp_p
     assert {item["claim"]: item["result"] for item in result.card["claims"]} == {
         "loss": "NotHeld",
         "partitionsPerKey": "Held",
-        "leader-down.leaderMoves": "Held",
+        "leader-down.leaderChanges": "Held",
         "leader-down.unavailability Writes longer than 1s": "Held",
     }
     worst = result.card["partitions"][0]
@@ -120,15 +120,15 @@ def test_a_record_nobody_sent_fails(spark: SparkSession, tmp_path: Path, *, kill
     # Of one that was killed, only whole bytes say how much it sent.
     extra = {"offset": last["offset"] + 1, "seq": 10**6, "checksum_ok": not killed}
     rows.tables["log"].append(last | extra)
-    for row in rows.tables["log_bounds"]:
+    for row in rows.tables["log_end_offsets"]:
         if row["partition"] == 1:
             row.update(
                 dict.fromkeys(("high_watermark", "last_stable", "read_to"), extra["offset"] + 1)
             )
             row["rows_read"] += 1
     if killed:
-        closes = rows.tables["produce_close"]
-        rows.tables["produce_close"] = [r for r in closes if r["producer_incarnation"] != who]
+        closes = rows.tables["producer_summary"]
+        rows.tables["producer_summary"] = [r for r in closes if r["producer_incarnation"] != who]
         rows.events.append(Event(T0, 0, "member", "killed", last["producer"], {"uid": who}))
     card = score(spark, bundles.write(tmp_path, rows, bundles.plan(scenario)))
     assert (card["verdict"], card["reasons"]) == ("Failed", [])
@@ -148,7 +148,7 @@ def test_an_acked_record_that_is_nowhere_fails(spark: SparkSession, tmp_path: Pa
         rows.tables[table] = [
             row for row in rows.tables[table] if {key: row[key] for key in same} != same
         ]
-    for row in rows.tables["log_bounds"]:
+    for row in rows.tables["log_end_offsets"]:
         if row["partition"] == 1:
             row["high_watermark"] = row["last_stable"] = row["read_to"] = last["offset"]
             row["rows_read"] = last["offset"]
@@ -226,7 +226,7 @@ def test_another_schema_version_is_inconclusive(
 def test_a_run_without_traffic_is_no_pass(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario(sends=0, stall=None)
     rows = bundles.simulate(scenario)
-    rows.tables["produce_close"].clear()
+    rows.tables["producer_summary"].clear()
     found = score(spark, bundles.write(tmp_path, rows, bundles.plan(scenario)))
     assert found["verdict"] == "Inconclusive"
     assert "EmptyRun" in [reason["code"] for reason in found["reasons"]]

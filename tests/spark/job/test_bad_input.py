@@ -101,12 +101,12 @@ FILES: dict[str, tuple[Damage, set[tuple[str, str]]]] = {
     "no log": (remove("log"), {("RowsMissing", "log")}),
     "no sends": (remove("produce"), {("FileMissing", "produce")}),
     "neither closes nor events nor bounds nor timeline": (
-        remove("produce_close", "consumer_events", "log_bounds", "timeline"),
+        remove("producer_summary", "consumer_events", "log_end_offsets", "timeline"),
         {
-            ("CloseMissing", "a-0"),
-            ("CloseMissing", "b-0"),
+            ("ProducerSummaryMissing", "a-0"),
+            ("ProducerSummaryMissing", "b-0"),
             ("GroupNeverStarted", "readers"),
-            ("FileMissing", "log_bounds"),
+            ("FileMissing", "log_end_offsets"),
             ("FileMissing", "timeline"),
         },
     ),
@@ -157,7 +157,7 @@ def test_a_plan_that_cannot_be_used_is_said(
 
 def another_run(rows: bundles.Rows) -> None:
     """A producer's pod of another run, and a consumer the plan does not name."""
-    for table in ("produce", "produce_close", "log", "consume"):
+    for table in ("produce", "producer_summary", "log", "consume"):
         for row in rows.tables[table]:
             if row["producer_incarnation" if "producer" in row else "incarnation"] == "uid-b-0":
                 row["producer_incarnation"] = "uid-of-another"
@@ -172,7 +172,7 @@ def strangers(rows: bundles.Rows) -> None:
     end = max(row["offset"] for row in mine) + 1
     nobody = {"run_uid": None, "producer": None, "producer_incarnation": None, "seq": None}
     rows.tables["log"].append({**mine[0], **nobody, "offset": end, "checksum_ok": False})
-    for row in rows.tables["log_bounds"]:
+    for row in rows.tables["log_end_offsets"]:
         if row["partition"] == 2:
             row["high_watermark"] = row["last_stable"] = row["read_to"] = end + 1
             row["rows_read"] += 1
@@ -181,8 +181,8 @@ def strangers(rows: bundles.Rows) -> None:
 def clocks(rows: bundles.Rows) -> None:
     """The consumer's host lives a minute in the past, and a producer's clock was set back."""
     for row in rows.tables["consume"]:
-        row["handed_at"] -= 60 * SECOND
-        row["processed_at"] = row["handed_at"]
+        row["delivered_at"] -= 60 * SECOND
+        row["processed_at"] = row["delivered_at"]
     for row in rows.tables["consumer_events"]:
         row["at"] -= 60 * SECOND
     for row in rows.tables["produce"]:
@@ -195,7 +195,7 @@ CONTENTS: dict[str, tuple[Change, set[tuple[str, str]]]] = {
         another_run,
         {
             ("MixedRuns", "produce/b-0"),
-            ("MixedRuns", "produce_close/b-0"),
+            ("MixedRuns", "producer_summary/b-0"),
             ("MixedRuns", "consume/z-0"),
             ("MixedRuns", "consumer_events/z-0"),
         },

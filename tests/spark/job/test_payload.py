@@ -1,10 +1,10 @@
-"""Spark reads payloads as ``krt_evidence.payload`` does."""
+"""Spark reads payloads as ``krt_contract.payload`` does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_evidence.payload import Encoder, decode
+from krt_contract.payload import Encoder, decode
 from krt_scoring import payload
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.spark.job import rich
 
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 from krt_scoring import inspection, session
 from krt_scoring.assess import assess
 from krt_scoring.findings import MAX_EXAMPLES

@@ -65,7 +65,7 @@ def totals(**counts: int) -> Totals:
 
 def test_a_whole_ledger_balances() -> None:
     terms, reasons = ledger(totals(landed=1), facts(incarnation(Close(3, 1, 1, 1))))
-    assert (terms["attempted"], terms["landed"], terms["notLanded"]) == (3, 1, 0)
+    assert (terms["attempted"], terms["landed"], terms["unknownNotInLog"]) == (3, 1, 0)
     assert terms["balanced"] == 1
     assert not reasons
 
@@ -73,8 +73,8 @@ def test_a_whole_ledger_balances() -> None:
 def test_a_killed_incarnation_has_blind_sends_that_are_unknown() -> None:
     terms, reasons = ledger(totals(landed=1, unledgered=1), facts(incarnation(known=7, highest=7)))
     assert terms["attempted"] == 8
-    assert terms["blindSends"] == 5
-    assert (terms["unknown"], terms["landed"], terms["notLanded"]) == (6, 2, 4)
+    assert terms["unrecordedSends"] == 5
+    assert (terms["unknown"], terms["landed"], terms["unknownNotInLog"]) == (6, 2, 4)
     assert not reasons
 
 
@@ -87,7 +87,7 @@ def test_what_was_never_sent_unbalances_nothing() -> None:
 
 def test_damaged_bytes_do_not_say_how_much_was_sent() -> None:
     terms, reasons = ledger(totals(landed=1), facts(incarnation(known=2, highest=10**12)))
-    assert (terms["attempted"], terms["blindSends"]) == (3, 0)
+    assert (terms["attempted"], terms["unrecordedSends"]) == (3, 0)
     assert not reasons
 
 

@@ -169,7 +169,7 @@ class Consumer:
             {
                 "n": self._next(),
                 "poll": self._poll_number,
-                "pos_in_poll": place,
+                "poll_index": place,
                 "partition": number,
                 "offset": entry.offset,
                 "record": entry.record,

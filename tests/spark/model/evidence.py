@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from tests.spark.model.run_json import RUN, group_name, plan
 from tests.spark.model.scenario import DRAIN
 
-from krt_evidence.bundle import Bundle, write_json
-from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import ADDED, TABLES
-from krt_evidence.timeline import Event, TimelineWriter
+from krt_contract.bundle import Bundle, write_json
+from krt_contract.ledger import LedgerWriter
+from krt_contract.schemas import ADDED, TABLES
+from krt_contract.timeline import Event, TimelineWriter
 from krt_scoring.derive.elections import STORAGE_LOSING_ACTIONS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def write(root: Path, named: dict[str, World]) -> Path:
         _log(name, world, tables, number)
         _replicas(name, world, tables, number)
     for table, schema in TABLES.items():
-        key = {"produce": "producer_incarnation", "produce_close": "producer_incarnation"}.get(
+        key = {"produce": "producer_incarnation", "producer_summary": "producer_incarnation"}.get(
             table, "incarnation" if "incarnation" in schema.names else ""
         )
         parts: dict[str, list[dict[str, Any]]] = {}
@@ -146,7 +146,7 @@ def _produce(name: str, world: World, tables: Rows) -> None:
             for row in producer.rows.values()
         ]
         if producer.closed_at:
-            tables["produce_close"].append(_close(name, producer))
+            tables["producer_summary"].append(_close(name, producer))
 
 
 def _close(name: str, producer: Producer) -> dict[str, Any]:
@@ -173,13 +173,13 @@ def _consume(name: str, world: World, tables: Rows) -> None:
         tables["consume"] += [
             {
                 **_member(name, consumer),
-                **{key: row[key] for key in ("n", "poll", "pos_in_poll", "partition", "offset")},
+                **{key: row[key] for key in ("n", "poll", "poll_index", "partition", "offset")},
                 "topic": name,
                 "run_uid": RUN,
                 **_identity(name, row["record"]),
                 "checksum_ok": row["whole"],
-                "handed_at": T0 + row["at"],
-                "handed_mono": row["at"],
+                "delivered_at": T0 + row["at"],
+                "delivered_mono": row["at"],
                 "processed_at": T0 + row["at"],
                 "outcome": "ok",
             }
@@ -223,7 +223,7 @@ def _log(name: str, world: World, tables: Rows, number: int) -> None:
             }
             for entry, record in held
         ]
-        tables["log_bounds"].append(
+        tables["log_end_offsets"].append(
             {
                 "topic": name,
                 "partition": partition.number,

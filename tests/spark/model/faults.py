@@ -1,6 +1,6 @@
-"""What befalls a world: brokers, clients and ZooKeeper, each healed in its time.
+"""What befalls a world: brokers, clients and ZooKeeper, each reverted in its time.
 
-Each is told as the controller's journal tells it: injected, with an effect, healed, recovered.
+Each is told as the controller's journal tells it: injected, with an effect, reverted, recovered.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ def hit(world: World, name: str, fault: Fault) -> None:
         _journal(world, name, "ElectPreferredLeaders", {})()
         world.cluster.prefer()
     else:
-        healed = _journal(world, name, "CrashPod", {"member": ZOOKEEPER, "uid": ZOOKEEPER})
+        reverted = _journal(world, name, "CrashPod", {"member": ZOOKEEPER, "uid": ZOOKEEPER})
         world.cluster.zookeeper_up = False
 
         def back() -> None:
             world.cluster.zookeeper_up = True
-            healed()
+            reverted()
 
         world.engine.after(fault.lasts, back)
 
 
 def _journal(world: World, name: str, action: str, target: dict[str, str]) -> Callable[[], None]:
-    """Write that a fault was injected and had its effect; return what is called as it is healed."""
+    """Write that a fault was injected and had its effect; return what is called as it is reverted."""
     targets = [target] if target else []
     world.tell("fault", "injected", name, action=action, targets=targets)
-    world.tell("fault", "effect", name, proven=True, proofs=[])
+    world.tell("fault", "effect", name, verified=True, observations=[])
 
     def recovered() -> bool:
         if not world.cluster.whole:
@@ -68,11 +68,11 @@ def _journal(world: World, name: str, action: str, target: dict[str, str]) -> Ca
         world.tell("fault", "recovered", name)
         return False
 
-    def healed() -> None:
-        world.tell("fault", "healed", name)
+    def reverted() -> None:
+        world.tell("fault", "reverted", name)
         world.engine.every(500 * MS, recovered)
 
-    return healed
+    return reverted
 
 
 def _broker(world: World, name: str, what: str, fault: Fault) -> None:
@@ -81,11 +81,11 @@ def _broker(world: World, name: str, what: str, fault: Fault) -> None:
         return
     world.down.add(broker)
     member = f"kafka-{broker}"
-    healed = _journal(world, name, ACTIONS[what], {"member": member, "uid": member})
+    reverted = _journal(world, name, ACTIONS[what], {"member": member, "uid": member})
     if what == "freeze":
         cluster.freeze(broker)
         _stand(world, member, "frozen", member=member)
-        world.engine.after(lasts, lambda: _thaw(world, broker, healed))
+        world.engine.after(lasts, lambda: _thaw(world, broker, reverted))
         return
     if what == "shut-down":
         cluster.shut_down(broker)
@@ -93,19 +93,19 @@ def _broker(world: World, name: str, what: str, fault: Fault) -> None:
         cluster.crash(broker)
     if what == "wipe":
         cluster.wipe(broker)
-    world.engine.after(lasts + SECOND, lambda: _up(world, broker, healed))
+    world.engine.after(lasts + SECOND, lambda: _up(world, broker, reverted))
 
 
-def _up(world: World, broker: int, healed: Callable[[], None]) -> None:
+def _up(world: World, broker: int, reverted: Callable[[], None]) -> None:
     world.cluster.restart(broker)
-    healed()
+    reverted()
     world.engine.after(2 * SECOND, lambda: world.down.discard(broker))
 
 
-def _thaw(world: World, broker: int, healed: Callable[[], None]) -> None:
+def _thaw(world: World, broker: int, reverted: Callable[[], None]) -> None:
     world.cluster.thaw(broker)
     _stand(world, f"kafka-{broker}", "thawed", member=f"kafka-{broker}")
-    healed()
+    reverted()
     world.down.discard(broker)
 
 
@@ -118,17 +118,17 @@ def _producer(world: World, name: str, fault: Fault) -> None:
     """Kill a producer, and start it again unless the traffic is nearly over."""
     number = fault.target % len(world.scenario.producers)
 
-    def again(life: int, healed: Callable[[], None]) -> None:
+    def again(life: int, reverted: Callable[[], None]) -> None:
         if world.engine.now < TRAFFIC_END - SECOND:
             world.produce(number, life)
-        healed()
+        reverted()
 
     plan = world.scenario.producers[number]
     for producer in [item for item in world.producers if item.alive and item.plan is plan]:
-        healed = _journal(world, name, ACTIONS["kill"], {"uid": producer.incarnation})
+        reverted = _journal(world, name, ACTIONS["kill"], {"uid": producer.incarnation})
         producer.kill()
         world.gone(producer, "producer", KILLED)
-        world.engine.after(fault.lasts // 4, partial(again, producer.life + 1, healed))
+        world.engine.after(fault.lasts // 4, partial(again, producer.life + 1, reverted))
 
 
 def _consumer(world: World, name: str, what: str, fault: Fault) -> None:
@@ -136,7 +136,7 @@ def _consumer(world: World, name: str, what: str, fault: Fault) -> None:
     if not living:
         return
     consumer = living[fault.target % len(living)]
-    healed = _journal(world, name, ACTIONS[what], {"uid": consumer.incarnation})
+    reverted = _journal(world, name, ACTIONS[what], {"uid": consumer.incarnation})
     if what == "freeze":
         consumer.freeze()
         _stand(world, consumer.incarnation, "frozen")
@@ -144,7 +144,7 @@ def _consumer(world: World, name: str, what: str, fault: Fault) -> None:
         def thaw() -> None:
             _stand(world, consumer.incarnation, "thawed")
             consumer.thaw()
-            healed()
+            reverted()
 
         world.engine.after(fault.lasts, thaw)
         return
@@ -156,6 +156,6 @@ def _consumer(world: World, name: str, what: str, fault: Fault) -> None:
 
     def again() -> None:
         world.consume(consumer.group, consumer.name, consumer.life + 1)
-        healed()
+        reverted()
 
     world.engine.after(fault.lasts // 4, again)

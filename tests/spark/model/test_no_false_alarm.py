@@ -9,7 +9,7 @@ import pytest
 from tests.spark.model import evidence
 from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
 
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 from krt_scoring import inspection
 from krt_scoring.assess import assess
 

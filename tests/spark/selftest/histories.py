@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.spark.job.bundles import SECOND, T0, Rows, dump, event
 
-from krt_evidence.schemas import TABLES
+from krt_contract.schemas import TABLES
 
 TOPIC = "foo"
 STEP = 20_000
@@ -181,7 +181,7 @@ class Simulation:
         for producer, count in self.seqs.items():
             own = [row for row in self.tables["produce"] if row["producer"] == producer]
             failed = sum(row["outcome"] == "failed" for row in own)
-            self.tables["produce_close"].append(
+            self.tables["producer_summary"].append(
                 {
                     "producer": producer,
                     "producer_incarnation": f"uid-{producer}",
@@ -193,7 +193,7 @@ class Simulation:
                 }
             )
         for partition, end in self.ends.items():
-            self.tables["log_bounds"].append(
+            self.tables["log_end_offsets"].append(
                 {
                     "topic": TOPIC,
                     "partition": partition,
@@ -279,10 +279,10 @@ class Member:
                 "group": self.group,
                 "n": self.n,
                 "poll": self.poll,
-                "pos_in_poll": 0,
+                "poll_index": 0,
                 "checksum_ok": True,
-                "handed_at": handed,
-                "handed_mono": handed - T0,
+                "delivered_at": handed,
+                "delivered_mono": handed - T0,
                 "processed_at": handed,
                 "outcome": "ok",
             }
@@ -292,7 +292,7 @@ class Member:
     def commit(self, partition: int, before: int) -> int:
         position = self.position.get(partition, before)
         if position > before:
-            at = self.run.tables["consume"][-1]["handed_at"] + 1
+            at = self.run.tables["consume"][-1]["delivered_at"] + 1
             self.tell("committed", at, partition, position)
         return position
 

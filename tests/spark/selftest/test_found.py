@@ -10,7 +10,7 @@ from tests.spark.job import bundles
 from tests.spark.selftest import histories
 from tests.spark.selftest.histories import Simulation
 
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 from krt_scoring import history, run_info, selftest
 from krt_scoring.anomalies import judgement
 from krt_scoring.derive import base as base_tables

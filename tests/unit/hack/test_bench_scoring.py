@@ -10,7 +10,7 @@ import pytest
 from hack import bench_lines, bench_plain, bench_tables
 from hack.bench_history import BUNDLE, PLAIN, Planted
 
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 from krt_scoring import inspection
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ TEST: dict[str, Any] = {
                 "injectedAt": "2026-11-21T04:01:00.500000Z",
                 "targets": [{"member": "kafka-1", "zone": "zone-b"}],
                 "effect": {
-                    "proofs": [
+                    "observations": [
                         {"kind": "IsrShrank", "subject": "__consumer_offsets-0", "at": None},
                         {"kind": "IsrShrank", "subject": "foo-0", "at": None, "detail": "[1, 2]"},
                         {"kind": "LeaderMoved", "subject": "foo-0", "at": None},

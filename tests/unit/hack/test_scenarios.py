@@ -24,15 +24,20 @@ CARD: dict[str, Any] = {
     "verdict": "Passed",
     "claims": [
         {"claim": "loss", "expected": "none", "seen": "0 records", "result": "Held"},
-        {"claim": "down.leaderMoves", "expected": "at least 1", "seen": "2 | 3", "result": "Held"},
+        {
+            "claim": "down.leaderChanges",
+            "expected": "at least 1",
+            "seen": "2 | 3",
+            "result": "Held",
+        },
     ],
     "faults": [
         {
             "name": "down",
             "action": "CrashPod",
             "targets": [{"member": "kafka-1"}],
-            "proven": True,
-            "proofs": [{"kind": "ProcessKilled"}],
+            "verified": True,
+            "observations": [{"kind": "ProcessKilled"}],
         }
     ],
     "partitions": [
@@ -351,7 +356,7 @@ def test_the_next_scenario_begins_when_a_fault_has_been_injected_or_there_is_non
     found = re.search(r"^readonly INJECTED=\((.*)\)$", text, re.MULTILINE)
     assert found is not None
     words = set(found[1].split())
-    before = {FaultState.PENDING, FaultState.INTENDED}
+    before = {FaultState.PENDING, FaultState.SCHEDULED}
     assert words == {state.value for state in FaultState if state not in before} | {Phase.DRAINING}
     earlier = list(Phase)[: list(Phase).index(Phase.DRAINING)]
     assert not words & {phase.value for phase in earlier}

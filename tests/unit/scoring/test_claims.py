@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from krt_evidence.schemas import TABLES
-from krt_evidence.timeline import Event
+from krt_contract.schemas import TABLES
+from krt_contract.timeline import Event
 from krt_scoring import claims, partitions, run_info
 from krt_scoring.availability.gaps import Gap, Measured
 from krt_scoring.claims.comeback import FETCHER
@@ -32,7 +32,7 @@ DOWN = FaultWindow(
     "CrashPod",
     targets=({"pod": "t-kafka-0-0", "uid": "u0", "member": "kafka-0"},),
     injected_at=10 * SECOND,
-    healed_at=30 * SECOND,
+    reverted_at=30 * SECOND,
     recovered_at=40 * SECOND,
 )
 
@@ -82,7 +82,7 @@ CRASH = [
 def evidence(expect: Mapping[str, Any], *events: Event, **parts: Any) -> Evidence:
     found = {
         "windows": (DOWN,),
-        "proven": {"down": True},
+        "verified": {"down": True},
         "end": 60 * SECOND,
         "anomalies": {name: anomaly_result(name, {}, {}, ()) for name in UNITS},
         **parts,
@@ -102,11 +102,11 @@ def of_fault(**claimed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("field", "bounds", "result"),
     [
-        ("leaderMoves", {"min": 1, "max": 1}, "Held"),
-        ("leaderMoves", {"max": 0}, "NotHeld"),
-        ("unforcedLeaderMoves", {"max": 0}, "Held"),
-        ("leaderlessPartitions", {"max": 0}, "Held"),
-        ("leaderlessPartitions", {"min": 1}, "NotHeld"),
+        ("leaderChanges", {"min": 1, "max": 1}, "Held"),
+        ("leaderChanges", {"max": 0}, "NotHeld"),
+        ("unrelatedLeaderChanges", {"max": 0}, "Held"),
+        ("offlinePartitions", {"max": 0}, "Held"),
+        ("offlinePartitions", {"min": 1}, "NotHeld"),
         ("isrShrinks", {"min": 2, "max": 2}, "Held"),
         ("isrShrinks", {"max": 1}, "NotHeld"),
         ("isrShrinkAfter", {"min": "5s", "max": "7s"}, "Held"),
@@ -119,32 +119,32 @@ def test_leaders_and_isrs_under_a_crash(field: str, bounds: dict[str, Any], resu
 
 def test_a_partition_without_a_leader_is_one_and_no_move() -> None:
     events = [*CRASH[:2], state(16, 0, -1, [0], 1), state(31, 0, 0, [0], 2)]
-    claimed = of_fault(leaderlessPartitions={"min": 1, "max": 1}, leaderMoves={"max": 0})
+    claimed = of_fault(offlinePartitions={"min": 1, "max": 1}, leaderChanges={"max": 0})
     assert set(judged(claimed, *events).values()) == {"Held"}
 
 
 def test_a_leader_that_leaves_a_broker_nobody_hit_is_told() -> None:
     events = [*CRASH, state(20, 1, 0, [0, 1], 3)]
     events = [e for e in events if e.at != 34 * SECOND]
-    (found,) = claims.judge(evidence(of_fault(unforcedLeaderMoves={"max": 0}), *events))
+    (found,) = claims.judge(evidence(of_fault(unrelatedLeaderChanges={"max": 0}), *events))
     assert (found.result, found.numbers) == ("NotHeld", {"value": 1})
     assert "foo-1 from 1" in found.seen
 
 
 def test_while_held_ends_at_the_heal() -> None:
     events = [*CRASH[:2], state(35, 0, 1, [1], 1)]
-    for until, result in (("Healed", "Held"), ("Recovered", "NotHeld")):
-        found = judged(of_fault(leaderMoves={"max": 0}, until=until), *events)
+    for until, result in (("Reverted", "Held"), ("Recovered", "NotHeld")):
+        found = judged(of_fault(leaderChanges={"max": 0}, until=until), *events)
         assert list(found.values()) == [result]
-    assert list(judged(of_fault(leaderMoves={"max": 0}, until="Healed"), *events)) == [
-        "down while held.leaderMoves"
+    assert list(judged(of_fault(leaderChanges={"max": 0}, until="Reverted"), *events)) == [
+        "down while held.leaderChanges"
     ]
 
 
 def test_a_missed_state_makes_an_absence_unmeasured_but_not_a_presence() -> None:
     events = [*CRASH[:2], state(16, 0, 1, [1], 4), state(16, 1, 1, [1], 1)]
-    found = judged(of_fault(unforcedLeaderMoves={"max": 0}, leaderMoves={"min": 1}), *events)
-    assert found == {"down.unforcedLeaderMoves": "NotMeasured", "down.leaderMoves": "Held"}
+    found = judged(of_fault(unrelatedLeaderChanges={"max": 0}, leaderChanges={"min": 1}), *events)
+    assert found == {"down.unrelatedLeaderChanges": "NotMeasured", "down.leaderChanges": "Held"}
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_a_state_missed_by_a_recorder_that_was_not_silent_was_short(
         since, until = (round(at * SECOND) for at in silence)
         gap = {"stream": "zookeeper", "from": since, "to": until}
         events.append(event(silence[1], "recorder", "gap", "recorder", **gap))
-    found = judged(of_fault(leaderlessPartitions={"max": 0}, isrShrinks={"max": 2}), *events)
-    assert found == {"down.leaderlessPartitions": result, "down.isrShrinks": "Held"}
+    found = judged(of_fault(offlinePartitions={"max": 0}, isrShrinks={"max": 2}), *events)
+    assert found == {"down.offlinePartitions": result, "down.isrShrinks": "Held"}
 
 
 @pytest.mark.parametrize(("until", "count"), [(16.004, 0), (16.999, 0), (17, 1), (50, 1)])
 def test_a_partition_is_leaderless_from_a_second_on(until: float, count: int) -> None:
     """The controller writes a state without a leader milliseconds ahead of the next leader's."""
     events = [*CRASH[:2], state(16, 0, -1, [1], 1), state(until, 0, 1, [1], 2)]
-    claimed = of_fault(leaderlessPartitions={"min": count, "max": count})
+    claimed = of_fault(offlinePartitions={"min": count, "max": count})
     assert set(judged(claimed, *events).values()) == {"Held"}
 
 
@@ -181,7 +181,7 @@ def test_an_election_that_takes_the_controller_long_leaves_nobody_leaderless(
     """Seen on a busy machine: 2.7 s between the state without a leader and the next leader's."""
     events = [*CRASH[:2], state(16, 0, -1, isr, 1), state(18.7, 0, 1, [1], 2)]
     events += [event(at, "broker", "registered", "1", epoch=at) for at in registered]
-    claimed = of_fault(leaderlessPartitions={"min": count, "max": count})
+    claimed = of_fault(offlinePartitions={"min": count, "max": count})
     assert set(judged(claimed, *events).values()) == {"Held"}
 
 
@@ -200,8 +200,8 @@ def test_a_state_missed_in_a_silence_hides_no_wait_for_a_broker_that_was_there(
         state(16, 1, 1, [1], 1),
         event(17, "recorder", "gap", "recorder", **gap),
     ]
-    found = judged(of_fault(leaderlessPartitions={"max": 0}), *events)
-    assert found == {"down.leaderlessPartitions": result}
+    found = judged(of_fault(offlinePartitions={"max": 0}), *events)
+    assert found == {"down.offlinePartitions": result}
 
 
 def test_a_shrink_missed_where_one_was_seen_changes_no_count() -> None:
@@ -212,21 +212,23 @@ def test_a_shrink_missed_where_one_was_seen_changes_no_count() -> None:
     assert judged(of_fault(isrShrinks={"max": 1}), *unseen) == {"down.isrShrinks": "NotMeasured"}
 
 
-@pytest.mark.parametrize("parts", [{"proven": {"down": False}}, {"windows": ()}])
+@pytest.mark.parametrize("parts", [{"verified": {"down": False}}, {"windows": ()}])
 def test_a_fault_without_proof_measures_nothing(parts: dict[str, Any]) -> None:
-    claimed = of_fault(leaderMoves={"min": 1}, unavailability=[])
-    assert judged(claimed, *CRASH, **parts) == {"down.leaderMoves": "NotMeasured"}
+    claimed = of_fault(leaderChanges={"min": 1}, unavailability=[])
+    assert judged(claimed, *CRASH, **parts) == {"down.leaderChanges": "NotMeasured"}
 
 
 def test_nothing_is_held_without_states() -> None:
-    claimed = of_fault(leaderMoves={"max": 0}, isrShrinks={"max": 0}, sessionsLost={"max": 0})
+    claimed = of_fault(
+        leaderChanges={"max": 0}, isrShrinks={"max": 0}, brokerSessionExpirations={"max": 0}
+    )
     assert set(judged(claimed).values()) == {"NotMeasured"}
 
 
 def test_recovery_of_the_isr() -> None:
     whole = Recovery("down", 30 * SECOND, 34 * SECOND, None, 4 * SECOND, complete=True)
-    never = replace(whole, isr_whole_at=None, complete=False)
-    claimed = of_fault(isrWholeAfter={"max": "5s"})
+    never = replace(whole, isr_restored_at=None, complete=False)
+    claimed = of_fault(isrRestoredAfter={"max": "5s"})
     for recovery, result in ((whole, "Held"), (never, "NotHeld")):
         assert list(judged(claimed, *CRASH, recoveries=[recovery]).values()) == [result]
 
@@ -242,20 +244,22 @@ def test_sessions_controllers_and_zookeeper() -> None:
         event(50, "zookeeper", "leader", "zk-2"),
     ]
     claimed = of_fault(
-        sessionsLost={"min": 1, "max": 1},
-        controllerMoves={"min": 1, "max": 1},
-        zookeeperLeaderMoves={"max": 0},
+        brokerSessionExpirations={"min": 1, "max": 1},
+        controllerChanges={"min": 1, "max": 1},
+        zookeeperLeaderChanges={"max": 0},
         quorumLosses={"max": 0},
     )
     found = judged(claimed, *events)
-    assert [found[f"down.{name}"] for name in ("sessionsLost", "controllerMoves")] == ["Held"] * 2
-    assert found["down.zookeeperLeaderMoves"] == "Held"
+    assert [
+        found[f"down.{name}"] for name in ("brokerSessionExpirations", "controllerChanges")
+    ] == ["Held"] * 2
+    assert found["down.zookeeperLeaderChanges"] == "Held"
     assert found["down.quorumLosses"] == "NotHeld"
 
 
 def test_the_same_controller_again_is_no_move() -> None:
     events = [event(1, "controller", "elected", "0"), event(17, "controller", "elected", "0")]
-    assert list(judged(of_fault(controllerMoves={"max": 0}), *events).values()) == ["Held"]
+    assert list(judged(of_fault(controllerChanges={"max": 0}), *events).values()) == ["Held"]
 
 
 GAPS = [
@@ -393,11 +397,11 @@ def test_rebalances_and_idle_members(tmp_path: Path) -> None:
     ]
     claimed = {
         "rebalances": [{"group": "g", "min": 2, "max": 2}],
-        "idleMembers": [{"group": "g", "min": 1, "max": 1}],
+        "unassignedConsumers": [{"group": "g", "min": 1, "max": 1}],
     }
     drains = event(50, "phase", "entered", "Draining")
     found = judged(claimed, drains, files=table(tmp_path, "consumer_events", rows))
-    assert found == {"rebalances g": "Held", "idleMembers g": "Held"}
+    assert found == {"rebalances g": "Held", "unassignedConsumers g": "Held"}
     assert set(judged(claimed).values()) == {"NotMeasured"}
 
 
@@ -409,10 +413,10 @@ def test_where_the_records_lie(tmp_path: Path) -> None:
     bounds = [{"topic": "foo", "partition": p, "rows_read": n} for p, n in ((0, 3), (1, 0))]
     for row in bounds:
         row["isr"] = [0]
-    files = table(tmp_path, "log", rows) | table(tmp_path, "log_bounds", bounds)
+    files = table(tmp_path, "log", rows) | table(tmp_path, "log_end_offsets", bounds)
     claimed = {
         "partitionsPerKey": {"max": 1},
-        "usedPartitions": [{"topic": "foo", "max": 1}],
+        "nonEmptyPartitions": [{"topic": "foo", "max": 1}],
     }
     assert set(judged(claimed, files=files).values()) == {"Held"}
     rows.append({"topic": "foo", "key": "a", "partition": 1})
@@ -441,9 +445,9 @@ def test_hosts(nodes: tuple[str, ...], distinct: str, apart: str) -> None:
 
 
 def test_leaders_away_from_their_preferred_replica_at_the_end() -> None:
-    assert judged({"displacedLeaders": {"max": 0}}, *CRASH) == {"displacedLeaders": "NotHeld"}
+    assert judged({"nonPreferredLeaders": {"max": 0}}, *CRASH) == {"nonPreferredLeaders": "NotHeld"}
     back = [*CRASH, state(50, 0, 0, [0, 1], 3)]
-    assert judged({"displacedLeaders": {"max": 0}}, *back) == {"displacedLeaders": "Held"}
+    assert judged({"nonPreferredLeaders": {"max": 0}}, *back) == {"nonPreferredLeaders": "Held"}
 
 
 def test_the_preferred_replica_is_that_of_the_last_move() -> None:
@@ -451,10 +455,12 @@ def test_the_preferred_replica_is_that_of_the_last_move() -> None:
     proof = {"kind": "ReplicasMoved", "subject": "foo-0"}
 
     def effect(at: float, name: str) -> Event:
-        return event(at, "fault", "effect", name, proven=True, proofs=[proof | {"at": at * SECOND}])
+        return event(
+            at, "fault", "effect", name, verified=True, observations=[proof | {"at": at * SECOND}]
+        )
 
     def found(*events: Event) -> str:
-        parts = evidence({"displacedLeaders": {"max": 0}}, *CRASH, *events)
+        parts = evidence({"nonPreferredLeaders": {"max": 0}}, *CRASH, *events)
         moved = replace(parts, run=run(parts.run.spec["expect"], faults=moves))
         return next(iter(claims.judge(moved))).result
 
@@ -465,8 +471,10 @@ def test_the_preferred_replica_is_that_of_the_last_move() -> None:
 
 
 def test_the_table_of_a_fault_has_the_replicas_of_its_time() -> None:
-    proofs = [{"kind": "ReplicasMoved", "subject": "foo-0", "at": 5 * SECOND}]
-    parts = evidence({}, *CRASH, event(5, "fault", "effect", "away", proven=True, proofs=proofs))
+    observations = [{"kind": "ReplicasMoved", "subject": "foo-0", "at": 5 * SECOND}]
+    parts = evidence(
+        {}, *CRASH, event(5, "fault", "effect", "away", verified=True, observations=observations)
+    )
     moved = replace(parts, run=run({}, faults=[{"name": "away", "to": [1, 0]}]))
     first, second = partitions.tables(moved.states, moved.windows, moved.end)
     assert (first["replicas"], second["replicas"]) == ([1, 0], [1, 0])
@@ -491,7 +499,7 @@ def test_reads_from_a_broker_of_the_own_zone(tmp_path: Path) -> None:
         for group, partition, broker in (("g", 0, 0), ("g", 0, 1), ("g", 1, 0), ("h", 1, 1))
     ]
     consumer = {"name": "c", "topics": ["foo"], "group": "g", "config": {"client.rack": "b"}}
-    claimed = {"nearReads": [{"group": "g", "min": 1, "max": 1}]}
+    claimed = {"closestReplicaFetches": [{"group": "g", "min": 1, "max": 1}]}
     files = table(tmp_path, "consumer_events", rows)
     members = tuple(
         {"member": f"kafka-{i}", "kind": "kafka", "zone": z} for i, z in enumerate("ab")
@@ -521,8 +529,8 @@ def test_how_the_process_ended(code: int | None, graceful: str, killed: str) -> 
 
 
 def test_refused_evictions() -> None:
-    proofs = ({"kind": "EvictionRefused", "subject": "t-kafka-0-0"}, {"kind": "PodGone"})
-    parts = {"windows": (replace(DOWN, proofs=proofs),)}
+    observations = ({"kind": "EvictionRefused", "subject": "t-kafka-0-0"}, {"kind": "PodDeleted"})
+    parts = {"windows": (replace(DOWN, observations=observations),)}
     assert judged(of_fault(refusals={"min": 1, "max": 1}), **parts) == {"down.refusals": "Held"}
     assert judged(of_fault(refusals={"min": 1})) == {"down.refusals": "NotHeld"}
 
@@ -565,9 +573,9 @@ def test_from_where_a_returned_broker_fetched(
     (tmp_path / "t-kafka-0-0-u9.log").write_text(f"x\n{FETCHED.format(offset)}\n")
     back = event(31, "pod", "added", "t-kafka-0-0", uid="u9", member="kafka-0")
     parts = {"logs": tmp_path}
-    assert judged(of_fault(resync="FromStart"), back, **parts) == {"down.resync": start}
-    assert judged(of_fault(resync="FromItsEnd"), back, **parts) == {"down.resync": end}
-    assert judged(of_fault(resync="FromItsEnd"), **parts) == {"down.resync": "NotMeasured"}
+    assert judged(of_fault(resync="Full"), back, **parts) == {"down.resync": start}
+    assert judged(of_fault(resync="Incremental"), back, **parts) == {"down.resync": end}
+    assert judged(of_fault(resync="Incremental"), **parts) == {"down.resync": "NotMeasured"}
 
 
 def test_every_partition_of_a_fetcher_line_is_read() -> None:

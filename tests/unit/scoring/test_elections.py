@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring.derive.elections import elections
 
 

@@ -80,7 +80,7 @@ def test_a_whole_history(root: Path) -> None:
     assert imported.reasons == ()
     sent = [(row["producer"], row["seq"], row["offset"]) for row in rows(imported, "produce")]
     assert sent == [("1-0", 0, 0), ("1-0", 1, 1)]
-    (close,) = rows(imported, "produce_close")
+    (close,) = rows(imported, "producer_summary")
     assert (close["attempted"], close["acked"], close["unknown"]) == (2, 2, 0)
     given = [
         (row["producer_incarnation"], row["seq"], row["n"]) for row in rows(imported, "consume")
@@ -202,7 +202,7 @@ def test_sends_that_a_closed_producer_refused_were_no_attempts(root: Path) -> No
     (root / "producer-1.jsonl").write_text(text)
     imported = load(root)
     assert len(rows(imported, "produce")) == 2
-    (close,) = rows(imported, "produce_close")
+    (close,) = rows(imported, "producer_summary")
     assert (close["attempted"], close["acked"], close["unknown"]) == (2, 2, 0)
 
 

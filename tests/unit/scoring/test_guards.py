@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_evidence.bundle import Bundle
-from krt_evidence.timeline import Event
+from krt_contract.bundle import Bundle
+from krt_contract.timeline import Event
 from krt_operator.api.spec import Action
 from krt_operator.faults import proof
 from krt_operator.faults.actions import DEEDS
@@ -46,8 +46,8 @@ EVENTS = (
     pod(1, "added", "p0", "producer"),
     pod(1, "added", "c0", "consumer"),
     event(10, "fault", "injected", "leader-down", action="CrashPod", targets=TARGETS),
-    event(10, "fault", "effect", "leader-down", proven=True),
-    event(20, "fault", "healed", "leader-down"),
+    event(10, "fault", "effect", "leader-down", verified=True),
+    event(20, "fault", "reverted", "leader-down"),
     event(30, "fault", "recovered", "leader-down"),
     pod(90, "exited", "p0", "producer", exitCode=0, message="{}"),
     pod(91, "exited", "c0", "consumer", exitCode=0, message="{}"),
@@ -70,7 +70,7 @@ RUN = run_info.parse(
 )
 WRITERS = {
     "produce": frozenset({("p-0", "p0")}),
-    "produce_close": frozenset({("p-0", "p0")}),
+    "producer_summary": frozenset({("p-0", "p0")}),
     "consume": frozenset({("c-0", "c0")}),
 }
 OUTCOMES = {
@@ -173,7 +173,7 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
     ),
     "no effect was proved": (
         facts(without(("fault", "effect"))),
-        ("coverage", "NoEffect", "leader-down"),
+        ("coverage", "FaultNotVerified", "leader-down"),
     ),
     "a fault was never injected": (
         facts(tuple(item for item in EVENTS if item.source != "fault")),
@@ -211,15 +211,15 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
     ),
     "a pod vanished": (
         facts((*without(("pod", "exited")), pod(80, "deleted", "c0", "consumer"))),
-        ("coverage", "TrafficVanished", "t-c0"),
+        ("coverage", "TrafficPodLost", "t-c0"),
     ),
     "a producer has no close record": (
         facts(
             inspection=replace(
-                facts().inspection, incarnations={**WRITERS, "produce_close": frozenset()}
+                facts().inspection, incarnations={**WRITERS, "producer_summary": frozenset()}
             )
         ),
-        ("evidence", "CloseMissing", "p-0"),
+        ("evidence", "ProducerSummaryMissing", "p-0"),
     ),
     "a ledger of another run": (
         facts(
@@ -327,7 +327,9 @@ def test_a_killed_producer_needs_no_close_record() -> None:
         else item
         for item in EVENTS
     )
-    inspection = replace(facts().inspection, incarnations={**WRITERS, "produce_close": frozenset()})
+    inspection = replace(
+        facts().inspection, incarnations={**WRITERS, "producer_summary": frozenset()}
+    )
     assert codes(facts(events, inspection=inspection)) == []
 
 
@@ -342,7 +344,7 @@ def test_the_timeline_itself_can_prove_a_freeze() -> None:
         replace(item, detail=changed) if item.event == "injected" else item
         for item in without(("fault", "effect"))
     )
-    assert codes(facts(events)) == [("coverage", "NoEffect", "leader-down")]
+    assert codes(facts(events)) == [("coverage", "FaultNotVerified", "leader-down")]
     frozen = event(10, "member", "frozen", "t-kafka-0-0", uid="uid-kafka-0")
     assert codes(facts((*events, frozen))) == []
 
@@ -354,7 +356,7 @@ def test_a_crash_of_two_is_not_proved_by_the_death_of_one() -> None:
         replace(item, detail=two) if item.event == "injected" else item
         for item in without(("fault", "effect"))
     )
-    assert codes(facts((*events, killed))) == [("coverage", "NoEffect", "leader-down")]
+    assert codes(facts((*events, killed))) == [("coverage", "FaultNotVerified", "leader-down")]
 
 
 def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
@@ -366,8 +368,8 @@ def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
 STRUCK = (
     event(0, "recorder", "started", "recorder"),
     event(10, "fault", "injected", "leader-down", action="FreezePod", targets=[{"uid": "c0"}]),
-    event(10, "fault", "effect", "leader-down", proven=True),
-    event(10 + 60 * 10**6, "fault", "healed", "leader-down"),
+    event(10, "fault", "effect", "leader-down", verified=True),
+    event(10 + 60 * 10**6, "fault", "reverted", "leader-down"),
     event(10 + 80 * 10**6, "fault", "recovered", "leader-down"),
     event(99 * 10**6, "recorder", "stopped", "recorder"),
 )
@@ -381,22 +383,24 @@ def owned(incarnation: str, begin: int, group: int = 0, tp: int = 0) -> Interval
 def test_a_member_away_for_longer_than_its_session_must_have_left() -> None:
     held = owned("c0", 5)
     unseen = facts(STRUCK, ownerships=(held,))
-    assert codes(unseen) == [("coverage", "NoEffect", "leader-down")]
+    assert codes(unseen) == [("coverage", "FaultNotVerified", "leader-down")]
     assert codes(facts(STRUCK, ownerships=(held, owned("c1", 4)))) == codes(unseen)
     assert codes(facts(STRUCK, ownerships=(held, owned("c1", 50, tp=1)))) == codes(unseen)
     # Somebody else got what it owned; it owned nothing; it was away for less than a session.
     assert codes(facts(STRUCK, ownerships=(held, owned("c1", 50)))) == []
     assert codes(facts(STRUCK, ownerships=(owned("c1", 5),))) == []
     short = tuple(
-        replace(item, at=40 * 10**6) if item.event == "healed" else item for item in STRUCK
+        replace(item, at=40 * 10**6) if item.event == "reverted" else item for item in STRUCK
     )
     assert codes(facts(short, ownerships=(held,))) == []
 
 
 def test_the_controller_may_have_seen_a_member_leave() -> None:
-    proofs = [{"kind": "MemberLeft", "subject": "t-c0"}]
+    observations = [{"kind": "MemberLeft", "subject": "t-c0"}]
     events = tuple(
-        replace(item, detail={"proven": True, "proofs": proofs}) if item.event == "effect" else item
+        replace(item, detail={"verified": True, "observations": observations})
+        if item.event == "effect"
+        else item
         for item in STRUCK
     )
     assert codes(facts(events, ownerships=(owned("c0", 5),))) == []
@@ -435,7 +439,7 @@ def test_a_log_nobody_read_leaves_lost_write_to_the_deliveries() -> None:
 
 def test_losses_told_by_deliveries_rest_on_what_deliveries_rest_on() -> None:
     deliveries = Reason("evidence", "FileMissing", "consume/x", "", DELIVERY_ANOMALIES)
-    log = Reason("evidence", "FileMissing", "log_bounds", "", UNREAD_LOG_ANOMALIES)
+    log = Reason("evidence", "FileMissing", "log_end_offsets", "", UNREAD_LOG_ANOMALIES)
     coverage = Reason("coverage", "GroupNotDrained", "g", "")
     found = by_deliveries((deliveries, log, coverage))
     assert ["lost-write" in reason.voids for reason in found] == [True, False, False]

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from krt_evidence.bundle import Bundle, write_json
-from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import TABLES
+from krt_contract.bundle import Bundle, write_json
+from krt_contract.ledger import LedgerWriter
+from krt_contract.schemas import TABLES
 from krt_scoring import cli, inspection, run_info, timeline
 from krt_scoring.errors import NotABundleError, PlanError
 from krt_scoring.selftest import files
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def close(incarnation: str) -> dict[str, list[Any]]:
     row = {"producer": "p-0", "producer_incarnation": incarnation, "at": 1}
-    return {name: [row.get(name, 0)] for name in TABLES["produce_close"].names}
+    return {name: [row.get(name, 0)] for name in TABLES["producer_summary"].names}
 
 
 def produce(seq: int) -> dict[str, list[Any]]:
@@ -40,8 +40,8 @@ def bundle(tmp_path: Path) -> Bundle:
     writer = LedgerWriter(found.table("produce"), "produce", "p-0-i")
     for seq in range(3):
         writer.write(produce(seq))
-    bounds = LedgerWriter(found.table("log_bounds"), "log_bounds", "scoring")
-    row: dict[str, Any] = dict.fromkeys(TABLES["log_bounds"].names, 0)
+    bounds = LedgerWriter(found.table("log_end_offsets"), "log_end_offsets", "scoring")
+    row: dict[str, Any] = dict.fromkeys(TABLES["log_end_offsets"].names, 0)
     row |= {"topic": "t", "isr": [0], "settled": True}
     bounds.write({name: [value] for name, value in row.items()})
     return found

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring import durations, histogram, operations, recovery, run_info
 from krt_scoring.availability import decompose
 from krt_scoring.availability.gaps import Gap
@@ -102,20 +102,20 @@ def test_parts_of_a_run() -> None:
 def test_windows_are_read_from_the_journal() -> None:
     targets = [{"uid": "u1", "member": "kafka-0"}]
     events = (
-        event(5, "fault", "injected", "f", action="CrashPod", targets=targets, downFor=7),
-        event(5, "fault", "effect", "f", proven=True, proofs=[{"kind": "PodGone"}]),
-        event(8, "fault", "healed", "f"),
+        event(5, "fault", "injected", "f", action="CrashPod", targets=targets, duration=7),
+        event(5, "fault", "effect", "f", verified=True, observations=[{"kind": "PodDeleted"}]),
+        event(8, "fault", "reverted", "f"),
         event(9, "fault", "recovered", "f"),
         event(1, "fault", "skipped", "g"),
     )
     first, second = fault_windows(Timeline(events))
-    assert (first.injected_at, first.healed_at, first.recovered_at) == (5, 8, 9)
-    assert (first.proven, first.down_for, first.members) == (True, 7, {"kafka-0"})
+    assert (first.injected_at, first.reverted_at, first.recovered_at) == (5, 8, 9)
+    assert (first.verified, first.duration, first.members) == (True, 7, {"kafka-0"})
     assert second.skipped
     assert second.injected_at is None
 
 
-WINDOW = FaultWindow("f", injected_at=10, healed_at=20, recovered_at=30)
+WINDOW = FaultWindow("f", injected_at=10, reverted_at=20, recovered_at=30)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ WINDOW = FaultWindow("f", injected_at=10, healed_at=20, recovered_at=30)
         ([state(0, [0, 1, 2]), state(12, [1, 2]), state(25, [1, 2, 0])], 25),
         ([state(0, [0, 1, 2])], 20),
         ([state(0, [0, 1, 2]), state(12, [1, 2])], None),
-        # Back before the heal was written: whole from the heal on.
+        # Back before the revert was written: whole from the revert on.
         ([state(0, [0, 1, 2]), state(12, [1, 2]), state(15, [0, 1, 2])], 20),
         # Whole but leaderless is not whole.
         ([state(0, [0, 1, 2]), state(12, [0, 1, 2], leader=-1), state(26, [0, 1, 2])], 26),
@@ -137,7 +137,7 @@ def test_when_replica_sets_are_whole(events: list[Event], whole: int | None) -> 
 
 
 def test_a_pod_deleted_and_let_back_at_once_recovers_after_its_isr_shrank() -> None:
-    window = FaultWindow("f", injected_at=10, healed_at=10, recovered_at=30)
+    window = FaultWindow("f", injected_at=10, reverted_at=10, recovered_at=30)
     events = (state(0, [0, 1, 2]), state(14, [1, 2]), state(22, [0, 1, 2]))
     assert recovery.wholes(Timeline(events), RUN, (window,), 100) == [22]
 

@@ -33,7 +33,9 @@ def card(**changes: Any) -> dict[str, Any]:
             if n not in ("lost-write", "duplicate-write")
         ),
     ]
-    reason = Reason("coverage", "NoEffect", "leader-down", "nothing shows that it took effect")
+    reason = Reason(
+        "coverage", "FaultNotVerified", "leader-down", "nothing shows that it took effect"
+    )
     whole: dict[str, Any] = scorecard.header("ns", "t", "uid", 42) | {
         "verdict": "Failed",
         "summary": "lost-write 2",
@@ -75,12 +77,12 @@ def test_a_scorecard_too_large_for_a_configmap_loses_its_gaps() -> None:
     text = result.slim(card(availability=rows))
     assert len(text) <= result.MAX_CONFIGMAP
     assert json.loads(text)["availability"] == [{"topic": "foo", "partition": 0, "count": 8_000}]
-    assert json.loads(text)["gapsLeftOut"] is True
+    assert json.loads(text)["gapsTruncated"] is True
 
 
 def test_the_termination_message_fits_and_names_the_worst_first() -> None:
     told = json.loads(result.message(card()))
-    assert (told["verdict"], told["reasons"]) == ("Failed", ["NoEffect"])
+    assert (told["verdict"], told["reasons"]) == ("Failed", ["FaultNotVerified"])
     assert told["top"] == {"anomaly": "lost-write", "class": "Violation", "count": 7}
     long = result.message(card(summary="µ" * 4_000))
     assert len(long.encode()) <= result.MAX_MESSAGE
@@ -112,13 +114,13 @@ REPLICAS = [
     }
 ]
 SIDE = {"topic": "foo", "partition": 0, "offset": 7, "replicas": [{"broker": 0}], "lacking": [1]}
-HELD = EXAMPLE | {"heldBy": [2], "dumped": [0, 2]}
+HELD = EXAMPLE | {"presentOnBrokers": [2], "dumped": [0, 2]}
 
 
 def test_replicas_and_holders_of_what_is_lost_are_shown() -> None:
     anomalies = scorecard.anomalies(
         [
-            anomaly_result("lost-write", {None: 2}, {}, (HELD, HELD | {"heldBy": []})),
+            anomaly_result("lost-write", {None: 2}, {}, (HELD, HELD | {"presentOnBrokers": []})),
             anomaly_result("replica-divergence", {None: 1}, {"lacking": 1}, (SIDE,)),
         ]
     )
@@ -127,7 +129,7 @@ def test_replicas_and_holders_of_what_is_lost_are_shown() -> None:
     page = report.render(whole, Timeline(()))
     assert "&lt;i&gt; the dump broke off" in page
     assert "0: 0 to 9; 1: 0 to 4" in page
-    assert "<th>heldBy</th>" in page
+    assert "<th>presentOnBrokers</th>" in page
     assert "<td>0, 2</td>" in page
     assert "<td>none</td>" in page
     assert "Not looked for" not in page
@@ -185,13 +187,13 @@ def test_everybody_is_told_how_the_detector_did(*, found: bool) -> None:
     latency = {"count": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
     parts = {"write": dict.fromkeys(("before", "during", "after"), latency)}
     whole = card(
-        detectorScore=score.as_dict(),
+        selfTest=score.as_dict(),
         latency=parts | {"endToEnd": parts["write"]},
         recovery={"max": 0, "faults": []},
     )
-    assert json.loads(scorecard.dump(whole))["detectorScore"]["applicable"] == 1
+    assert json.loads(scorecard.dump(whole))["selfTest"]["applicable"] == 1
     told = json.loads(result.message(whole))
-    assert told["detectorScore"] == {"found": int(found), "applicable": 1}
+    assert told["selfTest"] == {"found": int(found), "applicable": 1}
     page = report.render(whole, Timeline(()))
     assert f"{int(found)} of 1 found" in page
     assert "an aborted transaction" in page

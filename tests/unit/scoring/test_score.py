@@ -116,7 +116,7 @@ def test_a_clean_run_has_full_marks_and_one_lost_record_of_a_million_none_above_
 
 MET = Objective("lostRecords", 0, 0)
 MISSED = Objective("lostRecords", 0, 1)
-COVERAGE = Reason("coverage", "NoEffect", "f", "m")
+COVERAGE = Reason("coverage", "FaultNotVerified", "f", "m")
 EVIDENCE = Reason("evidence", "FileMissing", "log/x", "m", ("lost-write",))
 
 

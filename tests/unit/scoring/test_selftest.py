@@ -32,7 +32,7 @@ def facts(run: Simulation) -> Facts:
     info = run_info.parse(histories.plan(PARTITIONS))
     places, groups = Places.of(info), groups_of(info)
     incarnations = {}
-    for key, row in enumerate(run.tables["produce_close"]):
+    for key, row in enumerate(run.tables["producer_summary"]):
         close = Close(*[row[name] for name in ("attempted", "acked", "failed", "unknown")])
         incarnations[key] = Incarnation(
             key=key,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring.sequence_log import filled
 from krt_scoring.timeline import Timeline
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring.state_log import filled
 from krt_scoring.timeline import Timeline
 

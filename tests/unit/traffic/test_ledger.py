@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from krt_evidence.ledger import table_of
+from krt_contract.ledger import table_of
 from krt_traffic import ledger
 from krt_traffic.ledger import LedgerThread, Rolling
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def rows(*numbers: int) -> pa.Table:
     names = ("attempted", "acked", "failed", "unknown", "at")
     texts = {"producer": ["p"] * len(numbers), "producer_incarnation": ["u"] * len(numbers)}
-    return table_of("produce_close", texts | {name: list(numbers) for name in names})
+    return table_of("producer_summary", texts | {name: list(numbers) for name in names})
 
 
 def stored(folder: Path) -> list[int]:
@@ -30,11 +30,11 @@ def stored(folder: Path) -> list[int]:
 
 
 def rolling(folder: Path) -> Rolling:
-    return Rolling(ledger.writer(folder, "produce_close", "p", "u"))
+    return Rolling(ledger.writer(folder, "producer_summary", "p", "u"))
 
 
 def test_provisional_rows_are_taken_back_and_settled_ones_stay(tmp_path: Path) -> None:
-    table, folder = rolling(tmp_path), tmp_path / "produce_close"
+    table, folder = rolling(tmp_path), tmp_path / "producer_summary"
     table.flush(rows(1), rows(2, 3))
     assert stored(folder) == [1, 2, 3]
     table.flush(rows(2), rows(3))
@@ -50,7 +50,7 @@ def test_a_full_open_file_gets_its_number_without_losing_what_is_provisional(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "ROLL_ROWS", 2)
-    table, folder = rolling(tmp_path), tmp_path / "produce_close"
+    table, folder = rolling(tmp_path), tmp_path / "producer_summary"
     table.flush(rows(1), rows(9))
     table.flush(rows(2), rows(9))
     assert stored(folder) == [1, 2, 9]
@@ -63,7 +63,7 @@ def test_a_full_open_file_keeps_its_name_while_somebody_relies_on_what_is_provis
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "ROLL_ROWS", 2)
-    table, folder = rolling(tmp_path), tmp_path / "produce_close"
+    table, folder = rolling(tmp_path), tmp_path / "producer_summary"
     table.flush(rows(1, 2), rows(9), roll=False)
     assert table.grown
     assert [path.name for path in folder.iterdir()] == ["p-u-open.parquet"]

@@ -118,21 +118,24 @@ def test_the_journal_is_told_with_its_own_times(tmp_path: Path) -> None:
     injected: list[tuple[str, int]] = []
     status = StatusEvents(
         Timeline(tmp_path, "r1"),
-        {"down": {"action": "CrashPod", "downFor": 5}},
+        {"down": {"action": "CrashPod", "duration": 5}},
         lambda name, at: injected.append((name, at)),
     )
     fault = {
         "name": "down",
-        "state": "Healed",
+        "state": "Reverted",
         "targets": [{"pod": "t-kafka-0-0", "member": "kafka-0"}],
         "injectedAt": "2026-11-21T04:03:19.123456Z",
-        "effect": {"proven": True, "proofs": [{"kind": "PodGone", "subject": "p", "at": T0}]},
+        "effect": {
+            "verified": True,
+            "observations": [{"kind": "PodDeleted", "subject": "p", "at": T0}],
+        },
     }
     item = {
         "status": {
             "phases": [{"name": "Injecting", "startTime": T0}],
             "faults": [fault],
-            "guards": [{"code": "NoEffect", "kind": "coverage", "message": "m", "at": T0}],
+            "guards": [{"code": "FaultNotVerified", "kind": "coverage", "message": "m", "at": T0}],
         }
     }
     status.listed([item])
@@ -142,11 +145,11 @@ def test_the_journal_is_told_with_its_own_times(tmp_path: Path) -> None:
         ("phase", "entered"),
         ("fault", "injected"),
         ("fault", "effect"),
-        ("guard", "NoEffect"),
+        ("guard", "FaultNotVerified"),
     ]
     assert events[1]["at"] == T0_MICROS + 123_456
     assert events[1]["detail"]["action"] == "CrashPod"
-    assert events[2]["detail"]["proofs"][0]["at"] == T0_MICROS
+    assert events[2]["detail"]["observations"][0]["at"] == T0_MICROS
 
 
 def test_a_recorder_that_was_replaced_leaves_a_gap(tmp_path: Path) -> None:

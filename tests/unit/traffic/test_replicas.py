@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from krt_evidence.bundle import Bundle
-from krt_evidence.payload import Encoder
+from krt_contract.bundle import Bundle
+from krt_contract.payload import Encoder
 from krt_traffic.replicas import table
 from krt_traffic.replicas.lines import batch, record
 from krt_traffic.replicas.reader import Reader

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from krt_evidence.ledger import LedgerWriter
+from krt_contract.ledger import LedgerWriter
 from krt_traffic.clock import mono
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class LedgerThread:
                     self._durable = ticket
                     self._wake.notify_all()
         except Exception:
-            log.exception("the ledger cannot be written; ending, because nothing would be proven")
+            log.exception("the ledger cannot be written; ending, because nothing would be verified")
             logging.shutdown()
             os._exit(1)
 

@@ -34,7 +34,7 @@ COLUMNS = (
     ("Phase", "string", ".status.phase", 0),
     ("Verdict", "string", ".status.verdict", 0),
     ("Score", "integer", ".status.score", 0),
-    ("Expected", "string", ".status.conditions[?(@.type=='AsExpected')].status", 0),
+    ("Expected", "string", ".status.conditions[?(@.type=='ExpectationsMet')].status", 0),
     ("Fault", "string", ".status.activeFaults", 0),
     ("Summary", "string", ".status.summary", 1),
     ("Age", "date", ".metadata.creationTimestamp", 0),

@@ -261,13 +261,13 @@ EXPECT = (
         "expect.faults names a probe that its fault does not have",
     ),
     _group_of("rebalances"),
-    _group_of("idleMembers"),
+    _group_of("unassignedConsumers"),
     _each(
-        "self.expect.nearReads",
+        "self.expect.closestReplicaFetches",
         "e",
         "self.traffic.consumers.exists(c, c.group == e.group && 'client.rack' in c.config)",
-        ("expect.nearReads: no consumer of group %s has config client.rack", "e.group"),
-        "expect.nearReads names a group whose consumer has no config client.rack",
+        ("expect.closestReplicaFetches: no consumer of group %s has config client.rack", "e.group"),
+        "expect.closestReplicaFetches names a group whose consumer has no config client.rack",
     ),
     _each(
         "self.expect.inIsr",
@@ -280,11 +280,11 @@ EXPECT = (
         "a broker of expect.inIsr must be below kafka.replicas",
     ),
     _each(
-        "self.expect.usedPartitions",
+        "self.expect.nonEmptyPartitions",
         "e",
         "self.topics.exists(t, t.name == e.topic)",
-        ("expect.usedPartitions: topic %s is not in spec.topics", "e.topic"),
-        "expect.usedPartitions names a topic that is not in spec.topics",
+        ("expect.nonEmptyPartitions: topic %s is not in spec.topics", "e.topic"),
+        "expect.nonEmptyPartitions names a topic that is not in spec.topics",
     ),
     _gaps(
         "!has(u.topic) || self.topics.exists(t, t.name == u.topic)",

@@ -33,7 +33,7 @@ class Occurrence(StrEnum):
 class Ending(StrEnum):
     """Up to when what a fault did is looked at."""
 
-    HEALED = "Healed"
+    REVERTED = "Reverted"
     RECOVERED = "Recovered"
 
 
@@ -44,11 +44,11 @@ class Direction(StrEnum):
     READS = "Reads"
 
 
-class Resync(StrEnum):
+class ReplicaCatchUp(StrEnum):
     """From where a returned broker fetched what it had missed."""
 
-    FROM_START = "FromStart"
-    FROM_ITS_END = "FromItsEnd"
+    FULL = "Full"
+    INCREMENTAL = "Incremental"
 
 
 class Shutdown(StrEnum):
@@ -75,8 +75,8 @@ class Term(StrEnum):
     UNDELIVERED = "undelivered"
     DELIVERED_LATE = "deliveredLate"
     LANDED = "landed"
-    NOT_LANDED = "notLanded"
-    BLIND_SENDS = "blindSends"
+    NOT_LANDED = "unknownNotInLog"
+    BLIND_SENDS = "unrecordedSends"
 
 
 class Bounds(ApiModel):
@@ -188,23 +188,23 @@ class ProbeExpectation(ApiModel):
 
 
 class FaultExpectation(ApiModel):
-    """What one fault is to bring about, from its injection until it is healed or recovered."""
+    """What one fault is to bring about, from its injection until it is reverted or recovered."""
 
     name: LongName = Field(description="The fault, one of spec.faults.")
     until: Ending = Field(
         default=Ending.RECOVERED,
-        description="Up to when its effect is looked at: Healed (let back) or Recovered.",
+        description="Up to when its effect is looked at: Reverted (let back) or Recovered.",
     )
-    leaderless_partitions: Bounds | None = Field(
+    offline_partitions: Bounds | None = Field(
         default=None,
         description="Partitions of spec.topics that had no leader for a second or longer. Not "
         "counted where the next leader was in the ISR and registered all that time: then only the "
         "controller was slow to elect it.",
     )
-    leader_moves: Bounds | None = Field(
+    leader_changes: Bounds | None = Field(
         default=None, description="Times that a partition of spec.topics got another leader."
     )
-    unforced_leader_moves: Bounds | None = Field(
+    unrelated_leader_changes: Bounds | None = Field(
         default=None,
         description="The same, of leaders that no fault had hit at that time.",
     )
@@ -214,16 +214,16 @@ class FaultExpectation(ApiModel):
     isr_shrink_after: Span | None = Field(
         default=None, description="Time from the injection to the first member lost by an ISR."
     )
-    isr_whole_after: Span | None = Field(
-        default=None, description="Time from the heal until every ISR was whole again."
+    isr_restored_after: Span | None = Field(
+        default=None, description="Time from the revert until every ISR was whole again."
     )
-    sessions_lost: Bounds | None = Field(
+    broker_session_expirations: Bounds | None = Field(
         default=None, description="Brokers whose ZooKeeper session ended."
     )
-    controller_moves: Bounds | None = Field(
+    controller_changes: Bounds | None = Field(
         default=None, description="Times that another broker became controller."
     )
-    zookeeper_leader_moves: Bounds | None = Field(
+    zookeeper_leader_changes: Bounds | None = Field(
         default=None, description="Times that another server led ZooKeeper."
     )
     quorum_losses: Bounds | None = Field(
@@ -242,10 +242,10 @@ class FaultExpectation(ApiModel):
     refusals: Bounds | None = Field(
         default=None, description="Evictions that a disruption budget refused."
     )
-    resync: Resync | None = Field(
+    resync: ReplicaCatchUp | None = Field(
         default=None,
-        description="From where the broker hit fetched after its return, by its own log: FromStart "
-        "(every partition from offset 0) or FromItsEnd (none of them).",
+        description="From where the broker hit fetched after its return, by its own log: Full "
+        "(every partition from offset 0) or Incremental (none of them).",
     )
     shutdown: Shutdown | None = Field(
         default=None,
@@ -310,12 +310,12 @@ class Expect(ApiModel):
         description="Rebalances of a group after the first fault was injected.",
         json_schema_extra=list_map("group"),
     )
-    idle_members: Annotated[tuple[GroupBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
+    unassigned_consumers: Annotated[tuple[GroupBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
         default=(),
         description="Members of a group that never had a partition.",
         json_schema_extra=list_map("group"),
     )
-    used_partitions: Annotated[tuple[TopicBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
+    non_empty_partitions: Annotated[tuple[TopicBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
         default=(),
         description="Partitions of a topic that hold records at the end.",
         json_schema_extra=list_map("topic"),
@@ -323,7 +323,7 @@ class Expect(ApiModel):
     partitions_per_key: Bounds | None = Field(
         default=None, description="Partitions that the records of one key lie on, at most."
     )
-    displaced_leaders: Bounds | None = Field(
+    non_preferred_leaders: Bounds | None = Field(
         default=None,
         description="Partitions of spec.topics that another than the preferred replica leads at "
         "the end.",
@@ -333,11 +333,13 @@ class Expect(ApiModel):
         description="Partitions of spec.topics that have a broker in their ISR at the end.",
         json_schema_extra=list_map("broker"),
     )
-    near_reads: Annotated[tuple[GroupBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
-        default=(),
-        description="Partitions that a group read from a broker in the zone that its client.rack "
-        "names, at some time.",
-        json_schema_extra=list_map("group"),
+    closest_replica_fetches: Annotated[tuple[GroupBounds, ...], Field(max_length=MAX_ITEMS)] = (
+        Field(
+            default=(),
+            description="Partitions that a group read from a broker in the zone that its client.rack "
+            "names, at some time.",
+            json_schema_extra=list_map("group"),
+        )
     )
     hosts: Hosts | None = Field(
         default=None,

@@ -35,7 +35,7 @@ class StartEvent(StrEnum):
     """What of another fault is waited for."""
 
     STARTED = "Started"
-    HEALED = "Healed"
+    REVERTED = "Reverted"
     RECOVERED = "Recovered"
 
 
@@ -49,7 +49,7 @@ class StartsAfter(ApiModel):
     )
     event: StartEvent = Field(
         default=StartEvent.RECOVERED,
-        description="What of it is waited for: Started (injected), Healed (let back) or "
+        description="What of it is waited for: Started (injected), Reverted (let back) or "
         "Recovered (cluster whole again).",
     )
 
@@ -85,9 +85,9 @@ class Fault(ApiModel):
         ),
         Rule(
             rule="!(self.action in ['RollingRestart', 'Reassign', 'ElectPreferredLeaders']) || "
-            "duration(self.downFor) == duration('0s')",
-            message="the action takes no downFor: it holds nobody down",
-            expression="'fault ' + self.name + ': ' + self.action + ' takes no downFor, it holds "
+            "duration(self.duration) == duration('0s')",
+            message="the action takes no duration: it holds nobody down",
+            expression="'fault ' + self.name + ': ' + self.action + ' takes no duration, it holds "
             "nobody down'",
         ),
         Rule(
@@ -106,16 +106,16 @@ class Fault(ApiModel):
             "action takes it'",
         ),
         Rule(
-            rule="self.action != 'FreezePod' || duration(self.downFor) > duration('0s')",
-            message="FreezePod needs downFor: how long the process is frozen",
-            expression="'fault ' + self.name + ': FreezePod needs downFor, how long the process is "
+            rule="self.action != 'FreezePod' || duration(self.duration) > duration('0s')",
+            message="FreezePod needs duration: how long the process is frozen",
+            expression="'fault ' + self.name + ': FreezePod needs duration, how long the process is "
             "frozen'",
         ),
         Rule(
-            rule="duration(self.downFor) <= duration('30m') && "
+            rule="duration(self.duration) <= duration('30m') && "
             "duration(self.delay) <= duration('30m')",
-            message="delay and downFor are at most 30m",
-            expression="'fault ' + self.name + ': delay and downFor are at most 30m'",
+            message="delay and duration are at most 30m",
+            expression="'fault ' + self.name + ': delay and duration are at most 30m'",
         ),
     )
 
@@ -129,7 +129,7 @@ class Fault(ApiModel):
     action: Action = Field(
         description="DeletePod: the pod is deleted through the API, and Kafka gets SIGTERM first. "
         "CrashPod: the process is killed with SIGKILL. "
-        "FreezePod: the process is stopped with SIGSTOP for downFor, then continued. "
+        "FreezePod: the process is stopped with SIGSTOP for duration, then continued. "
         "EvictPod: the pod is evicted through the API, which its disruption budget may refuse. "
         "LoseDisk: the process is killed, pod and volume are deleted, and the member comes back "
         "with an empty volume. "
@@ -152,7 +152,7 @@ class Fault(ApiModel):
         "as the topic's replicationFactor.",
         json_schema_extra=LIST_SET,
     )
-    down_for: Duration = Field(
+    duration: Duration = Field(
         default=Duration(0),
         description="How long the target is held down, or frozen; 0s: back at once.",
     )

@@ -13,7 +13,7 @@ _SECOND = 1_000_000
 
 
 class Timeouts(ApiModel):
-    """Deadlines, each counted from the start of its phase or from the heal."""
+    """Deadlines, each counted from the start of its phase or from the revert."""
 
     provisioning: Duration = Field(
         default=Duration(5 * _MINUTE), description="For brokers, ZooKeeper and topics to stand."
@@ -25,7 +25,7 @@ class Timeouts(ApiModel):
     )
     recovery: Duration = Field(
         default=Duration(2 * _MINUTE),
-        description="For the cluster to be whole again after each heal.",
+        description="For the cluster to be whole again after each revert.",
     )
     drain: Duration = Field(
         default=Duration(2 * _MINUTE), description="For consumers to reach the end of the topics."
@@ -64,7 +64,7 @@ class Objectives(ApiModel):
     )
     max_recovery: Duration = Field(
         default=Duration(90 * _SECOND),
-        description="Longest time from a heal to whole replica sets and groups without lag.",
+        description="Longest time from a revert to whole replica sets and groups without lag.",
     )
 
 
@@ -77,7 +77,7 @@ class Scoring(ApiModel):
     self_test: bool = Field(
         default=False,
         description="Corrupt copies of the run's own evidence and see whether each corruption is "
-        "found; status.detectorScore tells. Scoring takes two to three times as long.",
+        "found; status.selfTest tells. Scoring takes two to three times as long.",
     )
     objectives: Objectives = Field(default=Objectives(), description="What the run must reach.")
 

@@ -22,8 +22,8 @@ __all__ = [
     "GuardKind",
     "Phase",
     "PhaseRecord",
-    "Proof",
-    "ProofKind",
+    "Observation",
+    "ObservationKind",
     "Report",
     "Status",
     "TargetPod",
@@ -51,7 +51,7 @@ class Phase(StrEnum):
     WARMUP = "Warmup"
     INJECTING = "Injecting"
     DRAINING = "Draining"
-    COMPARING = "Comparing"
+    DUMPING_REPLICAS = "Comparing"
     SCORING = "Scoring"
     CLEANING_UP = "CleaningUp"
     COMPLETED = "Completed"
@@ -86,16 +86,16 @@ class FaultState(StrEnum):
     """How far a fault is."""
 
     PENDING = "Pending"
-    INTENDED = "Intended"
+    SCHEDULED = "Scheduled"
     INJECTED = "Injected"
     HELD = "Held"
-    HEALED = "Healed"
+    REVERTED = "Reverted"
     SKIPPED = "Skipped"
 
     @property
     def open(self) -> bool:
         """Whether the fault's targets are its own: from the intent until they are let back."""
-        return self in (FaultState.INTENDED, FaultState.INJECTED, FaultState.HELD)
+        return self in (FaultState.SCHEDULED, FaultState.INJECTED, FaultState.HELD)
 
 
 class TargetPod(StatusModel):
@@ -112,10 +112,10 @@ class TargetPod(StatusModel):
     claim_uid: Word = Field(default="", description="The claim's uid: the precondition of it.")
 
 
-class ProofKind(StrEnum):
+class ObservationKind(StrEnum):
     """What was seen of a fault's effect."""
 
-    POD_GONE = "PodGone"
+    POD_DELETED = "PodDeleted"
     PROCESS_KILLED = "ProcessKilled"
     SESSION_EXPIRED = "SessionExpired"
     LEADER_MOVED = "LeaderMoved"
@@ -129,13 +129,13 @@ class ProofKind(StrEnum):
     VOLUME_REPLACED = "VolumeReplaced"
     REASSIGNMENT_ACCEPTED = "ReassignmentAccepted"
     REPLICAS_MOVED = "ReplicasMoved"
-    PREFERRED_LEADS = "PreferredLeads"
+    PREFERRED_LEADER_ELECTED = "PreferredLeaderElected"
 
 
-class Proof(StatusModel):
+class Observation(StatusModel):
     """One thing seen that shows the effect of a fault."""
 
-    kind: ProofKind = Field(description="What was seen.")
+    kind: ObservationKind = Field(description="What was seen.")
     subject: Word = Field(description="Of what: a pod, partition, broker or group.")
     at: Time = Field(description="When it was seen.")
     detail: Text = Field(default="", description="What exactly.")
@@ -144,8 +144,8 @@ class Proof(StatusModel):
 class Effect(StatusModel):
     """Whether a fault had the effect its action implies."""
 
-    proven: bool = Field(description="Whether the proofs suffice.")
-    proofs: Annotated[tuple[Proof, ...], Field(max_length=128)] = Field(
+    verified: bool = Field(description="Whether the observations suffice.")
+    observations: Annotated[tuple[Observation, ...], Field(max_length=128)] = Field(
         default=(), description="What was seen.", json_schema_extra=LIST_ATOMIC
     )
 
@@ -159,18 +159,18 @@ class FaultStatus(StatusModel):
         default=(), description="Pods chosen when it was due.", json_schema_extra=LIST_ATOMIC
     )
     due_at: Time | None = Field(default=None, description="When it was to be injected.")
-    intended_at: Time | None = Field(default=None, description="When the intent was written.")
+    scheduled_at: Time | None = Field(default=None, description="When the intent was written.")
     injected_at: Time | None = Field(default=None, description="When the target fell.")
-    healed_at: Time | None = Field(default=None, description="When the target was let back.")
+    reverted_at: Time | None = Field(default=None, description="When the target was let back.")
     recovered_at: Time | None = Field(default=None, description="When the cluster was whole again.")
     attempt: int = Field(default=0, ge=0, le=1000, description="Times the act was tried.")
     effect: Effect | None = Field(default=None, description="What was seen of it.")
     message: Text = Field(default="", description="Why it was skipped, or what it waits for.")
 
     @property
-    def proofs(self) -> tuple[Proof, ...]:
+    def observations(self) -> tuple[Observation, ...]:
         """What was seen of its effect so far; nothing before it was looked for."""
-        return self.effect.proofs if self.effect else ()
+        return self.effect.observations if self.effect else ()
 
 
 class GuardKind(StrEnum):

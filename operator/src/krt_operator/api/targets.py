@@ -79,8 +79,8 @@ class Target(ApiModel):
         ),
         _only(
             (Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA),
-            "!self.spareController",
-            "spareController",
+            "!self.excludeController",
+            "excludeController",
         ),
         Rule(
             rule="size(self.ordinals) == 0 || !has(self.count)",
@@ -126,7 +126,7 @@ class Target(ApiModel):
     name: ShortName | None = Field(
         default=None, description="Entry of spec.traffic, for Producer and Consumer."
     )
-    spare_controller: bool = Field(
+    exclude_controller: bool = Field(
         default=False,
         description="Never the active controller, for PartitionFollower and PartitionReplica: ISRs "
         "change through it, so hitting it shows two things at once.",

@@ -1,1 +1,1 @@
-"""Faults: whom they hit, how they are done, held and healed, and how their effect is proved."""
+"""Faults: whom they hit, how they are done, held and reverted, and how their effect is proved."""

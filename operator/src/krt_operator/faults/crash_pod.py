@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_operator.api.status import ProofKind
+from krt_operator.api.status import ObservationKind
 from krt_operator.faults import ephemeral
 from krt_operator.faults.deed import until_due
 from krt_operator.ports import Act
@@ -25,7 +25,7 @@ def container_name(fault: str, attempt: int) -> str:
 
 def act(scene: Scene) -> Act:
     """Start the killing container in every target that is still there."""
-    return killing(scene, "hold" if scene.fault.down_for.micros else "release")
+    return killing(scene, "hold" if scene.fault.duration.micros else "release")
 
 
 def killing(scene: Scene, mode: str) -> Act:
@@ -47,6 +47,6 @@ def outcome(scene: Scene) -> Outcome:
         scene.entry,
         scene.pods,
         container_name,
-        ProofKind.PROCESS_KILLED,
+        ObservationKind.PROCESS_KILLED,
         "SIGKILL, no SIGTERM before",
     )

@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
 from krt_operator.faults.hold import held
-from krt_operator.faults.schedule import heal_due
+from krt_operator.faults.schedule import revert_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import FaultStatus, Proof, Status, TargetPod
+    from krt_operator.api.status import FaultStatus, Observation, Status, TargetPod
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan import Plan
     from krt_operator.ports import Act, Change, Json, Observed, Ports, Run
@@ -60,7 +60,7 @@ class Outcome:
     Attributes:
         asked: whether they were all asked for; if not, the act is to be repeated.
         pending: whom they have not answered for.
-        proofs: one for each it was done to.
+        observations: one for each it was done to.
         failures: to whom it was not done, and why.
         lost: pods that are gone without an answer.
         patience: how long an answer may take.
@@ -68,7 +68,7 @@ class Outcome:
 
     asked: bool = True
     pending: tuple[str, ...] = ()
-    proofs: tuple[Proof, ...] = ()
+    observations: tuple[Observation, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     patience: timedelta = PATIENCE
@@ -76,7 +76,7 @@ class Outcome:
     @property
     def first(self) -> datetime | None:
         """When it was first done, by the clock of the pod's node."""
-        return min((proof.at for proof in self.proofs), default=None)
+        return min((proof.at for proof in self.observations), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,13 @@ class Hold:
     """What a fault that is held needs in this pass.
 
     Attributes:
-        healed_at: when the targets were let back; None while they are held.
-        doubt: why the heal did not go as it should, a sentence; the run's coverage is in doubt.
+        reverted_at: when the targets were let back; None while they are held.
+        doubt: why the revert did not go as it should, a sentence; the run's coverage is in doubt.
         cut_short: why not all of the fault was done, a sentence.
-        due: when `healed_at` was due, where that is not `downFor` after the injection.
+        due: when `reverted_at` was due, where that is not `duration` after the injection.
     """
 
-    healed_at: datetime | None = None
+    reverted_at: datetime | None = None
     acts: tuple[Act, ...] = ()
     apply: tuple[Json, ...] = ()
     doubt: str = ""
@@ -125,7 +125,7 @@ def journaled(scene: Scene) -> None:
 
 
 def hold_down(scene: Scene, injected: Change, ports: Ports) -> None:
-    """Hold the targets of a deed down in the same breath, where `downFor` is not over with it.
+    """Hold the targets of a deed down in the same breath, where `duration` is not over with it.
 
     Their StatefulSets would have new pods scheduled within 0.1 s.
 
@@ -134,12 +134,12 @@ def hold_down(scene: Scene, injected: Change, ports: Ports) -> None:
         injected: what its act is about to journal.
         ports: where the holds are applied.
     """
-    if scene.fault.down_for.micros:
+    if scene.fault.duration.micros:
         for obj in scene.render(held(injected(scene.status), scene.run.spec)):
             ports.cluster.apply(obj)
 
 
 def until_due(scene: Scene) -> Hold:
-    """The hold that the journal alone makes: over when `downFor` is."""
-    due = heal_due(scene.fault, scene.entry) or scene.now
-    return Hold(healed_at=None if scene.now < due else scene.now)
+    """The hold that the journal alone makes: over when `duration` is."""
+    due = revert_due(scene.fault, scene.entry) or scene.now
+    return Hold(reverted_at=None if scene.now < due else scene.now)

@@ -31,7 +31,7 @@ def act(scene: Scene) -> Act:
             for target in entry.targets
         ]
         # Where all were gone, an earlier try of this act did it right after the intent.
-        at = ports.clock.now() if any(hit) else entry.intended_at
+        at = ports.clock.now() if any(hit) else entry.scheduled_at
         injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
         hold_down(scene, injected, ports)
         return [injected]

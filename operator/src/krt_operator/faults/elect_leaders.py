@@ -26,7 +26,7 @@ def act(scene: Scene) -> Act:
     """Ask for the election; where it was held already, Kafka has nothing to do.
 
     A Kafka that does not answer is asked again for half a minute, by the next passes: the pass that
-    asks may have other faults to heal.
+    asks may have other faults to revert.
     """
     entry, plan = scene.entry, scene.plan
     bootstrap = plan.bootstrap_but(absent(scene.status, scene.run.spec))
@@ -37,14 +37,14 @@ def act(scene: Scene) -> Act:
             with ports.kafka(bootstrap) as kafka:
                 failed = kafka.elect_preferred(meant(scene.fault, plan))
         except TransientError as error:
-            if at - (entry.intended_at or at) <= PATIENCE:
+            if at - (entry.scheduled_at or at) <= PATIENCE:
                 return []
             failed = {"Kafka": str(error)}
         changes = [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
         if failed:
             why = "; ".join(f"{name}: {said}" for name, said in sorted(failed.items()))
             told = f"fault {entry.name}: not elected: {why}"
-            changes.append(journal.guard("NoEffect", GuardKind.COVERAGE, told, at))
+            changes.append(journal.guard("FaultNotVerified", GuardKind.COVERAGE, told, at))
         return changes
 
     return Act(f"elect the preferred leaders for {entry.name}", perform)

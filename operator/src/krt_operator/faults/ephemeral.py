@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
-from krt_operator.api.status import Proof
+from krt_operator.api.status import Observation
 from krt_operator.api.times import from_micros
 from krt_operator.errors import GoneError
 from krt_operator.faults.deed import Outcome, standing
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from krt_operator.api.status import FaultStatus, ProofKind, TargetPod
+    from krt_operator.api.status import FaultStatus, ObservationKind, TargetPod
     from krt_operator.ports import Json, Ports
 
 RUN_DIRECTORY: Final = "/run/krt"
@@ -127,7 +127,7 @@ def outcome(
     entry: FaultStatus,
     pods: Mapping[str, Json],
     named: Callable[[str, int], str],
-    kind: ProofKind,
+    kind: ObservationKind,
     detail: str,
 ) -> Outcome:
     """Read what the containers of all attempts so far report from the pods.
@@ -139,7 +139,7 @@ def outcome(
         kind: what a report proves.
         detail: what exactly.
     """
-    pending, proofs, lost = [], [], []
+    pending, observations, lost = [], [], []
     failures: dict[str, str] = {}
     asked = True
     for target in entry.targets:
@@ -153,12 +153,14 @@ def outcome(
         ]
         done = next((one for one in reports if one is not None and one.at is not None), None)
         if done is not None and done.at is not None:
-            proofs.append(Proof(kind=kind, subject=target.pod, at=done.at, detail=detail))
+            observations.append(
+                Observation(kind=kind, subject=target.pod, at=done.at, detail=detail)
+            )
         elif reports and reports[-1] is not None:
             failures[target.pod] = reports[-1].message
         else:
             pending.append(target.pod)
-    return Outcome(asked, tuple(pending), tuple(proofs), failures, tuple(lost))
+    return Outcome(asked, tuple(pending), tuple(observations), failures, tuple(lost))
 
 
 def report(pod: Json, name: str) -> Report | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_operator import journal
-from krt_operator.api.status import FaultState, Proof, ProofKind
+from krt_operator.api.status import FaultState, Observation, ObservationKind
 from krt_operator.faults.deed import Hold, hold_down, journaled, until_due
 from krt_operator.faults.hold import refused
 from krt_operator.faults.proof import merge
@@ -29,15 +29,15 @@ def act(scene: Scene) -> Act:
     fault, entry = scene.fault, scene.entry
 
     def perform(ports: Ports) -> Sequence[Change]:
-        proofs, answered = [], False
+        observations, answered = [], False
         for one in entry.targets:
             deletion = Deletion("Pod", one.pod, one.uid, fault.grace_period_seconds)
             answer = ports.cluster.evict(deletion)
             answered |= answer.evicted or bool(answer.refused)
             if answer.refused:
-                proofs.append(
-                    Proof(
-                        kind=ProofKind.EVICTION_REFUSED,
+                observations.append(
+                    Observation(
+                        kind=ObservationKind.EVICTION_REFUSED,
                         subject=one.pod,
                         at=ports.clock.now(),
                         detail=journal.cut(answer.refused),
@@ -47,10 +47,10 @@ def act(scene: Scene) -> Act:
         injected = journal.fault(
             fault.name,
             state=FaultState.INJECTED,
-            injected_at=ports.clock.now() if answered else entry.intended_at,
-            effect=merge(fault, entry, scene.plan, proofs),
+            injected_at=ports.clock.now() if answered else entry.scheduled_at,
+            effect=merge(fault, entry, scene.plan, observations),
         )
-        if len(proofs) < len(entry.targets):
+        if len(observations) < len(entry.targets):
             hold_down(scene, injected, ports)
         return [injected]
 
@@ -58,8 +58,8 @@ def act(scene: Scene) -> Act:
 
 
 def hold(scene: Scene) -> Hold:
-    """Over when `downFor` is, and at once where every eviction was refused."""
+    """Over when `duration` is, and at once where every eviction was refused."""
     entry = scene.entry
     if refused(entry) == {one.pod for one in entry.targets}:
-        return Hold(healed_at=entry.injected_at)
+        return Hold(reverted_at=entry.injected_at)
     return until_due(scene)

@@ -1,7 +1,7 @@
 """FreezePod: SIGSTOP to the process under test, and SIGCONT when its time is over.
 
 The thawing container is started before the freezing one. It waits beside the process until that is
-stopped, then for `downFor`, then continues it: the time frozen is exact to a tenth of a second, and
+stopped, then for `duration`, then continues it: the time frozen is exact to a tenth of a second, and
 a process is thawed whatever becomes of the controller.
 """
 
@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action
-from krt_operator.api.status import ProofKind
+from krt_operator.api.status import ObservationKind
 from krt_operator.faults import ephemeral
 from krt_operator.faults.deed import Hold, standing
-from krt_operator.faults.schedule import heal_due
+from krt_operator.faults.schedule import revert_due
 from krt_operator.ports import Act, Deletion
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def thawing_now(fault: str) -> str:
 def act(scene: Scene) -> Act:
     """Start the thawing, then the freezing container in every target that is still there."""
     entry, pods = scene.entry, scene.pods
-    seconds = f"{scene.fault.down_for.seconds:.3f}"
+    seconds = f"{scene.fault.duration.seconds:.3f}"
     stop = ephemeral.Signal(freezing(entry.name, entry.attempt), "STOP")
     thaw = ephemeral.Signal(thawing(entry.name, entry.attempt), "CONT", (seconds,))
 
@@ -67,24 +67,24 @@ def act(scene: Scene) -> Act:
 def outcome(scene: Scene) -> Outcome:
     """What the freezing containers of all attempts so far report."""
     return ephemeral.outcome(
-        scene.entry, scene.pods, freezing, ProofKind.PROCESS_STOPPED, "SIGSTOP, in state T"
+        scene.entry, scene.pods, freezing, ObservationKind.PROCESS_STOPPED, "SIGSTOP, in state T"
     )
 
 
 def hold(scene: Scene) -> Hold:
     """Wait for the reports of the thaw; try again, then delete what nothing thaws."""
     entry = scene.entry
-    due = heal_due(scene.fault, entry) or scene.now
+    due = revert_due(scene.fault, entry) or scene.now
     frozen = still_frozen(entry, scene.world)
     if not frozen:
-        return Hold(healed_at=thawed_at(entry, scene.world) or scene.now)
+        return Hold(reverted_at=thawed_at(entry, scene.world) or scene.now)
     if scene.now < due + OVERDUE:
         return Hold()
     if scene.now < due + HOPELESS:
         return Hold(acts=(thaw(entry, frozen, scene.world),))
     named = ", ".join(one.pod for one in frozen)
     return Hold(
-        healed_at=scene.now,
+        reverted_at=scene.now,
         acts=(_delete(frozen),),
         doubt=f"{named}: nothing thawed the process within {HOPELESS.seconds} s, so the pod was "
         "deleted; look at the node",

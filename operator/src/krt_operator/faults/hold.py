@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
 from krt_operator.api.spec import Action
-from krt_operator.api.status import FaultState, ProofKind
+from krt_operator.api.status import FaultState, ObservationKind
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from krt_operator.ports import Change
 
 HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.HELD})
-"""States in which a fault with `downFor` keeps its targets down. Not Intended: a crash needs its
+"""States in which a fault with `duration` keeps its targets down. Not Scheduled: a crash needs its
 pod until the process is dead."""
 
 
 DOWN: Final = frozenset({Action.DELETE_POD, Action.CRASH_POD, Action.EVICT_POD})
-"""Actions whose targets have no pod while `downFor` lasts."""
+"""Actions whose targets have no pod while `duration` lasts."""
 
 
 def held(status: Status, spec: Spec) -> frozenset[str]:
@@ -42,12 +42,14 @@ def held(status: Status, spec: Spec) -> frozenset[str]:
 def _keeps_down(fault: Fault) -> bool:
     # A disk is lost with its pod gone, however short: the claim stays while a pod uses it.
     lost = fault.action is Action.LOSE_DISK
-    return lost or (fault.action in DOWN and fault.down_for.micros > 0)
+    return lost or (fault.action in DOWN and fault.duration.micros > 0)
 
 
 def refused(entry: FaultStatus) -> frozenset[str]:
     """Pods that a fault left alone because their disruption budget refused the eviction."""
-    return frozenset(one.subject for one in entry.proofs if one.kind is ProofKind.EVICTION_REFUSED)
+    return frozenset(
+        one.subject for one in entry.observations if one.kind is ObservationKind.EVICTION_REFUSED
+    )
 
 
 def absent(status: Status, spec: Spec) -> frozenset[str]:
@@ -71,7 +73,7 @@ def _open(status: Status, spec: Spec) -> list[tuple[Fault, FaultStatus]]:
 
 
 def busy(status: Status, but: str = "") -> dict[str, str]:
-    """Members under a fault that is not healed yet, each with the fault's name.
+    """Members under a fault that is not reverted yet, each with the fault's name.
 
     Args:
         status: the journal.
@@ -93,8 +95,8 @@ def release(status: Status, now: datetime) -> tuple[Change, ...]:
     changes = []
     for fault in status.faults:
         if fault.state in HOLDING:
-            changes.append(journal.fault(fault.name, state=FaultState.HEALED, healed_at=now))
-        elif fault.state in (FaultState.PENDING, FaultState.INTENDED):
+            changes.append(journal.fault(fault.name, state=FaultState.REVERTED, reverted_at=now))
+        elif fault.state in (FaultState.PENDING, FaultState.SCHEDULED):
             over = "the run ended before"
             changes.append(journal.fault(fault.name, state=FaultState.SKIPPED, message=over))
     return tuple(changes)

@@ -2,18 +2,18 @@
 
 The process is killed first, as a broker dies of its disk: a shutdown would hand over. Then the pod
 goes with the hold and the claim with it. Kubernetes keeps a claim that a pod still uses until that
-is gone, so the heal waits for the old claim to vanish and applies a new one in its place.
+is gone, so the revert waits for the old claim to vanish and applies a new one in its place.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_operator.api.status import ProofKind
+from krt_operator.api.status import ObservationKind
 from krt_operator.build.members import member
 from krt_operator.faults.crash_pod import killing, outcome
 from krt_operator.faults.deed import Hold
-from krt_operator.faults.schedule import heal_due
+from krt_operator.faults.schedule import revert_due
 from krt_operator.ports import Act, Deletion
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ def act(scene: Scene) -> Act:
 
 
 def hold(scene: Scene) -> Hold:
-    """Delete the claims; when they are gone and `downFor` is over, apply new ones."""
+    """Delete the claims; when they are gone and `duration` is over, apply new ones."""
     entry = scene.entry
     left = [one for one in entry.targets if _there(scene, one)]
     if left:
         return Hold(acts=(_delete(left),))
-    due = max([heal_due(scene.fault, entry) or scene.now, *_gone(scene)])
+    due = max([revert_due(scene.fault, entry) or scene.now, *_gone(scene)])
     if scene.now < due:
         return Hold()
     claims = tuple(claim for one in entry.targets for claim in _claim(scene, one))
-    return Hold(healed_at=scene.now, apply=claims, due=due)
+    return Hold(reverted_at=scene.now, apply=claims, due=due)
 
 
 def _there(scene: Scene, target: TargetPod) -> bool:
@@ -51,7 +51,7 @@ def _there(scene: Scene, target: TargetPod) -> bool:
 
 
 def _gone(scene: Scene) -> list[datetime]:
-    return [one.at for one in scene.entry.proofs if one.kind is ProofKind.VOLUME_GONE]
+    return [one.at for one in scene.entry.observations if one.kind is ObservationKind.VOLUME_GONE]
 
 
 def _delete(targets: Sequence[TargetPod]) -> Act:

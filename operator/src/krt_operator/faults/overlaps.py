@@ -53,7 +53,7 @@ def conflicts(plan: Plan) -> list[str]:
         found += [
             f"spec.faults[{second.name}] hits {member} while {first.name} still has it: "
             f"let it start after {first.name} is "
-            f"{'Recovered' if math.isinf(open_at[first.name].end) else 'Healed'}"
+            f"{'Recovered' if math.isinf(open_at[first.name].end) else 'Reverted'}"
             for member in sorted(certain(first, plan) & certain(second, plan))
         ]
     return found
@@ -68,12 +68,12 @@ def windows(plan: Plan) -> dict[str, Window]:
         since, begin = "", 0.0
         if before is not None and after.event is StartEvent.STARTED:
             since, begin = before.since, before.begin
-        elif before is not None and after.event is StartEvent.HEALED and before.end < math.inf:
+        elif before is not None and after.event is StartEvent.REVERTED and before.end < math.inf:
             since, begin = before.since, before.end
         elif before is not None:
             since = f"{after.fault} {after.event}"
         begin += fault.delay.micros
-        lasts = math.inf if fault.action is Action.ROLLING_RESTART else fault.down_for.micros
+        lasts = math.inf if fault.action is Action.ROLLING_RESTART else fault.duration.micros
         found[fault.name] = Window(since, begin, begin + lasts)
     return found
 

@@ -1,11 +1,11 @@
-"""Proof of effect: what was seen that shows a fault did what its action implies."""
+"""Observation of effect: what was seen that shows a fault did what its action implies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Role
-from krt_operator.api.status import Effect, Proof, ProofKind
+from krt_operator.api.status import Effect, Observation, ObservationKind
 from krt_operator.faults.hold import refused
 from krt_operator.faults.looking import group_of
 from krt_operator.faults.partitions import meant, named
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from krt_operator.plan import Plan
     from krt_operator.ports import Json
 
-IMPLIED: Final[Mapping[Action, frozenset[ProofKind]]] = {
-    Action.DELETE_POD: frozenset({ProofKind.POD_GONE}),
-    Action.CRASH_POD: frozenset({ProofKind.PROCESS_KILLED}),
-    Action.FREEZE_POD: frozenset({ProofKind.PROCESS_STOPPED}),
-    Action.EVICT_POD: frozenset({ProofKind.POD_GONE, ProofKind.EVICTION_REFUSED}),
-    Action.LOSE_DISK: frozenset({ProofKind.VOLUME_REPLACED}),
-    Action.ROLLING_RESTART: frozenset({ProofKind.POD_GONE}),
-    Action.REASSIGN: frozenset({ProofKind.REPLICAS_MOVED}),
-    Action.ELECT_PREFERRED_LEADERS: frozenset({ProofKind.PREFERRED_LEADS}),
+IMPLIED: Final[Mapping[Action, frozenset[ObservationKind]]] = {
+    Action.DELETE_POD: frozenset({ObservationKind.POD_DELETED}),
+    Action.CRASH_POD: frozenset({ObservationKind.PROCESS_KILLED}),
+    Action.FREEZE_POD: frozenset({ObservationKind.PROCESS_STOPPED}),
+    Action.EVICT_POD: frozenset({ObservationKind.POD_DELETED, ObservationKind.EVICTION_REFUSED}),
+    Action.LOSE_DISK: frozenset({ObservationKind.VOLUME_REPLACED}),
+    Action.ROLLING_RESTART: frozenset({ObservationKind.POD_DELETED}),
+    Action.REASSIGN: frozenset({ObservationKind.REPLICAS_MOVED}),
+    Action.ELECT_PREFERRED_LEADERS: frozenset({ObservationKind.PREFERRED_LEADER_ELECTED}),
 }
 """Action to kinds of proof; one of them must have been seen of every target for the fault to count.
 Targets are pods, or the partitions of an action on partitions.
@@ -39,11 +39,11 @@ MAX_ISR_PROOFS: Final = 8
 """Partitions named whose ISR shrank: enough to see which, bounded in status."""
 
 
-def gone(entry: FaultStatus, pods: Mapping[str, Json], now: datetime) -> list[Proof]:
+def gone(entry: FaultStatus, pods: Mapping[str, Json], now: datetime) -> list[Observation]:
     """Targets whose pod is no longer there under the uid in the journal."""
     return [
-        Proof(
-            kind=ProofKind.POD_GONE,
+        Observation(
+            kind=ObservationKind.POD_DELETED,
             subject=target.pod,
             at=now,
             detail=f"uid {target.uid} is no longer there",
@@ -54,7 +54,7 @@ def gone(entry: FaultStatus, pods: Mapping[str, Json], now: datetime) -> list[Pr
     ]
 
 
-def volumes(entry: FaultStatus, claims: Mapping[str, Json], now: datetime) -> list[Proof]:
+def volumes(entry: FaultStatus, claims: Mapping[str, Json], now: datetime) -> list[Observation]:
     """What became of the claims in the journal: gone, and another in their place."""
     found = []
     for target in entry.targets:
@@ -62,27 +62,31 @@ def volumes(entry: FaultStatus, claims: Mapping[str, Json], now: datetime) -> li
         if not target.claim or uid == target.claim_uid:
             continue
         gone = f"claim {target.claim} with uid {target.claim_uid} is no longer there"
-        found.append(Proof(kind=ProofKind.VOLUME_GONE, subject=target.pod, at=now, detail=gone))
+        found.append(
+            Observation(kind=ObservationKind.VOLUME_GONE, subject=target.pod, at=now, detail=gone)
+        )
         if uid is not None:
             other = f"claim {target.claim} has uid {uid}, before {target.claim_uid}"
             found.append(
-                Proof(kind=ProofKind.VOLUME_REPLACED, subject=target.pod, at=now, detail=other)
+                Observation(
+                    kind=ObservationKind.VOLUME_REPLACED, subject=target.pod, at=now, detail=other
+                )
             )
     return found
 
 
 def in_cluster(
     fault: Fault, entry: FaultStatus, plan: Plan, view: ClusterView, now: datetime
-) -> list[Proof]:
+) -> list[Observation]:
     """What the cluster's metadata shows of brokers that fell.
 
     A broker missing from the metadata has lost its ZooKeeper session: Kafka's list of live
     brokers is the list of its registered ones.
     """
     fallen = _ordinals(entry, plan)
-    proofs = [
-        Proof(
-            kind=ProofKind.SESSION_EXPIRED,
+    observations = [
+        Observation(
+            kind=ObservationKind.SESSION_EXPIRED,
             subject=str(broker),
             at=now,
             detail=f"broker {broker} is not registered",
@@ -94,9 +98,9 @@ def in_cluster(
         for partition in view.partitions
         if fallen & set(partition.replicas) - set(partition.isr)
     ]
-    proofs += [
-        Proof(
-            kind=ProofKind.ISR_SHRANK,
+    observations += [
+        Observation(
+            kind=ObservationKind.ISR_SHRANK,
             subject=partition.name,
             at=now,
             detail=f"replicas {list(partition.replicas)}, in sync {list(partition.isr)}",
@@ -106,31 +110,31 @@ def in_cluster(
     target = fault.target
     if target.role is Role.CONTROLLER and view.controller not in fallen | {NO_BROKER}:
         detail = f"the controller is broker {view.controller}"
-        proofs.append(_moved(ProofKind.CONTROLLER_MOVED, fallen, now, detail))
+        observations.append(_moved(ObservationKind.CONTROLLER_MOVED, fallen, now, detail))
     if target.role is Role.PARTITION_LEADER and target.topic and target.partition is not None:
         found = view.partition(target.topic, target.partition)
         if found is not None and found.leader not in fallen | {NO_BROKER}:
-            proofs.append(
-                Proof(
-                    kind=ProofKind.LEADER_MOVED,
+            observations.append(
+                Observation(
+                    kind=ObservationKind.LEADER_MOVED,
                     subject=found.name,
                     at=now,
                     detail=f"from broker {min(fallen)} to {found.leader}",
                 )
             )
-    return proofs
+    return observations
 
 
 def in_group(
     fault: Fault, entry: FaultStatus, plan: Plan, group: GroupView, now: datetime
-) -> list[Proof]:
+) -> list[Observation]:
     """What a consumer group shows of a coordinator that fell."""
     fallen = _ordinals(entry, plan)
     meant = asks_group(fault) and group.group == group_of(fault.target, plan)
     if not meant or group.coordinator in fallen | {NO_BROKER}:
         return []
     detail = f"group {group.group} is coordinated by broker {group.coordinator}"
-    return [_moved(ProofKind.COORDINATOR_MOVED, fallen, now, detail)]
+    return [_moved(ObservationKind.COORDINATOR_MOVED, fallen, now, detail)]
 
 
 def asks_group(fault: Fault) -> bool:
@@ -138,7 +142,7 @@ def asks_group(fault: Fault) -> bool:
     return fault.target.role is Role.GROUP_COORDINATOR
 
 
-def of_partitions(fault: Fault, plan: Plan, view: ClusterView, now: datetime) -> list[Proof]:
+def of_partitions(fault: Fault, plan: Plan, view: ClusterView, now: datetime) -> list[Observation]:
     """What the metadata shows of the partitions that a fault moves or elects leaders for."""
     found = []
     for topic, number in meant(fault, plan) if fault.target.role is Role.PARTITION else ():
@@ -147,25 +151,30 @@ def of_partitions(fault: Fault, plan: Plan, view: ClusterView, now: datetime) ->
             continue
         replicas = list(seen.replicas)
         if fault.action is Action.REASSIGN and set(replicas) == set(fault.to):
-            kind, detail = ProofKind.REPLICAS_MOVED, f"its replicas are {replicas}"
+            kind, detail = ObservationKind.REPLICAS_MOVED, f"its replicas are {replicas}"
         elif fault.action is Action.ELECT_PREFERRED_LEADERS and seen.leader == replicas[0]:
             first = f"the first of its replicas {replicas}"
-            kind, detail = ProofKind.PREFERRED_LEADS, f"broker {seen.leader} leads, {first}"
+            kind, detail = (
+                ObservationKind.PREFERRED_LEADER_ELECTED,
+                f"broker {seen.leader} leads, {first}",
+            )
         else:
             continue
-        found.append(Proof(kind=kind, subject=seen.name, at=now, detail=detail))
+        found.append(Observation(kind=kind, subject=seen.name, at=now, detail=detail))
     return found
 
 
-def members_left(entry: FaultStatus, plan: Plan, group: GroupView, now: datetime) -> list[Proof]:
+def members_left(
+    entry: FaultStatus, plan: Plan, group: GroupView, now: datetime
+) -> list[Observation]:
     """Consumers whose address the group no longer has: killed ones, or frozen past their session.
 
     A pod that follows has another address, so a successor does not hide that a member left.
     """
     addresses = {one.host for one in group.members}
     return [
-        Proof(
-            kind=ProofKind.MEMBER_LEFT,
+        Observation(
+            kind=ObservationKind.MEMBER_LEFT,
             subject=target.pod,
             at=now,
             detail=f"group {group.group} has no member at {target.ip}",
@@ -177,28 +186,28 @@ def members_left(entry: FaultStatus, plan: Plan, group: GroupView, now: datetime
 
 def groups_asked(entry: FaultStatus, plan: Plan) -> list[str]:
     """Groups that could still show that a target left them."""
-    seen = {(one.kind, one.subject) for one in entry.proofs}
+    seen = {(one.kind, one.subject) for one in entry.observations}
     waiting = {
         _group_of(target, plan)
         for target in entry.targets
-        if target.ip and (ProofKind.MEMBER_LEFT, target.pod) not in seen
+        if target.ip and (ObservationKind.MEMBER_LEFT, target.pod) not in seen
     }
     return sorted(waiting - {""})
 
 
-def merge(fault: Fault, entry: FaultStatus, plan: Plan, seen: Iterable[Proof]) -> Effect:
+def merge(fault: Fault, entry: FaultStatus, plan: Plan, seen: Iterable[Observation]) -> Effect:
     """Add what was seen to the journal's effect; the first sight of each thing stands."""
-    known = {(one.kind, one.subject): one for one in entry.proofs}
+    known = {(one.kind, one.subject): one for one in entry.observations}
     for one in seen:
         known.setdefault((one.kind, one.subject), one)
     implied = IMPLIED[fault.action]
     hit = subjects(fault, entry, plan)
-    proven = bool(hit) and all(any((kind, one) in known for kind in implied) for one in hit)
-    return Effect(proven=proven, proofs=tuple(known.values()))
+    verified = bool(hit) and all(any((kind, one) in known for kind in implied) for one in hit)
+    return Effect(verified=verified, observations=tuple(known.values()))
 
 
 def subjects(fault: Fault, entry: FaultStatus, plan: Plan) -> list[str]:
-    """Whom the fault hits, as its proofs name them: pods, or partitions."""
+    """Whom the fault hits, as its observations name them: pods, or partitions."""
     if fault.target.role is Role.PARTITION:
         return named(fault, plan)
     return [one.pod for one in entry.targets]
@@ -207,18 +216,18 @@ def subjects(fault: Fault, entry: FaultStatus, plan: Plan) -> list[str]:
 def wanted(fault: Fault, entry: FaultStatus, plan: Plan) -> bool:
     """Whether the cluster's metadata could still show something about this fault."""
     if fault.target.role is Role.PARTITION:
-        return entry.effect is None or not entry.effect.proven
-    seen = {(one.kind, one.subject) for one in entry.proofs}
+        return entry.effect is None or not entry.effect.verified
+    seen = {(one.kind, one.subject) for one in entry.observations}
     kinds = {kind for kind, _ in seen}
     brokers = _ordinals(entry, plan)
     if not brokers:
         return False
-    if any((ProofKind.SESSION_EXPIRED, str(broker)) not in seen for broker in brokers):
+    if any((ObservationKind.SESSION_EXPIRED, str(broker)) not in seen for broker in brokers):
         return True
     extra = {
-        Role.CONTROLLER: ProofKind.CONTROLLER_MOVED,
-        Role.PARTITION_LEADER: ProofKind.LEADER_MOVED,
-        Role.GROUP_COORDINATOR: ProofKind.COORDINATOR_MOVED,
+        Role.CONTROLLER: ObservationKind.CONTROLLER_MOVED,
+        Role.PARTITION_LEADER: ObservationKind.LEADER_MOVED,
+        Role.GROUP_COORDINATOR: ObservationKind.COORDINATOR_MOVED,
     }.get(fault.target.role)
     return extra is not None and extra not in kinds
 
@@ -240,5 +249,7 @@ def _ordinals(entry: FaultStatus, plan: Plan) -> frozenset[int]:
     return frozenset(one.ordinal for one in plan.brokers if one.member in hit)
 
 
-def _moved(kind: ProofKind, fallen: frozenset[int], now: datetime, detail: str) -> Proof:
-    return Proof(kind=kind, subject=str(min(fallen)), at=now, detail=detail)
+def _moved(
+    kind: ObservationKind, fallen: frozenset[int], now: datetime, detail: str
+) -> Observation:
+    return Observation(kind=kind, subject=str(min(fallen)), at=now, detail=detail)

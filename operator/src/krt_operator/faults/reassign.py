@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import jobs, names
-from krt_operator.api.status import Proof, ProofKind
+from krt_operator.api.status import Observation, ObservationKind
 from krt_operator.build.tools import reassign_job
 from krt_operator.faults.deed import Outcome, until_due
 from krt_operator.faults.ephemeral import parse
@@ -64,13 +64,13 @@ def outcome(scene: Scene) -> Outcome:
     report = parse(ended)
     if report.at is None:
         return Outcome(failures={name: report.message}, patience=TOOL_PATIENCE)
-    begun = Proof(
-        kind=ProofKind.REASSIGNMENT_ACCEPTED,
+    begun = Observation(
+        kind=ObservationKind.REASSIGNMENT_ACCEPTED,
         subject=name,
         at=report.at,
         detail=f"to brokers {list(scene.fault.to)}",
     )
-    return Outcome(proofs=(begun,), patience=TOOL_PATIENCE)
+    return Outcome(observations=(begun,), patience=TOOL_PATIENCE)
 
 
 def _ended(scene: Scene, job: Json) -> Json | None:

@@ -53,7 +53,7 @@ def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
         return None
     configured = int(plan.broker_config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
     session = timedelta(milliseconds=configured)
-    frozen = fault.down_for.delta
+    frozen = fault.duration.delta
     match fault.action:
         case Action.CRASH_POD | Action.LOSE_DISK:
             silent = True

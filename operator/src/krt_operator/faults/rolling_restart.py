@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_operator import journal
-from krt_operator.api.status import FaultState, ProofKind
+from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.faults import recovery
 from krt_operator.faults.deed import Hold, journaled, standing
 from krt_operator.faults.hold import absent
@@ -35,7 +35,7 @@ def act(scene: Scene) -> Act:
     def perform(ports: Ports) -> Sequence[Change]:
         hit = ports.cluster.delete(Deletion("Pod", first.pod, first.uid))
         # Where it was gone, an earlier try of this act did it right after the intent.
-        at = ports.clock.now() if hit else entry.intended_at
+        at = ports.clock.now() if hit else entry.scheduled_at
         return [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
 
     return Act(f"restart {first.pod}", perform)
@@ -47,7 +47,7 @@ def hold(scene: Scene) -> Hold:
     if any("deletionTimestamp" in scene.pods[one.pod]["metadata"] for one in left):
         return Hold()
     if not left:
-        return Hold(healed_at=scene.now, due=scene.now)
+        return Hold(reverted_at=scene.now, due=scene.now)
     lacking = _lacking(scene)
     if not lacking:
         return Hold(acts=(_delete(left[0]),))
@@ -55,7 +55,7 @@ def hold(scene: Scene) -> Hold:
     if scene.now > _last(scene) + limit:
         names = ", ".join(one.member for one in left)
         return Hold(
-            healed_at=scene.now,
+            reverted_at=scene.now,
             due=scene.now,
             cut_short=f"{names} not restarted: not whole {scene.plan.spec.timeouts.recovery} after "
             f"the restart before: {lacking}",
@@ -77,7 +77,7 @@ def _lacking(scene: Scene) -> str:
 
 def _last(scene: Scene) -> datetime:
     """When the last restart so far was seen."""
-    gone = [one.at for one in scene.entry.proofs if one.kind is ProofKind.POD_GONE]
+    gone = [one.at for one in scene.entry.observations if one.kind is ObservationKind.POD_DELETED]
     return max(gone, default=scene.entry.injected_at or scene.now)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 LATE: Final = timedelta(seconds=10)
-"""How late a fault or a heal may be before the run no longer shows what it was to show."""
+"""How late a fault or a revert may be before the run no longer shows what it was to show."""
 
 
 def entry(status: Mapping[str, FaultStatus], fault: Fault) -> FaultStatus:
@@ -36,19 +36,19 @@ def due_at(
     return since + fault.delay.delta
 
 
-def heal_due(fault: Fault, journal: FaultStatus) -> datetime | None:
-    """When the fault is to be healed; None before it was injected, or where no time is set for it.
+def revert_due(fault: Fault, journal: FaultStatus) -> datetime | None:
+    """When the fault is to be reverted; None before it was injected, or where no time is set for it.
 
     A rolling restart is over when its last member was restarted, however long that takes.
     """
     if journal.injected_at is None or fault.action is Action.ROLLING_RESTART:
         return None
-    return journal.injected_at + fault.down_for.delta
+    return journal.injected_at + fault.duration.delta
 
 
 def recovery_deadline(journal: FaultStatus, recovery: timedelta) -> datetime | None:
-    """Until when the cluster may take to be whole again; None before the heal."""
-    return None if journal.healed_at is None else journal.healed_at + recovery
+    """Until when the cluster may take to be whole again; None before the revert."""
+    return None if journal.reverted_at is None else journal.reverted_at + recovery
 
 
 def unrecovered(journal: FaultStatus, recovery: timedelta, now: datetime) -> bool:
@@ -88,7 +88,7 @@ def _when(journal: FaultStatus, event: StartEvent) -> datetime | None:
     match event:
         case StartEvent.STARTED:
             return journal.injected_at
-        case StartEvent.HEALED:
-            return journal.healed_at
+        case StartEvent.REVERTED:
+            return journal.reverted_at
         case StartEvent.RECOVERED:
             return journal.recovered_at

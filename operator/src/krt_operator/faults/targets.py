@@ -154,7 +154,7 @@ def _from_metadata(fault: Fault, plan: Plan, look: Look) -> frozenset[int]:
     found = look.cluster.partition(topic, number)
     if found is None:
         raise UnresolvedError(f"Kafka does not know partition {topic}-{number}")
-    spared = {look.cluster.controller} if target.spare_controller else set()
+    spared = {look.cluster.controller} if target.exclude_controller else set()
     if target.role is Role.PARTITION_REPLICA:
         return frozenset(found.replicas) - spared
     if found.leader == NO_BROKER:

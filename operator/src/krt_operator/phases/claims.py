@@ -1,4 +1,4 @@
-"""How the claims of `spec.expect` fared: the condition AsExpected, apart from the verdict."""
+"""How the claims of `spec.expect` fared: the condition ExpectationsMet, apart from the verdict."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def unscored(spec: Spec, at: datetime) -> tuple[Change, ...]:
         return ()
     told = "the evidence was not judged, so no claim of spec.expect was held against it"
     return (
-        journal.say(ConditionType.AS_EXPECTED, ConditionStatus.UNKNOWN, "NotMeasured", told, at=at),
+        journal.say(
+            ConditionType.EXPECTATIONS_MET, ConditionStatus.UNKNOWN, "NotMeasured", told, at=at
+        ),
     )
 
 
@@ -75,5 +77,5 @@ def _noted(claims: Claims, at: datetime) -> tuple[Change, ...]:
         told = f"every claim of spec.expect held ({claims.held})"
     return (
         journal.put(claims=claims),
-        journal.say(ConditionType.AS_EXPECTED, status, reason, told, at=at),
+        journal.say(ConditionType.EXPECTATIONS_MET, status, reason, told, at=at),
     )

@@ -1,4 +1,4 @@
-"""CleaningUp: heal what is held, take away what the run built, then say that it is over.
+"""CleaningUp: revert what is held, take away what the run built, then say that it is over.
 
 The scoring Job, the scorecard, the plan and the evidence stay. The verdict is set already.
 """
@@ -75,8 +75,8 @@ def _retain(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     since = world.at - (journal.started(run.status, Phase.CLEANING_UP) or world.at)
     if thaws and since < timedelta(seconds=CLEANUP_PATIENCE):
         return Progress(requeue_after=BUSY / 2, acts=thaws)
-    healed = members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
-    return replace(_finish(run, world), apply=tuple(healed))
+    reverted = members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
+    return replace(_finish(run, world), apply=tuple(reverted))
 
 
 def _finish(run: Run, world: Observed) -> Progress:

@@ -152,7 +152,7 @@ def _over(job: Json) -> bool:
 
 
 def _late(run: Run, world: Observed) -> bool:
-    start = journal.started(run.status, Phase.COMPARING) or world.at
+    start = journal.started(run.status, Phase.DUMPING_REPLICAS) or world.at
     allowed = run.spec.timeouts.comparison.seconds + COMPARISON_GRACE
     return world.at > start + timedelta(seconds=allowed)
 

@@ -192,11 +192,13 @@ def _drained(status: Status, at: datetime) -> Change:
     if given_up:
         return _not_in_time(given_up[0], at)
     told = "every group has read and committed to the settled end of its topics"
-    return journal.say(ConditionType.DRAINED, ConditionStatus.TRUE, "EndReached", told, at=at)
+    return journal.say(
+        ConditionType.DRAINED, ConditionStatus.TRUE, "ConsumersCaughtUp", told, at=at
+    )
 
 
 def _not_in_time(told: str, at: datetime) -> Change:
-    return journal.say(ConditionType.DRAINED, ConditionStatus.FALSE, "NotInTime", told, at=at)
+    return journal.say(ConditionType.DRAINED, ConditionStatus.FALSE, "DrainTimedOut", told, at=at)
 
 
 def _close(run: Run, plan: Plan, world: Observed) -> Progress:
@@ -209,7 +211,9 @@ def _close(run: Run, plan: Plan, world: Observed) -> Progress:
     if writing and world.at < since + patience:
         return Progress(requeue_after=BUSY / 2)
     compared = run.spec.evidence.compare_replicas
-    return Progress(requeue_after=0, next_phase=Phase.COMPARING if compared else Phase.SCORING)
+    return Progress(
+        requeue_after=0, next_phase=Phase.DUMPING_REPLICAS if compared else Phase.SCORING
+    )
 
 
 def _late(run: Run, world: Observed, times: int = 1) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krt_operator.ports import Change, Run
 
 JUDGED: Final = "Judged"
-COULD_NOT_RUN: Final = "CouldNotRun"
+COULD_NOT_RUN: Final = "SetupFailed"
 ABORTED: Final = "AbortedByUser"
 
 TERMINAL: Final = {JUDGED: Phase.COMPLETED, COULD_NOT_RUN: Phase.ERROR, ABORTED: Phase.ABORTED}
@@ -38,14 +38,14 @@ CONDITION_OF: Final = {
     Phase.WARMUP: ConditionType.TRAFFIC_ESTABLISHED,
     Phase.INJECTING: ConditionType.FAULTS_INJECTED,
     Phase.DRAINING: ConditionType.DRAINED,
-    Phase.COMPARING: ConditionType.REPLICAS_DUMPED,
+    Phase.DUMPING_REPLICAS: ConditionType.REPLICAS_DUMPED,
     Phase.SCORING: ConditionType.SCORED,
 }
 """The condition a phase works for, which says why the phase failed."""
 
 
 def ending(status: Status) -> str:
-    """The ending in the journal; CouldNotRun where there is none."""
+    """The ending in the journal; SetupFailed where there is none."""
     found = find_condition(status.conditions, ConditionType.SUCCEEDED)
     return found.reason if found is not None and found.reason in TERMINAL else COULD_NOT_RUN
 

@@ -36,7 +36,7 @@ DUE: Final = 10
 """Records that must be due for none of them to mean slowness: where they come by chance, none of
 ten does once in e^10, 22 thousand, looks."""
 
-SLOW: Final = "FlowsSlowly"
+SLOW: Final = "ProduceLatencyHigh"
 """Reason of TrafficEstablished where records flow and writes are not prompt."""
 
 

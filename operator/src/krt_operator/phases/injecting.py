@@ -1,6 +1,6 @@
 """Injecting: one fault after another, or several at once, as the schedule says.
 
-Each fault goes Pending, Intended, Injected, Held, Healed (or Skipped) and every step is decided
+Each fault goes Pending, Scheduled, Injected, Held, Reverted (or Skipped) and every step is decided
 from the journal alone, so a controller killed anywhere goes on where it was. The intent, with pod
 names and uids, is in the journal before anything is done; what is done is named by it.
 """
@@ -18,7 +18,7 @@ from krt_operator.api.status import (
     FaultState,
     FaultStatus,
     Phase,
-    ProofKind,
+    ObservationKind,
 )
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
@@ -41,7 +41,7 @@ RETRY: Final = 0.5
 """Seconds between tries to name a target that is not there, such as a leader in an election."""
 
 LASTING: Final = frozenset({Action.LOSE_DISK, Action.ROLLING_RESTART})
-"""Actions that are not over with their act, whatever `downFor`."""
+"""Actions that are not over with their act, whatever `duration`."""
 
 AFTERMATH: Final = timedelta(seconds=5)
 """Undisturbed traffic after the last recovery, so that `after` has operations to compare with."""
@@ -55,13 +55,13 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
         match entry.state:
             case FaultState.PENDING:
                 _pending(this, fault, entry)
-            case FaultState.INTENDED:
+            case FaultState.SCHEDULED:
                 _intended(this, fault, entry)
             case FaultState.INJECTED:
                 _injected(this, fault, entry)
             case FaultState.HELD:
                 _held(this, fault, entry)
-            case FaultState.HEALED:
+            case FaultState.REVERTED:
                 recovering(this, fault, entry)
             case FaultState.SKIPPED:
                 pass
@@ -98,10 +98,10 @@ def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     this.intend(
         journal.fault(
             fault.name,
-            state=FaultState.INTENDED,
+            state=FaultState.SCHEDULED,
             targets=targets,
             due_at=due,
-            intended_at=this.now,
+            scheduled_at=this.now,
             attempt=1,
             message="",
         )
@@ -119,7 +119,7 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     if result is None:
         _act(this, fault)
         return
-    since = entry.intended_at or this.now
+    since = entry.scheduled_at or this.now
     if result.pending and this.now - since <= result.patience:
         if not result.asked:
             _act(this, fault)
@@ -140,11 +140,11 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
             fault.name,
             state=FaultState.INJECTED,
             injected_at=result.first or since,
-            effect=merge(fault, entry, this.plan, result.proofs),
+            effect=merge(fault, entry, this.plan, result.observations),
         )
     )
     if why:
-        this.doubt("NoEffect", f"fault {fault.name}: {'; '.join(why)}")
+        this.doubt("FaultNotVerified", f"fault {fault.name}: {'; '.join(why)}")
     _injected(this, fault, this.entry(fault))
 
 
@@ -152,19 +152,19 @@ def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     at = entry.injected_at or this.now
     due = entry.due_at or at
     # A tool in a Job takes its seconds to start; the controller was in time when it asked for it.
-    done = entry.intended_at or at if fault.action is Action.REASSIGN else at
+    done = entry.scheduled_at or at if fault.action is Action.REASSIGN else at
     if schedule.late(due, done):
         this.interrupted(fault, "injected", due, done)
     hit = ", ".join(subjects(fault, entry, this.plan))
     this.tell("FaultInjected", f"{fault.name}: {fault.action} of {hit}")
-    for one in entry.proofs:
-        if one.kind is ProofKind.EVICTION_REFUSED:
+    for one in entry.observations:
+        if one.kind is ObservationKind.EVICTION_REFUSED:
             this.tell("EvictionRefused", f"{fault.name}: {one.subject}: {one.detail}")
-    if fault.down_for.micros or fault.action in LASTING:
+    if fault.duration.micros or fault.action in LASTING:
         this.note(journal.fault(fault.name, state=FaultState.HELD))
         this.wake(POLL)
     else:
-        this.note(journal.fault(fault.name, state=FaultState.HEALED, healed_at=at, message=""))
+        this.note(journal.fault(fault.name, state=FaultState.REVERTED, reverted_at=at, message=""))
     this.prove(fault)
 
 
@@ -173,27 +173,29 @@ def _held(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     now = DEEDS[fault.action].hold(this.scene(fault))
     this.acts += now.acts
     this.wanted += now.apply
-    due = now.due or schedule.heal_due(fault, entry)
-    if now.healed_at is None:
+    due = now.due or schedule.revert_due(fault, entry)
+    if now.reverted_at is None:
         if due is not None:
             this.wake((due - this.now).total_seconds() if this.now < due else POLL)
         return
-    due = due or now.healed_at
-    if schedule.late(due, now.healed_at):
-        this.interrupted(fault, "healed", due, now.healed_at)
+    due = due or now.reverted_at
+    if schedule.late(due, now.reverted_at):
+        this.interrupted(fault, "reverted", due, now.reverted_at)
     if now.doubt:
         this.doubt("HealFailed", f"fault {fault.name}: {now.doubt}")
     if now.cut_short:
-        this.doubt("NoEffect", f"fault {fault.name}: {now.cut_short}")
-    healed = journal.fault(fault.name, state=FaultState.HEALED, healed_at=now.healed_at, message="")
-    this.note(healed)
+        this.doubt("FaultNotVerified", f"fault {fault.name}: {now.cut_short}")
+    reverted = journal.fault(
+        fault.name, state=FaultState.REVERTED, reverted_at=now.reverted_at, message=""
+    )
+    this.note(reverted)
     this.tell("FaultHealed", f"{fault.name}: {', '.join(one.pod for one in entry.targets)} back")
 
 
 def _skip(this: Pass, fault: Fault, why: str) -> None:
     message = journal.cut(why)
     this.note(journal.fault(fault.name, state=FaultState.SKIPPED, message=message))
-    this.doubt("NoEffect", f"fault {fault.name}: not injected, {message}")
+    this.doubt("FaultNotVerified", f"fault {fault.name}: not injected, {message}")
     this.tell("FaultSkipped", f"{fault.name}: {message}", warning=True)
 
 
@@ -204,26 +206,26 @@ def _settled(this: Pass) -> Progress:
         this.wake((last + AFTERMATH - this.now).total_seconds())
         return this.progress()
     skipped = [one.name for one in ended if one.state is FaultState.SKIPPED]
-    lasting = [one for one in ended if one.healed_at is not None and one.recovered_at is None]
+    lasting = [one for one in ended if one.reverted_at is not None and one.recovered_at is None]
     for one in ended:
-        proven = one.effect is not None and one.effect.proven
+        verified = one.effect is not None and one.effect.verified
         said = any(
-            doubt.code == "NoEffect" and doubt.message.startswith(f"fault {one.name}:")
+            doubt.code == "FaultNotVerified" and doubt.message.startswith(f"fault {one.name}:")
             for doubt in this.status.guards
         )
-        if not proven and not said:
-            this.doubt("NoEffect", f"fault {one.name}: no effect was seen of it")
+        if not verified and not said:
+            this.doubt("FaultNotVerified", f"fault {one.name}: no effect was seen of it")
     this.say(
         ConditionType.FAULTS_INJECTED,
         ConditionStatus.FALSE if skipped else ConditionStatus.TRUE,
         "FaultSkipped" if skipped else "AllInjected",
-        f"not injected: {', '.join(skipped)}" if skipped else f"{len(ended)} injected and healed",
+        f"not injected: {', '.join(skipped)}" if skipped else f"{len(ended)} injected and reverted",
     )
     if not lasting:
         this.say(
             ConditionType.RECOVERED,
             ConditionStatus.TRUE,
-            "ClusterWhole",
-            "after every heal all partitions had all replicas in sync and groups caught up",
+            "FullyReplicated",
+            "after every revert all partitions had all replicas in sync and groups caught up",
         )
     return this.progress(Phase.DRAINING)

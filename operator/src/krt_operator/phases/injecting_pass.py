@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import journal
 from krt_operator.api.spec import Action
-from krt_operator.api.status import FaultState, FaultStatus, GuardKind, Phase, ProofKind, Status
+from krt_operator.api.status import (
+    FaultState,
+    FaultStatus,
+    GuardKind,
+    Phase,
+    ObservationKind,
+    Status,
+)
 from krt_operator.errors import TransientError
 from krt_operator.faults import proof, restore, schedule
 from krt_operator.faults.deed import Scene
@@ -18,7 +25,7 @@ from krt_operator.ports import Act, Change, Happening, Json, Observed, Ports, Pr
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import ConditionStatus, ConditionType, Proof
+    from krt_operator.api.status import ConditionStatus, ConditionType, Observation
     from krt_operator.kafka.views import ClusterView, GroupView
     from krt_operator.plan import Plan
 
@@ -28,7 +35,7 @@ WATCH: Final = 1.0
 
 CALM: Final = timedelta(seconds=6)
 """How far the next deed must lie ahead for Kafka to be asked anything that can wait: a cluster
-that is failing over answers late, and no look may make a fault or a heal late."""
+that is failing over answers late, and no look may make a fault or a revert late."""
 
 
 @dataclass
@@ -39,7 +46,7 @@ class Pass:
         status: the journal with everything this pass has decided, so that one fault's step sees
             what an earlier one chose.
         since: when Injecting began.
-        recovery: how long the cluster may take to be whole again after a heal.
+        recovery: how long the cluster may take to be whole again after a revert.
     """
 
     run: Run
@@ -113,7 +120,7 @@ class Pass:
         )
 
     def calm(self) -> bool:
-        """Whether no fault is to be injected, held or healed soon."""
+        """Whether no fault is to be injected, held or reverted soon."""
         dues = (self._next_deed(fault) for fault in self.run.spec.faults)
         return all(due is None or due - self.now > CALM for due in dues)
 
@@ -122,13 +129,13 @@ class Pass:
         match entry.state:
             case FaultState.PENDING:
                 return schedule.due_at(fault, self.journal, self.since)
-            case FaultState.INTENDED | FaultState.INJECTED:
+            case FaultState.SCHEDULED | FaultState.INJECTED:
                 return self.now
             case FaultState.HELD:
                 # What is frozen goes on by its node's clock, whether or not anybody looks.
                 frozen = fault.action is Action.FREEZE_POD
-                return None if frozen else schedule.heal_due(fault, entry)
-            case FaultState.HEALED | FaultState.SKIPPED:
+                return None if frozen else schedule.revert_due(fault, entry)
+            case FaultState.REVERTED | FaultState.SKIPPED:
                 return None
 
     def intend(self, change: Change) -> None:
@@ -186,7 +193,7 @@ class Pass:
         """Add to a fault's effect what can be seen of it now."""
         entry = self.entry(fault)
         seen = []
-        if ProofKind.POD_GONE in proof.IMPLIED[fault.action]:
+        if ObservationKind.POD_DELETED in proof.IMPLIED[fault.action]:
             seen += proof.gone(entry, self.world.pods, self.now)
         seen += proof.volumes(entry, self.world.claims, self.now)
         if self.calm():
@@ -219,13 +226,13 @@ class Pass:
             events=tuple(self.events),
         )
 
-    def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[Proof]:
+    def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[Observation]:
         if not proof.asks_group(fault):
             return []
         group = self._group(group_of(fault.target, self.plan))
         return [] if group is None else proof.in_group(fault, entry, self.plan, group, self.now)
 
-    def _left(self, entry: FaultStatus, name: str) -> list[Proof]:
+    def _left(self, entry: FaultStatus, name: str) -> list[Observation]:
         group = self._group(name)
         return [] if group is None else proof.members_left(entry, self.plan, group, self.now)
 

@@ -42,7 +42,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     left = _leftovers(ports.cluster, run)
     if left:
         told = f"an earlier test of this name is still being removed: {left[0]}"
-        return _wait(world, "NamesakeLeaving", told, BUSY)
+        return _wait(world, "PreviousTestTerminating", told, BUSY)
     plan = _plan(run, ports)
     return Progress(
         requeue_after=0,

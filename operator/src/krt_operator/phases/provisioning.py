@@ -111,7 +111,7 @@ def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progre
         apply=tuple(wanted),
         changes=(
             journal.say(
-                ConditionType.PROVISIONED, ConditionStatus.TRUE, "ClusterStands", told, at=world.at
+                ConditionType.PROVISIONED, ConditionStatus.TRUE, "ClusterReady", told, at=world.at
             ),
         ),
         events=(Happening("Provisioned", told),),

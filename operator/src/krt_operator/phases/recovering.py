@@ -1,4 +1,4 @@
-"""After the heal: is the cluster whole again, since when, and if not, whose is it."""
+"""After the revert: is the cluster whole again, since when, and if not, whose is it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     """Write `recoveredAt` when nothing is lacking; give up, once, when the time is over.
 
-    A healed fault with a message was given up: it is not looked at again, for a later fault may
+    A reverted fault with a message was given up: it is not looked at again, for a later fault may
     make the cluster whole and that would be no recovery from this one.
     """
     if entry.recovered_at is not None or entry.message:
@@ -29,8 +29,8 @@ def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     lacking = _lacking(this, fault, this.entry(fault))
     if not lacking:
         this.note(journal.fault(fault.name, recovered_at=this.now))
-        took = (this.now - (entry.healed_at or this.now)).total_seconds()
-        this.tell("Recovered", f"{fault.name}: whole again {took:.1f} s after the heal")
+        took = (this.now - (entry.reverted_at or this.now)).total_seconds()
+        this.tell("Recovered", f"{fault.name}: whole again {took:.1f} s after the revert")
         deadline = schedule.recovery_deadline(entry, this.recovery)
         if deadline is not None and schedule.late(deadline, this.now):
             # Whole, but seen only now: the controller was away when it should have looked.
@@ -43,9 +43,9 @@ def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:
 def _give_up(this: Pass, fault: Fault, lacking: str) -> None:
     why = recovery.not_running(this.plan, this.world.pods, this.absent())
     limit = this.run.spec.timeouts.recovery
-    message = f"{fault.name}: not whole {limit} after the heal: {why or lacking}"
+    message = f"{fault.name}: not whole {limit} after the revert: {why or lacking}"
     this.note(journal.fault(fault.name, message=journal.cut(message)))
-    reason = "MembersNotRunning" if why else "KafkaDidNotRecover"
+    reason = "MembersNotRunning" if why else "RecoveryTimedOut"
     if why:
         this.doubt("MembersNotRunning", f"{message}; mend the Kubernetes cluster and run again")
     this.say(ConditionType.RECOVERED, ConditionStatus.FALSE, reason, message)
@@ -61,7 +61,7 @@ def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
     if earliest is not None and this.now < earliest:
         return "a killed broker's ZooKeeper session has not ended"
     if not this.calm():
-        return "another fault is about to be injected or healed"
+        return "another fault is about to be injected or reverted"
     view = this.view()
     if view is None:
         return "no broker answers"
@@ -85,13 +85,13 @@ def _replaced(this: Pass) -> frozenset[str]:
         if target.pod in refused(entry):
             return True
         if fault.action is Action.CRASH_POD:
-            return not fault.down_for.micros and target.member in members
+            return not fault.duration.micros and target.member in members
         return fault.action is Action.FREEZE_POD
 
     return frozenset(
         target.uid
         for one in this.status.faults
-        if one.state is FaultState.HEALED
+        if one.state is FaultState.REVERTED
         for target in one.targets
         if not stays(faults[one.name], one, target)
     )

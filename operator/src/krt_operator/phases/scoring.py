@@ -110,7 +110,7 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
             journal.put(
                 score=None if permille is None else int(permille) // 10,
                 ledger=ledger,
-                detector_score=_detector(result.get("detectorScore")),
+                detector_score=_detector(result.get("selfTest")),
                 report=Report(config_map=names.scorecard(plan.name), path=plan.bundle),
             ),
             journal.say(

@@ -33,12 +33,12 @@ STEPS: Final[dict[Phase, Step]] = {
     Phase.WARMUP: warmup.step,
     Phase.INJECTING: injecting.step,
     Phase.DRAINING: draining.step,
-    Phase.COMPARING: comparing.step,
+    Phase.DUMPING_REPLICAS: comparing.step,
     Phase.SCORING: scoring.step,
     Phase.CLEANING_UP: cleaning_up.step,
 }
 
-AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.COMPARING})
+AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.DUMPING_REPLICAS})
 """Phases in which members and traffic are kept standing."""
 
 

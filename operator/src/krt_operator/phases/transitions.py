@@ -1,6 +1,6 @@
 """The phases' order as data: drawn in docs/concepts/controller.md, asserted in tests.
 
-A run only goes forward. Whatever ends it early leads through CleaningUp, which heals and takes
+A run only goes forward. Whatever ends it early leads through CleaningUp, which reverts and takes
 away, to the terminal phase that its ending names.
 """
 
@@ -15,8 +15,8 @@ TRANSITIONS: Final[dict[Phase, tuple[Phase, ...]]] = {
     Phase.PROVISIONING: (Phase.WARMUP, Phase.CLEANING_UP),
     Phase.WARMUP: (Phase.INJECTING, Phase.CLEANING_UP),
     Phase.INJECTING: (Phase.DRAINING, Phase.CLEANING_UP),
-    Phase.DRAINING: (Phase.COMPARING, Phase.SCORING, Phase.CLEANING_UP),
-    Phase.COMPARING: (Phase.SCORING, Phase.CLEANING_UP),
+    Phase.DRAINING: (Phase.DUMPING_REPLICAS, Phase.SCORING, Phase.CLEANING_UP),
+    Phase.DUMPING_REPLICAS: (Phase.SCORING, Phase.CLEANING_UP),
     Phase.SCORING: (Phase.CLEANING_UP,),
     Phase.CLEANING_UP: (Phase.COMPLETED, Phase.ERROR, Phase.ABORTED),
     Phase.COMPLETED: (),

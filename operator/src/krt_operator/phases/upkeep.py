@@ -64,7 +64,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
             why = _unexplained(run, one, pod, control)
             if why:
                 changes.append(_vanished(one, why, world))
-                events.append(Happening("TrafficVanished", f"{one.pod}: {why}", warning=True))
+                events.append(Happening("TrafficPodLost", f"{one.pod}: {why}", warning=True))
             if not (_may_be_done(one, control) and looking.end(pod)[0] in {0, BEHIND}):
                 acts.append(_again(plan, one, pod, pull))
     return Progress(
@@ -117,7 +117,7 @@ def _unexplained(run: Run, one: TrafficPod, pod: Json, control: str) -> str:
 
 def _vanished(one: TrafficPod, why: str, world: Observed) -> Change:
     return journal.guard(
-        "TrafficVanished", GuardKind.COVERAGE, f"{one.pod} vanished: {why}", world.at
+        "TrafficPodLost", GuardKind.COVERAGE, f"{one.pod} vanished: {why}", world.at
     )
 
 

@@ -82,7 +82,7 @@ def _established(world: Observed, flow: Flow) -> Progress:
     said = journal.say(
         ConditionType.TRAFFIC_ESTABLISHED,
         ConditionStatus.TRUE,
-        "RecordsFlow",
+        "TrafficFlowing",
         told,
         at=world.at,
     )

@@ -48,7 +48,7 @@ def find(base: Base) -> DataFrame:
     rows = ownership.owned_by(_deliveries(base), base.owned_table)
     activity = sf.broadcast(base.activity_table)
     rows = rows.join(activity, "interval", "left")
-    order = Window.partitionBy("group_index", "place").orderBy("handed_at", "incarnation", "n")
+    order = Window.partitionBy("group_index", "place").orderBy("delivered_at", "incarnation", "n")
     first = {f"first_{name}": sf.first(name).over(order) for name in OWNERSHIP}
     again = rows.withColumns({"nth": sf.row_number().over(order), **first}).filter("nth > 1")
     belated = sf.col("begin") < sf.col("first_begin")
@@ -73,7 +73,7 @@ def find(base: Base) -> DataFrame:
     within: Column = sf.coalesce(moved & ended & uncommitted & window, sf.lit(col=False))
     shown = consequences.with_spans(located(again, base.facts), base.spans)
     after = sf.coalesce(
-        consequences.rule(sf.col("offset"), sf.col("handed_at")),
+        consequences.rule(sf.col("offset"), sf.col("delivered_at")),
         sf.when(moved & ended & _commits_lost(base), OFFSETS_LOST),
     )
     groups = sf.array(*[sf.lit(group.name) for group in base.facts.groups])
@@ -81,7 +81,7 @@ def find(base: Base) -> DataFrame:
         sf.struct(
             sf.col("first_incarnation").alias("firstIncarnation"),
             sf.col("committed").alias("lastCommit"),
-            sf.col("handed_at").alias("handedAt"),
+            sf.col("delivered_at").alias("deliveredAt"),
         )
     )
     return finding(

@@ -18,9 +18,9 @@ OF = (lost_write.NAME, vanished_read.NAME)
 
 
 def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
-    """Add ``heldBy`` and ``dumped`` to every example of a record that is gone.
+    """Add ``presentOnBrokers`` and ``dumped`` to every example of a record that is gone.
 
-    ``heldBy``: the brokers whose replica holds it, at whatever offset; ``dumped``: those whose
+    ``presentOnBrokers``: the brokers whose replica holds it, at whatever offset; ``dumped``: those whose
     replica of its partition was dumped whole, so that others say nothing. Nothing is added where
     no replica was dumped.
     """
@@ -45,7 +45,7 @@ def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
     )
     whole = {(one.topic, one.partition): one.whole for one in base.replicas}
     for number, example in enumerate(gone):
-        example["heldBy"] = sorted(row["broker"] for row in rows if row["id"] == number)
+        example["presentOnBrokers"] = sorted(row["broker"] for row in rows if row["id"] == number)
         # A send may have been to no partition anybody knows of.
         place = str(example.get("topic")), int(example.get("partition", -1))
         example["dumped"] = list(whole.get(place, ()))

@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
     (unseen.find, lambda base: base.totals["undelivered"] + base.totals["skipped"] > 0),
     (duplicate_write.find, lambda base: base.totals["copied"] > 0),
     (inconsistent_offsets.find, lambda base: base.totals["misplaced"] > 0),
-    (aborted_read.find, lambda base: base.totals["resurrected"] + base.totals["aborted"] > 0),
+    (aborted_read.find, lambda base: base.totals["failedInLog"] + base.totals["aborted"] > 0),
     (poll_order.find_skips, lambda base: bool(base.reading.skipped)),
     (poll_order.find_back, lambda base: bool(base.reading.back)),
     (nonmonotonic_send.find, lambda _: True),

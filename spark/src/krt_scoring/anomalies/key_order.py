@@ -86,7 +86,7 @@ def find(base: Base) -> DataFrame:
     return finding(
         NAME,
         shown.withColumn("grp", sf.get(names, sf.col("group_index"))),
-        rule=consequences.rule(before, sf.col("handed_at")),
+        rule=consequences.rule(before, sf.col("delivered_at")),
         detail=sf.to_json(sf.struct("key", before.alias("previousOffset"))),
     )
 
@@ -143,7 +143,7 @@ def _delivered(base: Base, spans: list[Span]) -> DataFrame:
     rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
         "place", base.facts.places.column()
     )
-    columns = ("incarnation", "consumer", "n", "handed_at", "place", "pk", "seq")
+    columns = ("incarnation", "consumer", "n", "delivered_at", "place", "pk", "seq")
     same = (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on"))
     near = _near(ownership.located(rows, base.facts), base, spans, same)
     known = near.withColumn("pk", sf.when(ours(base.history.run), key()))
@@ -171,7 +171,7 @@ def _near(rows: DataFrame, base: Base, spans: list[Span], same: Column) -> DataF
 
 def _first(rows: DataFrame, *names: str) -> DataFrame:
     """Return for each group when it first got each record of a key."""
-    moment = sf.struct(*MOMENT, "handed_at")
+    moment = sf.struct(*MOMENT, "delivered_at")
     return (
         rows.filter(sf.col("key").isNotNull())
         .groupBy("group_index", "tp", "stray", *names)

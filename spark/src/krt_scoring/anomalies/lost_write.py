@@ -1,4 +1,4 @@
-"""lost-write: acked, or unknown but proven, and absent from the settled log."""
+"""lost-write: acked, or unknown but verified, and absent from the settled log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BASIS_DELIVERIES = "basisDeliveries"
 def find(base: Base) -> DataFrame:
     """Return one finding a lost record.
 
-    An unknown send is proven by its own delivery, an unknown transaction by a read_committed
+    An unknown send is verified by its own delivery, an unknown transaction by a read_committed
     delivery or a committed log record of any of its sends: then all of them were written. What
     has a number that was never sent is corrupt-payload's to tell, no send that was lost. Of a
     send that no ledger tells of, the log alone says that it was in a transaction. Where a
@@ -35,14 +35,14 @@ def find(base: Base) -> DataFrame:
     missing = base.suspects.filter(
         ~sf.col("present") & (sf.col("fate") != EXPIRED) & ~base.facts.never_sent()
     )
-    proven = sf.col("outcome") == ACKED
+    verified = sf.col("outcome") == ACKED
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
     outside = sf.col("transaction").isNull() & ~has(LOG_ABORTED)
     alone = unknown & outside & sf.col("got_first").isNotNull()
     if base.facts.run.transactional:
         missing = missing.join(_decided(base, missing), ["pk", "transaction"], "left")
-        proven = proven | (unknown & sf.coalesce(sf.col("decided"), sf.lit(col=False)))
-    lost = missing.filter(proven | alone)
+        verified = verified | (unknown & sf.coalesce(sf.col("decided"), sf.lit(col=False)))
+    lost = missing.filter(verified | alone)
     detail = sf.to_json(
         sf.struct(
             "acks",

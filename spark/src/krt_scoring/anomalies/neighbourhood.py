@@ -139,7 +139,7 @@ def _around(base: Base, examples: list[dict[str, Any]]) -> DataFrame:
     for rows, what, at, state in (
         (base.history.produce, "sent", "sent_at", "outcome"),
         (base.history.log, "log", "timestamp", "state"),
-        (base.history.consume, "delivered", "handed_at", "outcome"),
+        (base.history.consume, "delivered", "delivered_at", "outcome"),
     ):
         near = rows.filter(asked.alike()).filter(asked.near()).withColumn("pk", key())
         there = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.PLACE])

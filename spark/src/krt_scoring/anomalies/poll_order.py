@@ -50,6 +50,6 @@ def _findings(name: Column, steps: DataFrame, base: Base) -> DataFrame:
     return finding(
         name,
         consequences.with_spans(steps, base.spans),
-        rule=consequences.rule(before, sf.col("handed_at")),
+        rule=consequences.rule(before, sf.col("delivered_at")),
         detail=sf.to_json(sf.struct(*columns)),
     )

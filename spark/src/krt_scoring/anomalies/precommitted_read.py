@@ -52,7 +52,7 @@ def find(base: Base) -> DataFrame:
         own.drop("transaction")
         .join(sends.select("pk", "seq", "transaction"), ["pk", "seq"])
         .join(last, ["pk", "transaction"])
-        .filter(sf.col("handed_mono") < sf.col("last_sent"))
+        .filter(sf.col("delivered_mono") < sf.col("last_sent"))
         .groupBy("producer", "producer_incarnation", "seq", "group")
         .agg(sf.min("place").alias("place"))
     )

@@ -36,7 +36,7 @@ OF_FAULT = (leadership, replicas, coordination, unavailability, probes, comeback
 OF_RUN = (occurrences, counts, groups, nearness, keys, hosts)
 """Modules with claims on the whole run: ``judge(expect, evidence)``."""
 
-HEALED = "Healed"
+REVERTED = "Reverted"
 
 MAX_TOLD, MAX_NAME = 5, 80
 """Claims that the termination message names, and characters of each: it holds 2 KiB in all."""
@@ -67,7 +67,7 @@ def _of_fault(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]
                 claim = _named(expect, f"{expect['name']}.{field}")
                 yield unmeasured(claim, "as claimed", why)
         return
-    until = window.healed_at if expect.get("until") == HEALED else window.recovered_at
+    until = window.reverted_at if expect.get("until") == REVERTED else window.recovered_at
     end = evidence.end if until is None else until
     for module in OF_FAULT:
         for result in module.of_fault(expect, window, end, evidence):
@@ -77,7 +77,7 @@ def _of_fault(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]
 def _named(expect: Mapping[str, Any], claim: str) -> str:
     """Return the claim's name, which says so where it is about the time the fault was held only."""
     name = str(expect["name"])
-    if expect.get("until") != HEALED:
+    if expect.get("until") != REVERTED:
         return claim
     return f"{name} while held{claim.removeprefix(name)}"
 

@@ -27,8 +27,8 @@ EPHEMERAL = "krt-"
 """What the names of the containers begin with that act on a member; they end by themselves."""
 
 RESYNC = {
-    "FromStart": "every partition fetched from offset 0",
-    "FromItsEnd": "no partition fetched from offset 0",
+    "Full": "every partition fetched from offset 0",
+    "Incremental": "no partition fetched from offset 0",
 }
 SHUTDOWN = {
     "Graceful": "the process ended by itself",
@@ -42,7 +42,9 @@ def of_fault(
     """Yield the results of ``refusals``, ``resync`` and ``shutdown``."""
     if bounds := expect.get("refusals"):
         refused = [
-            str(proof.get("subject")) for proof in window.proofs if proof.get("kind") == REFUSED
+            str(proof.get("subject"))
+            for proof in window.observations
+            if proof.get("kind") == REFUSED
         ]
         where = ", ".join(refused)
         yield counted(
@@ -92,7 +94,7 @@ def _resync(claim: str, word: str, window: FaultWindow, end: int, evidence: Evid
     if not offsets:
         return unmeasured(claim, RESYNC[word], "its log does not show it fetch after its return")
     fresh = sum(offset == 0 for offset in offsets.values())
-    held = fresh == (len(offsets) if word == "FromStart" else 0)
+    held = fresh == (len(offsets) if word == "Full" else 0)
     first = ", ".join(
         f"{topic}-{partition} from {offset}"
         for (_, topic, partition), offset in sorted(offsets.items())[:8]

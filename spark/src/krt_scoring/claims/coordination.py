@@ -39,14 +39,14 @@ def of_fault(
 
 
 EVENTS = {
-    "sessionsLost": ("broker", "unregistered", "sessions of brokers lost"),
-    "controllerMoves": ("controller", "elected", "other controllers"),
-    "zookeeperLeaderMoves": (ZOOKEEPER, "leader", "other leaders of ZooKeeper"),
+    "brokerSessionExpirations": ("broker", "unregistered", "sessions of brokers lost"),
+    "controllerChanges": ("controller", "elected", "other controllers"),
+    "zookeeperLeaderChanges": (ZOOKEEPER, "leader", "other leaders of ZooKeeper"),
     "quorumLosses": (ZOOKEEPER, "quorum-lost", "losses of ZooKeeper's quorum"),
 }
 """Field → source and event of the timeline, and what they count."""
 
-MOVES = ("controllerMoves", "zookeeperLeaderMoves")
+MOVES = ("controllerChanges", "zookeeperLeaderChanges")
 """Fields that count only what differs from the one before."""
 
 

@@ -32,7 +32,7 @@ class Evidence:
     """Everything a claim may be judged by.
 
     Attributes:
-        windows: the faults; ``proven`` says which of them are known to have acted.
+        windows: the faults; ``verified`` says which of them are known to have acted.
         gaps, measured, thresholds: availability (``krt_scoring.availability.gaps``).
         files: table of the bundle → its usable files.
         logs: folder of the members' logs.
@@ -42,7 +42,7 @@ class Evidence:
     run: RunInfo
     timeline: Timeline
     windows: Sequence[FaultWindow] = ()
-    proven: Mapping[str, bool] = field(default_factory=dict)
+    verified: Mapping[str, bool] = field(default_factory=dict)
     ledger: Mapping[str, int] = field(default_factory=dict)
     anomalies: Mapping[str, AnomalyResult] = field(default_factory=dict)
     reasons: Sequence[Reason] = ()
@@ -67,7 +67,7 @@ class Evidence:
     def window(self, fault: str) -> FaultWindow | None:
         """Return a fault that is known to have acted, None for any other."""
         for window in self.windows:
-            if window.name == fault and window.injected_at is not None and self.proven.get(fault):
+            if window.name == fault and window.injected_at is not None and self.verified.get(fault):
                 return window
         return None
 

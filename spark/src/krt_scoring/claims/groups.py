@@ -17,11 +17,11 @@ FIRST, LAST = "Injecting", "Draining"
 
 
 def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of ``rebalances`` and ``idleMembers``."""
-    if not (expect.get("rebalances") or expect.get("idleMembers")):
+    """Yield the results of ``rebalances`` and ``unassignedConsumers``."""
+    if not (expect.get("rebalances") or expect.get("unassignedConsumers")):
         return
     if not evidence.files.get("consumer_events"):
-        for field, what in (("rebalances", "rebalances"), ("idleMembers", "members")):
+        for field, what in (("rebalances", "rebalances"), ("unassignedConsumers", "members")):
             for item in expect.get(field) or ():
                 claim = f"{field} {item['group']}"
                 yield unmeasured(claim, between(item, what), "there are no consumer events")
@@ -36,7 +36,7 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
         ]
         what = "rebalances of any one member"
         yield counted(f"rebalances {item['group']}", item, max(rounds, default=0), what)
-    for item in expect.get("idleMembers") or ():
+    for item in expect.get("unassignedConsumers") or ():
         busy: dict[str, bool] = {}
         for (group, consumer, _), found in assigned.items():
             if group == item["group"]:
@@ -44,7 +44,9 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
                 busy[consumer] = busy.get(consumer, False) or got
         idle = sorted(consumer for consumer, got in busy.items() if not got)
         what = f"members of {len(busy)} without a partition"
-        yield counted(f"idleMembers {item['group']}", item, len(idle), what, where=", ".join(idle))
+        yield counted(
+            f"unassignedConsumers {item['group']}", item, len(idle), what, where=", ".join(idle)
+        )
 
 
 def _between(evidence: Evidence) -> tuple[int, int]:

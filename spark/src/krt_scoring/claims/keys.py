@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of ``usedPartitions`` and ``partitionsPerKey``."""
-    for item in expect.get("usedPartitions") or ():
-        claim, what = f"usedPartitions {item['topic']}", "partitions with records"
-        if not evidence.files.get("log_bounds"):
+    """Yield the results of ``nonEmptyPartitions`` and ``partitionsPerKey``."""
+    for item in expect.get("nonEmptyPartitions") or ():
+        claim, what = f"nonEmptyPartitions {item['topic']}", "partitions with records"
+        if not evidence.files.get("log_end_offsets"):
             yield unmeasured(claim, between(item, what), "the topics were not read")
             continue
         used = {
             (topic, partition)
-            for rows in evidence.rows("log_bounds", "topic", "partition", "rows_read")
+            for rows in evidence.rows("log_end_offsets", "topic", "partition", "rows_read")
             for topic, partition, count in zip(
                 rows["topic"], rows["partition"], rows["rows_read"], strict=True
             )

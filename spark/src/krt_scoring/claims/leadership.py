@@ -23,10 +23,10 @@ def of_fault(
     """Yield the results of the claims on leaders from a fault's injection to ``end``."""
     start = window.injected_at or 0
     states, missed = evidence.states, bool(evidence.states.missed(start, end))
-    if bounds := expect.get("leaderlessPartitions"):
+    if bounds := expect.get("offlinePartitions"):
         found = states.leaderless(start, end)
         yield _counted(
-            f"{window.name}.leaderlessPartitions",
+            f"{window.name}.offlinePartitions",
             bounds,
             len(found),
             "partitions without a leader",
@@ -39,9 +39,9 @@ def of_fault(
         for place, before, after in states.elections(start, end)
         if after.at > start
     ]
-    if bounds := expect.get("leaderMoves"):
+    if bounds := expect.get("leaderChanges"):
         yield _counted(
-            f"{window.name}.leaderMoves",
+            f"{window.name}.leaderChanges",
             bounds,
             len(moves),
             "leaders moved",
@@ -49,7 +49,7 @@ def of_fault(
             at_least=missed,
             where=names({place for place, _, _ in moves}),
         )
-    if bounds := expect.get("unforcedLeaderMoves"):
+    if bounds := expect.get("unrelatedLeaderChanges"):
         unforced = [
             (place, before.leader)
             for place, before, after in moves
@@ -57,7 +57,7 @@ def of_fault(
         ]
         where = ", ".join(f"{name(place)} from {leader}" for place, leader in unforced[:8])
         yield _counted(
-            f"{window.name}.unforcedLeaderMoves",
+            f"{window.name}.unrelatedLeaderChanges",
             bounds,
             len(unforced),
             "leaders moved that no fault had hit",
@@ -68,7 +68,7 @@ def of_fault(
 
 
 def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of ``inIsr`` and ``displacedLeaders``."""
+    """Yield the results of ``inIsr`` and ``nonPreferredLeaders``."""
     for item in expect.get("inIsr") or ():
         held = {
             place
@@ -77,7 +77,7 @@ def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
         }
         claim, what = f"inIsr {item['broker']}", "partitions with it in the ISR"
         yield _counted(claim, item, len(held), what, evidence, where=names(held))
-    bounds = expect.get("displacedLeaders")
+    bounds = expect.get("nonPreferredLeaders")
     if not bounds:
         return
     found = {
@@ -87,7 +87,7 @@ def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
         and seen[-1].leader != replicas[0]
     }
     what = "partitions not led by their preferred replica"
-    yield _counted("displacedLeaders", bounds, len(found), what, evidence, where=names(found))
+    yield _counted("nonPreferredLeaders", bounds, len(found), what, evidence, where=names(found))
 
 
 def _hit(broker: int, at: int, evidence: Evidence) -> bool:

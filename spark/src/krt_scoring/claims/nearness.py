@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of ``nearReads``."""
-    wanted = expect.get("nearReads") or ()
+    """Yield the results of ``closestReplicaFetches``."""
+    wanted = expect.get("closestReplicaFetches") or ()
     if not wanted:
         return
     zones = {
@@ -29,7 +29,7 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     racks = {c.group: c.config.get("client.rack", "") for c in evidence.run.consumers}
     found = list(_fetches(evidence))
     for item in wanted:
-        claim, zone = f"nearReads {item['group']}", racks.get(item["group"], "")
+        claim, zone = f"closestReplicaFetches {item['group']}", racks.get(item["group"], "")
         what = f"partitions read in zone {zone}"
         own = [(place, broker) for group, place, broker in found if group == item["group"]]
         if not own:

@@ -41,8 +41,8 @@ def of_fault(
             yield Result(claim, span(bounds), "NotHeld", "no ISR lost a member")
         else:
             yield unmeasured(claim, span(bounds), NO_STATES)
-    if bounds := expect.get("isrWholeAfter"):
-        yield _whole(f"{window.name}.isrWholeAfter", bounds, window, evidence)
+    if bounds := expect.get("isrRestoredAfter"):
+        yield _whole(f"{window.name}.isrRestoredAfter", bounds, window, evidence)
 
 
 def _whole(
@@ -51,7 +51,7 @@ def _whole(
     for recovery in evidence.recoveries:
         if recovery.fault != window.name:
             continue
-        if recovery.isr_whole_at is None:
+        if recovery.isr_restored_at is None:
             return Result(claim, span(bounds), "NotHeld", "an ISR was never whole again")
-        return timed(claim, bounds, recovery.isr_whole_at - recovery.healed_at)
-    return unmeasured(claim, span(bounds), "the fault was not healed")
+        return timed(claim, bounds, recovery.isr_restored_at - recovery.reverted_at)
+    return unmeasured(claim, span(bounds), "the fault was not reverted")

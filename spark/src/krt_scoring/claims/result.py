@@ -18,7 +18,7 @@ class Result:
     """One claim and what the evidence says of it.
 
     Attributes:
-        claim: its name, as the path below ``spec.expect``; ``leader-down.leaderMoves``.
+        claim: its name, as the path below ``spec.expect``; ``leader-down.leaderChanges``.
         expected: what was claimed, in words.
         result: Held, NotHeld, or NotMeasured where the evidence says nothing of it.
         seen: what was found, in words.

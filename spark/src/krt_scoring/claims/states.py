@@ -155,11 +155,11 @@ def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, .
     given = {fault["name"]: tuple(fault.get("to") or ()) for fault in run.spec.get("faults") or ()}
     moves: dict[tuple[Place, str], Replicas] = {}
     for event in timeline.of("fault", "effect"):
-        for proof in event.detail.get("proofs") or ():
+        for proof in event.detail.get("observations") or ():
             topic, _, partition = str(proof.get("subject")).rpartition("-")
             place = (topic, int(partition) if partition.isdigit() else -1)
             if proof.get("kind") == MOVED and place in created and given.get(event.subject):
-                # Each telling of an effect tells all its proofs again.
+                # Each telling of an effect tells all its observations again.
                 moves.setdefault((place, event.subject), (int(proof["at"]), given[event.subject]))
     return {
         place: ((0, ids), *sorted(move for (moved, _), move in moves.items() if moved == place))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krt_scoring.brokers import broker_of
 
 if TYPE_CHECKING:
-    from krt_evidence.timeline import Event
+    from krt_contract.timeline import Event
     from krt_scoring.history import History
 
 NO_LEADER = -1

@@ -226,7 +226,7 @@ def collect(history: History) -> Facts:
     run = history.run
     places = Places.of(run)
     groups = groups_of(run)
-    bounds = _bounds(history.log_bounds, places)
+    bounds = _bounds(history.log_end_offsets, places)
     return Facts(
         run=run,
         places=places,

@@ -45,9 +45,9 @@ FATES = (
     "deliveredLate",
     "delivered",
     "landed",
-    "notLanded",
+    "unknownNotInLog",
     "absent",
-    "resurrected",
+    "failedInLog",
 )
 """Terms of the ledger identity a record can fall under, in its order; held as the index, since
 texts would be compared several times for each record."""
@@ -115,11 +115,11 @@ def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
         missing = missing | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
         reached = sf.when(sf.col(owed(group)), sf.col(handed(group)))
         last = sf.greatest(last, reached) if facts.groups.index(group) else reached
-    healed = sf.lit(0).cast("long")
+    reverted = sf.lit(0).cast("long")
     for fault in faults:
         during = (sf.col("done_at") >= fault.begin) & (sf.col("done_at") < fault.end)
-        healed = sf.greatest(healed, sf.when(during, sf.lit(fault.end)).otherwise(sf.lit(0)))
-    late = sf.coalesce((healed > 0) & (last > healed), sf.lit(col=False))
+        reverted = sf.greatest(reverted, sf.when(during, sf.lit(fault.end)).otherwise(sf.lit(0)))
+    late = sf.coalesce((reverted > 0) & (last > reverted), sf.lit(col=False))
     expired = offset_of(sf.col("ack_place")) < sf.col("log_start")
     acked = (
         sf.when(~sf.col("present") & sf.coalesce(expired, sf.lit(col=False)), EXPIRED)

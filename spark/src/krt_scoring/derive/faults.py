@@ -14,7 +14,7 @@ FOREVER = (1 << 62) - 1
 
 @dataclass(frozen=True, slots=True)
 class FaultWindow:
-    """When a fault was open: from injected until healed, in UTC µs."""
+    """When a fault was open: from injected until reverted, in UTC µs."""
 
     name: str
     action: str
@@ -31,7 +31,7 @@ def windows(history: History) -> tuple[FaultWindow, ...]:
             continue
         if event.event == "injected":
             begun[event.subject] = (event.at, str(event.detail.get("action", "")))
-        elif event.event == "healed":
+        elif event.event == "reverted":
             ended[event.subject] = event.at
     found = [
         FaultWindow(name, action, begin, ended.get(name, FOREVER))

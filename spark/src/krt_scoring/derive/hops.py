@@ -35,7 +35,7 @@ MARK = -1
 def build(history: History, facts: Facts) -> DataFrame:
     """Return the steps whose offset is not the one before plus one.
 
-    Columns: ``consumer, incarnation, grp, tp, n, poll, place, handed_at`` of the later delivery,
+    Columns: ``consumer, incarnation, grp, tp, n, poll, place, delivered_at`` of the later delivery,
     ``prev_place, prev_poll, prev_n`` of the earlier; ``inside`` whether both lie in one poll.
     """
 
@@ -51,7 +51,7 @@ def build(history: History, facts: Facts) -> DataFrame:
             sf.shiftright("n", BUCKET_BITS).alias("bucket"),
             poll.alias("poll"),
             place.alias("place"),
-            sf.col(at).alias("handed_at"),
+            sf.col(at).alias("delivered_at"),
         )
 
     deliveries = history.consume.filter(sf.col("outcome") == "ok")
@@ -59,7 +59,7 @@ def build(history: History, facts: Facts) -> DataFrame:
         sf.col("event").isin(*EXCUSING) & sf.col("partition").isNotNull()
     )
     mark = sf.lit(MARK).cast("long")
-    rows = part(deliveries, facts.places.column(), sf.col("poll"), "handed_at").unionAll(
+    rows = part(deliveries, facts.places.column(), sf.col("poll"), "delivered_at").unionAll(
         part(events, mark, mark, "at")
     )
     step = (

@@ -33,7 +33,7 @@ def told(facts: Facts, history: History, tallies: Iterable[Tally]) -> Facts:
     for tally in tallies:
         by_key.setdefault(tally.pk, []).append(tally)
     closes: dict[int, list[Row]] = {}
-    for row in history.produce_close.withColumn("pk", key()).collect():
+    for row in history.producer_summary.withColumn("pk", key()).collect():
         closes.setdefault(row["pk"], []).append(row)
     names = _names(history, set(by_key) | set(closes), closes)
     logged = sum(tally.log_rows for tally in tallies)

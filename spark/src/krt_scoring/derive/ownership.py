@@ -252,7 +252,9 @@ def extents(history: History, facts: Facts, owned: DataFrame) -> tuple[Extent, .
     valid = history.consume.filter(~undone(facts))
     given = sf.when(sf.col("outcome") == "ok", facts.places.column())
     nowhere = sf.lit(None).cast("long")
-    acts = part(valid, sf.col("handed_at"), given).unionAll(part(committed, sf.col("at"), nowhere))
+    acts = part(valid, sf.col("delivered_at"), given).unionAll(
+        part(committed, sf.col("at"), nowhere)
+    )
     done = (
         owned_by(acts, owned)
         .groupBy("interval", "group_index", "tp")

@@ -196,7 +196,7 @@ def _got(history: History, facts: Facts) -> DataFrame:
         sf.lit(_GOT) + sf.coalesce(facts.group_index(), sf.lit(MAX_GROUPS)),
         bits.bitwiseOR(damage.cast("long")),
         place=sf.when(ok, facts.places.column()),
-        at=sf.when(ok, sf.col("handed_at")),
+        at=sf.when(ok, sf.col("delivered_at")),
     )
 
 

@@ -96,7 +96,7 @@ def collect(history: History, facts: Facts) -> tuple[Partition, ...]:
             )
     last = {place: sequence[-1].isr for place, sequence in states(history).items()}
     found = {}
-    for row in history.log_bounds.orderBy("taken_at").collect():
+    for row in history.log_end_offsets.orderBy("taken_at").collect():
         place = row["topic"], row["partition"]
         if not facts.places.known(row["topic"]):
             continue

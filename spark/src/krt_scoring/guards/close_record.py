@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def check(facts: Facts) -> Iterator[Reason]:
-    """Yield ``CloseMissing`` for each incarnation that wrote sends but no close."""
-    closed = facts.inspection.incarnations["produce_close"]
+    """Yield ``ProducerSummaryMissing`` for each incarnation that wrote sends but no close."""
+    closed = facts.inspection.incarnations["producer_summary"]
     killed = explained(facts)
     for producer, incarnation in sorted(facts.inspection.incarnations["produce"] - closed):
         if incarnation in killed:
@@ -24,4 +24,4 @@ def check(facts: Facts) -> Iterator[Reason]:
             f"incarnation {incarnation} wrote no closing record and no fault or exit explains it: "
             "what it attempted is only known from its rows"
         )
-        yield Reason("evidence", "CloseMissing", producer, message, SEND_ANOMALIES)
+        yield Reason("evidence", "ProducerSummaryMissing", producer, message, SEND_ANOMALIES)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from krt_scoring.windows import FaultWindow
 
 IMPLIED: Final[Mapping[str, frozenset[str]]] = {
-    "DeletePod": frozenset({"PodGone"}),
+    "DeletePod": frozenset({"PodDeleted"}),
     "CrashPod": frozenset({"ProcessKilled"}),
     "FreezePod": frozenset({"ProcessStopped"}),
-    "EvictPod": frozenset({"PodGone", "EvictionRefused"}),
+    "EvictPod": frozenset({"PodDeleted", "EvictionRefused"}),
     "LoseDisk": frozenset({"VolumeReplaced"}),
-    "RollingRestart": frozenset({"PodGone"}),
+    "RollingRestart": frozenset({"PodDeleted"}),
     "Reassign": frozenset({"ReplicasMoved"}),
-    "ElectPreferredLeaders": frozenset({"PreferredLeads"}),
+    "ElectPreferredLeaders": frozenset({"PreferredLeaderElected"}),
 }
 """Action to kinds of proof; one of them must have been seen of every target for the fault to count.
 The controller has the same table, and a test compares them."""
@@ -31,17 +31,17 @@ KILLED = 137
 
 
 def check(facts: Facts) -> Iterator[Reason]:
-    """Yield ``NoEffect`` for faults without proof and ``FaultSkipped`` for those not injected."""
+    """Yield ``FaultNotVerified`` for faults without proof and ``FaultSkipped`` for those not injected."""
     for window in facts.windows:
         if window.skipped or window.injected_at is None:
             message = "the fault was not injected, so the run shows nothing about it"
             yield Reason("coverage", "FaultSkipped", window.name, message)
-        elif not proven(window, facts.timeline):
+        elif not verified(window, facts.timeline):
             message = (
                 f"{window.action or 'the fault'} was injected but nothing shows that it took "
                 "effect (not what its action implies, of every target)"
             )
-            yield Reason("coverage", "NoEffect", window.name, message)
+            yield Reason("coverage", "FaultNotVerified", window.name, message)
     seen = {window.name for window in facts.windows}
     for fault in facts.run.spec.get("faults") or ():
         if fault["name"] not in seen:
@@ -49,9 +49,9 @@ def check(facts: Facts) -> Iterator[Reason]:
             yield Reason("coverage", "FaultSkipped", fault["name"], message)
 
 
-def proven(window: FaultWindow, timeline: Timeline) -> bool:
+def verified(window: FaultWindow, timeline: Timeline) -> bool:
     """Whether the controller proved the effect, or the timeline itself shows it."""
-    if window.proven:
+    if window.verified:
         return True
     kinds = IMPLIED.get(window.action, frozenset())
     return bool(window.target_uids) and all(
@@ -65,7 +65,7 @@ def _seen(kind: str, uid: str, start: int | None, timeline: Timeline) -> bool:
     if start is None:
         return False
     match kind:
-        case "PodGone":
+        case "PodDeleted":
             events = timeline.of("pod", "deleted")
             return any(event.at >= start and event.detail.get("uid") == uid for event in events)
         case "ProcessKilled":

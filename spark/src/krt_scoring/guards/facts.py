@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One partition's row of ``log_bounds``."""
+    """One partition's row of ``log_end_offsets``."""
 
     topic: str
     partition: int

@@ -25,10 +25,10 @@ ANSWERS = frozenset({"MemberLeft", "EvictionRefused"})
 
 
 def check(facts: Facts) -> Iterator[Reason]:
-    """Yield ``NoEffect`` for each fault on a consumer that its group did not notice."""
+    """Yield ``FaultNotVerified`` for each fault on a consumer that its group did not notice."""
     sessions = [handover(facts.run, group) for group in groups_of(facts.run)]
     for window in facts.windows:
-        if any(proof.get("kind") in ANSWERS for proof in window.proofs):
+        if any(proof.get("kind") in ANSWERS for proof in window.observations):
             continue
         for uid in sorted(window.target_uids):
             held = [
@@ -42,7 +42,7 @@ def check(facts: Facts) -> Iterator[Reason]:
                     f"({durations.show(sessions[held[0].group])}), but nobody was assigned what "
                     "it owned: nothing shows that it left its group"
                 )
-                yield Reason("coverage", "NoEffect", window.name, message)
+                yield Reason("coverage", "FaultNotVerified", window.name, message)
 
 
 def _held(window: FaultWindow, uid: str, ownerships: tuple[Interval, ...]) -> Iterator[Interval]:
@@ -55,7 +55,7 @@ def _held(window: FaultWindow, uid: str, ownerships: tuple[Interval, ...]) -> It
 
 def _due(window: FaultWindow, session: int) -> bool:
     """Whether the member was away, or the run went on, for as long as a session lasts."""
-    end = window.healed_at if window.action == "FreezePod" else window.recovered_at
+    end = window.reverted_at if window.action == "FreezePod" else window.recovered_at
     return end is not None and end - (window.injected_at or end) >= session
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check(facts: Facts) -> Iterator[Reason]:
-    """Yield ``TrafficVanished`` for pods deleted or ended without a message, by no fault."""
+    """Yield ``TrafficPodLost`` for pods deleted or ended without a message, by no fault."""
     known = explained(facts)
     spoke: set[str] = set()
     gone: dict[str, str] = {}
@@ -28,4 +28,4 @@ def check(facts: Facts) -> Iterator[Reason]:
     for uid, pod in sorted(gone.items(), key=lambda item: (item[1], item[0])):
         if uid not in spoke:
             message = f"pod {uid} ended without a termination message and no fault aimed at it"
-            yield Reason("coverage", "TrafficVanished", pod, message)
+            yield Reason("coverage", "TrafficPodLost", pod, message)

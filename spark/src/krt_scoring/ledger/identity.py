@@ -1,8 +1,8 @@
 """The ledger identity: every attempted send is exactly one thing.
 
 ``attempted = acked + failed + unknown``; every acked record is lost, expired, undelivered,
-deliveredLate or delivered; every unknown landed or notLanded; every failed absent or
-resurrected. ``attempted`` comes from the close records (counted apart from the rows), for a
+deliveredLate or delivered; every unknown landed or unknownNotInLog; every failed absent or
+failedInLog. ``attempted`` comes from the close records (counted apart from the rows), for a
 killed incarnation from the highest seq anybody knows.
 """
 
@@ -71,7 +71,7 @@ def count(tallies: Iterable[Tally], suspects: DataFrame, facts: Facts) -> Totals
     counts = dict.fromkeys(FATES, 0) | {"suspects": 0}
     for tally in tallies:
         # A seq no ledger row tells of was sent by a producer that died before it wrote it.
-        if tally.outcome is not None or tally.fate not in ("landed", "notLanded"):
+        if tally.outcome is not None or tally.fate not in ("landed", "unknownNotInLog"):
             counts[tally.fate] += tally.records
         counts["suspects"] += tally.odd
     terms = _terms(facts)
@@ -148,12 +148,12 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
         "unknown": unknown,
         **{name: totals[name] for name in FATES},
         "landed": landed,
-        "notLanded": unknown - landed,
+        "unknownNotInLog": unknown - landed,
         "lostAfterDelivery": totals["lostAfterDelivery"],
         "unledgered": totals["unledgered"],
         "corrupt": totals["corrupt"],
         "offsetUnusable": totals["offsetUnusable"],
-        "blindSends": blind,
+        "unrecordedSends": blind,
         "logRecords": facts.log_records,
         "deliveries": facts.deliveries,
         "foreign": 0,
@@ -188,8 +188,8 @@ def _sums(terms: dict[str, int]) -> list[str]:
     rules = {
         "attempted": ("acked", "failed", "unknown"),
         "acked": ("lost", "expired", "undelivered", "deliveredLate", "delivered"),
-        "unknown": ("landed", "notLanded"),
-        "failed": ("absent", "resurrected"),
+        "unknown": ("landed", "unknownNotInLog"),
+        "failed": ("absent", "failedInLog"),
     }
     problems = []
     for total, parts in rules.items():

@@ -57,7 +57,7 @@ def scale(card: Mapping[str, Any], events: Timeline) -> Scale | None:
     """Return the axis of a run: from its first phase or fault to its last; None without times."""
     times = [event.at for event in events.of("phase")]
     for fault in card.get("faults", []):
-        times += [fault[key] for key in ("injectedAt", "healedAt", "recoveredAt") if key in fault]
+        times += [fault[key] for key in ("injectedAt", "revertedAt", "recoveredAt") if key in fault]
     for row in card.get("availability", []):
         times += [gap[key] for gap in row.get("gaps", []) for key in ("from", "to")]
     if not times:
@@ -84,20 +84,20 @@ def phases(axis: Scale, events: Timeline) -> list[dict[str, Any]]:
 
 
 def faults(axis: Scale, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return each injected fault as a bar: injected to healed, and on to recovered."""
+    """Return each injected fault as a bar: injected to reverted, and on to recovered."""
     bars = []
     for row in rows:
         if "injectedAt" not in row:
             continue
-        healed = row.get("healedAt", row["injectedAt"])
+        reverted = row.get("revertedAt", row["injectedAt"])
         recovered = row.get("recoveredAt", axis.end)
         bars.append(
             {
                 "name": row["name"],
                 "x": axis.x(row["injectedAt"]),
-                "held": axis.width(row["injectedAt"], healed),
-                "recover_x": axis.x(healed),
-                "recover": axis.width(healed, recovered),
+                "held": axis.width(row["injectedAt"], reverted),
+                "recover_x": axis.x(reverted),
+                "recover": axis.width(reverted, recovered),
             }
         )
     return bars

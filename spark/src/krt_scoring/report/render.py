@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 TERMS = {
     "delivered": "reached every group that was owed them",
-    "deliveredLate": "reached the last group only after the fault had healed",
+    "deliveredLate": "reached the last group only after the fault had reverted",
     "undelivered": "lie in the log but a group never got them",
     "expired": "below the start of the log",
     "lost": "are nowhere in the log",
     "landed": "lie in the log all the same",
-    "notLanded": "are not in the log",
+    "unknownNotInLog": "are not in the log",
     "absent": "are not in the log, as they should",
-    "resurrected": "lie in the log although they had failed",
+    "failedInLog": "lie in the log although they had failed",
 }
 """Term of the ledger identity → what it says of the records."""
 
@@ -34,13 +34,13 @@ EPOCH_MICROS = 1_000_000_000_000_000
 
 IDENTITY = {
     "acked": ("delivered", "deliveredLate", "undelivered", "expired", "lost"),
-    "unknown": ("landed", "notLanded"),
-    "failed": ("absent", "resurrected"),
+    "unknown": ("landed", "unknownNotInLog"),
+    "failed": ("absent", "failedInLog"),
 }
 """Outcome → the terms its records are divided into."""
 
 
-INLINE = ("heldBy", "dumped", "lacking")
+INLINE = ("presentOnBrokers", "dumped", "lacking")
 """Lists of brokers in an example, shown in its row."""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring import history as history_module
 from krt_scoring import local_rows
 from krt_scoring.derive.places import OFFSET_BITS
@@ -33,13 +33,13 @@ def corrupted(history: History, facts: Facts, patch: Patch) -> History:
     consume = history.consume.filter(~_at(facts, patch.consume))
     tables = {
         "produce": _added(history.produce.filter(~_sent(patch.produce)), "produce", patch.produce),
-        "produce_close": _closed(history.produce_close, patch),
+        "producer_summary": _closed(history.producer_summary, patch),
         "log": _added(log, "log", patch.log),
         "consume": _added(_strided(consume), "consume", patch.consume),
         "consumer_events": _added(
             _strided(history.consumer_events), "consumer_events", {0: list(patch.events)}
         ),
-        "log_bounds": history.log_bounds,
+        "log_end_offsets": history.log_end_offsets,
         "replica_log": _added(
             history.replica_log.filter(~_at(facts, patch.replicas)), "replica_log", patch.replicas
         ),

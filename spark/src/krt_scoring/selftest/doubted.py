@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from krt_evidence.timeline import Event
+from krt_contract.timeline import Event
 from krt_scoring import guards
 from krt_scoring.selftest.difference import Difference, Doubt, doubts
 from krt_scoring.selftest.outcome import Outcome
@@ -88,7 +88,7 @@ def _gone(facts: Facts) -> Doubtful | None:
     detail = {"uid": GHOST, "component": "producer"}
     event = Event(pods[-1].at, pods[-1].mono, "pod", "deleted", GHOST, detail)
     timeline = Timeline((*facts.timeline.events, event), facts.timeline.reasons)
-    return Doubtful(replace(facts, timeline=timeline), ("coverage", "TrafficVanished", GHOST))
+    return Doubtful(replace(facts, timeline=timeline), ("coverage", "TrafficPodLost", GHOST))
 
 
 def _mixed(facts: Facts) -> Doubtful | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 from krt_scoring import inspection
 from krt_scoring.selftest.difference import Difference, Doubt, doubts
 from krt_scoring.selftest.outcome import Outcome

@@ -100,7 +100,7 @@ def test_status_has_every_field_of_the_journal_and_no_default() -> None:
         *("summary", "conditions", "phases", "faults", "guards", "ledger", "report"),
     }
     assert fields["faults"]["items"]["properties"].keys() >= {
-        *("name", "state", "targets", "intendedAt", "injectedAt", "healedAt", "recoveredAt"),
+        *("name", "state", "targets", "scheduledAt", "injectedAt", "revertedAt", "recoveredAt"),
         "effect",
     }
     assert fields["conditions"]["x-kubernetes-list-map-keys"] == ["type"]

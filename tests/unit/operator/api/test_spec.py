@@ -41,7 +41,7 @@ def test_the_sample_is_what_the_issue_asks_for() -> None:
     ] == [(Acks.ALL, True, 500), (Acks.ALL, False, 500)]
     assert [c.replicas for c in spec.traffic.consumers] == [2]
     (leader_down,) = spec.faults
-    assert leader_down.down_for == Duration.parse("20s")
+    assert leader_down.duration == Duration.parse("20s")
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_a_fault_waits_for_the_one_before() -> None:
 
 
 def test_a_dump_is_read_back() -> None:
-    spec = Spec.model_validate(least(faults=[fault("a", downFor="1m30s")])).resolve()
+    spec = Spec.model_validate(least(faults=[fault("a", duration="1m30s")])).resolve()
     dumped = spec.dump()
-    assert dumped["faults"][0]["downFor"] == "1m30s"
+    assert dumped["faults"][0]["duration"] == "1m30s"
     assert dumped["traffic"]["producers"][0]["acks"] == "all"
     assert Spec.model_validate(dumped) == spec
 

@@ -176,14 +176,14 @@ def test_waits_for_what_an_earlier_test_of_the_name_left(world: Any, left: str) 
     labels = {"kafkaresilience.dev/test": "t", "kafkaresilience.dev/test-uid": "uid-before"}
     world.put({"kind": "Service", "metadata": {"name": left, "labels": labels}})
     assert world.run(seconds=20)["phase"] == "Pending"
-    assert world.condition("Provisioned")["reason"] == "NamesakeLeaving"
+    assert world.condition("Provisioned")["reason"] == "PreviousTestTerminating"
     del world.objects["Service", left]
     assert world.run()["phase"] == "Completed"
 
 
 def crash(name: str, **fields: Any) -> dict[str, Any]:
     target = {"role": "Broker", "ordinals": [1]}
-    return {"name": name, "action": "CrashPod", "target": target, "downFor": "20s"} | fields
+    return {"name": name, "action": "CrashPod", "target": target, "duration": "20s"} | fields
 
 
 def test_a_zone_that_no_broker_is_in(make_world: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""The condition AsExpected: what the scoring says of the claims, and the claim of an error."""
+"""The condition ExpectationsMet: what the scoring says of the claims, and the claim of an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_claims_are_told_apart_from_the_verdict(
     world = make_world(expect={"loss": "Required"})
     world.result = told(**claims)
     found = world.run()
-    said = world.condition("AsExpected")
+    said = world.condition("ExpectationsMet")
     assert (said["status"], said["reason"]) == (status, reason)
     assert says in said["message"]
     assert (found["verdict"], found["claims"]["held"]) == ("Degraded", 2)
@@ -40,7 +40,7 @@ def test_the_claims_are_told_apart_from_the_verdict(
 
 def test_nothing_is_said_where_nothing_was_claimed(world: Any) -> None:
     status = world.run()
-    assert "AsExpected" not in {one["type"] for one in status["conditions"]}
+    assert "ExpectationsMet" not in {one["type"] for one in status["conditions"]}
     assert "claims" not in status
 
 
@@ -50,7 +50,7 @@ def test_a_driver_that_cannot_score_leaves_the_claims_open(
     world = make_world(expect={"loss": "None"})
     world.result = (2, "the plan cannot be used")
     world.run()
-    said = world.condition("AsExpected")
+    said = world.condition("ExpectationsMet")
     assert (said["status"], said["reason"]) == ("Unknown", "NotMeasured")
 
 
@@ -68,5 +68,5 @@ def test_a_test_that_cannot_be_run_may_be_what_was_expected(
     world = make_world(expect=expect)
     world.nodes = world.nodes[:4]
     assert world.run()["phase"] == "Error"
-    said = world.condition("AsExpected")
+    said = world.condition("ExpectationsMet")
     assert (said["status"], said["reason"]) == (status, reason)

@@ -27,7 +27,7 @@ def test_pod_gone_without_a_reason_is_vanished_and_comes_back(world: Any) -> Non
     ]
     before = world.objects.pop(("Pod", "t-producer-a-0"))
     world.run(seconds=4)
-    assert _codes(world) == ["TrafficVanished"]
+    assert _codes(world) == ["TrafficPodLost"]
     assert world.objects["Pod", "t-producer-a-0"]["metadata"]["uid"] != before["metadata"]["uid"]
 
 
@@ -64,7 +64,7 @@ def test_an_unscheduled_broker_that_a_fault_means_is_left_to_the_fault(
 ) -> None:
     world, engine, uid = broker_left_lying(make_world)
     target = {"pod": BROKER, "uid": uid, "member": "kafka-1"}
-    world.test["status"]["faults"] = [{"name": "f", "state": "Intended", "targets": [target]}]
+    world.test["status"]["faults"] = [{"name": "f", "state": "Scheduled", "targets": [target]}]
     world.run(seconds=15, controller=engine)
     assert world.objects["Pod", BROKER]["metadata"]["uid"] == uid
 
@@ -97,7 +97,7 @@ def test_defect_of_a_traffic_pod_is_told_with_its_last_words(world: Any) -> None
     world.run(seconds=4, controller=engine)
     world.end("t-consumer-c-0", 1, "Traceback\n  File ...\nValueError: what it was\n")
     world.run(controller=engine)
-    assert _codes(world) == ["TrafficVanished"]
+    assert _codes(world) == ["TrafficPodLost"]
     assert "exit code 1: ValueError: what it was" in world.status["guards"][0]["message"]
 
 
@@ -146,7 +146,7 @@ def test_a_reader_that_gave_up_before_the_end_is_not_told_as_drained(world: Any)
     begun = world.time
     world.run(until="Scoring", controller=engine)
     drained = world.condition("Drained")
-    assert (drained["status"], drained["reason"]) == ("False", "NotInTime")
+    assert (drained["status"], drained["reason"]) == ("False", "DrainTimedOut")
     assert READER in drained["message"]
     assert _codes(world) == ["NotDrained"]
     # It had its time: nobody takes its place, and nobody waits for it.
@@ -162,7 +162,7 @@ def test_a_reader_that_ends_on_a_fatal_error_has_a_successor_that_reaches_the_en
     world.end(READER, 3, '{"reason":"fatal"}')
     world.stuck = set()
     world.run(until="Scoring", controller=engine)
-    assert world.condition("Drained")["reason"] == "EndReached"
+    assert world.condition("Drained")["reason"] == "ConsumersCaughtUp"
     successor = world.objects["Pod", READER]
     assert successor["metadata"]["uid"] != uid
     assert successor["status"]["phase"] == "Succeeded"

@@ -90,7 +90,7 @@ def test_slow_writes_begin_the_warm_up_anew(make_world: Callable[..., Any]) -> N
     world.write_takes = 4
     world.run(seconds=4, controller=engine)
     told = world.condition("TrafficEstablished")
-    assert (told["status"], told["reason"]) == ("False", "FlowsSlowly")
+    assert (told["status"], told["reason"]) == ("False", "ProduceLatencyHigh")
     assert "foo-0, foo-1 without a record of the last 2500 ms" in told["message"]
     assert "a gap of 15s (spec.scoring.objectives)" in told["message"]
     quiet = world.time
@@ -98,7 +98,7 @@ def test_slow_writes_begin_the_warm_up_anew(make_world: Callable[..., Any]) -> N
     status = world.run(controller=engine)
     assert timedelta(seconds=20) <= warmed_up(status)[1] - quiet < timedelta(seconds=25)
     assert status["verdict"] == "Passed"
-    assert reasons(world).count("FlowsSlowly") == 1
+    assert reasons(world).count("ProduceLatencyHigh") == 1
     assert reasons(world).count("TrafficEstablished") == 2
 
 
@@ -110,7 +110,7 @@ def test_what_a_look_itself_takes_does_not_hide_slow_writes(
     world.run(until="Warmup", controller=engine)
     world.write_takes, world.bounds_take = 3, 2
     world.run(seconds=12, controller=engine)
-    assert world.condition("TrafficEstablished")["reason"] == "FlowsSlowly"
+    assert world.condition("TrafficEstablished")["reason"] == "ProduceLatencyHigh"
 
 
 def test_writes_that_stay_slow_are_waited_for_once(make_world: Callable[..., Any]) -> None:
@@ -130,7 +130,7 @@ def test_a_pod_gone_while_writes_are_slow_is_vanished(make_world: Callable[..., 
     world.run(seconds=10, controller=engine)
     world.silent_kafka = True
     world.run(seconds=4, controller=engine)
-    assert world.condition("TrafficEstablished")["reason"] == "FlowsSlowly"
+    assert world.condition("TrafficEstablished")["reason"] == "ProduceLatencyHigh"
     del world.objects["Pod", "t-producer-a-0"]
     world.run(seconds=4, controller=engine)
-    assert [one["code"] for one in world.status["guards"]] == ["TrafficVanished"]
+    assert [one["code"] for one in world.status["guards"]] == ["TrafficPodLost"]

@@ -44,10 +44,10 @@ def test_goes_the_whole_way_and_reports_what_scoring_said(world: Any) -> None:
 
 def test_the_detectors_own_test_is_told_where_it_was_made(make_world: Any) -> None:
     world = make_world()
-    told = json.loads(world.result[1]) | {"detectorScore": {"found": 30, "applicable": 31}}
+    told = json.loads(world.result[1]) | {"selfTest": {"found": 30, "applicable": 31}}
     world.result = (0, json.dumps(told))
-    assert world.run()["detectorScore"] == {"found": 30, "applicable": 31}
-    assert "detectorScore" not in make_world().run()
+    assert world.run()["selfTest"] == {"found": 30, "applicable": 31}
+    assert "selfTest" not in make_world().run()
 
 
 def test_phases_have_starts_and_ends_in_order(world: Any) -> None:
@@ -190,7 +190,7 @@ FREEZE = {
     "name": "frozen",
     "action": "FreezePod",
     "target": {"role": "Broker", "ordinals": [0]},
-    "downFor": "10m",
+    "duration": "10m",
 }
 
 
@@ -205,7 +205,7 @@ def test_what_is_frozen_when_a_run_is_aborted_is_thawed(
     assert world.status["faults"][0]["state"] == "Held"
     world.test["spec"]["abort"] = True
     status = world.run()
-    assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Healed")
+    assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Reverted")
     kept = world.frozen & world.names_of("Pod")
     assert kept == set()
 

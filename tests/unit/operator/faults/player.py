@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from krt_operator.api.status import FaultState, Phase, ProofKind
+from krt_operator.api.status import FaultState, Phase, ObservationKind
 from krt_operator.phases.steps import step
 
 LEADER = {
@@ -12,7 +12,7 @@ LEADER = {
     "delay": "10s",
     "action": "CrashPod",
     "target": {"role": "PartitionLeader", "topic": "foo", "partition": 0},
-    "downFor": "20s",
+    "duration": "20s",
 }
 
 LIMIT = 2000
@@ -53,8 +53,8 @@ def entry(sim: Any, name: str) -> Any:
     return next(one for one in sim.status.faults if one.name == name)
 
 
-def kinds(sim: Any, name: str) -> set[ProofKind]:
-    return {one.kind for one in entry(sim, name).effect.proofs}
+def kinds(sim: Any, name: str) -> set[ObservationKind]:
+    return {one.kind for one in entry(sim, name).effect.observations}
 
 
 FOUR = {"kafka": {"replicas": 4, "config": {"zookeeper.session.timeout.ms": "6000"}}}

@@ -9,7 +9,7 @@ from krt_operator.faults.check import check
 
 
 def fault(name: str, **fields: Any) -> dict[str, Any]:
-    return {"name": name, "action": "CrashPod", "downFor": "20s"} | fields
+    return {"name": name, "action": "CrashPod", "duration": "20s"} | fields
 
 
 def test_faults_that_fit_are_let_pass(simulate: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.operator.faults.player import LEADER, entry, eventful, kinds, play, until_held
 
-from krt_operator.api.status import ProofKind
+from krt_operator.api.status import ObservationKind
 
 LOSE = LEADER | {"action": "LoseDisk", "delay": "0s"}
 
@@ -26,30 +26,30 @@ def test_a_lost_disk_is_a_crash_and_an_empty_volume(simulate: Any) -> None:
     changed = [n for n, claim in sim.claims.items() if claim["metadata"]["uid"] != before[n]]
     assert changed == ["t-kafka-0-data"]
     assert kinds(sim, "leader-down") >= {
-        ProofKind.PROCESS_KILLED,
-        ProofKind.VOLUME_GONE,
-        ProofKind.VOLUME_REPLACED,
+        ObservationKind.PROCESS_KILLED,
+        ObservationKind.VOLUME_GONE,
+        ObservationKind.VOLUME_REPLACED,
     }
-    assert fault.effect.proven
-    assert timedelta(seconds=20) <= fault.healed_at - fault.injected_at <= timedelta(seconds=22)
+    assert fault.effect.verified
+    assert timedelta(seconds=20) <= fault.reverted_at - fault.injected_at <= timedelta(seconds=22)
     assert sim.status.guards == ()
 
 
 def test_the_member_waits_for_its_new_volume_even_without_downtime(simulate: Any) -> None:
-    sim = simulate([LOSE | {"downFor": "0s"}])
+    sim = simulate([LOSE | {"duration": "0s"}])
     until_held(sim)
     # The claim is going, and stays while the pod that uses it does.
     assert sim.sets["t-kafka-0"] == 0
     play(sim)
     assert sim.wiped == ["kafka-0"]
-    assert entry(sim, "leader-down").effect.proven
+    assert entry(sim, "leader-down").effect.verified
     assert sim.sets["t-kafka-0"] == 1
 
 
 def test_a_claim_that_is_slow_to_go_delays_the_heal_and_is_not_the_controllers(
     simulate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sim = simulate([LOSE | {"downFor": "0s"}])
+    sim = simulate([LOSE | {"duration": "0s"}])
     protect = sim._protect_claims  # noqa: SLF001 - the double is told to take its time
     since = sim.time
     monkeypatch.setattr(
@@ -59,7 +59,7 @@ def test_a_claim_that_is_slow_to_go_delays_the_heal_and_is_not_the_controllers(
     )
     play(sim)
     fault = entry(sim, "leader-down")
-    assert fault.healed_at - fault.injected_at > timedelta(seconds=25)
+    assert fault.reverted_at - fault.injected_at > timedelta(seconds=25)
     assert sim.status.guards == ()
 
 
@@ -77,11 +77,11 @@ def test_every_broker_in_turn_and_never_two(simulate: Any) -> None:
     fault = entry(sim, "roll")
     assert sim.deleted == ["t-kafka-0-0", "t-kafka-1-0", "t-kafka-2-0"]
     assert max(down) == 1
-    assert fault.effect.proven
-    times = [one.at for one in fault.effect.proofs if one.kind is ProofKind.POD_GONE]
+    assert fault.effect.verified
+    times = [one.at for one in fault.effect.observations if one.kind is ObservationKind.POD_DELETED]
     # Eight seconds until a broker is back in every ISR.
     assert all(b - a >= timedelta(seconds=8) for a, b in itertools.pairwise(times))
-    assert fault.injected_at < fault.healed_at
+    assert fault.injected_at < fault.reverted_at
     assert sim.status.guards == ()
 
 
@@ -89,7 +89,7 @@ def test_the_ensemble_is_restarted_in_turn(simulate: Any) -> None:
     sim = simulate([ROLL | {"target": {"role": "ZooKeeper"}}])
     play(sim)
     assert sim.deleted == ["t-zk-0-0", "t-zk-1-0", "t-zk-2-0"]
-    assert entry(sim, "roll").effect.proven
+    assert entry(sim, "roll").effect.verified
 
 
 def test_a_rolling_restart_stops_at_a_broker_that_does_not_come_back(simulate: Any) -> None:
@@ -97,10 +97,10 @@ def test_a_rolling_restart_stops_at_a_broker_that_does_not_come_back(simulate: A
     sim.recovers = False
     play(sim)
     assert sim.deleted == ["t-kafka-0-0"]
-    assert [one.code for one in sim.status.guards] == ["NoEffect"]
+    assert [one.code for one in sim.status.guards] == ["FaultNotVerified"]
     assert "kafka-1, kafka-2 not restarted" in sim.status.guards[0].message
     found = next(c for c in sim.status.conditions if c.type == "Recovered")
-    assert (found.status, found.reason) == ("False", "KafkaDidNotRecover")
+    assert (found.status, found.reason) == ("False", "RecoveryTimedOut")
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -113,4 +113,4 @@ def test_a_rolling_restart_killed_at_any_step_ends_the_same(
         wild = simulate([ROLL | {"delay": "1s"}])
         play(wild, {number: at}, killed)
         assert (wild.deleted, wild.status.guards) == (calm.deleted, ())
-        assert entry(wild, "roll").effect.proven
+        assert entry(wild, "roll").effect.verified

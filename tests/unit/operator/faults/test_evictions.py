@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
 
-from krt_operator.api.status import ProofKind
+from krt_operator.api.status import ObservationKind
 from krt_operator.phases.steps import step
 
 EVICT = LEADER | {"action": "EvictPod", "delay": "0s"}
@@ -17,7 +17,7 @@ SECOND = {
     "delay": "5s",
     "action": "EvictPod",
     "target": {"role": "Broker", "ordinals": [1]},
-    "downFor": "10s",
+    "duration": "10s",
 }
 
 
@@ -28,8 +28,8 @@ def test_an_eviction_is_held_and_proved_by_the_pods_absence(simulate: Any) -> No
     assert sim.evicted == ["t-kafka-0-0"]
     assert sim.sets["t-kafka-0"] == 0
     play(sim)
-    assert ProofKind.POD_GONE in kinds(sim, "leader-down")
-    assert entry(sim, "leader-down").effect.proven
+    assert ObservationKind.POD_DELETED in kinds(sim, "leader-down")
+    assert entry(sim, "leader-down").effect.verified
     assert sim.status.guards == ()
 
 
@@ -39,11 +39,11 @@ def test_a_refused_eviction_is_an_outcome_and_holds_nothing(simulate: Any) -> No
     fault = entry(sim, "second")
     assert sim.evicted == ["t-kafka-0-0"]
     assert sim.sets["t-kafka-1"] == 1
-    assert fault.effect.proven
-    [proof] = fault.effect.proofs
-    assert (proof.kind, proof.subject) == (ProofKind.EVICTION_REFUSED, "t-kafka-1-0")
+    assert fault.effect.verified
+    [proof] = fault.effect.observations
+    assert (proof.kind, proof.subject) == (ObservationKind.EVICTION_REFUSED, "t-kafka-1-0")
     assert proof.detail == "The disruption budget t-kafka needs 2 healthy pods and has 2 currently"
-    assert fault.healed_at == fault.injected_at
+    assert fault.reverted_at == fault.injected_at
     assert fault.recovered_at is not None
     assert sim.status.guards == ()
 
@@ -56,6 +56,9 @@ def test_of_two_evictions_at_once_only_the_granted_one_is_held(simulate: Any) ->
     down = [name for name, replicas in sim.sets.items() if not replicas]
     assert down == [gone.removesuffix("-0")]
     play(sim)
-    assert kinds(sim, "leader-down") >= {ProofKind.POD_GONE, ProofKind.EVICTION_REFUSED}
-    assert entry(sim, "leader-down").effect.proven
+    assert kinds(sim, "leader-down") >= {
+        ObservationKind.POD_DELETED,
+        ObservationKind.EVICTION_REFUSED,
+    }
+    assert entry(sim, "leader-down").effect.verified
     assert set(sim.sets.values()) == {1}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
 
-from krt_operator.api.status import ProofKind
+from krt_operator.api.status import ObservationKind
 from krt_operator.faults import recovery
 from krt_operator.phases.steps import step
 
@@ -22,30 +22,30 @@ def test_a_frozen_leader_loses_its_session_and_is_thawed_to_the_moment(simulate:
     assert (sim.kills, sim.deleted, sim.frozen) == ([], [], {})
     assert fault.targets[0].uid == sim.pods["t-kafka-0-0"]["metadata"]["uid"]
     # Both by the node's clock, whenever the controller looked.
-    assert fault.healed_at - fault.injected_at == timedelta(seconds=20)
-    assert fault.effect.proven
+    assert fault.reverted_at - fault.injected_at == timedelta(seconds=20)
+    assert fault.effect.verified
     assert kinds(sim, "leader-down") >= {
-        ProofKind.PROCESS_STOPPED,
-        ProofKind.SESSION_EXPIRED,
-        ProofKind.LEADER_MOVED,
-        ProofKind.ISR_SHRANK,
+        ObservationKind.PROCESS_STOPPED,
+        ObservationKind.SESSION_EXPIRED,
+        ObservationKind.LEADER_MOVED,
+        ObservationKind.ISR_SHRANK,
     }
     assert sim.status.guards == ()
 
 
 def test_a_session_that_ends_shortly_before_the_thaw_is_seen_to_end(simulate: Any) -> None:
-    sim = simulate([FREEZE | {"downFor": "10s"}])
+    sim = simulate([FREEZE | {"duration": "10s"}])
     play(sim)
-    assert ProofKind.SESSION_EXPIRED in kinds(sim, "leader-down")
+    assert ObservationKind.SESSION_EXPIRED in kinds(sim, "leader-down")
 
 
 def test_a_freeze_shorter_than_the_session_leaves_the_broker_registered(simulate: Any) -> None:
-    sim = simulate([FREEZE | {"downFor": "3s"}])
+    sim = simulate([FREEZE | {"duration": "3s"}])
     play(sim)
-    assert kinds(sim, "leader-down") == {ProofKind.PROCESS_STOPPED}
-    assert entry(sim, "leader-down").effect.proven
+    assert kinds(sim, "leader-down") == {ObservationKind.PROCESS_STOPPED}
+    assert entry(sim, "leader-down").effect.verified
     fault = entry(sim, "leader-down")
-    assert fault.recovered_at - fault.healed_at < timedelta(seconds=5)
+    assert fault.recovered_at - fault.reverted_at < timedelta(seconds=5)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_session_runs_from_the_last_ping(
     simulate: Any, session: int, seconds: int, after: int | None
 ) -> None:
     config = {"zookeeper.session.timeout.ms": str(session * 1000)}
-    sim = simulate([FREEZE | {"downFor": f"{seconds}s"}], kafka={"config": config})
+    sim = simulate([FREEZE | {"duration": f"{seconds}s"}], kafka={"config": config})
     play(sim)
     fault, told = sim.plan.spec.faults[0], entry(sim, "leader-down")
     ends = None if after is None else told.injected_at + timedelta(seconds=after)
@@ -102,24 +102,28 @@ def test_what_nothing_thaws_is_deleted_and_said(simulate: Any) -> None:
 
 def healed_late(sim: Any) -> timedelta:
     fault = entry(sim, "leader-down")
-    late: timedelta = fault.healed_at - fault.injected_at - timedelta(seconds=20)
+    late: timedelta = fault.reverted_at - fault.injected_at - timedelta(seconds=20)
     return late
 
 
 def test_a_frozen_consumer_stays_who_it_is(simulate: Any) -> None:
-    freeze = {"name": "c", "action": "FreezePod", "target": {"role": "Consumer"}, "downFor": "5s"}
+    freeze = {"name": "c", "action": "FreezePod", "target": {"role": "Consumer"}, "duration": "5s"}
     sim = simulate([freeze])
     before = {name: pod["metadata"]["uid"] for name, pod in sim.pods.items()}
     play(sim)
     assert {name: pod["metadata"]["uid"] for name, pod in sim.pods.items()} == before
-    assert kinds(sim, "c") == {ProofKind.PROCESS_STOPPED}
+    assert kinds(sim, "c") == {ObservationKind.PROCESS_STOPPED}
 
 
 def test_a_consumer_frozen_beyond_its_session_is_seen_to_leave(simulate: Any) -> None:
-    freeze = {"name": "c", "action": "FreezePod", "target": {"role": "Consumer"}, "downFor": "15s"}
+    freeze = {"name": "c", "action": "FreezePod", "target": {"role": "Consumer"}, "duration": "15s"}
     sim = simulate([freeze])
     play(sim)
-    [left] = [one for one in entry(sim, "c").effect.proofs if one.kind is ProofKind.MEMBER_LEFT]
+    [left] = [
+        one
+        for one in entry(sim, "c").effect.observations
+        if one.kind is ObservationKind.MEMBER_LEFT
+    ]
     [target] = entry(sim, "c").targets
     assert left.subject == target.pod
     assert left.detail == f"group g has no member at {target.ip}"
@@ -128,7 +132,7 @@ def test_a_consumer_frozen_beyond_its_session_is_seen_to_leave(simulate: Any) ->
 def test_a_killed_consumer_left_whoever_takes_its_place(simulate: Any) -> None:
     sim = simulate([{"name": "c", "action": "CrashPod", "target": {"role": "Consumer"}}])
     play(sim)
-    assert kinds(sim, "c") == {ProofKind.PROCESS_KILLED, ProofKind.MEMBER_LEFT}
+    assert kinds(sim, "c") == {ObservationKind.PROCESS_KILLED, ObservationKind.MEMBER_LEFT}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
 
-from krt_operator.api.status import FaultState, Phase, ProofKind
+from krt_operator.api.status import FaultState, Phase, ObservationKind
 from krt_operator.phases.steps import step
 
 DELETE_ZK = {"name": "zk", "action": "DeletePod", "target": {"role": "ZooKeeperLeader"}}
@@ -23,15 +23,15 @@ def test_a_leader_is_crashed_held_and_let_back(simulate: Any) -> None:
     assert sim.kills == ["t-kafka-0-0"]
     assert sim.deleted == []
     # The node's clock counts, 0.3 s after the container was asked for.
-    assert fault.injected_at - fault.intended_at == timedelta(seconds=0.3)
-    assert fault.healed_at - fault.injected_at >= timedelta(seconds=20)
-    assert fault.recovered_at > fault.healed_at
-    assert fault.effect.proven
+    assert fault.injected_at - fault.scheduled_at == timedelta(seconds=0.3)
+    assert fault.reverted_at - fault.injected_at >= timedelta(seconds=20)
+    assert fault.recovered_at > fault.reverted_at
+    assert fault.effect.verified
     assert kinds(sim, "leader-down") == {
-        ProofKind.PROCESS_KILLED,
-        ProofKind.SESSION_EXPIRED,
-        ProofKind.LEADER_MOVED,
-        ProofKind.ISR_SHRANK,
+        ObservationKind.PROCESS_KILLED,
+        ObservationKind.SESSION_EXPIRED,
+        ObservationKind.LEADER_MOVED,
+        ObservationKind.ISR_SHRANK,
     }
     assert sim.status.guards == ()
     assert sim.sets["t-kafka-0"] == 1
@@ -50,7 +50,7 @@ def test_the_intent_is_in_the_journal_before_anything_is_done(simulate: Any, kil
         sim.carry_out(progress, kill_at=1)
     assert sim.kills == []
     fault = entry(sim, "leader-down")
-    assert (fault.state, fault.targets[0].uid) == (FaultState.INTENDED, "uid-1")
+    assert (fault.state, fault.targets[0].uid) == (FaultState.SCHEDULED, "uid-1")
 
 
 def test_a_deleted_pod_is_held_by_its_stateful_set_at_once(simulate: Any) -> None:
@@ -60,8 +60,8 @@ def test_a_deleted_pod_is_held_by_its_stateful_set_at_once(simulate: Any) -> Non
     assert sim.deleted == ["t-kafka-0-0"]
     assert sim.sets["t-kafka-0"] == 0
     play(sim)
-    assert ProofKind.POD_GONE in kinds(sim, "leader-down")
-    assert entry(sim, "leader-down").effect.proven
+    assert ObservationKind.POD_DELETED in kinds(sim, "leader-down")
+    assert entry(sim, "leader-down").effect.verified
     assert sim.sets["t-kafka-0"] == 1
 
 
@@ -70,14 +70,14 @@ def test_without_downtime_the_zookeeper_leader_is_back_at_once(simulate: Any) ->
     play(sim)
     fault = entry(sim, "zk")
     assert fault.targets[0].member == "zk-2"
-    assert fault.healed_at == fault.injected_at
-    assert fault.effect.proven
+    assert fault.reverted_at == fault.injected_at
+    assert fault.effect.verified
 
 
 def test_a_crash_without_hold_is_not_called_recovered_before_the_session_ended(
     simulate: Any,
 ) -> None:
-    sim = simulate([LEADER | {"downFor": "0s", "delay": "0s"}])
+    sim = simulate([LEADER | {"duration": "0s", "delay": "0s"}])
     play(sim)
     fault = entry(sim, "leader-down")
     assert sim.deleted == []
@@ -85,13 +85,13 @@ def test_a_crash_without_hold_is_not_called_recovered_before_the_session_ended(
 
 
 def test_a_crashed_producer_is_replaced_by_another_incarnation(simulate: Any) -> None:
-    crash = {"name": "p", "action": "CrashPod", "target": {"role": "Producer"}, "downFor": "5s"}
+    crash = {"name": "p", "action": "CrashPod", "target": {"role": "Producer"}, "duration": "5s"}
     sim = simulate([crash])
     play(sim)
     assert sim.kills == ["t-producer-a-0"]
     assert sim.deleted == ["t-producer-a-0"]
     assert sim.pods["t-producer-a-0"]["metadata"]["uid"] != entry(sim, "p").targets[0].uid
-    assert entry(sim, "p").effect.proven
+    assert entry(sim, "p").effect.verified
 
 
 def test_faults_overlap_and_never_share_a_pod(simulate: Any) -> None:
@@ -101,13 +101,13 @@ def test_faults_overlap_and_never_share_a_pod(simulate: Any) -> None:
         "delay": "5s",
         "action": "CrashPod",
         "target": {"role": "PartitionReplica", "topic": "foo", "partition": 0},
-        "downFor": "20s",
+        "duration": "20s",
     }
     sim = simulate([LEADER | {"delay": "0s"}, second])
     play(sim)
     first, other = entry(sim, "leader-down"), entry(sim, "second")
     assert first.targets[0].member != other.targets[0].member
-    assert first.injected_at < other.injected_at < first.healed_at
+    assert first.injected_at < other.injected_at < first.reverted_at
     assert sim.status.guards == ()
 
 
@@ -118,12 +118,12 @@ def test_a_fault_on_a_pod_that_is_down_is_skipped_and_said(simulate: Any) -> Non
         "action": "CrashPod",
         "target": {"role": "Broker", "ordinals": [0]},
     }
-    sim = simulate([LEADER | {"delay": "0s", "downFor": "30s"}, again])
+    sim = simulate([LEADER | {"delay": "0s", "duration": "30s"}, again])
     play(sim)
     fault = entry(sim, "again")
     assert fault.state is FaultState.SKIPPED
     assert "leader-down" in fault.message
-    assert [one.code for one in sim.status.guards] == ["NoEffect"]
+    assert [one.code for one in sim.status.guards] == ["FaultNotVerified"]
     assert next(c for c in sim.status.conditions if c.type == "FaultsInjected").status == "False"
 
 
@@ -132,7 +132,7 @@ def test_a_rack_falls_as_one(simulate: Any) -> None:
         "name": "rack",
         "action": "CrashPod",
         "target": {"role": "Rack", "zone": "zone-b"},
-        "downFor": "10s",
+        "duration": "10s",
     }
     sim = simulate(
         [rack], kafka={"replicas": 5, "config": {"zookeeper.session.timeout.ms": "6000"}}
@@ -155,7 +155,7 @@ def test_away_across_a_heal(simulate: Any) -> None:
     sim.advance(31)
     play(sim)
     assert [one.code for one in sim.status.guards] == ["OperatorInterrupted"]
-    assert "healed" in sim.status.guards[0].message
+    assert "reverted" in sim.status.guards[0].message
 
 
 def test_a_kafka_that_does_not_answer_delays_no_heal(simulate: Any) -> None:
@@ -168,7 +168,7 @@ def test_a_kafka_that_does_not_answer_delays_no_heal(simulate: Any) -> None:
         sim.carry_out(progress)
         sim.advance(progress.requeue_after)
     fault = entry(sim, "leader-down")
-    assert fault.healed_at - fault.injected_at <= timedelta(seconds=21)
+    assert fault.reverted_at - fault.injected_at <= timedelta(seconds=21)
 
 
 def test_a_kafka_that_stays_short_is_kafkas(simulate: Any) -> None:
@@ -177,7 +177,7 @@ def test_a_kafka_that_stays_short_is_kafkas(simulate: Any) -> None:
     play(sim)
     assert entry(sim, "leader-down").recovered_at is None
     found = next(c for c in sim.status.conditions if c.type == "Recovered")
-    assert (found.status, found.reason) == ("False", "KafkaDidNotRecover")
+    assert (found.status, found.reason) == ("False", "RecoveryTimedOut")
     assert sim.status.guards == ()
 
 
@@ -200,8 +200,8 @@ def test_a_kill_that_never_comes_goes_on_without_proof(simulate: Any) -> None:
     sim = simulate([LEADER | {"delay": "0s"}])
     sim.ephemeral_works = False
     play(sim)
-    assert not entry(sim, "leader-down").effect.proven
-    assert next(one.code for one in sim.status.guards) == "NoEffect"
+    assert not entry(sim, "leader-down").effect.verified
+    assert next(one.code for one in sim.status.guards) == "FaultNotVerified"
     assert sim.sets["t-kafka-0"] == 1
 
 

@@ -18,12 +18,12 @@ SHARED = HealthCheck.function_scoped_fixture
 
 def short(action: str, down: str, role: str) -> dict[str, Any]:
     target = {"role": role} | ({"topic": "foo", "partition": 0} if role != "Producer" else {})
-    return LEADER | {"action": action, "delay": "1s", "downFor": down, "target": target}
+    return LEADER | {"action": action, "delay": "1s", "duration": down, "target": target}
 
 
 def assert_same_end(calm: Any, wild: Any) -> None:
     a, b = entry(calm, "leader-down"), entry(wild, "leader-down")
-    assert (b.state, b.targets, b.effect.proven) == (a.state, a.targets, True)
+    assert (b.state, b.targets, b.effect.verified) == (a.state, a.targets, True)
     assert wild.kills == calm.kills
     assert wild.freezes == calm.freezes
     assert wild.frozen == {}

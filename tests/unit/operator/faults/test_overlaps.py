@@ -11,7 +11,7 @@ STARTED = {"event": "Started"}
 
 def crash(name: str, *ordinals: int, **fields: Any) -> dict[str, Any]:
     target = {"role": "Broker", "ordinals": list(ordinals)}
-    return {"name": name, "action": "CrashPod", "target": target, "downFor": "20s"} | fields
+    return {"name": name, "action": "CrashPod", "target": target, "duration": "20s"} | fields
 
 
 REPLICAS = {"role": "PartitionReplica", "topic": "foo", "partition": 0}
@@ -24,20 +24,20 @@ REPLICAS = {"role": "PartitionReplica", "topic": "foo", "partition": 0}
         ([crash("b", 2, startsAfter=STARTED)], False),
         ([crash("b", 1, startsAfter=STARTED, delay="20s")], False),
         ([crash("b", 1)], False),
-        ([crash("b", 1, startsAfter={"event": "Healed"})], False),
+        ([crash("b", 1, startsAfter={"event": "Reverted"})], False),
         # The third starts 10 s into the first, by way of the second.
         (
             [
-                crash("b", 2, startsAfter=STARTED, delay="5s", downFor="1s"),
+                crash("b", 2, startsAfter=STARTED, delay="5s", duration="1s"),
                 crash("c", 0, startsAfter=STARTED, delay="5s"),
             ],
             True,
         ),
-        # It begins when the second is healed, 6 s into the first.
+        # It begins when the second is reverted, 6 s into the first.
         (
             [
-                crash("b", 2, startsAfter=STARTED, delay="5s", downFor="1s"),
-                crash("c", 0, startsAfter={"event": "Healed"}),
+                crash("b", 2, startsAfter=STARTED, delay="5s", duration="1s"),
+                crash("c", 0, startsAfter={"event": "Reverted"}),
             ],
             True,
         ),
@@ -67,7 +67,7 @@ def test_where_a_partition_is_moved_nobody_knows_its_replicas_beforehand(simulat
 
 def test_it_names_both_faults_and_the_member(simulate: Any) -> None:
     assert conflicts(simulate([crash("a", 0, 1), crash("b", 1, startsAfter=STARTED)]).plan) == [
-        "spec.faults[b] hits kafka-1 while a still has it: let it start after a is Healed"
+        "spec.faults[b] hits kafka-1 while a still has it: let it start after a is Reverted"
     ]
 
 

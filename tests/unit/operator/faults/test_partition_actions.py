@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.operator.faults.player import FOUR, LEADER, entry, eventful, kinds, play
 
-from krt_operator.api.status import FaultState, ProofKind
+from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.phases.steps import step
 
 ELECT = {
@@ -31,23 +31,25 @@ def test_leadership_goes_back_to_the_first_replicas(simulate: Any) -> None:
     play(sim)
     fault = entry(sim, "elect")
     assert sim.elections == 1
-    assert [(one.kind, one.subject) for one in fault.effect.proofs] == [
-        (ProofKind.PREFERRED_LEADS, f"foo-{number}") for number in range(3)
+    assert [(one.kind, one.subject) for one in fault.effect.observations] == [
+        (ObservationKind.PREFERRED_LEADER_ELECTED, f"foo-{number}") for number in range(3)
     ]
-    assert fault.effect.proofs[0].detail == "broker 0 leads, the first of its replicas [0, 1, 2]"
-    assert fault.effect.proven
+    assert (
+        fault.effect.observations[0].detail == "broker 0 leads, the first of its replicas [0, 1, 2]"
+    )
+    assert fault.effect.verified
     assert fault.targets == ()
     assert sim.status.guards == ()
 
 
 def test_an_election_that_is_refused_proves_nothing(simulate: Any) -> None:
-    crash = LEADER | {"delay": "0s", "downFor": "60s"}
+    crash = LEADER | {"delay": "0s", "duration": "60s"}
     after = {"startsAfter": {"event": "Started"}, "delay": "20s"}
     sim = simulate([crash, ELECT | after | {"target": {"role": "Partition", "topic": "foo"}}])
     sim.recovers = False
     play(sim)
-    assert not entry(sim, "elect").effect.proven
-    guard = next(one for one in sim.status.guards if one.code == "NoEffect")
+    assert not entry(sim, "elect").effect.verified
+    guard = next(one for one in sim.status.guards if one.code == "FaultNotVerified")
     assert "elect: not elected: foo-0: the preferred leader is not available" in guard.message
 
 
@@ -57,10 +59,10 @@ def test_a_kafka_that_does_not_answer_is_asked_again_for_the_election(simulate: 
     run, world = sim.run()
     sim.silent = True
     sim.carry_out(step(run, world, sim.ports()))
-    assert entry(sim, "elect").state is FaultState.INTENDED
+    assert entry(sim, "elect").state is FaultState.SCHEDULED
     sim.silent = False
     play(sim)
-    assert entry(sim, "elect").effect.proven
+    assert entry(sim, "elect").effect.verified
     assert sim.status.guards == ()
 
 
@@ -70,11 +72,14 @@ def test_partitions_are_moved_by_a_job_and_recovered_when_they_are_there(simulat
     fault = entry(sim, "move")
     assert list(sim.jobs) == ["t-fault-0-1"]
     assert (sim.replicas[0], sim.replicas[1], sim.replicas[2]) == ((3, 1, 0), (1, 2, 0), (3, 1, 0))
-    assert kinds(sim, "move") == {ProofKind.REASSIGNMENT_ACCEPTED, ProofKind.REPLICAS_MOVED}
-    assert fault.effect.proven
-    # Injected when the tool says so, healed at once, recovered when the copies are made.
-    assert fault.injected_at - fault.intended_at >= timedelta(seconds=3)
-    assert fault.healed_at == fault.injected_at
+    assert kinds(sim, "move") == {
+        ObservationKind.REASSIGNMENT_ACCEPTED,
+        ObservationKind.REPLICAS_MOVED,
+    }
+    assert fault.effect.verified
+    # Injected when the tool says so, reverted at once, recovered when the copies are made.
+    assert fault.injected_at - fault.scheduled_at >= timedelta(seconds=3)
+    assert fault.reverted_at == fault.injected_at
     assert fault.recovered_at - fault.injected_at >= timedelta(seconds=5)
     assert sim.status.guards == ()
 
@@ -83,7 +88,7 @@ def test_what_the_tool_refuses_is_said_and_proves_nothing(simulate: Any) -> None
     sim = simulate([MOVE], timeouts={"recovery": "20s"}, **FOUR)
     sim.tool = (1, "Error: no such broker")
     play(sim)
-    assert not entry(sim, "move").effect.proven
+    assert not entry(sim, "move").effect.verified
     assert "Error: no such broker" in sim.status.guards[0].message
     assert len(sim.jobs) > 1
 
@@ -96,7 +101,7 @@ def test_a_job_slower_than_ten_seconds_is_not_the_controllers_fault(
     late = since + timedelta(seconds=40)
     monkeypatch.setattr(sim, "_work", lambda: work() if sim.time > late else None)
     play(sim)
-    assert entry(sim, "move").effect.proven
+    assert entry(sim, "move").effect.verified
     assert sim.status.guards == ()
 
 
@@ -112,5 +117,5 @@ def test_actions_on_partitions_killed_at_any_step_end_the_same(
         wild.leaders = {0: 2}
         play(wild, {number: at}, killed)
         assert (list(wild.jobs), wild.replicas) == (list(calm.jobs), calm.replicas)
-        assert entry(wild, fault["name"]).effect.proven
+        assert entry(wild, fault["name"]).effect.verified
         assert wild.status.guards == ()

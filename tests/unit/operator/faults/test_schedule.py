@@ -24,9 +24,9 @@ def fault(**fields: Any) -> Fault:
 
 BEFORE = FaultStatus(
     name="a",
-    state=FaultState.HEALED,
+    state=FaultState.REVERTED,
     injected_at=at(10),
-    healed_at=at(30),
+    reverted_at=at(30),
     recovered_at=at(40),
 )
 
@@ -37,7 +37,7 @@ BEFORE = FaultStatus(
         ({}, {}, at(5)),
         ({"fault": "a"}, {}, None),
         ({"fault": "a"}, {"a": BEFORE}, at(45)),
-        ({"fault": "a", "event": "Healed"}, {"a": BEFORE}, at(35)),
+        ({"fault": "a", "event": "Reverted"}, {"a": BEFORE}, at(35)),
         ({"fault": "a", "event": "Started"}, {"a": BEFORE}, at(15)),
         ({"fault": "a", "event": "Started"}, {"a": FaultStatus(name="a")}, None),
     ],
@@ -53,12 +53,12 @@ def test_when_a_fault_is_due(
     [
         ("Recovered", {"state": FaultState.SKIPPED}, True),
         ("Started", {"state": FaultState.SKIPPED}, True),
-        ("Recovered", {"state": FaultState.HEALED, "healed_at": at(0)}, True),
-        ("Healed", {"state": FaultState.HEALED, "healed_at": at(0)}, False),
+        ("Recovered", {"state": FaultState.REVERTED, "reverted_at": at(0)}, True),
+        ("Reverted", {"state": FaultState.REVERTED, "reverted_at": at(0)}, False),
         ("Recovered", {"state": FaultState.HELD, "injected_at": at(0)}, False),
         (
             "Recovered",
-            {"state": FaultState.HEALED, "healed_at": at(0), "recovered_at": at(5)},
+            {"state": FaultState.REVERTED, "reverted_at": at(0), "recovered_at": at(5)},
             False,
         ),
     ],

@@ -32,9 +32,9 @@ def members(sim: Any, target: dict[str, Any], seen: Look, busy: dict[str, str]) 
         (FOO_0 | {"role": "PartitionLeader"}, {"kafka-1"}),
         (FOO_0 | {"role": "PartitionFollower", "count": 2}, {"kafka-0", "kafka-2"}),
         (FOO_0 | {"role": "PartitionReplica", "count": 3}, {"kafka-0", "kafka-1", "kafka-2"}),
-        (FOO_0 | {"role": "PartitionFollower", "spareController": True}, {"kafka-0"}),
+        (FOO_0 | {"role": "PartitionFollower", "excludeController": True}, {"kafka-0"}),
         (
-            FOO_0 | {"role": "PartitionReplica", "spareController": True, "count": 2},
+            FOO_0 | {"role": "PartitionReplica", "excludeController": True, "count": 2},
             {"kafka-0", "kafka-1"},
         ),
         ({"role": "Controller"}, {"kafka-2"}),

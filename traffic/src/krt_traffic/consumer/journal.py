@@ -6,9 +6,9 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.ledger import table_of
-from krt_evidence.payload import decode
-from krt_evidence.schemas import TABLES
+from krt_contract.ledger import table_of
+from krt_contract.payload import decode
+from krt_contract.schemas import TABLES
 from krt_traffic.clock import both, wall
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import logging
 import random
 from typing import TYPE_CHECKING
 
-from krt_evidence.ledger import LedgerWriter
+from krt_contract.ledger import LedgerWriter
 from krt_traffic.clock import mono
 from krt_traffic.consumer.journal import FAILED, OK
 from krt_traffic.consumer.outputs import Outputs
@@ -84,7 +84,7 @@ class Transform(Positions):
         # Which transactions abort must be repeatable; nothing here is a secret.
         self._random = random.Random(f"{plan.seed}-{who[0]}")  # noqa: S311 - see above
         self._table = Rolling(writer(folder, "produce", *who))
-        self._close = LedgerWriter(folder / "produce_close", "produce_close", "-".join(who))
+        self._close = LedgerWriter(folder / "producer_summary", "producer_summary", "-".join(who))
         self._safe: dict[Partition, tuple[int, int | None]] = {}
         self._open = False
         self._held = 0

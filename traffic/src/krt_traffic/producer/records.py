@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from krt_evidence.ledger import table_of
+from krt_contract.ledger import table_of
 from krt_traffic.clock import both, wall
 from krt_traffic.producer.outcomes import UNKNOWN
 
@@ -129,7 +129,7 @@ class Records:
         return self._table(done), self._table(rows)
 
     def close_row(self) -> dict[str, Sequence[Any]]:
-        """Return the row of ``produce_close``: counts kept apart from the rows."""
+        """Return the row of ``producer_summary``: counts kept apart from the rows."""
         counts = {"attempted": self.attempted, **self.counts}
         return {
             "producer": [self._member],

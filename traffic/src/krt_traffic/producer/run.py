@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from krt_evidence.ledger import LedgerWriter
+from krt_contract.ledger import LedgerWriter
 from krt_traffic import termination
 from krt_traffic.clock import mono
 from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
@@ -55,7 +55,7 @@ class ProducerRun:
         folder = environment.evidence / plan.bundle
         self._table = Rolling(writer(folder, "produce", member, incarnation))
         self._close = LedgerWriter(
-            folder / "produce_close", "produce_close", f"{member}-{incarnation}"
+            folder / "producer_summary", "producer_summary", f"{member}-{incarnation}"
         )
         self._ledger = LedgerThread(self._flush)
         self._sender = Sender(plan, self._entry, self._records, member, incarnation)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from krt_evidence.payload import Encoder
+from krt_contract.payload import Encoder
 from krt_traffic.clock import both, mono
 from krt_traffic.complaints import Complaints
 from krt_traffic.errors import FatalClientError

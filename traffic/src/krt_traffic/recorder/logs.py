@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.bundle import make_directory
+from krt_contract.bundle import make_directory
 from krt_traffic.clock import wall
 from krt_traffic.kube import ApiError, Stream
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 3.0
-"""From a fault's injection to the questions: its effect is there, its heal is not."""
+"""From a fault's injection to the questions: its effect is there, its revert is not."""
 
 ANSWER_SECONDS = 15.0
 """How long an answer is waited for. A broker that cannot reach ZooKeeper never gives one."""

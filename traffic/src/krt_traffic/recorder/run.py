@@ -6,8 +6,8 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.bundle import Bundle
-from krt_evidence.timeline import PROCESS
+from krt_contract.bundle import Bundle
+from krt_contract.timeline import PROCESS
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import State, follow
@@ -152,7 +152,7 @@ def _faults(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         item["name"]: {
             "action": item["action"],
-            "downFor": round(seconds(item.get("downFor") or "0s") * 1e6),
+            "duration": round(seconds(item.get("duration") or "0s") * 1e6),
         }
         for item in document["spec"].get("faults") or ()
     }

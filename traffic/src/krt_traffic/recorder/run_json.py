@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.bundle import write_json
+from krt_contract.bundle import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path

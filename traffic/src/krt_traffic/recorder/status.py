@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krt_traffic.recorder.timeline import Timeline
 
-MOMENTS = (("injectedAt", "injected"), ("healedAt", "healed"), ("recoveredAt", "recovered"))
+MOMENTS = (("injectedAt", "injected"), ("revertedAt", "reverted"), ("recoveredAt", "recovered"))
 SKIPPED = "Skipped"
 _TIME_FIELD = re.compile(r"^(at|.*At)$")
 
@@ -22,7 +22,7 @@ class StatusEvents:
 
     Args:
         timeline: where events go.
-        faults: name → action and downFor in microseconds, from the plan.
+        faults: name → action and duration in microseconds, from the plan.
         injected: told the name and time (UTC microseconds) of each injected fault, once.
     """
 
@@ -70,10 +70,10 @@ class StatusEvents:
             message = {"message": fault.get("message") or ""}
             self._once(("fault", name, "skipped"), "fault", "skipped", name, detail | message, None)
         if effect := fault.get("effect"):
-            proofs = [in_micros(proof) for proof in effect.get("proofs") or ()]
-            proven = bool(effect.get("proven"))
-            said = ("fault", name, "effect", str(proven), str(len(proofs)))
-            told = {"proven": proven, "proofs": proofs}
+            observations = [in_micros(proof) for proof in effect.get("observations") or ()]
+            verified = bool(effect.get("verified"))
+            said = ("fault", name, "effect", str(verified), str(len(observations)))
+            told = {"verified": verified, "observations": observations}
             self._once(said, "fault", "effect", name, told, None)
 
     def _once(  # noqa: PLR0913, PLR0917 - what an event has, and its key

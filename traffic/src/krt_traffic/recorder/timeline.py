@@ -7,7 +7,7 @@ import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.timeline import Event, TimelineWriter
+from krt_contract.timeline import Event, TimelineWriter
 from krt_traffic.clock import both, wall
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Timeline:
         """Append an event.
 
         Args:
-            source: one of ``krt_evidence.timeline.SOURCES``.
+            source: one of ``krt_contract.timeline.SOURCES``.
             event: one of the source's events.
             subject: what it is about.
             detail: more of it.

@@ -17,7 +17,7 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.retry import KazooRetry
 
-from krt_evidence.timeline import ZOOKEEPER
+from krt_contract.timeline import ZOOKEEPER
 from krt_traffic.clock import both
 
 if TYPE_CHECKING:

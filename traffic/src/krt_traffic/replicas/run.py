@@ -7,7 +7,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import Bundle
+from krt_contract.bundle import Bundle
 from krt_traffic import termination
 from krt_traffic.clock import wall
 from krt_traffic.errors import EXIT_DONE, EXIT_UNUSABLE

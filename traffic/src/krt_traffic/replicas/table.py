@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import REPLICA_BOUNDS, REPLICA_LOG
+from krt_contract.ledger import LedgerWriter
+from krt_contract.schemas import REPLICA_BOUNDS, REPLICA_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
     from krt_traffic.replicas.lines import Batch, Record
 
 ROWS_PER_FILE = 100_000

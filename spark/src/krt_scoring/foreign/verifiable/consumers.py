@@ -16,7 +16,7 @@ from krt_scoring.foreign.verifiable.sink import Sink
 from krt_scoring.reasons import DELIVERY_ANOMALIES, LOG_ANOMALIES, OWNERSHIP_ANOMALIES, Reason
 
 if TYPE_CHECKING:
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
     from krt_scoring.foreign.verifiable.layout import Process
     from krt_scoring.foreign.verifiable.values import Owners
 
@@ -179,13 +179,13 @@ class _Reader:
             **identity,
             n=n,
             poll=self._poll,
-            pos_in_poll=self._listed.total() - 1,
+            poll_index=self._listed.total() - 1,
             topic=place[0],
             partition=place[1],
             offset=offset,
             checksum_ok=bool(identity),
-            handed_at=at,
-            handed_mono=at,
+            delivered_at=at,
+            delivered_mono=at,
             processed_at=at,
             outcome="ok",
         )

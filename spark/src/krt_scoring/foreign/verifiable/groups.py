@@ -10,7 +10,7 @@ from krt_scoring.foreign.verifiable.sink import Sink
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
     from krt_scoring.foreign.verifiable.consumers import Got, Ownership, Place
     from krt_scoring.foreign.verifiable.layout import Process
     from krt_scoring.foreign.verifiable.settings import Settings

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krt_evidence.bundle import Bundle, write_json
-from krt_evidence.timeline import Event, TimelineWriter
+from krt_contract.bundle import Bundle, write_json
+from krt_contract.timeline import Event, TimelineWriter
 from krt_scoring.foreign.verifiable import (
     consumers,
     groups,

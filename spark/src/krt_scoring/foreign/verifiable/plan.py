@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence import SCHEMA_VERSION
+from krt_contract import SCHEMA_VERSION
 from krt_scoring.foreign.verifiable.consumers import RUN_UID
 
 if TYPE_CHECKING:

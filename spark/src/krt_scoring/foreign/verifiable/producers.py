@@ -17,7 +17,7 @@ from krt_scoring.reasons import SEND_ANOMALIES, Reason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
     from krt_scoring.foreign.verifiable.layout import Process
 
 
@@ -52,7 +52,7 @@ class _Reader:
         self._sent = Sent(process)
         self._lines = lines.Lines(process.path)
         self._rows = Sink(bundle, "produce", process.incarnation)
-        self._closes = Sink(bundle, "produce_close", process.incarnation)
+        self._closes = Sink(bundle, "producer_summary", process.incarnation)
         self._who = {"producer": process.identity, "producer_incarnation": process.incarnation}
         self._offsets = settings["acks"] != "0"
         self._retries = int(settings["config"]["retries"]) > 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.ledger import LedgerWriter
-from krt_evidence.schemas import TABLES
+from krt_contract.ledger import LedgerWriter
+from krt_contract.schemas import TABLES
 
 if TYPE_CHECKING:
-    from krt_evidence.bundle import Bundle
+    from krt_contract.bundle import Bundle
 
 ROWS_PER_FILE = 200_000
 """Rows held before a file is written: some 100 MiB of Python objects."""

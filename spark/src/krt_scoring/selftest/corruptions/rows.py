@@ -23,7 +23,9 @@ def _missing(ground: Ground) -> Iterator[Corruption]:
         record = site.records[index]
         if record.aborted or not ground.balanced or not ground.closed(record):
             continue
-        ledger = Counter(acked=-1, delivered=-1, landed=1, notLanded=-1, unledgered=1, balanced=-1)
+        ledger = Counter(
+            acked=-1, delivered=-1, landed=1, unknownNotInLog=-1, unledgered=1, balanced=-1
+        )
         doubt = ("evidence", "LedgerDoesNotBalance", "produce")
         yield Corruption(
             MISSING,

@@ -36,7 +36,7 @@ def _failed(ground: Ground) -> Iterator[Corruption]:
             close=_closing(ground, record, acked=-1, failed=1),
         )
         found = once(of_record("aborted-read", record, tag="failedSend"))
-        ledger = Counter(acked=-1, failed=1, delivered=-1, resurrected=1)
+        ledger = Counter(acked=-1, failed=1, delivered=-1, failedInLog=1)
         held = frozenset({record.place})
         yield Corruption(FAILED, record.place, patch, Difference(found, ledger), held)
 
@@ -59,7 +59,7 @@ def _aborted(ground: Ground) -> Iterator[Corruption]:
         found = once(of_record("aborted-read", record, tag="transaction"))
         for group in sorted({group for item in site.records for group in item.got}):
             found = plus(found, reading(ground, site, group, site.read(group), log))
-        ledger = Counter(absent=-1, resurrected=1)
+        ledger = Counter(absent=-1, failedInLog=1)
         patch = Patch(log={record.place: [committed]})
         held = frozenset({record.sent})
         yield Corruption(ABORTED, record.place, patch, Difference(found, ledger), held)
@@ -78,7 +78,7 @@ def _early(ground: Ground) -> Iterator[Corruption]:
         row = record.got[group]
         own = row | {
             "incarnation": record.sent[1],
-            "handed_mono": record.send["sent_mono"] - 1,
+            "delivered_mono": record.send["sent_mono"] - 1,
         }
         # Without a key: whose the first delivery of a key was is not what is tested here.
         keyless = record.log | {"key": None}

@@ -46,7 +46,7 @@ PRODUCE = pa.schema(
 named none (always with acks=0); ``transaction`` is the ordinal of the transaction within the
 incarnation, ``transaction_outcome`` committed, aborted or unknown."""
 
-PRODUCE_CLOSE = pa.schema(
+PRODUCER_SUMMARY = pa.schema(
     [
         _column("producer", _TEXT),
         _column("producer_incarnation", _TEXT),
@@ -66,7 +66,7 @@ CONSUME = pa.schema(
         _column("group", _TEXT),
         _column("n", _BIG),
         _column("poll", _BIG),
-        _column("pos_in_poll", _INT),
+        _column("poll_index", _INT),
         _column("topic", _TEXT),
         _column("partition", _INT),
         _column("offset", _BIG),
@@ -75,8 +75,8 @@ CONSUME = pa.schema(
         _optional("producer_incarnation", _TEXT),
         _optional("seq", _BIG),
         _column("checksum_ok", _BOOL),
-        _column("handed_at", _BIG),
-        _column("handed_mono", _BIG),
+        _column("delivered_at", _BIG),
+        _column("delivered_mono", _BIG),
         _optional("processed_at", _BIG),
         _column("outcome", _TEXT),
         _optional("transaction", _BIG),
@@ -84,7 +84,7 @@ CONSUME = pa.schema(
     ]
 )
 """One row a delivery. ``n`` is the counter that orders deliveries and consumer events of one
-incarnation; ``handed_at`` is when the application got the record, made durable before its
+incarnation; ``delivered_at`` is when the application got the record, made durable before its
 offset may be stored or committed; ``processed_at`` is null where processing had not ended when
 the row was written (then a later ``processed`` event of the same poll tells). The identity
 columns are null where the payload carries none of ours; ``outcome`` is ok, failed or unknown.
@@ -140,7 +140,7 @@ LOG = pa.schema(
 """One row a record the brokers hold after the drain. ``state`` is plain, committed, aborted or
 open; ``size`` is the value's length in bytes; ``timestamp`` is the record's own, in µs."""
 
-LOG_BOUNDS = pa.schema(
+LOG_END_OFFSETS = pa.schema(
     [
         _column("topic", _TEXT),
         _column("partition", _INT),
@@ -203,11 +203,11 @@ of ``replica_log``; ``problem`` says, where it is not null, why there may be mor
 
 TABLES: dict[str, pa.Schema] = {
     "produce": PRODUCE,
-    "produce_close": PRODUCE_CLOSE,
+    "producer_summary": PRODUCER_SUMMARY,
     "consume": CONSUME,
     "consumer_events": CONSUMER_EVENTS,
     "log": LOG,
-    "log_bounds": LOG_BOUNDS,
+    "log_end_offsets": LOG_END_OFFSETS,
     "replica_log": REPLICA_LOG,
     "replica_bounds": REPLICA_BOUNDS,
 }

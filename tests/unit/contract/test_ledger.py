@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from krt_evidence.bundle import Bundle, make_directory, write_json
-from krt_evidence.ledger import LedgerWriter, table_of
-from krt_evidence.schemas import TABLES
-from krt_evidence.timeline import Event, TimelineWriter
+from krt_contract.bundle import Bundle, make_directory, write_json
+from krt_contract.ledger import LedgerWriter, table_of
+from krt_contract.schemas import TABLES
+from krt_contract.timeline import Event, TimelineWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,9 +50,9 @@ def test_numbers_are_laid_out_in_steps_and_texts_as_dictionaries(tmp_path: Path)
 
 
 def test_files_are_numbered_and_none_is_left_open(tmp_path: Path) -> None:
-    writer = LedgerWriter(tmp_path, "produce_close", "p-0-uid")
+    writer = LedgerWriter(tmp_path, "producer_summary", "p-0-uid")
     for _ in range(2):
-        writer.write(rows("produce_close", 1))
+        writer.write(rows("producer_summary", 1))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "p-0-uid-000000.parquet",
         "p-0-uid-000001.parquet",
@@ -61,13 +61,15 @@ def test_files_are_numbered_and_none_is_left_open(tmp_path: Path) -> None:
 
 
 def test_no_rows_no_file(tmp_path: Path) -> None:
-    assert LedgerWriter(tmp_path, "produce_close", "x").write(rows("produce_close", 0)) is None
+    assert (
+        LedgerWriter(tmp_path, "producer_summary", "x").write(rows("producer_summary", 0)) is None
+    )
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("damage", ["missing", "short", "null"])
 def test_rows_that_do_not_fit_publish_nothing(damage: str, tmp_path: Path) -> None:
-    columns = rows("produce_close", 2)
+    columns = rows("producer_summary", 2)
     if damage == "missing":
         del columns["at"]
     elif damage == "short":
@@ -75,7 +77,7 @@ def test_rows_that_do_not_fit_publish_nothing(damage: str, tmp_path: Path) -> No
     else:
         columns["at"] = [1, None]
     with pytest.raises((KeyError, pa.ArrowInvalid)):
-        LedgerWriter(tmp_path, "produce_close", "x").write(columns)
+        LedgerWriter(tmp_path, "producer_summary", "x").write(columns)
     assert not list(tmp_path.iterdir())
 
 
@@ -105,9 +107,9 @@ def test_timeline_lines_are_appended_whole(tmp_path: Path) -> None:
 
 
 def test_an_open_file_is_replaced_and_then_numbered_by_one_rename(tmp_path: Path) -> None:
-    writer = LedgerWriter(tmp_path, "produce_close", "main-0-u1")
+    writer = LedgerWriter(tmp_path, "producer_summary", "main-0-u1")
     for attempted in (1, 2):
-        writer.write_open(table_of("produce_close", close_row(attempted)))
+        writer.write_open(table_of("producer_summary", close_row(attempted)))
         assert [path.name for path in tmp_path.iterdir()] == ["main-0-u1-open.parquet"]
     writer.roll()
     assert [path.name for path in tmp_path.iterdir()] == ["main-0-u1-000000.parquet"]

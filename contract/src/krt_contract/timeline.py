@@ -13,7 +13,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from krt_evidence.bundle import make_directory
+from krt_contract.bundle import make_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCES: dict[str, tuple[str, ...]] = {
     "recorder": ("started", "stopped", "gap"),
     "phase": ("entered",),
-    "fault": ("injected", "healed", "recovered", "skipped", "effect"),
+    "fault": ("injected", "reverted", "recovered", "skipped", "effect"),
     "guard": (),
     "pod": (
         "added",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from krt_evidence.bundle import IN_PROGRESS_SUFFIX, make_directory, sync_directory
-from krt_evidence.schemas import ADDED, TABLES
+from krt_contract.bundle import IN_PROGRESS_SUFFIX, make_directory, sync_directory
+from krt_contract.schemas import ADDED, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krt_evidence.payload import Encoder, decode, minimum_size
+from krt_contract.payload import Encoder, decode, minimum_size
 
 RUN, PRODUCER, INCARNATION = "5d0c", "steady-0", "a1b2"
 names = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=40)
