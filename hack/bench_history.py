@@ -223,7 +223,7 @@ class Planted:
             "attempted": attempted,
             "acked": attempted - self.failed - self.unknown,
             "failed": self.failed,
-            "landed": self.unknown,
+            "unknownInLog": self.unknown,
             "lost": self.lost,
             "undelivered": self.unseen,
             "logRecords": attempted - self.lost + self.copied,
@@ -258,7 +258,7 @@ def _inside_poll(block: int) -> int:
 def plan() -> dict[str, Any]:
     """Return the run's plan."""
     return {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "bench", "name": "history", "uid": RUN_UID, "seed": 1},
         "spec": {
             "traffic": {

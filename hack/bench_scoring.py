@@ -145,7 +145,9 @@ def differences(sends: int, card: dict[str, Any], compared: dict[str, Any] | Non
         ("ledger", planted.terms, terms),
     ]
     pairs.append(("verdict", "Failed", card["verdict"]))
-    pairs.append(("reasons", [], [reason["code"] for reason in card["reasons"]]))
+    pairs.append(
+        ("inconclusiveReasons", [], [reason["code"] for reason in card["inconclusiveReasons"]])
+    )
     if compared is not None:
         missing = planted.lost + planted.unseen
         pairs.append(("plain comparison", missing, compared["missing"]))

@@ -311,7 +311,7 @@ def _txn_member(planted: Planted) -> Iterator[tuple[str, pa.Table]]:
 
 def _delivered(order: Numbers, values: dict[str, Any], handed: Numbers) -> pa.Table:
     shared = {
-        "n": order * 2 + EVEN,
+        "event_seq": order * 2 + EVEN,
         "poll": order // POLL,
         "poll_index": order % POLL,
         "run_uid": RUN_UID,

@@ -66,11 +66,11 @@ def ours(kafka: LocalKafka, arguments: argparse.Namespace, folder: Path) -> dict
         "config": settings(arguments),
     }
     pods = Pods(folder, api, plan_document(kafka, TOPIC, PARTITIONS, producer=producer))
-    api.set("running")
+    api.set("Produce")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = pods.start("producer", "main", "p1")
     time.sleep(arguments.seconds)
-    api.set("stopping")
+    api.set("StopProducing")
     if process.wait(120) != 0:
         raise RuntimeError(f"our producer failed:\n{pods.log('p1')}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -94,7 +94,7 @@ class Narrator:
 def _proofs(fault: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each kind of proof of one moment as one line, the user's topics before Kafka's own."""
     found: dict[tuple[str, str], list[str]] = {}
-    for proof in (fault.get("effect") or {}).get("observations", []):
+    for proof in fault.get("observations", []):
         at = proof.get("at") or fault["injectedAt"]
         said = f"{proof['subject']} {proof.get('detail', '')}".strip()
         found.setdefault((at, proof["kind"]), []).append(said)
@@ -123,11 +123,11 @@ def closing(test: dict[str, Any], evidence: Path) -> Iterator[str]:
     detector = status.get("selfTest")
     if detector:
         yield f"detector  {detector['found']} of {detector['applicable']} corruptions found"
-    for guard in status.get("guards", []):
+    for guard in status.get("inconclusiveReasons", []):
         yield f"guard     {guard['code']}: {guard['message']}"
-    claims = status.get("claims")
+    claims = status.get("expectationResults")
     if claims:
-        wrong = {"did not hold": claims.get("notHeld"), "not measured": claims.get("notMeasured")}
+        wrong = {"did not hold": claims.get("notMet"), "not measured": claims.get("notEvaluated")}
         told = [f"{claims['held']} held"]
         told += [f"{what}: {', '.join(names)}" for what, names in wrong.items() if names]
         yield "claims    " + "; ".join(told)

@@ -25,10 +25,10 @@ NOT_PERMITTED, UNFINISHED = "not permitted", "did not end"
 KEPT = 6
 """Runs of a scenario that are kept and compared: twice the three that are to come out alike."""
 
-OF_A_TEST = ("completionTime", "phase", "verdict", "score", "summary", "claims")
+OF_A_TEST = ("completionTime", "phase", "verdict", "score", "summary", "expectationResults")
 """What is kept of a resource's status."""
 
-OF_A_CARD = ("verdict", "claims", "reasons")
+OF_A_CARD = ("verdict", "expectationResults", "inconclusiveReasons")
 """What is kept of the scorecard of every run."""
 
 OF_THE_LAST_CARD = ("partitions", "rejections")
@@ -70,19 +70,19 @@ class Result:
     def claims(self) -> list[dict[str, Any]]:
         """The claims as the scorecard holds them, or as far as the status tells of them."""
         if self.card:
-            found: list[dict[str, Any]] = self.card.get("claims", [])
+            found: list[dict[str, Any]] = self.card.get("expectationResults", [])
             return found
-        told = self.status.get("claims", {})
+        told = self.status.get("expectationResults", {})
         wanted = self.test.get("spec", {}).get("expect", {}).get("error")
         if wanted is None:
             return []
-        held = bool(told.get("held")) and not told.get("notHeld")
+        held = bool(told.get("held")) and not told.get("notMet")
         seen = f"phase {self.status.get('phase')}: {self.status.get('summary', '')}"
         return [
             {
-                "claim": "error",
+                "expectation": "error",
                 "expected": f"ends in phase Error with {wanted}",
-                "result": "Held" if held else "NotHeld",
+                "result": "Met" if held else "NotMet",
                 "seen": seen,
             }
         ]
@@ -93,9 +93,9 @@ class Result:
         results = [claim["result"] for claim in self.claims]
         if not self.ended:
             return UNFINISHED
-        if "NotHeld" in results:
+        if "NotMet" in results:
             return NOT_HELD
-        if "NotMeasured" in results or not results:
+        if "NotEvaluated" in results or not results:
             return NOT_MEASURED
         if self.card and self.card["verdict"] == "Inconclusive":
             return INCONCLUSIVE

@@ -75,5 +75,5 @@ def test_away_across_a_heal_the_run_is_inconclusive(
         controller.scale(1)
     status = run.finish()
     assert status["verdict"] == "Inconclusive", status
-    assert "OperatorInterrupted" in {guard["code"] for guard in status["guards"]}
+    assert "OperatorInterrupted" in {guard["code"] for guard in status["inconclusiveReasons"]}
     assert run.condition("Succeeded")["reason"] == "Inconclusive"

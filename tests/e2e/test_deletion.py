@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-DELETED_IN = ("Provisioning", "Warmup", "Injecting", "Draining", "Comparing", "Scoring")
+DELETED_IN = ("Provisioning", "Warmup", "Injecting", "Draining", "DumpingReplicas", "Scoring")
 GONE_WITHIN = 60
 """Seconds; the promise of the documentation."""
 
 
 def test_deleted_in_each_phase(kubectl: Kubectl) -> None:
     for phase in DELETED_IN:
-        evidence = {"compareReplicas": phase == "Comparing"}
+        evidence = {"compareReplicas": phase == "DumpingReplicas"}
         run = Run.apply(kubectl, small(f"gone-in-{phase.lower()}", evidence=evidence))
         run.reach(phase)
         kubectl("delete", "krt", run.name, "--wait=false")

@@ -48,10 +48,10 @@ def fault(run: Run, name: str) -> dict[str, Any]:
 
 def observations(run: Run, name: str) -> dict[str, list[dict[str, Any]]]:
     """Return the fault's observations by kind, once it is proved."""
-    effect = fault(run, name)["effect"]
-    assert effect["verified"], effect
+    entry = fault(run, name)
+    assert entry["verified"], entry
     found: dict[str, list[dict[str, Any]]] = {}
-    for one in effect["observations"]:
+    for one in entry["observations"]:
         found.setdefault(one["kind"], []).append(one)
     return found
 
@@ -67,10 +67,10 @@ def assert_sound(run: Run) -> None:
         ("Completed", "Passed"),
         ("Completed", "Degraded"),
     }, status
-    assert not status.get("guards"), status["guards"]
+    assert not status.get("inconclusiveReasons"), status["inconclusiveReasons"]
     for one in status["faults"]:
         assert one["state"] == "Reverted", one
-        assert one["effect"]["verified"], one
+        assert one["verified"], one
         assert one["recoveredAt"], one
 
 
@@ -205,7 +205,7 @@ def test_a_lost_disk_is_filled_again_and_loses_nothing(emptied: Run) -> None:
     seen = observations(emptied, "disk")
     assert {"ProcessKilled", "VolumeGone", "VolumeReplaced", "LeaderMoved"} <= seen.keys()
     [target] = fault(emptied, "disk")["targets"]
-    assert target["claim"] == f"emptied-{target['member']}-data"
+    assert target["expectation"] == f"emptied-{target['member']}-data"
     assert target["claimUid"] in seen["VolumeGone"][0]["detail"]
 
 
@@ -260,7 +260,7 @@ def test_what_is_frozen_when_a_test_is_deleted_does_not_keep_it(kubectl: Kubectl
         ),
     )
     run.reach("Injecting")
-    until(lambda: fault(run, "frozen")["state"] == "Held", 60, "the broker frozen")
+    until(lambda: fault(run, "frozen")["state"] == "Active", 60, "the broker frozen")
     kubectl("delete", "krt", run.name, "--wait=false")
     until(lambda: not run.left(), 60, lambda: f"{run.name} gone; left: {run.left()}")
 
@@ -274,7 +274,7 @@ def test_what_is_frozen_when_a_test_is_aborted_is_thawed(kubectl: Kubectl) -> No
     }
     run = Run.apply(kubectl, small("frozen-aborted", faults=[freeze], cleanup="Retain"))
     run.reach("Injecting")
-    until(lambda: fault(run, "frozen")["state"] == "Held", 60, "the broker frozen")
+    until(lambda: fault(run, "frozen")["state"] == "Active", 60, "the broker frozen")
     kubectl("patch", "krt", run.name, "--type=merge", "-p", '{"spec":{"abort":true}}')
     status = run.finish(120)
     assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Reverted")

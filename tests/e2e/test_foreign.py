@@ -63,7 +63,7 @@ def judged(folder: Path, out: Path) -> dict[str, Any]:
 
 def test_what_the_tools_saw_is_judged(history: Path, tmp_path: Path) -> None:
     card = judged(history, tmp_path / "card.json")
-    assert (card["verdict"], card["reasons"]) == ("Passed", [])
+    assert (card["verdict"], card["inconclusiveReasons"]) == ("Passed", [])
     ledger = card["ledger"]
     assert ledger["acked"] == ledger["delivered"] == RECORDS * len(PRODUCERS)
     assert not [name for name, item in card["anomalies"].items() if item["count"]]

@@ -66,11 +66,11 @@ def test_it_says_which_records_and_the_ledgers_agree(run: Run) -> None:
 
 
 def test_every_replica_was_dumped_and_those_in_sync_are_alike(run: Run) -> None:
-    assert run.phases()[4:7] == ["Draining", "Comparing", "Scoring"]
+    assert run.phases()[4:7] == ["Draining", "DumpingReplicas", "Scoring"]
     told = run.condition("ReplicasDumped")
     assert (told["status"], told["reason"]) == ("True", "Dumped"), told
     card = run.scorecard()
-    assert [reason["code"] for reason in card["reasons"]] == []
+    assert [reason["code"] for reason in card["inconclusiveReasons"]] == []
     assert card["anomalies"]["replica-divergence"]["count"] == 0
     (partition,) = card["replicas"]
     assert len(partition["compared"]) == 2

@@ -49,8 +49,8 @@ def test_the_ledger_balances_in_the_status(run: Run) -> None:
 def test_the_crash_was_a_crash_and_is_proved(run: Run) -> None:
     [fault] = run.status["faults"]
     assert fault["state"] == "Reverted"
-    assert fault["effect"]["verified"]
-    kinds = {proof["kind"] for proof in fault["effect"]["observations"]}
+    assert fault["verified"]
+    kinds = {proof["kind"] for proof in fault["observations"]}
     assert {"ProcessKilled", "LeaderMoved"} <= kinds, kinds
     victim = fault["targets"][0]["member"].removeprefix("kafka-")
     leaders = [e["detail"] for e in run.timeline("partition") if e["subject"] == "foo-0"]

@@ -25,7 +25,7 @@ def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
     run = Run.apply(kubectl, greedy)
     status = run.finish(300)
     assert status["verdict"] == "Inconclusive", status
-    assert "ScoringFailed" in {guard["code"] for guard in status["guards"]}
+    assert "ScoringFailed" in {guard["code"] for guard in status["inconclusiveReasons"]}
     message = run.condition("Scored")["message"]
     assert "krt-score" in message
     assert run.uid in message

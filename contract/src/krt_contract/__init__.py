@@ -5,5 +5,5 @@ recorder write it, the scoring job adds what the brokers hold, and anyone can sc
 without a cluster. This package is the one definition of what lies in it.
 """
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the bundle's layout, written to run.json and refused when it is another."""

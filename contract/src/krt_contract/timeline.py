@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCES: dict[str, tuple[str, ...]] = {
     "recorder": ("started", "stopped", "gap"),
     "phase": ("entered",),
-    "fault": ("injected", "reverted", "recovered", "skipped", "effect"),
+    "fault": ("injected", "reverted", "recovered", "skipped", "observed"),
     "guard": (),
     "pod": (
         "added",
@@ -33,12 +33,12 @@ SOURCES: dict[str, tuple[str, ...]] = {
         "exited",
         "deleted",
     ),
-    "member": ("started", "killed", "exited", "held", "released", "frozen", "thawed"),
+    "member": ("started", "killed", "exited", "held-down", "released", "frozen", "thawed"),
     "broker": ("registered", "unregistered"),
     "controller": ("elected", "vacant"),
     "partition": ("state", "sequence-refused"),
     "zookeeper": ("leader", "quorum-lost"),
-    "probe": ("answered",),
+    "admin-request": ("answered",),
 }
 """Source → its events. The events of ``guard`` are the guards' own codes."""
 

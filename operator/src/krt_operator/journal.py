@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.conditions import Condition, find_condition, set_condition
 from krt_operator.api.status import (
-    MAX_GUARDS,
+    MAX_INCONCLUSIVE_REASONS,
     ConditionStatus,
     ConditionType,
     FaultStatus,
-    Guard,
-    GuardKind,
+    InconclusiveReason,
+    InconclusiveReasonKind,
     Phase,
     PhaseRecord,
     Status,
@@ -74,22 +74,27 @@ def holds(status: Status, type_: ConditionType) -> bool:
     return found is not None and found.status is ConditionStatus.TRUE
 
 
-def guard(code: str, kind: GuardKind, message: str, at: datetime) -> Change:
+def add_inconclusive_reason(
+    code: str, kind: InconclusiveReasonKind, message: str, at: datetime
+) -> Change:
     """Raise a guard; the same code with the same message is raised once."""
-    new = Guard(code=code, kind=kind, message=cut(message), at=at)
+    new = InconclusiveReason(code=code, kind=kind, message=cut(message), at=at)
 
     def change(status: Status) -> Status:
-        said = any(one.code == new.code and one.message == new.message for one in status.guards)
-        if said or len(status.guards) >= MAX_GUARDS:
+        said = any(
+            one.code == new.code and one.message == new.message
+            for one in status.inconclusive_reasons
+        )
+        if said or len(status.inconclusive_reasons) >= MAX_INCONCLUSIVE_REASONS:
             return status
-        return status.replace(guards=(*status.guards, new))
+        return status.replace(inconclusive_reasons=(*status.inconclusive_reasons, new))
 
     return change
 
 
-def raised(status: Status, code: str) -> bool:
+def has_inconclusive_reason(status: Status, code: str) -> bool:
     """Whether a guard of this code was raised."""
-    return any(one.code == code for one in status.guards)
+    return any(one.code == code for one in status.inconclusive_reasons)
 
 
 def fault(name: str, **changes: Any) -> Change:

@@ -16,7 +16,7 @@ from krt_operator.api.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 KEY: Final = "plan.json"
 
 

@@ -124,7 +124,7 @@ def without_plan(bundle: Bundle, problem: str, where: str = "run.json") -> Asses
     card = scorecard.header(namespace, name, uid, None) | {
         "verdict": "Inconclusive",
         "summary": f"PlanUnusable {where}: {problem}"[: summary.MAX_LENGTH],
-        "reasons": [reason.as_dict()],
+        "inconclusiveReasons": [reason.as_dict()],
     }
     return Assessment(card, None)
 
@@ -220,17 +220,17 @@ def _assess(
     card = scorecard.header(run.namespace, run.name, run.uid, run.seed) | {
         "verdict": decision.verdict,
         "summary": summary.line(decision, judgement.ledger, judgement.anomalies, tested),
-        "reasons": [reason.as_dict() for reason in reasons],
+        "inconclusiveReasons": [reason.as_dict() for reason in reasons],
         "ledger": judgement.ledger,
         "anomalies": scorecard.anomalies(judgement.anomalies),
-        "expectations": scorecard.expectations(judgement.anomalies),
+        "allowances": scorecard.allowances(judgement.anomalies),
         "truncations": list(judgement.truncations),
         "objectives": [item.as_dict() for item in reached],
         "faults": scorecard.faults(faults, verified),
         "partitions": partitions.tables(evidence.states, faults, span.end),
         "rejections": rejections(evidence),
-        "probes": answers(events),
-        "claims": [item.as_dict() for item in claims.judge(evidence)],
+        "adminRequests": answers(events),
+        "expectationResults": [item.as_dict() for item in claims.judge(evidence)],
         "availability": scorecard.availability(run, measures.gaps, measures.measured, around),
         "latency": scorecard.latency(measures.operations),
         "recovery": {
@@ -247,7 +247,7 @@ def _assess(
         card["selfTest"] = tested.as_dict()
     if decision.verdict != "Inconclusive":
         result = score.compute(score_inputs(judgement, decision))
-        card |= {"score": result.permille, "terms": result.terms}
+        card |= {"score": result.points, "components": result.components}
     return Assessment(card, run, events)
 
 

@@ -57,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_SPARK
     tested = result.card.get("selfTest")
     if tested:
-        sys.stdout.write(f"detector: {tested['found']} of {tested['applicable']} corruptions\n")
+        sys.stdout.write(f"detector: {tested['detected']} of {tested['total']} corruptions\n")
     score = result.card.get("score")
-    shown = "" if score is None else f", score {score // 10}"
+    shown = "" if score is None else f", score {score}"
     sys.stdout.write(f"{result.card['verdict']}{shown}: {result.card['summary']}\n")
     return EXIT_SCORED
 

@@ -69,7 +69,7 @@ FINDING = StructType(
         StructField("grp", StringType()),
         StructField("consumer", StringType()),
         StructField("incarnation", StringType()),
-        StructField("n", LongType()),
+        StructField("event_seq", LongType()),
         StructField("tag", StringType()),
         StructField("detail", StringType()),
     ]

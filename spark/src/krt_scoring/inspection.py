@@ -287,7 +287,7 @@ def _writers(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[str, str]]
 
 def _counts(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[tuple[str, str], int, int]]:
     """Yield the writer, the highest ``n`` and the rows of each row group."""
-    columns = (*_IDENTITY[table], "n")
+    columns = (*_IDENTITY[table], "event_seq")
     ranges = zip(*(_ranges(metadata, column) for column in columns), strict=False)
     for group, ((name, _), (incarnation, _), (_, high)) in enumerate(ranges):
         yield (str(name), str(incarnation)), int(high), metadata.row_group(group).num_rows

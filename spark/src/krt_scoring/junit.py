@@ -29,10 +29,10 @@ def render(card: Mapping[str, Any]) -> str:
     _claims(suite, card)
     for item in card.get("selfTest", {}).get("corruptions", []):
         case = ET.SubElement(suite, "testcase", classname="selfTest", name=item["name"])
-        if not item["found"]:
+        if not item["detected"]:
             text = "the detector did not find this corruption with exactly its difference"
             ET.SubElement(case, "failure", message=text)
-    for reason in card["reasons"]:
+    for reason in card["inconclusiveReasons"]:
         name = f"{reason['code']} {reason['subject']}"
         case = ET.SubElement(suite, "testcase", classname="evidence", name=name)
         ET.SubElement(case, "error", message=reason["message"])
@@ -57,12 +57,12 @@ def _anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
 
 
 def _claims(suite: ET.Element, card: Mapping[str, Any]) -> None:
-    for item in card.get("claims", []):
-        case = ET.SubElement(suite, "testcase", classname="claim", name=item["claim"])
+    for item in card.get("expectationResults", []):
+        case = ET.SubElement(suite, "testcase", classname="expectation", name=item["expectation"])
         text = f"expected {item['expected']}; seen {item['seen']}"
-        if item["result"] == "NotHeld":
+        if item["result"] == "NotMet":
             ET.SubElement(case, "failure", message=text)
-        elif item["result"] == "NotMeasured":
-            ET.SubElement(case, "skipped", message=item["seen"])
+        elif item["result"] == "NotEvaluated":
+            ET.SubElement(case, "skipped", message=item["observed"])
         else:
             ET.SubElement(case, "system-out").text = text

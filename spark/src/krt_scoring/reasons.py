@@ -138,7 +138,7 @@ class Reason:
     code: str
     subject: str
     message: str
-    voids: tuple[str, ...] = ()
+    invalidates: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the reason as the scorecard holds it."""
@@ -147,7 +147,7 @@ class Reason:
             "code": self.code,
             "subject": self.subject,
             "message": self.message,
-            "voids": sorted(self.voids),
+            "invalidates": sorted(self.invalidates),
         }
 
 
@@ -157,8 +157,8 @@ def by_deliveries(reasons: Iterable[Reason]) -> list[Reason]:
     Then lost-write rests on the consumers' ledgers as well: what voids their order voids it.
     """
     return [
-        replace(reason, voids=(*reason.voids, "lost-write"))
-        if "poll-skip" in reason.voids and "lost-write" not in reason.voids
+        replace(reason, invalidates=(*reason.invalidates, "lost-write"))
+        if "poll-skip" in reason.invalidates and "lost-write" not in reason.invalidates
         else reason
         for reason in reasons
     ]

@@ -90,7 +90,7 @@ def publish(found: ConfigMap) -> None:
 
 
 def message(card: Mapping[str, Any]) -> str:
-    """Return the termination message: verdict, score (permille), summary, ledger, top anomaly.
+    """Return the termination message: verdict, score, summary, ledger, top anomaly.
 
     And how the detector did on its own test, where it was tested.
     """
@@ -99,15 +99,15 @@ def message(card: Mapping[str, Any]) -> str:
         "score": card.get("score"),
         "summary": card["summary"],
         "ledger": card.get("ledger", {}),
-        "reasons": sorted({reason["code"] for reason in card["reasons"]}),
-        "top": _top(card),
+        "inconclusiveReasons": sorted({reason["code"] for reason in card["inconclusiveReasons"]}),
+        "topAnomaly": _top(card),
     }
-    claimed = claims.told(card.get("claims") or ())
+    claimed = claims.told(card.get("expectationResults") or ())
     if claimed is not None:
-        told["claims"] = claimed
+        told["expectationResults"] = claimed
     tested = card.get("selfTest")
     if tested:
-        told["selfTest"] = {name: tested[name] for name in ("found", "applicable")}
+        told["selfTest"] = {name: tested[name] for name in ("detected", "total")}
     text = json.dumps(told, sort_keys=True, ensure_ascii=False)
     excess = len(text.encode()) - MAX_MESSAGE
     if excess > 0:

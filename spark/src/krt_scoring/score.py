@@ -1,11 +1,12 @@
-"""The score: five terms in permille, weighted, capped. Integers throughout.
+"""The score: five components, weighted and capped; from 0 to 100 with one decimal.
 
-``score = sum(weight * term) / 100``. What holds of it whatever the run (property tests):
+Integers throughout, in tenths of a point, so that it is the same at any parallelism.
+``score = sum(weight * component) / 100``. What holds of it whatever the run (property tests):
 
 - it never rises when a loss, a gap or a violation is added;
-- loss that is not permitted: 0; any violation: below 500; permitted loss beyond the objective
-  ``lostRecords``: at most 500;
-- a run that Passed has at least 800, because every term is at least 800 while its limits hold.
+- loss that is not permitted: 0; any violation: below 50; permitted loss beyond the objective
+  ``lostRecords``: at most 50;
+- a run that Passed has at least 80, because every component is at least 80 while its limits hold.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 FULL = 1000
-"""A term without a blemish, permille."""
+"""A component without a finding, in tenths of a point."""
 
-HELD = 800
-"""A term whose limit is reached exactly, permille; keeps a Passed run at 800 or above."""
+AT_LIMIT = 800
+"""A component whose limit is reached exactly, in tenths; keeps a Passed run at 80 or above."""
 
 PERMITTED_LOSS_CAP = 500
 VIOLATION_CAP = 499
@@ -25,7 +26,7 @@ VIOLATION_STEP = 50
 """Each further kind of violation lowers the cap by this."""
 
 WEIGHTS = {"durability": 40, "ordering": 15, "delivery": 20, "availability": 15, "recovery": 10}
-"""Weight of each term; they add up to 100."""
+"""Weight of each component, percent; they add up to 100."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,24 @@ class ScoreInputs:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score and how it came about; all permille."""
+    """The score and how it came about.
 
-    permille: int
-    terms: dict[str, dict[str, Any]]
+    Attributes:
+        tenths: the score in tenths of a point, 0 to 1000.
+        components: name → ``weight`` (percent), ``score`` (0 to 100, one decimal), ``inputs``.
+    """
+
+    tenths: int
+    components: dict[str, dict[str, Any]]
+
+    @property
+    def points(self) -> float:
+        """The score from 0 to 100, with one decimal."""
+        return self.tenths / 10
 
 
 def compute(inputs: ScoreInputs) -> Score:
-    """Return the score with each term and its inputs, so that it can be done again by hand."""
+    """Return the score with each component and its inputs, so that it can be done again by hand."""
     found = {
         "durability": _durability(inputs),
         "ordering": _findings(inputs.order_permitted, inputs.order_violations, inputs.acked),
@@ -83,15 +94,15 @@ def compute(inputs: ScoreInputs) -> Score:
         "recovery": _against_limit(*inputs.recovery) if inputs.recovery else FULL,
     }
     raw = sum(WEIGHTS[name] * term for name, term in found.items()) // 100
-    terms = {
-        name: {"weight": WEIGHTS[name], "permille": term, "inputs": _inputs(name, inputs)}
+    components = {
+        name: {"weight": WEIGHTS[name], "score": term / 10, "inputs": _inputs(name, inputs)}
         for name, term in found.items()
     }
-    return Score(min(raw, cap(inputs)), terms)
+    return Score(min(raw, cap(inputs)), components)
 
 
 def cap(inputs: ScoreInputs) -> int:
-    """Return the most a run with these losses and violations can score, permille."""
+    """Return the most a run with these losses and violations can score, in tenths of a point."""
     if inputs.lost_violations:
         return 0
     limit = FULL
@@ -108,7 +119,7 @@ def _durability(inputs: ScoreInputs) -> int:
         return 0
     lost = inputs.lost_permitted
     if lost <= inputs.lost_limit:
-        return FULL - (FULL - HELD) * lost // max(1, inputs.lost_limit)
+        return FULL - (FULL - AT_LIMIT) * lost // max(1, inputs.lost_limit)
     return PERMITTED_LOSS_CAP * _share_left(lost, inputs.acked) // FULL
 
 
@@ -119,18 +130,18 @@ def _delivery(inputs: ScoreInputs) -> int:
 
 
 def _findings(permitted: int, violations: int, base: int) -> int:
-    """At least HELD without violations, falling with their share; below it with any."""
+    """At least AT_LIMIT without violations, falling with their share; below it with any."""
     base = max(1, base)
     if violations:
-        return HELD * base // (base + violations + permitted) * base // (base + violations)
-    return FULL - (FULL - HELD) * permitted // (base + permitted)
+        return AT_LIMIT * base // (base + violations + permitted) * base // (base + violations)
+    return FULL - (FULL - AT_LIMIT) * permitted // (base + permitted)
 
 
 def _against_limit(value: int, limit: int) -> int:
-    """FULL at 0, HELD at the limit, towards 0 beyond it."""
+    """FULL at 0, AT_LIMIT at the limit, towards 0 beyond it."""
     if value <= limit:
-        return FULL - (FULL - HELD) * value // max(1, limit)
-    return HELD * limit // value
+        return FULL - (FULL - AT_LIMIT) * value // max(1, limit)
+    return AT_LIMIT * limit // value
 
 
 def _share_left(lost: int, acked: int) -> int:

@@ -31,18 +31,23 @@ def dump(card: Mapping[str, Any]) -> str:
     """Return the scorecard's text: sorted keys, one newline at the end.
 
     Raises:
-        TypeError: a number in it is no integer.
+        TypeError: a number in it, other than a score, is no integer.
     """
     _refuse_floats(card, "")
     return json.dumps(card, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
+SCORE_KEY = "score"
+"""The one key whose value has a decimal: 0 to 100 points."""
+
+
 def _refuse_floats(value: Any, where: str) -> None:
     if isinstance(value, float):
-        raise TypeError(f"{where} is {value!r}; a scorecard holds integers only")
+        raise TypeError(f"{where} is {value!r}; a scorecard holds integers, but for its scores")
     if isinstance(value, dict):
         for key, item in value.items():
-            _refuse_floats(item, f"{where}.{key}")
+            if key != SCORE_KEY:
+                _refuse_floats(item, f"{where}.{key}")
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             _refuse_floats(item, f"{where}[{index}]")
@@ -73,7 +78,7 @@ def anomalies(results: Iterable[AnomalyResult]) -> dict[str, Any]:
     }
 
 
-def expectations(results: Iterable[AnomalyResult]) -> list[dict[str, Any]]:
+def allowances(results: Iterable[AnomalyResult]) -> list[dict[str, Any]]:
     """Return each rule of the configuration that permitted something, and how much."""
     rows = [
         {"anomaly": item.name, "rule": rule, "count": count}
@@ -140,7 +145,7 @@ def availability(
             own = [g for g in gaps if (g.direction, g.group, g.topic, g.partition) == key]
             longest = sorted(own, key=lambda gap: (-gap.duration, gap.start))[:MAX_GAPS]
             row |= {
-                "due": found.due,
+                "scheduled": found.due,
                 "duringFaultOps": found.progress,
                 "count": len(own),
                 "total": sum(gap.duration for gap in own),
@@ -175,5 +180,5 @@ def _gap(gap: Gap, around: Surroundings) -> dict[str, Any]:
     if found is not None:
         row["fault"], parts = found
         if parts:
-            row["parts"] = parts
+            row["breakdown"] = parts
     return row

@@ -36,7 +36,7 @@ class Decision:
 
 def voided(reasons: Iterable[Reason]) -> frozenset[str]:
     """Return the anomalies that rest on damaged evidence."""
-    return frozenset(name for reason in reasons for name in reason.voids)
+    return frozenset(name for reason in reasons for name in reason.invalidates)
 
 
 def standing(violations: Mapping[str, int], reasons: Iterable[Reason]) -> dict[str, int]:

@@ -75,7 +75,7 @@ def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
             changes["targets"] = tuple(detail["targets"])
         if detail.get("duration"):
             changes["duration"] = int(detail["duration"])
-        if event.event == "effect":
+        if event.event == "observed":
             changes["verified"] = bool(detail.get("verified"))
             changes["observations"] = tuple(detail.get("observations") or ())
         elif event.event == "skipped":

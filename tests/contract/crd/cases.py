@@ -443,7 +443,7 @@ REFUSED = (
         "a move of a broker",
         lambda spec: (
             target(role="Broker")(spec),
-            fault(action="Reassign", duration="0s", to=[0, 1, 2])(spec),
+            fault(action="Reassign", duration="0s", targetReplicas=[0, 1, 2])(spec),
         ),
         ("fault leader-down", "Partition", "Reassign of Broker"),
     ),
@@ -451,7 +451,7 @@ REFUSED = (
         "a move to brokers there are not",
         lambda spec: (
             target(role="Partition", topic="foo")(spec),
-            fault(action="Reassign", duration="0s", to=[1, 2, 3])(spec),
+            fault(action="Reassign", duration="0s", targetReplicas=[1, 2, 3])(spec),
         ),
         ("fault leader-down", "to must be below", "kafka.replicas 3"),
     ),
@@ -459,7 +459,7 @@ REFUSED = (
         "a move to another replication factor",
         lambda spec: (
             target(role="Partition", topic="foo")(spec),
-            fault(action="Reassign", duration="0s", to=[1, 2])(spec),
+            fault(action="Reassign", duration="0s", targetReplicas=[1, 2])(spec),
         ),
         ("fault leader-down", "to names 2 brokers", "topic foo"),
     ),
@@ -495,8 +495,8 @@ REFUSED = (
     ),
     Refused(
         "an answer to a question nobody asks",
-        expect_fault(probes=[{"probe": "CreateTopic", "answer": "TimedOut"}]),
-        ("expect.faults leader-down", "probes"),
+        expect_fault(adminRequests=[{"request": "CreateTopic", "answer": "TimedOut"}]),
+        ("expect.faults leader-down", "adminRequests"),
     ),
     Refused(
         "near reads of a group without a rack",

@@ -9,18 +9,17 @@ from tests.contract.crd.cases import sample
 
 from krt_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from krt_operator.api.status import (
-    Claims,
-    DetectorScore,
-    Effect,
+    ExpectationResults,
     FaultState,
     FaultStatus,
-    Guard,
-    GuardKind,
-    Phase,
-    PhaseRecord,
+    InconclusiveReason,
+    InconclusiveReasonKind,
     Observation,
     ObservationKind,
+    Phase,
+    PhaseRecord,
     Report,
+    SelfTest,
     Status,
     TargetPod,
     Verdict,
@@ -56,7 +55,7 @@ FULL = Status(
     faults=(
         FaultStatus(
             name="leader-down",
-            state=FaultState.HELD,
+            state=FaultState.ACTIVE,
             targets=(
                 TargetPod(
                     pod="t-kafka-0-0",
@@ -73,20 +72,24 @@ FULL = Status(
             reverted_at=NOW,
             recovered_at=NOW,
             attempt=1,
-            effect=Effect(
-                verified=True,
-                observations=tuple(
-                    Observation(kind=kind, subject="t-kafka-0-0", at=NOW, detail="d")
-                    for kind in ObservationKind
-                ),
+            verified=True,
+            observations=tuple(
+                Observation(kind=kind, subject="t-kafka-0-0", at=NOW, detail="d")
+                for kind in ObservationKind
             ),
             message="held",
         ),
     ),
-    guards=(Guard(code="FaultNotVerified", kind=GuardKind.COVERAGE, message="m", at=NOW),),
+    inconclusive_reasons=(
+        InconclusiveReason(
+            code="FaultNotVerified", kind=InconclusiveReasonKind.COVERAGE, message="m", at=NOW
+        ),
+    ),
     ledger={"attempted": 3, "acked": 3, "lostAfterDelivery": 0},
-    claims=Claims(held=3, not_held=("loss",), not_measured=("rebalances readers",)),
-    detector_score=DetectorScore(found=30, applicable=31),
+    expectation_results=ExpectationResults(
+        met=3, not_met=("loss",), not_evaluated=("rebalances readers",)
+    ),
+    self_test=SelfTest(detected=30, total=31),
     report=Report(config_map="finished-scorecard", path="n/finished/u"),
     scoring_attempt=1,
 )
@@ -138,7 +141,7 @@ def test_columns(server: ApiServer) -> None:
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("phase", "Done"), ("verdict", "Good"), ("score", 101), ("faults", [{"state": "Held"}])],
+    [("phase", "Done"), ("verdict", "Good"), ("score", 101), ("faults", [{"state": "Active"}])],
 )
 @pytest.mark.usefixtures("written")
 def test_a_wrong_status_is_refused(server: ApiServer, path: str, value: Any) -> None:

@@ -37,7 +37,7 @@ NAMESAKE = f"{TOPIC}-0"
 """A topic whose folders begin like those of TOPIC's first partition."""
 
 PLAN: dict[str, Any] = {
-    "schemaVersion": 1,
+    "schemaVersion": 2,
     "run": {"uid": "run", "seed": 1},
     "bundle": "ns/t/run",
     "bootstrap": "",

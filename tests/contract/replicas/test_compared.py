@@ -30,7 +30,7 @@ print(json.dumps({"detail": apart.detail, "offsets": [one["offset"] for one in a
 """
 
 RUN: dict[str, Any] = {
-    "schemaVersion": 1,
+    "schemaVersion": 2,
     "run": {"namespace": "ns", "name": "t", "uid": "run", "seed": 1},
     "topics": [{"name": TOPIC, "partitions": PARTITIONS, "replicationFactor": 2, "config": {}}],
     "spec": {"evidence": {"compareReplicas": True}},

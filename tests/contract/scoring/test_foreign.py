@@ -80,7 +80,7 @@ def found(card: dict[str, Any]) -> dict[str, tuple[int, str]]:
 
 def test_a_real_history_is_judged(history: Path, tmp_path: Path) -> None:
     card = score(history, tmp_path / "card.json")
-    assert (card["verdict"], card["reasons"]) == ("Passed", [])
+    assert (card["verdict"], card["inconclusiveReasons"]) == ("Passed", [])
     ledger = card["ledger"]
     assert (ledger["acked"], ledger["delivered"], ledger["balanced"]) == (
         2 * RECORDS,

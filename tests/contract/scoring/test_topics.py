@@ -30,7 +30,7 @@ topics.read(spark, run_info.load(plan), parsed, Bundle(root))
 """
 
 PLAN: dict[str, Any] = {
-    "schemaVersion": 1,
+    "schemaVersion": 2,
     "run": {"namespace": "ns", "name": "t", "uid": "run", "seed": 1},
     "topics": [{"name": "foo", "partitions": 2, "replicationFactor": 1, "config": {}}],
     "spec": {

@@ -53,7 +53,7 @@ def plan_document(kafka: LocalKafka, topic: str, partitions: int, **traffic: Any
         consumers.append({**consumer, **made, "output": output})
         consumer["topics"] = [f"{topic}-made"]
     return {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "ns", "name": "t", "uid": "run-1", "seed": 42},
         "bundle": "ns/t/run-1",
         "bootstrap": kafka.bootstrap,

@@ -28,7 +28,7 @@ def test_a_broker_crash_leaves_unknown_sends_and_an_open_loop(
     own_kafka.create_topic("crash", 3)
     short = {"config": {"message.timeout.ms": "1500", "message.send.max.retries": "0"}}
     pods = Pods(tmp_path, api, plan_document(own_kafka, "crash", 3, producer=short))
-    api.set("running")
+    api.set("Produce")
     producer = pods.start("producer", "main", "p1")
     wait_until("sends are acked", lambda: acked(pods) >= 500)
     own_kafka.kill("broker")
@@ -40,7 +40,7 @@ def test_a_broker_crash_leaves_unknown_sends_and_an_open_loop(
     own_kafka.start_broker()
     before = acked(pods)
     wait_until("sends are acked again", lambda: acked(pods) >= before + 500)
-    api.set("stopping")
+    api.set("StopProducing")
     assert producer.wait(SECONDS) == 0, pods.log("p1")
 
     rows = pods.rows("produce")
@@ -65,7 +65,7 @@ def test_a_killed_producer_leaves_a_row_for_all_but_its_last_sends(
     pods = Pods(
         tmp_path, api, plan_document(kafka, "killed", 3, producer={"recordsPerSecond": 2000})
     )
-    api.set("running")
+    api.set("Produce")
     producer = pods.start("producer", "main", "p1")
     wait_until(
         "a file has been numbered",
@@ -88,7 +88,7 @@ def test_no_row_is_missing_for_an_offset_a_killed_consumer_committed(
 ) -> None:
     kafka.create_topic("reader", 3)
     pods = Pods(tmp_path, api, plan_document(kafka, "reader", 3))
-    api.set("running")
+    api.set("Produce")
     producer = pods.start("producer", "main", "p1")
     consumer = pods.start("consumer", "read", "c1")
     wait_until("a thousand are read", lambda: len(pods.rows("consume")) >= 1000)
@@ -103,10 +103,10 @@ def test_no_row_is_missing_for_an_offset_a_killed_consumer_committed(
     assert {(item.partition, at) for item in committed for at in range(item.offset)} <= handed
 
     second = pods.start("consumer", "read", "c2")
-    api.set("stopping")
+    api.set("StopProducing")
     assert producer.wait(SECONDS) == 0, pods.log("p1")
     ends = end_offsets(kafka, "reader", 3)
-    api.set("draining", ends)
+    api.set("Drain", ends)
     assert second.wait(SECONDS) == 0, pods.log("c2")
     assert pods.message("c2")["reason"] == "drained", pods.log("c2")
     handed = {(row["partition"], row["offset"]) for row in pods.rows("consume")}
@@ -123,7 +123,7 @@ def test_an_offset_beyond_the_log_is_reset_to_its_end_and_said(
     client.commit(offsets=[TopicPartition("beyond", 0, 1000)], asynchronous=False)
     client.close()
     pods = Pods(tmp_path, api, plan_document(kafka, "beyond", 1, producer={"keyCount": 1}))
-    api.set("running")
+    api.set("Produce")
     consumer = pods.start("consumer", "read", "c1")
     wait_until(
         "the reset is told of",
@@ -131,9 +131,9 @@ def test_an_offset_beyond_the_log_is_reset_to_its_end_and_said(
     )
     producer = pods.start("producer", "main", "p1")
     wait_until("records are read again", lambda: len(pods.rows("consume")) > 100)
-    api.set("stopping")
+    api.set("StopProducing")
     assert producer.wait(SECONDS) == 0
-    api.set("draining", end_offsets(kafka, "beyond", 1))
+    api.set("Drain", end_offsets(kafka, "beyond", 1))
     assert consumer.wait(SECONDS) == 0, pods.log("c1")
     assigned, reset = (
         next(row for row in pods.rows("consumer_events") if row["event"] == name)
@@ -149,14 +149,14 @@ def test_sigterm_ends_in_order_and_aborted_at_once(
 ) -> None:
     kafka.create_topic("ends", 3)
     pods = Pods(tmp_path, api, plan_document(kafka, "ends", 3))
-    api.set("running")
+    api.set("Produce")
     producers = [pods.start("producer", "main", f"p{n}", n) for n in range(2)]
     consumer = pods.start("consumer", "read", "c1")
     wait_until("records are read", lambda: len(pods.rows("consume")) > 100)
     producers[0].terminate()
     assert producers[0].wait(SECONDS) == 0
     assert pods.message("p0")["reason"] == "terminated"
-    api.set("aborted")
+    api.set("Abort")
     assert [producers[1].wait(SECONDS), consumer.wait(SECONDS)] == [0, 0]
     assert pods.message("p1")["reason"] == pods.message("c1")["reason"] == "aborted"
     assert len(pods.rows("producer_summary")) == 2
@@ -170,11 +170,11 @@ def test_a_reader_that_ends_before_the_end_it_was_told_says_so(
     kafka.create_topic(topic, 1)
     drain = "2s" if end == "in its time" else "60s"
     pods = Pods(tmp_path, api, plan_document(kafka, topic, 1, drain=drain))
-    api.set("running")
+    api.set("Produce")
     consumer = pods.start("consumer", "read", "c1")
     wait_until("it is assigned", lambda: bool(pods.rows("consumer_events")))
     # Nobody writes what it is told to read.
-    api.set("draining", {topic: {"0": 10}})
+    api.set("Drain", {topic: {"0": 10}})
     if end == "told to go":
         wait_until("it drains", lambda: "draining to" in pods.log("c1"))
         consumer.terminate()

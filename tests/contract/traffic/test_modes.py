@@ -28,13 +28,13 @@ def test_a_send_has_the_outcome_of_its_transaction(
         "transactional": {"recordsPerTransaction": 20, "abortPermille": 300},
     }
     pods = Pods(tmp_path, api, plan_document(kafka, "transactions", 3, producer=transactional))
-    api.set("running")
+    api.set("Produce")
     producer = pods.start("producer", "main", "p1")
     consumer = pods.start("consumer", "read", "c1")
     wait_until("sends are acked", lambda: acked(pods) >= 500)
-    api.set("stopping")
+    api.set("StopProducing")
     assert producer.wait(SECONDS) == 0, pods.log("p1")
-    api.set("draining", end_offsets(kafka, "transactions", 3))
+    api.set("Drain", end_offsets(kafka, "transactions", 3))
     assert consumer.wait(SECONDS) == 0, pods.log("c1")
     assert pods.message("c1")["reason"] == "drained", pods.log("c1")
 
@@ -62,14 +62,14 @@ def test_every_mode_reads_all_and_commits_the_end(
         "config": config if mode == "Auto" else {"client.rack": "here"},
     }
     pods = Pods(tmp_path, api, plan_document(kafka, topic, 3, consumer=consumer_changes))
-    api.set("running")
+    api.set("Produce")
     producer = pods.start("producer", "main", "p1")
     consumer = pods.start("consumer", "read", "c1")
     wait_until("records are read", lambda: len(pods.rows("consume")) >= 300)
-    api.set("stopping")
+    api.set("StopProducing")
     assert producer.wait(SECONDS) == 0, pods.log("p1")
     ends = end_offsets(kafka, topic, 3)
-    api.set("draining", ends)
+    api.set("Drain", ends)
     assert consumer.wait(SECONDS) == 0, pods.log("c1")
     assert pods.message("c1")["reason"] == "drained", pods.log("c1")
     deliveries, events = pods.rows("consume"), pods.rows("consumer_events")
@@ -89,6 +89,6 @@ def test_every_mode_reads_all_and_commits_the_end(
         before = {
             row["offset"]
             for row in deliveries
-            if row["partition"] == event["partition"] and row["n"] < event["n"]
+            if row["partition"] == event["partition"] and row["event_seq"] < event["event_seq"]
         }
         assert before >= set(range(event["offset"]))

@@ -23,13 +23,17 @@ ALL = ("CreateTopic", "DescribeConfigs", "ListTopics")
 def answers(folder: Path) -> dict[str, dict[str, Any]]:
     lines = [line for path in folder.glob("*.jsonl") for line in path.read_text().splitlines()]
     events = [json.loads(line) for line in lines]
-    return {item["detail"]["probe"]: item["detail"] for item in events if item["source"] == "probe"}
+    return {
+        item["detail"]["request"]: item["detail"]
+        for item in events
+        if item["source"] == "admin-request"
+    }
 
 
 def test_every_question_of_a_fresh_fault_is_asked_once(kafka: LocalKafka, tmp_path: Path) -> None:
     kafka.create_topic("asked", 1)
     timeline = Timeline(tmp_path, "r1")
-    asked = probes.Probes(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
+    asked = probes.AdminRequests(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
     asked.injected("down", wall() - probes.STALE_MICROS - 1)
     asked.injected("other", wall())
     asked.injected("down", wall())

@@ -41,13 +41,13 @@ def test_what_is_acked_is_read_by_a_draining_group(
 ) -> None:
     kafka.create_topic("plain", 3)
     pods = Pods(tmp_path, api, plan_document(kafka, "plain", 3))
-    api.set("running")
+    api.set("Produce")
     producer = pods.start("producer", "main", "p1")
     consumers = [pods.start("consumer", "read", f"c{n}", n) for n in range(2)]
     wait_until("a thousand sends are acked", lambda: acked(pods) >= 1000)
-    api.set("stopping")
+    api.set("StopProducing")
     assert wait(producer) == 0, pods.log("p1")
-    api.set("draining", end_offsets(kafka, "plain", 3))
+    api.set("Drain", end_offsets(kafka, "plain", 3))
     assert [wait(consumer) for consumer in consumers] == [0, 0], pods.log("c0") + pods.log("c1")
 
     sends = pods.rows("produce")
@@ -67,7 +67,7 @@ def test_what_is_acked_is_read_by_a_draining_group(
     for uid in ("c0", "c1"):
         assert pods.message(uid)["reason"] == "drained", pods.log(uid)
         ns = [
-            row["n"]
+            row["event_seq"]
             for table in ("consume", "consumer_events")
             for row in pods.rows(table)
             if row["incarnation"] == uid

@@ -27,7 +27,7 @@ def started(
         kafka.create_topic(name, 3)
     sizes = {"recordsPerTransaction": 200, "abortPermille": 0} | output
     pods = Pods(tmp_path, api, plan_document(kafka, topic, 3, output=sizes))
-    api.set("running")
+    api.set("Produce")
     producer = pods.start("producer", "main", "p1")
     return pods, producer, pods.start("consumer", "read", "r1")
 
@@ -45,12 +45,12 @@ def drained(
     then: dict[str, subprocess.Popen[bytes]],
 ) -> None:
     """End the run in the order in which the controller does."""
-    pods.api.set("stopping")
+    pods.api.set("StopProducing")
     assert first.wait(SECONDS) == 0, pods.log("p1")
-    pods.api.set("transforming", end_offsets(kafka, topic, 3))
+    pods.api.set("DrainTransforms", end_offsets(kafka, topic, 3))
     for uid, process in then.items():
         if uid == "r1":
-            pods.api.set("draining", end_offsets(kafka, f"{topic}-made", 3))
+            pods.api.set("Drain", end_offsets(kafka, f"{topic}-made", 3))
         assert process.wait(SECONDS) == 0, pods.log(uid)
         assert pods.message(uid)["reason"] == "drained", pods.log(uid)
 
@@ -100,7 +100,7 @@ def test_input_and_output_are_committed_or_aborted_together(
         of_events = {row["transaction"] for row in events if row["event"] == name}
         # Markers alone are passed without a record.
         assert of_events >= {row["transaction"] for row in taken if row["outcome"] == outcome}
-    ns = [row["n"] for row in (*taken, *events)]
+    ns = [row["event_seq"] for row in (*taken, *events)]
     assert sorted(ns) == list(range(len(ns)))
     close = next(row for row in pods.rows("producer_summary") if row["producer"] == "make-0")
     assert close["attempted"] == len(outputs) == pods.message("m1")["counts"]["attempted"]

@@ -198,7 +198,7 @@ class Case:
             "consumer": consumer,
             "incarnation": incarnation,
             "group": group,
-            "n": self.counters[incarnation],
+            "event_seq": self.counters[incarnation],
         }
 
     def do_got(self, plain: list[str], options: dict[str, str], at: int) -> None:
@@ -208,8 +208,8 @@ class Case:
         self.rows["consume"].append(
             {
                 **member,
-                "poll": int(options.get("poll", member["n"] + 1000)),
-                "poll_index": member["n"],
+                "poll": int(options.get("poll", member["event_seq"] + 1000)),
+                "poll_index": member["event_seq"],
                 **self.place(plain[1]),
                 **(blank if foreign else self.identity(plain[2])),
                 "run_uid": None if foreign else RUN,
@@ -465,7 +465,7 @@ def plan(cases: list[Case]) -> RunInfo:
     ]
     return parse(
         {
-            "schemaVersion": 1,
+            "schemaVersion": 2,
             "run": {"namespace": "n", "name": "t", "uid": RUN, "seed": 1},
             "spec": {
                 "traffic": {"producers": producers, "consumers": consumers},

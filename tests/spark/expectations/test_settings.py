@@ -10,7 +10,7 @@ from krt_scoring.run_info import RunInfo, parse
 def run(**producer: object) -> RunInfo:
     return parse(
         {
-            "schemaVersion": 1,
+            "schemaVersion": 2,
             "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
             "spec": {"traffic": {"producers": [{"name": "p", "topic": "t", **producer}]}},
             "topics": [],

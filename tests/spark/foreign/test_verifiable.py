@@ -42,12 +42,12 @@ def found(card: dict[str, Any]) -> dict[str, int]:
 
 
 def codes(card: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [(item["kind"], item["code"], item["subject"]) for item in card["reasons"]]
+    return [(item["kind"], item["code"], item["subject"]) for item in card["inconclusiveReasons"]]
 
 
 def test_a_correct_history_passes(score: Score) -> None:
     card = score(histories.correct())
-    assert (card["verdict"], card["reasons"], found(card)) == ("Passed", [], {})
+    assert (card["verdict"], card["inconclusiveReasons"], found(card)) == ("Passed", [], {})
     ledger = card["ledger"]
     assert (ledger["attempted"], ledger["acked"], ledger["delivered"]) == (ACKED,) * 3
     assert ledger["balanced"] == 1
@@ -177,7 +177,7 @@ def test_what_a_killed_member_had_not_committed_may_come_again(score: Score) -> 
     second.tell("shutdown_complete")
     files[histories.SECOND] = second.events
     card = score(files)
-    assert card["verdict"] == "Passed", card["reasons"]
+    assert card["verdict"] == "Passed", card["inconclusiveReasons"]
     again = card["anomalies"]["duplicate-delivery"]
     assert again["class"] == "AllowedByConfig"
     assert again["detail"] == {"withinUncommittedWindow": half % histories.POLL}
@@ -193,6 +193,6 @@ def test_no_consumer_no_verdict(score: Score) -> None:
 def test_settings_that_mean_nothing_are_refused_by_name(score: Score) -> None:
     card = score(histories.correct(), {"producers": {"1": {"ack": "1"}}})
     assert card["verdict"] == "Inconclusive"
-    (reason,) = card["reasons"]
+    (reason,) = card["inconclusiveReasons"]
     assert (reason["code"], reason["subject"]) == ("PlanUnusable", "history.json")
     assert "producers.1.ack" in reason["message"]

@@ -48,7 +48,7 @@ class Scenario:
 def plan(scenario: Scenario) -> dict[str, Any]:
     faults = [{"name": "leader-down", "action": "CrashPod"}] if scenario.stall else []
     return {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "ns", "name": "t", "uid": "run-uid", "seed": 42},
         "bundle": "ns/t/run-uid",
         "spec": {
@@ -195,7 +195,7 @@ def _deliveries(tables: dict[str, list[dict[str, Any]]]) -> None:
                 "consumer": consumer,
                 "incarnation": incarnation,
                 "group": GROUP,
-                "n": n,
+                "event_seq": n,
                 "poll": poll,
                 "poll_index": 0,
                 "topic": "foo",
@@ -230,7 +230,7 @@ def member_event(
         "consumer": consumer,
         "incarnation": incarnation,
         "group": GROUP,
-        "n": n,
+        "event_seq": n,
         "poll": None,
         "at": at,
         "mono": at - T0,
@@ -333,7 +333,7 @@ def _events(scenario: Scenario) -> list[Event]:
         events += [
             event(begin, "fault", "injected", "leader-down", action="CrashPod", targets=targets),
             event(
-                begin, "fault", "effect", "leader-down", verified=True, observations=observations
+                begin, "fault", "observed", "leader-down", verified=True, observations=observations
             ),
             event(end - SECOND, "broker", "unregistered", "0"),
             _state(end - SECOND // 2, 0, 1, 1, [1, 2]),

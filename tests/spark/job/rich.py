@@ -66,11 +66,11 @@ class _Spoiling:
         for offset in self.stretch(5):
             self.sent[offset] |= {"outcome": "failed", "offset": None, "error": "_QUEUE_FULL"}
         for number, offset in enumerate(self.stretch(6)):
-            again = self.got[offset] | {"n": LATE + number, "poll": LATE + number}
+            again = self.got[offset] | {"event_seq": LATE + number, "poll": LATE + number}
             self.tables["consume"].append(again)
         for number, offset in enumerate(self.stretch(7, 2)):
             one, other = self.got[offset], self.got[offset + 1]
-            one["n"], other["n"] = other["n"], one["n"]
+            one["event_seq"], other["event_seq"] = other["event_seq"], one["event_seq"]
             # Half of the pairs in one poll.
             one["poll"], other["poll"] = other["poll"], (one if number % 2 else other)["poll"]
         for offset in self.stretch(8, 4):
@@ -115,9 +115,9 @@ class _Spoiling:
             if row["consumer"] == "c-0"
         ]
         last = {"drained": 3 * LATE, "closed": 4 * LATE}
-        member.sort(key=lambda row: row["n"] + last.get(row.get("event", ""), 0))
+        member.sort(key=lambda row: row["event_seq"] + last.get(row.get("event", ""), 0))
         for number, row in enumerate(member):
-            row["n"] = number
+            row["event_seq"] = number
         for row in self.tables["produce"] + self.tables["consume"]:
             for name in CLOCKS:
                 if name in row:

@@ -46,7 +46,7 @@ def score(krt_score: Callable[..., int]) -> Callable[[Path], dict[str, Any]]:
 
 
 def reasons(card: dict[str, Any]) -> set[tuple[str, str]]:
-    return {(item["code"], item["subject"]) for item in card["reasons"]}
+    return {(item["code"], item["subject"]) for item in card["inconclusiveReasons"]}
 
 
 def remove(*names: str) -> Damage:
@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_used_is_named(
     card = score(root)
     assert card["verdict"] == "Inconclusive"
     assert "score" not in card
-    assert wanted <= reasons(card), card["reasons"]
+    assert wanted <= reasons(card), card["inconclusiveReasons"]
 
 
 PLANS: dict[str, Callable[[str], str]] = {
@@ -214,7 +214,7 @@ def test_rows_that_cannot_be_trusted_are_named(
     change(rows)
     card = score(bundles.write(tmp_path, rows, bundles.plan(SMALL)))
     assert card["verdict"] == "Inconclusive"
-    assert reasons(card) == wanted, card["reasons"]
+    assert reasons(card) == wanted, card["inconclusiveReasons"]
 
 
 def test_a_bundle_of_nothing_but_a_plan(

@@ -35,9 +35,9 @@ VALUES = [
 def test_every_value_is_read_as_python_reads_it(spark: SparkSession) -> None:
     frame = spark.createDataFrame(list(enumerate(VALUES)), "n int, value binary")
     for row in payload.parse(frame).collect():
-        wanted = decode(VALUES[row["n"]])
+        wanted = decode(VALUES[row["event_seq"]])
         if wanted is None:
-            assert row["producer"] is None, VALUES[row["n"]]
+            assert row["producer"] is None, VALUES[row["event_seq"]]
             assert row["checksum_ok"] is False
             continue
         found = tuple(
@@ -50,4 +50,4 @@ def test_every_value_is_read_as_python_reads_it(spark: SparkSession) -> None:
             wanted.producer_incarnation,
             wanted.seq,
             wanted.checksum_ok,
-        ), VALUES[row["n"]]
+        ), VALUES[row["event_seq"]]

@@ -167,7 +167,7 @@ class Consumer:
         whole = entry.whole and not self.world.flaw.strikes("garble", consumer=self, entry=entry)
         self.deliveries.append(
             {
-                "n": self._next(),
+                "event_seq": self._next(),
                 "poll": self._poll_number,
                 "poll_index": place,
                 "partition": number,
@@ -218,7 +218,7 @@ class Consumer:
     def _note(self, event: str, partition: int | None = None, offset: int | None = None) -> None:
         self.events.append(
             {
-                "n": self._next(),
+                "event_seq": self._next(),
                 "at": self.world.engine.now,
                 "event": event,
                 "partition": partition,

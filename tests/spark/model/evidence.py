@@ -173,7 +173,10 @@ def _consume(name: str, world: World, tables: Rows) -> None:
         tables["consume"] += [
             {
                 **_member(name, consumer),
-                **{key: row[key] for key in ("n", "poll", "poll_index", "partition", "offset")},
+                **{
+                    key: row[key]
+                    for key in ("event_seq", "poll", "poll_index", "partition", "offset")
+                },
                 "topic": name,
                 "run_uid": RUN,
                 **_identity(name, row["record"]),
@@ -188,7 +191,7 @@ def _consume(name: str, world: World, tables: Rows) -> None:
         tables["consumer_events"] += [
             {
                 **_member(name, consumer),
-                "n": row["n"],
+                "event_seq": row["event_seq"],
                 "poll": None,
                 "at": T0 + row["at"],
                 "mono": row["at"],

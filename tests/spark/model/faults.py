@@ -60,7 +60,7 @@ def _journal(world: World, name: str, action: str, target: dict[str, str]) -> Ca
     """Write that a fault was injected and had its effect; return what is called as it is reverted."""
     targets = [target] if target else []
     world.tell("fault", "injected", name, action=action, targets=targets)
-    world.tell("fault", "effect", name, verified=True, observations=[])
+    world.tell("fault", "observed", name, verified=True, observations=[])
 
     def recovered() -> bool:
         if not world.cluster.whole:

@@ -65,7 +65,7 @@ def plan(named: dict[str, World]) -> dict[str, Any]:
         for name, world in named.items()
     ]
     return {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "model", "name": "histories", "uid": RUN, "seed": 0},
         "spec": {
             "traffic": {"producers": producers, "consumers": consumers},

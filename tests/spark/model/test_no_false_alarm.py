@@ -71,7 +71,10 @@ def test_a_history_scored_alone_is_judged_the_same(
         alone[anomaly, None] += told["violations"]
         alone.update({(anomaly, rule): count for rule, count in told["rules"].items()})
     assert +alone == scored(name).of(name)
-    told = [(reason["kind"], reason["code"], reason["subject"]) for reason in card["reasons"]]
+    told = [
+        (reason["kind"], reason["code"], reason["subject"])
+        for reason in card["inconclusiveReasons"]
+    ]
     assert told == [TOO_SHORT]
     assert card["verdict"] == ("Failed" if name in flawed else "Inconclusive")
 

@@ -193,15 +193,19 @@ def _ownerships(consumer: Consumer, number: int) -> Iterator[tuple[int, int, int
     ]
     for place, event in enumerate(turns):
         if event["event"] == "assigned":
-            after = turns[place + 1]["n"] if place + 1 < len(turns) else 1 << 40
-            yield event["at"], event["n"], after
+            after = turns[place + 1]["event_seq"] if place + 1 < len(turns) else 1 << 40
+            yield event["at"], event["event_seq"], after
 
 
 def _last_act(consumer: Consumer, number: int, first: int, end: int) -> int:
     """Return when it last handed out or committed anything of a partition, between two n."""
     acts = [*consumer.deliveries, *(e for e in consumer.events if e["event"] == "committed")]
     return max(
-        (act["at"] for act in acts if act["partition"] == number and first <= act["n"] < end),
+        (
+            act["at"]
+            for act in acts
+            if act["partition"] == number and first <= act["event_seq"] < end
+        ),
         default=0,
     )
 

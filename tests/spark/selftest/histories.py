@@ -35,7 +35,7 @@ def plan(partitions: int) -> dict[str, Any]:
         for group, isolation in GROUPS.items()
     ]
     return {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "ns", "name": "t", "uid": "run-uid", "seed": 7},
         "bundle": "ns/t/run-uid",
         "spec": {
@@ -251,7 +251,7 @@ class Member:
                 "consumer": f"{self.group}-{self.replica}",
                 "incarnation": self.incarnation,
                 "group": self.group,
-                "n": self.n,
+                "event_seq": self.n,
                 "poll": None,
                 "at": at,
                 "mono": at - T0,
@@ -277,7 +277,7 @@ class Member:
                 "consumer": f"{self.group}-{self.replica}",
                 "incarnation": self.incarnation,
                 "group": self.group,
-                "n": self.n,
+                "event_seq": self.n,
                 "poll": self.poll,
                 "poll_index": 0,
                 "checksum_ok": True,

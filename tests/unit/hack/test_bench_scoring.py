@@ -39,7 +39,7 @@ def test_offsets_and_members_sequences_have_no_twins(root: Path) -> None:
     for table, columns in (
         ("log", ["topic", "partition", "offset"]),
         ("produce", ["producer", "producer_incarnation", "seq"]),
-        ("consume", ["incarnation", "n"]),
+        ("consume", ["incarnation", "event_seq"]),
     ):
         rows = ds.dataset(Bundle(root / BUNDLE).table(table)).to_table(columns=columns)
         assert rows.group_by(columns).aggregate([]).num_rows == rows.num_rows, table

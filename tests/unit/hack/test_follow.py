@@ -43,13 +43,11 @@ TEST: dict[str, Any] = {
                 "name": "leader-down",
                 "injectedAt": "2026-11-21T04:01:00.500000Z",
                 "targets": [{"member": "kafka-1", "zone": "zone-b"}],
-                "effect": {
-                    "observations": [
-                        {"kind": "IsrShrank", "subject": "__consumer_offsets-0", "at": None},
-                        {"kind": "IsrShrank", "subject": "foo-0", "at": None, "detail": "[1, 2]"},
-                        {"kind": "LeaderMoved", "subject": "foo-0", "at": None},
-                    ]
-                },
+                "observations": [
+                    {"kind": "IsrShrank", "subject": "__consumer_offsets-0", "at": None},
+                    {"kind": "IsrShrank", "subject": "foo-0", "at": None, "detail": "[1, 2]"},
+                    {"kind": "LeaderMoved", "subject": "foo-0", "at": None},
+                ],
             }
         ],
         "ledger": {"attempted": 10, "acked": 10},
@@ -150,8 +148,10 @@ def test_it_ends_with_the_test_although_the_watch_does_not(tmp_path: Path) -> No
 
 
 def test_the_end_says_which_claims_did_not_hold(tmp_path: Path) -> None:
-    assert "claims" not in "\n".join(follow.closing(TEST, tmp_path))
-    claims = {"held": 3, "notHeld": ["loss", "hosts"]}
-    test = {**TEST, "status": {**TEST["status"], "claims": claims}}
-    told = [line for line in follow.closing(test, tmp_path) if line.startswith("claims")]
-    assert told == ["claims    3 held; did not hold: loss, hosts"]
+    assert "expectationResults" not in "\n".join(follow.closing(TEST, tmp_path))
+    claims = {"met": 3, "notMet": ["loss", "hosts"]}
+    test = {**TEST, "status": {**TEST["status"], "expectationResults": claims}}
+    told = [
+        line for line in follow.closing(test, tmp_path) if line.startswith("expectationResults")
+    ]
+    assert told == ["claims    3 held; not met: loss, hosts"]

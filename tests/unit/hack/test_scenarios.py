@@ -22,13 +22,13 @@ MANIFEST = (
 )
 CARD: dict[str, Any] = {
     "verdict": "Passed",
-    "claims": [
-        {"claim": "loss", "expected": "none", "seen": "0 records", "result": "Held"},
+    "expectationResults": [
+        {"expectation": "loss", "expected": "none", "observed": "0 records", "result": "Met"},
         {
-            "claim": "down.leaderChanges",
+            "expectation": "down.leaderChanges",
             "expected": "at least 1",
-            "seen": "2 | 3",
-            "result": "Held",
+            "observed": "2 | 3",
+            "result": "Met",
         },
     ],
     "faults": [
@@ -51,7 +51,7 @@ CARD: dict[str, Any] = {
         }
     ],
     "rejections": {"NOT_ENOUGH_REPLICAS": 7},
-    "reasons": [],
+    "inconclusiveReasons": [],
 }
 
 
@@ -98,7 +98,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def claim(result: str, name: str = "loss") -> dict[str, str]:
-    return {"claim": name, "expected": "none", "seen": "1 records", "result": result}
+    return {"expectation": name, "expected": "none", "observed": "1 records", "result": result}
 
 
 def test_without_a_run_there_is_no_page(place: Place) -> None:
@@ -155,7 +155,7 @@ def test_runs_made_elsewhere_and_here_are_compared(place: Place) -> None:
     place.ran("one", 1)
     place.write()
     place.forget()
-    place.ran("one", 2, claims=[claim("NotHeld")])
+    place.ran("one", 2, claims=[claim("NotMet")])
     place.write()
     assert "| 2, not alike |" in place.page()
     assert (place.docs / "reports/one.html").read_text() == "report of 2"
@@ -186,7 +186,7 @@ def test_a_result_of_another_manifest_is_shown_as_such(place: Place) -> None:
     assert "Changed since they were run: one." in place.page()
     assert "has been changed since" in place.page("one")
     assert "has been changed since" not in place.page("two")
-    place.ran("one", 2, text=changed, claims=[claim("NotHeld")])
+    place.ran("one", 2, text=changed, claims=[claim("NotMet")])
     place.write()
     assert "Changed" not in place.page()
     assert "| did not hold |" in place.page()
@@ -202,10 +202,10 @@ def test_runs_of_one_build_and_of_several_are_compared(place: Place) -> None:
     place.ran("one", 4)
     place.write()
     assert "| 3 by 2 builds, alike |" in place.page()
-    place.ran("one", 5, claims=[claim("NotHeld")])
+    place.ran("one", 5, claims=[claim("NotMet")])
     place.write()
     assert "| 4 by 2 builds, not alike |" in place.page()
-    place.ran("one", 6, claims=[claim("NotHeld")])
+    place.ran("one", 6, claims=[claim("NotMet")])
     place.write()
     assert "| 5 by 2 builds, the last 2 alike |" in place.page()
 
@@ -220,7 +220,7 @@ def test_a_failed_verdict_tells_runs_apart_whose_claims_came_out_alike(place: Pl
 
 def test_the_last_runs_are_kept(place: Place) -> None:
     place.add("one")
-    place.ran("one", 1, claims=[claim("NotHeld")])
+    place.ran("one", 1, claims=[claim("NotMet")])
     for at in range(2, 2 + scenario_results.KEPT):
         place.ran("one", at)
         place.write()
@@ -232,11 +232,11 @@ def test_the_last_runs_are_kept(place: Place) -> None:
     [
         ({}, "held"),
         ({"verdict": "Failed"}, "not permitted"),
-        ({"verdict": "Failed", "claims": [claim("NotHeld")]}, "did not hold"),
+        ({"verdict": "Failed", "expectationResults": [claim("NotMet")]}, "did not hold"),
         ({"verdict": "Degraded"}, "held"),
-        ({"claims": [claim("NotHeld"), claim("NotMeasured")]}, "did not hold"),
-        ({"claims": [claim("NotMeasured"), claim("Held")]}, "not measured"),
-        ({"claims": []}, "not measured"),
+        ({"expectationResults": [claim("NotMet"), claim("NotEvaluated")]}, "did not hold"),
+        ({"expectationResults": [claim("NotEvaluated"), claim("Met")]}, "not measured"),
+        ({"expectationResults": []}, "not measured"),
         ({"verdict": "Inconclusive"}, "inconclusive"),
     ],
 )
@@ -251,9 +251,9 @@ def test_a_check_wants_every_run_to_have_held(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.ran("one", 1)
-    place.ran("one", 2, key="other", claims=[claim("NotHeld")])
+    place.ran("one", 2, key="other", claims=[claim("NotMet")])
     place.ran("two", 1)
-    place.ran("two", 2, claims=[claim("NotMeasured")])
+    place.ran("two", 2, claims=[claim("NotEvaluated")])
     place.ran("two", 3)
     assert scenarios.check(place.store, ["one/k"])
     assert not scenarios.check(place.store, ["one/k", "two/k", "one/k"])
@@ -265,7 +265,7 @@ def test_a_check_wants_every_run_to_have_held(
 def test_a_check_of_single_runs_passes_over_earlier_ones(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place.ran("one", 1, claims=[claim("NotMeasured")])
+    place.ran("one", 1, claims=[claim("NotEvaluated")])
     place.ran("one", 2)
     assert scenarios.check(place.store, ["one/k/uid-2"])
     assert capsys.readouterr().out.count("one: held") == 1
@@ -282,9 +282,9 @@ def test_a_test_that_was_to_be_refused_is_told_by_its_status(place: Place) -> No
     test["spec"] = {"expect": {"error": "TooFewNodes"}}
     for claims, outcome in (
         ({"held": 1}, "held"),
-        ({"held": 0, "notHeld": ["error"]}, "did not hold"),
+        ({"held": 0, "notMet": ["error"]}, "did not hold"),
     ):
-        test["status"]["claims"] = claims
+        test["status"]["expectationResults"] = claims
         (folder / "test.json").write_text(json.dumps(test))
         assert scenario_results.read(folder).outcome == outcome
 

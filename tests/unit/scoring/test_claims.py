@@ -39,7 +39,7 @@ DOWN = FaultWindow(
 
 def run(expect: Mapping[str, Any], **spec: Any) -> run_info.RunInfo:
     document = {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "ns", "name": "t", "uid": "u", "seed": 1},
         "spec": {"expect": expect, **spec},
         "topics": [
@@ -102,15 +102,15 @@ def of_fault(**claimed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("field", "bounds", "result"),
     [
-        ("leaderChanges", {"min": 1, "max": 1}, "Held"),
-        ("leaderChanges", {"max": 0}, "NotHeld"),
-        ("unrelatedLeaderChanges", {"max": 0}, "Held"),
-        ("offlinePartitions", {"max": 0}, "Held"),
-        ("offlinePartitions", {"min": 1}, "NotHeld"),
-        ("isrShrinks", {"min": 2, "max": 2}, "Held"),
-        ("isrShrinks", {"max": 1}, "NotHeld"),
-        ("isrShrinkAfter", {"min": "5s", "max": "7s"}, "Held"),
-        ("isrShrinkAfter", {"max": "5s"}, "NotHeld"),
+        ("leaderChanges", {"min": 1, "max": 1}, "Met"),
+        ("leaderChanges", {"max": 0}, "NotMet"),
+        ("unrelatedLeaderChanges", {"max": 0}, "Met"),
+        ("offlinePartitions", {"max": 0}, "Met"),
+        ("offlinePartitions", {"min": 1}, "NotMet"),
+        ("isrShrinks", {"min": 2, "max": 2}, "Met"),
+        ("isrShrinks", {"max": 1}, "NotMet"),
+        ("isrShrinkAfter", {"min": "5s", "max": "7s"}, "Met"),
+        ("isrShrinkAfter", {"max": "5s"}, "NotMet"),
     ],
 )
 def test_leaders_and_isrs_under_a_crash(field: str, bounds: dict[str, Any], result: str) -> None:
@@ -120,20 +120,20 @@ def test_leaders_and_isrs_under_a_crash(field: str, bounds: dict[str, Any], resu
 def test_a_partition_without_a_leader_is_one_and_no_move() -> None:
     events = [*CRASH[:2], state(16, 0, -1, [0], 1), state(31, 0, 0, [0], 2)]
     claimed = of_fault(offlinePartitions={"min": 1, "max": 1}, leaderChanges={"max": 0})
-    assert set(judged(claimed, *events).values()) == {"Held"}
+    assert set(judged(claimed, *events).values()) == {"Met"}
 
 
 def test_a_leader_that_leaves_a_broker_nobody_hit_is_told() -> None:
     events = [*CRASH, state(20, 1, 0, [0, 1], 3)]
     events = [e for e in events if e.at != 34 * SECOND]
     (found,) = claims.judge(evidence(of_fault(unrelatedLeaderChanges={"max": 0}), *events))
-    assert (found.result, found.numbers) == ("NotHeld", {"value": 1})
+    assert (found.result, found.numbers) == ("NotMet", {"value": 1})
     assert "foo-1 from 1" in found.seen
 
 
 def test_while_held_ends_at_the_heal() -> None:
     events = [*CRASH[:2], state(35, 0, 1, [1], 1)]
-    for until, result in (("Reverted", "Held"), ("Recovered", "NotHeld")):
+    for until, result in (("Reverted", "Met"), ("Recovered", "NotMet")):
         found = judged(of_fault(leaderChanges={"max": 0}, until=until), *events)
         assert list(found.values()) == [result]
     assert list(judged(of_fault(leaderChanges={"max": 0}, until="Reverted"), *events)) == [
@@ -144,12 +144,12 @@ def test_while_held_ends_at_the_heal() -> None:
 def test_a_missed_state_makes_an_absence_unmeasured_but_not_a_presence() -> None:
     events = [*CRASH[:2], state(16, 0, 1, [1], 4), state(16, 1, 1, [1], 1)]
     found = judged(of_fault(unrelatedLeaderChanges={"max": 0}, leaderChanges={"min": 1}), *events)
-    assert found == {"down.unrelatedLeaderChanges": "NotMeasured", "down.leaderChanges": "Held"}
+    assert found == {"down.unrelatedLeaderChanges": "NotEvaluated", "down.leaderChanges": "Met"}
 
 
 @pytest.mark.parametrize(
     ("silence", "result"),
-    [((), "Held"), ((12, 15.9), "Held"), ((14, 16.1), "NotMeasured"), ((16.1, 18), "Held")],
+    [((), "Met"), ((12, 15.9), "Met"), ((14, 16.1), "NotEvaluated"), ((16.1, 18), "Met")],
 )
 def test_a_state_missed_by_a_recorder_that_was_not_silent_was_short(
     silence: tuple[float, float] | tuple[()], result: str
@@ -160,7 +160,7 @@ def test_a_state_missed_by_a_recorder_that_was_not_silent_was_short(
         gap = {"stream": "zookeeper", "from": since, "to": until}
         events.append(event(silence[1], "recorder", "gap", "recorder", **gap))
     found = judged(of_fault(offlinePartitions={"max": 0}, isrShrinks={"max": 2}), *events)
-    assert found == {"down.offlinePartitions": result, "down.isrShrinks": "Held"}
+    assert found == {"down.offlinePartitions": result, "down.isrShrinks": "Met"}
 
 
 @pytest.mark.parametrize(("until", "count"), [(16.004, 0), (16.999, 0), (17, 1), (50, 1)])
@@ -168,7 +168,7 @@ def test_a_partition_is_leaderless_from_a_second_on(until: float, count: int) ->
     """The controller writes a state without a leader milliseconds ahead of the next leader's."""
     events = [*CRASH[:2], state(16, 0, -1, [1], 1), state(until, 0, 1, [1], 2)]
     claimed = of_fault(offlinePartitions={"min": count, "max": count})
-    assert set(judged(claimed, *events).values()) == {"Held"}
+    assert set(judged(claimed, *events).values()) == {"Met"}
 
 
 @pytest.mark.parametrize(
@@ -182,12 +182,12 @@ def test_an_election_that_takes_the_controller_long_leaves_nobody_leaderless(
     events = [*CRASH[:2], state(16, 0, -1, isr, 1), state(18.7, 0, 1, [1], 2)]
     events += [event(at, "broker", "registered", "1", epoch=at) for at in registered]
     claimed = of_fault(offlinePartitions={"min": count, "max": count})
-    assert set(judged(claimed, *events).values()) == {"Held"}
+    assert set(judged(claimed, *events).values()) == {"Met"}
 
 
 @pytest.mark.parametrize(
     ("version", "registered", "result"),
-    [(2, 0.5, "Held"), (2, 15, "NotMeasured"), (3, 0.5, "NotMeasured")],
+    [(2, 0.5, "Met"), (2, 15, "NotEvaluated"), (3, 0.5, "NotEvaluated")],
 )
 def test_a_state_missed_in_a_silence_hides_no_wait_for_a_broker_that_was_there(
     version: int, registered: float, result: str
@@ -206,30 +206,30 @@ def test_a_state_missed_in_a_silence_hides_no_wait_for_a_broker_that_was_there(
 
 def test_a_shrink_missed_where_one_was_seen_changes_no_count() -> None:
     events = [*CRASH[:2], state(16, 0, 1, [1], 4), state(16, 1, 1, [1], 1)]
-    for bounds, result in (({"min": 2, "max": 2}, "Held"), ({"max": 1}, "NotHeld")):
+    for bounds, result in (({"min": 2, "max": 2}, "Met"), ({"max": 1}, "NotMet")):
         assert judged(of_fault(isrShrinks=bounds), *events) == {"down.isrShrinks": result}
     unseen = [*CRASH[:2], state(16, 0, 1, [1], 1), state(16, 1, 1, [0, 1], 2)]
-    assert judged(of_fault(isrShrinks={"max": 1}), *unseen) == {"down.isrShrinks": "NotMeasured"}
+    assert judged(of_fault(isrShrinks={"max": 1}), *unseen) == {"down.isrShrinks": "NotEvaluated"}
 
 
 @pytest.mark.parametrize("parts", [{"verified": {"down": False}}, {"windows": ()}])
 def test_a_fault_without_proof_measures_nothing(parts: dict[str, Any]) -> None:
     claimed = of_fault(leaderChanges={"min": 1}, unavailability=[])
-    assert judged(claimed, *CRASH, **parts) == {"down.leaderChanges": "NotMeasured"}
+    assert judged(claimed, *CRASH, **parts) == {"down.leaderChanges": "NotEvaluated"}
 
 
 def test_nothing_is_held_without_states() -> None:
     claimed = of_fault(
         leaderChanges={"max": 0}, isrShrinks={"max": 0}, brokerSessionExpirations={"max": 0}
     )
-    assert set(judged(claimed).values()) == {"NotMeasured"}
+    assert set(judged(claimed).values()) == {"NotEvaluated"}
 
 
 def test_recovery_of_the_isr() -> None:
     whole = Recovery("down", 30 * SECOND, 34 * SECOND, None, 4 * SECOND, complete=True)
     never = replace(whole, isr_restored_at=None, complete=False)
     claimed = of_fault(isrRestoredAfter={"max": "5s"})
-    for recovery, result in ((whole, "Held"), (never, "NotHeld")):
+    for recovery, result in ((whole, "Met"), (never, "NotMet")):
         assert list(judged(claimed, *CRASH, recoveries=[recovery]).values()) == [result]
 
 
@@ -252,14 +252,14 @@ def test_sessions_controllers_and_zookeeper() -> None:
     found = judged(claimed, *events)
     assert [
         found[f"down.{name}"] for name in ("brokerSessionExpirations", "controllerChanges")
-    ] == ["Held"] * 2
-    assert found["down.zookeeperLeaderChanges"] == "Held"
-    assert found["down.quorumLosses"] == "NotHeld"
+    ] == ["Met"] * 2
+    assert found["down.zookeeperLeaderChanges"] == "Met"
+    assert found["down.quorumLosses"] == "NotMet"
 
 
 def test_the_same_controller_again_is_no_move() -> None:
     events = [event(1, "controller", "elected", "0"), event(17, "controller", "elected", "0")]
-    assert list(judged(of_fault(controllerChanges={"max": 0}), *events).values()) == ["Held"]
+    assert list(judged(of_fault(controllerChanges={"max": 0}), *events).values()) == ["Met"]
 
 
 GAPS = [
@@ -278,12 +278,12 @@ LIMITS = {("write", ""): SECOND // 10, ("read", "g"): SECOND // 10}
 @pytest.mark.parametrize(
     ("gap", "result"),
     [
-        ({"of": "Writes", "longerThan": "5s", "min": 1, "max": 1}, "Held"),
-        ({"of": "Writes", "longerThan": "9s", "max": 0}, "Held"),
-        ({"of": "Writes", "longerThan": "5s", "topic": "bar", "max": 0}, "NotMeasured"),
-        ({"of": "Reads", "longerThan": "1s", "group": "g", "max": 0}, "NotHeld"),
-        ({"of": "Reads", "longerThan": "3s", "max": 0}, "Held"),
-        ({"of": "Reads", "longerThan": "10ms", "max": 0}, "NotMeasured"),
+        ({"of": "Writes", "longerThan": "5s", "min": 1, "max": 1}, "Met"),
+        ({"of": "Writes", "longerThan": "9s", "max": 0}, "Met"),
+        ({"of": "Writes", "longerThan": "5s", "topic": "bar", "max": 0}, "NotEvaluated"),
+        ({"of": "Reads", "longerThan": "1s", "group": "g", "max": 0}, "NotMet"),
+        ({"of": "Reads", "longerThan": "3s", "max": 0}, "Met"),
+        ({"of": "Reads", "longerThan": "10ms", "max": 0}, "NotEvaluated"),
     ],
 )
 def test_unavailability_of_the_faults_time(gap: dict[str, Any], result: str) -> None:
@@ -295,14 +295,14 @@ def test_unavailability_of_the_faults_time(gap: dict[str, Any], result: str) -> 
 @pytest.mark.parametrize(
     ("word", "rules", "result"),
     [
-        ("None", {}, "Held"),
-        ("None", {"unclean-election": 3}, "NotHeld"),
-        ("Allowed", {}, "Held"),
-        ("Allowed", {"unclean-election": 3}, "Held"),
-        ("Allowed", {None: 1}, "NotHeld"),
-        ("Required", {}, "NotHeld"),
-        ("Required", {"unclean-election": 3}, "Held"),
-        ("Required", {"unclean-election": 3, None: 1}, "NotHeld"),
+        ("None", {}, "Met"),
+        ("None", {"unclean-election": 3}, "NotMet"),
+        ("Allowed", {}, "Met"),
+        ("Allowed", {"unclean-election": 3}, "Met"),
+        ("Allowed", {None: 1}, "NotMet"),
+        ("Required", {}, "NotMet"),
+        ("Required", {"unclean-election": 3}, "Met"),
+        ("Required", {"unclean-election": 3, None: 1}, "NotMet"),
     ],
 )
 def test_loss_in_one_word(word: str, rules: dict[str | None, int], result: str) -> None:
@@ -312,11 +312,11 @@ def test_loss_in_one_word(word: str, rules: dict[str | None, int], result: str) 
 
 def test_damaged_evidence_measures_nothing() -> None:
     reason = Reason("evidence", "FileMissing", "log", "gone", ("lost-write",))
-    assert judged({"loss": "None"}, reasons=[reason]) == {"loss": "NotMeasured"}
+    assert judged({"loss": "None"}, reasons=[reason]) == {"loss": "NotEvaluated"}
 
 
 @pytest.mark.parametrize(
-    ("word", "unclean", "result"), [("None", False, "Held"), ("Required", True, "Held")]
+    ("word", "unclean", "result"), [("None", False, "Met"), ("Required", True, "Met")]
 )
 def test_unclean_elections(word: str, unclean: bool, result: str) -> None:
     later = [state(16, 0, 0, [0], 1), state(20, 0, 1, [1], 2), state(20, 1, 1, [1], 1)]
@@ -329,15 +329,15 @@ def test_unclean_elections(word: str, unclean: bool, result: str) -> None:
 
 def test_an_unclean_election_nobody_allowed_is_not_permitted() -> None:
     events = [*CRASH[:2], state(16, 0, 0, [0], 1), state(20, 0, 1, [1], 2)]
-    assert judged({"uncleanElections": "Allowed"}, *events) == {"uncleanElections": "NotHeld"}
+    assert judged({"uncleanElections": "Allowed"}, *events) == {"uncleanElections": "NotMet"}
 
 
 def test_terms_of_the_ledger() -> None:
     claimed = {"records": [{"term": "unknown", "min": 1}, {"term": "lost", "max": 0}]}
     ledger = {"unknown": 0, "lost": 0}
-    assert judged(claimed, ledger=ledger) == {"records unknown": "NotHeld", "records lost": "Held"}
+    assert judged(claimed, ledger=ledger) == {"records unknown": "NotMet", "records lost": "Met"}
     reason = Reason("evidence", "LedgerDoesNotBalance", "", "off by one")
-    assert set(judged(claimed, ledger=ledger, reasons=[reason]).values()) == {"NotMeasured"}
+    assert set(judged(claimed, ledger=ledger, reasons=[reason]).values()) == {"NotEvaluated"}
 
 
 def table(path: Path, name: str, rows: list[dict[str, Any]]) -> dict[str, list[Path]]:
@@ -365,8 +365,8 @@ def test_rejections_by_error(tmp_path: Path) -> None:
         ]
     }
     found = judged(claimed, files=table(tmp_path, "produce", rows))
-    assert list(found.values()) == ["Held", "NotHeld"]
-    assert set(judged(claimed).values()) == {"NotMeasured"}
+    assert list(found.values()) == ["Met", "NotMet"]
+    assert set(judged(claimed).values()) == {"NotEvaluated"}
 
 
 def assigned(consumer: str, n: int, at: float, partition: int | None) -> dict[str, Any]:
@@ -375,7 +375,7 @@ def assigned(consumer: str, n: int, at: float, partition: int | None) -> dict[st
         "consumer": consumer,
         "incarnation": f"u-{consumer}",
         "group": "g",
-        "n": n,
+        "event_seq": n,
         "at": round(at * SECOND),
         "event": "assigned",
         "topic": topic,
@@ -401,8 +401,8 @@ def test_rebalances_and_idle_members(tmp_path: Path) -> None:
     }
     drains = event(50, "phase", "entered", "Draining")
     found = judged(claimed, drains, files=table(tmp_path, "consumer_events", rows))
-    assert found == {"rebalances g": "Held", "unassignedConsumers g": "Held"}
-    assert set(judged(claimed).values()) == {"NotMeasured"}
+    assert found == {"rebalances g": "Met", "unassignedConsumers g": "Met"}
+    assert set(judged(claimed).values()) == {"NotEvaluated"}
 
 
 def test_where_the_records_lie(tmp_path: Path) -> None:
@@ -418,10 +418,10 @@ def test_where_the_records_lie(tmp_path: Path) -> None:
         "partitionsPerKey": {"max": 1},
         "nonEmptyPartitions": [{"topic": "foo", "max": 1}],
     }
-    assert set(judged(claimed, files=files).values()) == {"Held"}
+    assert set(judged(claimed, files=files).values()) == {"Met"}
     rows.append({"topic": "foo", "key": "a", "partition": 1})
     files |= table(tmp_path, "log", rows)
-    assert judged(claimed, files=files)["partitionsPerKey"] == "NotHeld"
+    assert judged(claimed, files=files)["partitionsPerKey"] == "NotMet"
 
 
 def ran(member: str, node: str) -> Event:
@@ -431,23 +431,23 @@ def ran(member: str, node: str) -> Event:
 @pytest.mark.parametrize(
     ("nodes", "distinct", "apart"),
     [
-        (("n1", "n2", "n3"), "Held", "Held"),
-        (("n1", "n2", "n2"), "Held", "NotHeld"),
-        (("n1", "n1", "n2"), "NotHeld", "NotHeld"),
+        (("n1", "n2", "n3"), "Met", "Met"),
+        (("n1", "n2", "n2"), "Met", "NotMet"),
+        (("n1", "n1", "n2"), "NotMet", "NotMet"),
     ],
 )
 def test_hosts(nodes: tuple[str, ...], distinct: str, apart: str) -> None:
     members = ("kafka-0", "kafka-1", "zk-0")
     events = [ran(member, node) for member, node in zip(members, nodes, strict=True)]
-    assert judged({"hosts": "Distinct"}, *events) == {"hosts": distinct}
-    assert judged({"hosts": "Apart"}, *events) == {"hosts": apart}
-    assert judged({"hosts": "Apart"}, *events[1:]) == {"hosts": "NotMeasured"}
+    assert judged({"nodeSpread": "PerRole"}, *events) == {"nodeSpread": distinct}
+    assert judged({"nodeSpread": "AllMembers"}, *events) == {"nodeSpread": apart}
+    assert judged({"nodeSpread": "AllMembers"}, *events[1:]) == {"nodeSpread": "NotEvaluated"}
 
 
 def test_leaders_away_from_their_preferred_replica_at_the_end() -> None:
-    assert judged({"nonPreferredLeaders": {"max": 0}}, *CRASH) == {"nonPreferredLeaders": "NotHeld"}
+    assert judged({"nonPreferredLeaders": {"max": 0}}, *CRASH) == {"nonPreferredLeaders": "NotMet"}
     back = [*CRASH, state(50, 0, 0, [0, 1], 3)]
-    assert judged({"nonPreferredLeaders": {"max": 0}}, *back) == {"nonPreferredLeaders": "Held"}
+    assert judged({"nonPreferredLeaders": {"max": 0}}, *back) == {"nonPreferredLeaders": "Met"}
 
 
 def test_the_preferred_replica_is_that_of_the_last_move() -> None:
@@ -456,7 +456,7 @@ def test_the_preferred_replica_is_that_of_the_last_move() -> None:
 
     def effect(at: float, name: str) -> Event:
         return event(
-            at, "fault", "effect", name, verified=True, observations=[proof | {"at": at * SECOND}]
+            at, "fault", "observed", name, verified=True, observations=[proof | {"at": at * SECOND}]
         )
 
     def found(*events: Event) -> str:
@@ -465,15 +465,15 @@ def test_the_preferred_replica_is_that_of_the_last_move() -> None:
         return next(iter(claims.judge(moved))).result
 
     # Broker 1 leads foo-0 at the end, as the first move wants it and the second does not.
-    assert found() == "NotHeld"
-    assert found(effect(20, "away")) == "Held"
-    assert found(effect(20, "away"), effect(30, "back"), effect(31, "away")) == "NotHeld"
+    assert found() == "NotMet"
+    assert found(effect(20, "away")) == "Met"
+    assert found(effect(20, "away"), effect(30, "back"), effect(31, "away")) == "NotMet"
 
 
 def test_the_table_of_a_fault_has_the_replicas_of_its_time() -> None:
     observations = [{"kind": "ReplicasMoved", "subject": "foo-0", "at": 5 * SECOND}]
     parts = evidence(
-        {}, *CRASH, event(5, "fault", "effect", "away", verified=True, observations=observations)
+        {}, *CRASH, event(5, "fault", "observed", "away", verified=True, observations=observations)
     )
     moved = replace(parts, run=run({}, faults=[{"name": "away", "to": [1, 0]}]))
     first, second = partitions.tables(moved.states, moved.windows, moved.end)
@@ -482,9 +482,9 @@ def test_the_table_of_a_fault_has_the_replicas_of_its_time() -> None:
 
 def test_who_is_in_the_isr_at_the_end() -> None:
     claimed = {"inIsr": [{"broker": 0, "max": 0}, {"broker": 1, "min": 2}]}
-    assert judged(claimed, *CRASH[:4]) == {"inIsr 0": "Held", "inIsr 1": "Held"}
-    assert judged(claimed, *CRASH) == {"inIsr 0": "NotHeld", "inIsr 1": "Held"}
-    assert set(judged(claimed).values()) == {"NotMeasured"}
+    assert judged(claimed, *CRASH[:4]) == {"inIsr 0": "Met", "inIsr 1": "Met"}
+    assert judged(claimed, *CRASH) == {"inIsr 0": "NotMet", "inIsr 1": "Met"}
+    assert set(judged(claimed).values()) == {"NotEvaluated"}
 
 
 def test_reads_from_a_broker_of_the_own_zone(tmp_path: Path) -> None:
@@ -506,18 +506,18 @@ def test_reads_from_a_broker_of_the_own_zone(tmp_path: Path) -> None:
     )
     plan = replace(run(claimed, traffic={"consumers": [consumer]}), members=members)
     (found,) = claims.judge(replace(evidence(claimed, files=files), run=plan))
-    assert (found.result, found.seen) == ("Held", "1 partitions read in zone b: foo-0")
+    assert (found.result, found.seen) == ("Met", "1 partitions read in zone b: foo-0")
     (found,) = claims.judge(replace(evidence(claimed), run=plan))
-    assert found.result == "NotMeasured"
+    assert found.result == "NotEvaluated"
 
 
 def test_an_error_that_was_claimed_did_not_come_where_the_run_was_judged() -> None:
-    assert judged({"error": "TooFewNodes"}) == {"error": "NotHeld"}
+    assert judged({"error": "TooFewNodes"}) == {"error": "NotMet"}
 
 
 @pytest.mark.parametrize(
     ("code", "graceful", "killed"),
-    [(143, "Held", "NotHeld"), (137, "NotHeld", "Held"), (None, "NotHeld", "Held")],
+    [(143, "Met", "NotMet"), (137, "NotMet", "Met"), (None, "NotMet", "Met")],
 )
 def test_how_the_process_ended(code: int | None, graceful: str, killed: str) -> None:
     events = [event(20, "pod", "deleted", "t-kafka-0-0", uid="u0")]
@@ -525,25 +525,27 @@ def test_how_the_process_ended(code: int | None, graceful: str, killed: str) -> 
         events.append(event(15, "member", "exited", "t-kafka-0-0", uid="u0", exitCode=code))
     assert judged(of_fault(shutdown="Graceful"), *events) == {"down.shutdown": graceful}
     assert judged(of_fault(shutdown="Killed"), *events) == {"down.shutdown": killed}
-    assert judged(of_fault(shutdown="Killed")) == {"down.shutdown": "NotMeasured"}
+    assert judged(of_fault(shutdown="Killed")) == {"down.shutdown": "NotEvaluated"}
 
 
 def test_refused_evictions() -> None:
     observations = ({"kind": "EvictionRefused", "subject": "t-kafka-0-0"}, {"kind": "PodDeleted"})
     parts = {"windows": (replace(DOWN, observations=observations),)}
-    assert judged(of_fault(refusals={"min": 1, "max": 1}), **parts) == {"down.refusals": "Held"}
-    assert judged(of_fault(refusals={"min": 1})) == {"down.refusals": "NotHeld"}
+    assert judged(of_fault(blockedEvictions={"min": 1, "max": 1}), **parts) == {
+        "down.blockedEvictions": "Met"
+    }
+    assert judged(of_fault(blockedEvictions={"min": 1})) == {"down.blockedEvictions": "NotMet"}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "result"), [("TimedOut", "Held"), ("Answered", "NotHeld"), (None, "NotMeasured")]
+    ("wanted", "result"), [("TimedOut", "Met"), ("Answered", "NotMet"), (None, "NotEvaluated")]
 )
 def test_what_a_question_got(wanted: str | None, result: str) -> None:
-    told = {"probe": "CreateTopic", "answer": "TimedOut", "error": "_TIMED_OUT", "took": SECOND}
-    asked = [event(13, "probe", "answered", "down", **told)] if wanted else []
-    late = event(50, "probe", "answered", "down", **told | {"answer": "Answered"})
-    claimed = of_fault(probes=[{"probe": "CreateTopic", "answer": wanted or "TimedOut"}])
-    assert judged(claimed, *asked, late) == {"down.probes CreateTopic": result}
+    told = {"request": "CreateTopic", "answer": "TimedOut", "error": "_TIMED_OUT", "took": SECOND}
+    asked = [event(13, "admin-request", "answered", "down", **told)] if wanted else []
+    late = event(50, "admin-request", "answered", "down", **told | {"answer": "Answered"})
+    claimed = of_fault(adminRequests=[{"request": "CreateTopic", "answer": wanted or "TimedOut"}])
+    assert judged(claimed, *asked, late) == {"down.adminRequests CreateTopic": result}
 
 
 def test_kubernetes_word_counts_where_the_wrappers_was_not_seen() -> None:
@@ -551,7 +553,7 @@ def test_kubernetes_word_counts_where_the_wrappers_was_not_seen() -> None:
         detail = {"uid": "u0", "container": container, "exitCode": code}
         return event(15, "pod", "exited", "t-kafka-0-0", **detail)
 
-    for code, result in ((143, "Held"), (137, "NotHeld")):
+    for code, result in ((143, "Met"), (137, "NotMet")):
         events = [ended("krt-crash-down-1", 0), ended("kafka", code)]
         assert judged(of_fault(shutdown="Graceful"), *events) == {"down.shutdown": result}
 
@@ -564,18 +566,20 @@ FETCHED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("offset", "start", "end"), [(0, "Held", "NotHeld"), (71, "NotHeld", "Held")]
-)
+@pytest.mark.parametrize(("offset", "start", "end"), [(0, "Met", "NotMet"), (71, "NotMet", "Met")])
 def test_from_where_a_returned_broker_fetched(
     tmp_path: Path, offset: int, start: str, end: str
 ) -> None:
     (tmp_path / "t-kafka-0-0-u9.log").write_text(f"x\n{FETCHED.format(offset)}\n")
     back = event(31, "pod", "added", "t-kafka-0-0", uid="u9", member="kafka-0")
     parts = {"logs": tmp_path}
-    assert judged(of_fault(resync="Full"), back, **parts) == {"down.resync": start}
-    assert judged(of_fault(resync="Incremental"), back, **parts) == {"down.resync": end}
-    assert judged(of_fault(resync="Incremental"), **parts) == {"down.resync": "NotMeasured"}
+    assert judged(of_fault(replicaCatchUp="Full"), back, **parts) == {"down.replicaCatchUp": start}
+    assert judged(of_fault(replicaCatchUp="Incremental"), back, **parts) == {
+        "down.replicaCatchUp": end
+    }
+    assert judged(of_fault(replicaCatchUp="Incremental"), **parts) == {
+        "down.replicaCatchUp": "NotEvaluated"
+    }
 
 
 def test_every_partition_of_a_fetcher_line_is_read() -> None:
@@ -628,10 +632,10 @@ def test_the_table_of_a_fault_shows_before_worst_and_after() -> None:
 
 def test_the_termination_message_names_few_claims() -> None:
     assert claims.told([]) is None
-    results = [{"claim": f"c{i}", "result": "NotHeld"} for i in range(9)]
-    told = claims.told([*results, {"claim": "x", "result": "Held"}])
+    results = [{"expectation": f"c{i}", "result": "NotMet"} for i in range(9)]
+    told = claims.told([*results, {"expectation": "x", "result": "Met"}])
     assert told == {
         "held": 1,
-        "notHeld": ["c0", "c1", "c2", "c3", "c4", "and 4 more"],
-        "notMeasured": [],
+        "notMet": ["c0", "c1", "c2", "c3", "c4", "and 4 more"],
+        "notEvaluated": [],
     }

@@ -83,10 +83,11 @@ def test_a_whole_history(root: Path) -> None:
     (close,) = rows(imported, "producer_summary")
     assert (close["attempted"], close["acked"], close["unknown"]) == (2, 2, 0)
     given = [
-        (row["producer_incarnation"], row["seq"], row["n"]) for row in rows(imported, "consume")
+        (row["producer_incarnation"], row["seq"], row["event_seq"])
+        for row in rows(imported, "consume")
     ]
     assert given == [("producer-1", 0, 1), ("producer-1", 1, 2)]
-    events = sorted(rows(imported, "consumer_events"), key=lambda row: row["n"])
+    events = sorted(rows(imported, "consumer_events"), key=lambda row: row["event_seq"])
     assert [(row["event"], row["offset"]) for row in events] == [
         ("assigned", 0),
         ("closed", None),
@@ -145,13 +146,13 @@ def test_damage_is_named_by_file_and_line(root: Path, case: str) -> None:
     found = [item for item in load(root).reasons if item.code == "FileUnreadable"]
     assert [(item.kind, item.subject) for item in found] == [("evidence", f"{stem}.jsonl:{number}")]
     assert found[0].message.startswith(f"line {number} ")
-    assert "lost-write" in found[0].voids
+    assert "lost-write" in found[0].invalidates
 
 
 def test_what_a_kill_tore_is_no_damage(root: Path) -> None:
     (root / "producer-1.jsonl").write_text(ack(0, 0) + ack(1, 1)[:30])
     (found,) = load(root).reasons
-    assert (found.kind, found.code, found.voids) == ("coverage", "FileTorn", ())
+    assert (found.kind, found.code, found.invalidates) == ("coverage", "FileTorn", ())
 
 
 def test_what_a_listing_lacks_is_told_from_what_kafka_lost(root: Path) -> None:
@@ -188,7 +189,7 @@ def test_where_a_group_starts(root: Path) -> None:
 
     def starts() -> list[int | None]:
         found = rows(load(root), "consumer_events")
-        found.sort(key=lambda row: row["n"])
+        found.sort(key=lambda row: row["event_seq"])
         return [row["offset"] for row in found if row["event"] == "assigned"]
 
     assert starts() == [0, 1, None]

@@ -46,7 +46,7 @@ EVENTS = (
     pod(1, "added", "p0", "producer"),
     pod(1, "added", "c0", "consumer"),
     event(10, "fault", "injected", "leader-down", action="CrashPod", targets=TARGETS),
-    event(10, "fault", "effect", "leader-down", verified=True),
+    event(10, "fault", "observed", "leader-down", verified=True),
     event(20, "fault", "reverted", "leader-down"),
     event(30, "fault", "recovered", "leader-down"),
     pod(90, "exited", "p0", "producer", exitCode=0, message="{}"),
@@ -56,7 +56,7 @@ EVENTS = (
 
 RUN = run_info.parse(
     {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
         "spec": {
             "traffic": {
@@ -147,7 +147,7 @@ def test_replicas_that_were_dumped_are_no_reason() -> None:
 def test_rows_of_replicas_that_are_gone_void_their_comparison_alone() -> None:
     (reason,) = guards.check(dumped(17, replicas(*WHOLE)))
     assert (reason.kind, reason.code) == ("evidence", "RowsMissing")
-    assert reason.voids == ("replica-divergence",)
+    assert reason.invalidates == ("replica-divergence",)
 
 
 def test_a_clean_run_has_no_reason() -> None:
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Facts, tuple[str, str, str]]] = {
         ("evidence", "LogNotStable", "foo-0"),
     ),
     "no effect was proved": (
-        facts(without(("fault", "effect"))),
+        facts(without(("fault", "observed"))),
         ("coverage", "FaultNotVerified", "leader-down"),
     ),
     "a fault was never injected": (
@@ -335,14 +335,14 @@ def test_a_killed_producer_needs_no_close_record() -> None:
 
 def test_the_timeline_itself_can_prove_a_crash() -> None:
     killed = event(11, "member", "exited", "t-kafka-0-0", uid="uid-kafka-0", exitCode=137)
-    assert codes(facts((*without(("fault", "effect")), killed))) == []
+    assert codes(facts((*without(("fault", "observed")), killed))) == []
 
 
 def test_the_timeline_itself_can_prove_a_freeze() -> None:
     changed = {"action": "FreezePod", "targets": TARGETS}
     events = tuple(
         replace(item, detail=changed) if item.event == "injected" else item
-        for item in without(("fault", "effect"))
+        for item in without(("fault", "observed"))
     )
     assert codes(facts(events)) == [("coverage", "FaultNotVerified", "leader-down")]
     frozen = event(10, "member", "frozen", "t-kafka-0-0", uid="uid-kafka-0")
@@ -354,7 +354,7 @@ def test_a_crash_of_two_is_not_proved_by_the_death_of_one() -> None:
     killed = event(11, "member", "killed", "t-kafka-0-0", uid="uid-kafka-0")
     events = tuple(
         replace(item, detail=two) if item.event == "injected" else item
-        for item in without(("fault", "effect"))
+        for item in without(("fault", "observed"))
     )
     assert codes(facts((*events, killed))) == [("coverage", "FaultNotVerified", "leader-down")]
 
@@ -368,7 +368,7 @@ def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
 STRUCK = (
     event(0, "recorder", "started", "recorder"),
     event(10, "fault", "injected", "leader-down", action="FreezePod", targets=[{"uid": "c0"}]),
-    event(10, "fault", "effect", "leader-down", verified=True),
+    event(10, "fault", "observed", "leader-down", verified=True),
     event(10 + 60 * 10**6, "fault", "reverted", "leader-down"),
     event(10 + 80 * 10**6, "fault", "recovered", "leader-down"),
     event(99 * 10**6, "recorder", "stopped", "recorder"),
@@ -399,7 +399,7 @@ def test_the_controller_may_have_seen_a_member_leave() -> None:
     observations = [{"kind": "MemberLeft", "subject": "t-c0"}]
     events = tuple(
         replace(item, detail={"verified": True, "observations": observations})
-        if item.event == "effect"
+        if item.event == "observed"
         else item
         for item in STRUCK
     )
@@ -431,10 +431,10 @@ def test_where_leadership_permits_nothing_it_need_not_be_known() -> None:
 def test_a_log_nobody_read_leaves_lost_write_to_the_deliveries() -> None:
     (reason,) = guards.check(facts(bounds=(replace(BOUND, topic="bar"),)))
     assert reason.code == "LogNotRead"
-    assert "unseen" in reason.voids
-    assert "lost-write" not in reason.voids
+    assert "unseen" in reason.invalidates
+    assert "lost-write" not in reason.invalidates
     (partly,) = guards.check(facts(bounds=(replace(BOUND, read_to=8),)))
-    assert "lost-write" in partly.voids
+    assert "lost-write" in partly.invalidates
 
 
 def test_losses_told_by_deliveries_rest_on_what_deliveries_rest_on() -> None:
@@ -442,7 +442,7 @@ def test_losses_told_by_deliveries_rest_on_what_deliveries_rest_on() -> None:
     log = Reason("evidence", "FileMissing", "log_end_offsets", "", UNREAD_LOG_ANOMALIES)
     coverage = Reason("coverage", "GroupNotDrained", "g", "")
     found = by_deliveries((deliveries, log, coverage))
-    assert ["lost-write" in reason.voids for reason in found] == [True, False, False]
+    assert ["lost-write" in reason.invalidates for reason in found] == [True, False, False]
 
 
 def test_unknown_sends_during_a_fault_are_no_reason() -> None:

@@ -73,7 +73,7 @@ def test_a_truncated_file(bundle: Bundle) -> None:
     found = inspection.inspect(bundle)
     assert found.rows["produce"] == 2
     assert found.left_out == {"produce"}
-    assert "lost-write" in found.reasons[0].voids
+    assert "lost-write" in found.reasons[0].invalidates
 
 
 def test_damage_behind_a_whole_footer_is_found_by_reading_deep(bundle: Bundle) -> None:
@@ -162,7 +162,7 @@ def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[
         ("{", "is no JSON"),
         ("[]", "schemaVersion None"),
         (json.dumps({"schemaVersion": 99}), "schemaVersion 99"),
-        (json.dumps({"schemaVersion": 1}), "not a usable plan"),
+        (json.dumps({"schemaVersion": 2}), "not a usable plan"),
     ],
 )
 def test_a_plan_that_cannot_be_used(tmp_path: Path, text: str, problem: str) -> None:

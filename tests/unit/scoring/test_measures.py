@@ -28,7 +28,7 @@ def state(at: int, isr: list[int], leader: int = 0, epoch: int = 0) -> Event:
 
 RUN = run_info.parse(
     {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
         "spec": {},
         "topics": [{"name": "foo", "partitions": 1, "replicationFactor": 3}],
@@ -103,7 +103,7 @@ def test_windows_are_read_from_the_journal() -> None:
     targets = [{"uid": "u1", "member": "kafka-0"}]
     events = (
         event(5, "fault", "injected", "f", action="CrashPod", targets=targets, duration=7),
-        event(5, "fault", "effect", "f", verified=True, observations=[{"kind": "PodDeleted"}]),
+        event(5, "fault", "observed", "f", verified=True, observations=[{"kind": "PodDeleted"}]),
         event(8, "fault", "reverted", "f"),
         event(9, "fault", "recovered", "f"),
         event(1, "fault", "skipped", "g"),

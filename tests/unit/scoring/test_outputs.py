@@ -39,10 +39,10 @@ def card(**changes: Any) -> dict[str, Any]:
     whole: dict[str, Any] = scorecard.header("ns", "t", "uid", 42) | {
         "verdict": "Failed",
         "summary": "lost-write 2",
-        "reasons": [reason.as_dict()],
+        "inconclusiveReasons": [reason.as_dict()],
         "ledger": {"attempted": 10, "acked": 10, "balanced": 1},
         "anomalies": scorecard.anomalies(results),
-        "expectations": scorecard.expectations(results),
+        "allowances": scorecard.allowances(results),
         "objectives": [Objective("lostRecords", 0, 7).as_dict()],
         "availability": [],
     }
@@ -82,8 +82,8 @@ def test_a_scorecard_too_large_for_a_configmap_loses_its_gaps() -> None:
 
 def test_the_termination_message_fits_and_names_the_worst_first() -> None:
     told = json.loads(result.message(card()))
-    assert (told["verdict"], told["reasons"]) == ("Failed", ["FaultNotVerified"])
-    assert told["top"] == {"anomaly": "lost-write", "class": "Violation", "count": 7}
+    assert (told["verdict"], told["inconclusiveReasons"]) == ("Failed", ["FaultNotVerified"])
+    assert told["topAnomaly"] == {"anomaly": "lost-write", "class": "Violation", "count": 7}
     long = result.message(card(summary="µ" * 4_000))
     assert len(long.encode()) <= result.MAX_MESSAGE
     assert json.loads(long)["summary"].startswith("µµ")
@@ -169,7 +169,7 @@ def test_the_report_shows_what_was_found_and_escapes_it() -> None:
 
 def test_the_report_of_a_bundle_without_a_plan() -> None:
     bare = scorecard.header("ns", "t", "uid", None)
-    bare |= {"verdict": "Inconclusive", "summary": "PlanUnusable", "reasons": []}
+    bare |= {"verdict": "Inconclusive", "summary": "PlanUnusable", "inconclusiveReasons": []}
     assert "Inconclusive" in report.render(bare, Timeline(()))
 
 
@@ -191,9 +191,9 @@ def test_everybody_is_told_how_the_detector_did(*, found: bool) -> None:
         latency=parts | {"endToEnd": parts["write"]},
         recovery={"max": 0, "faults": []},
     )
-    assert json.loads(scorecard.dump(whole))["selfTest"]["applicable"] == 1
+    assert json.loads(scorecard.dump(whole))["selfTest"]["total"] == 1
     told = json.loads(result.message(whole))
-    assert told["selfTest"] == {"found": int(found), "applicable": 1}
+    assert told["selfTest"] == {"detected": int(found), "total": 1}
     page = report.render(whole, Timeline(()))
     assert f"{int(found)} of 1 found" in page
     assert "an aborted transaction" in page

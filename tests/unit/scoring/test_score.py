@@ -50,16 +50,19 @@ COUNTS = (
 @given(INPUTS)
 def test_score_lies_between_0_and_1000_and_can_be_done_by_hand(inputs: ScoreInputs) -> None:
     result = compute(inputs)
-    raw = sum(term["weight"] * term["permille"] for term in result.terms.values()) // 100
-    assert result.permille == min(raw, score.cap(inputs))
-    assert 0 <= result.permille <= 1000
-    assert all(0 <= term["permille"] <= 1000 for term in result.terms.values())
+    raw = (
+        sum(round(term["weight"] * term["score"] * 10) for term in result.components.values())
+        // 100
+    )
+    assert result.tenths == min(raw, score.cap(inputs))
+    assert 0 <= result.tenths <= 1000
+    assert all(0 <= term["score"] <= 100 for term in result.components.values())
 
 
 @given(INPUTS, st.sampled_from(COUNTS), st.integers(1, 1000))
 def test_score_never_rises_with_a_finding_more(inputs: ScoreInputs, name: str, more: int) -> None:
     worse = replace(inputs, **{name: getattr(inputs, name) + more})
-    assert compute(worse).permille <= compute(inputs).permille
+    assert compute(worse).tenths <= compute(inputs).tenths
 
 
 @given(INPUTS, st.integers(0, 1), st.integers(1, 100_000_000))
@@ -68,9 +71,7 @@ def test_score_never_rises_with_a_longer_gap(inputs: ScoreInputs, index: int, mo
         return
     pairs = list(inputs.unavailability)
     pairs[index] = (pairs[index][0] + more, pairs[index][1])
-    assert (
-        compute(replace(inputs, unavailability=tuple(pairs))).permille <= compute(inputs).permille
-    )
+    assert compute(replace(inputs, unavailability=tuple(pairs))).tenths <= compute(inputs).tenths
 
 
 @given(INPUTS, st.integers(1, 100_000_000))
@@ -78,12 +79,12 @@ def test_score_never_rises_with_a_longer_recovery(inputs: ScoreInputs, more: int
     if inputs.recovery is None:
         return
     worse = replace(inputs, recovery=(inputs.recovery[0] + more, inputs.recovery[1]))
-    assert compute(worse).permille <= compute(inputs).permille
+    assert compute(worse).tenths <= compute(inputs).tenths
 
 
 @given(INPUTS)
 def test_caps(inputs: ScoreInputs) -> None:
-    found = compute(inputs).permille
+    found = compute(inputs).tenths
     if inputs.lost_violations:
         assert found == 0
     if inputs.violated_kinds:
@@ -104,14 +105,14 @@ def test_what_passes_scores_at_least_800(inputs: ScoreInputs) -> None:
         unavailability=tuple((min(pair), pair[1]) for pair in inputs.unavailability),
         recovery=None if inputs.recovery is None else (min(inputs.recovery), inputs.recovery[1]),
     )
-    assert compute(passed).permille >= 800
+    assert compute(passed).tenths >= 800
 
 
 def test_a_clean_run_has_full_marks_and_one_lost_record_of_a_million_none_above_half() -> None:
     clean = ScoreInputs(acked=1_000_000, deliveries=1_000_000)
-    assert compute(clean).permille == 1000
-    assert compute(replace(clean, lost_permitted=1)).permille <= 500
-    assert compute(replace(clean, lost_violations=1, violated_kinds=1)).permille == 0
+    assert compute(clean).tenths == 1000
+    assert compute(replace(clean, lost_permitted=1)).tenths <= 500
+    assert compute(replace(clean, lost_violations=1, violated_kinds=1)).tenths == 0
 
 
 MET = Objective("lostRecords", 0, 0)

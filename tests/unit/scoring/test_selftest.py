@@ -62,7 +62,9 @@ def facts(run: Simulation) -> Facts:
 
 
 def strided(row: Row) -> Row:
-    return row | {name: row[name] * STRIDE for name in ("n", "poll") if row[name] is not None}
+    return row | {
+        name: row[name] * STRIDE for name in ("event_seq", "poll") if row[name] is not None
+    }
 
 
 def ground(seed: int = 1) -> Ground:
@@ -98,7 +100,7 @@ def ground(seed: int = 1) -> Ground:
             tp=row["partition"],
             consumer=row["consumer"],
             incarnation=row["incarnation"],
-            first_n=row["n"] * STRIDE,
+            first_n=row["event_seq"] * STRIDE,
             last_n=FOREVER,
             begin=row["at"],
             end=FOREVER,
@@ -212,7 +214,7 @@ def test_a_finding_that_is_missing_is_laid_to_its_corruption(whole: Ground) -> N
     assert (score.found, score.applicable) == (len(told) - 1, len(told))
     card = score.as_dict()
     assert card["inapplicable"] == [{"name": "x", "needs": "a y"}]
-    (missed,) = [item for item in card["corruptions"] if not item["found"]]
+    (missed,) = [item for item in card["corruptions"] if not item["detected"]]
     assert missed["unexpected"]["anomalies"] == {"corrupt-payload": -1}
 
 

@@ -73,7 +73,7 @@ def test_events_are_counted_and_handed_over_once() -> None:
     journal.event("assigned", "foo", 0, 5, member_id="m")
     journal.event("closed")
     events = journal.events().to_pylist()
-    assert [(row["n"], row["event"], row["offset"]) for row in events] == [
+    assert [(row["event_seq"], row["event"], row["offset"]) for row in events] == [
         (0, "assigned", 5),
         (1, "closed", None),
     ]
@@ -92,7 +92,7 @@ def test_a_delivery_within_a_transaction_is_unknown_until_it_ended() -> None:
     settled, held = journal.deliveries()
     assert settled["outcome"].to_pylist() == ["ok"]
     assert settled["transaction"].to_pylist() == [None]
-    columns = ("offset", "outcome", "transaction", "output_seq", "n")
+    columns = ("offset", "outcome", "transaction", "output_seq", "event_seq")
     assert [held[name].to_pylist() for name in columns] == [[6], ["unknown"], [3], [8], [1]]
     journal.decide("failed")
     settled, held = journal.deliveries()

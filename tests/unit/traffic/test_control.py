@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from krt_contract.control import ControlState
 from krt_traffic import termination
-from krt_traffic.control import Control, Order, State, parse
+from krt_traffic.control import Control, Order, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +19,8 @@ def config_map(**data: str) -> dict[str, dict[str, str]]:
 
 
 def test_an_order_is_read() -> None:
-    order = parse({"state": "draining", "endOffsets": '{"foo": {"0": 5}}'})
-    assert order == Order(State.DRAINING, {"foo": {0: 5}})
+    order = parse({"state": "Drain", "endOffsets": '{"foo": {"0": 5}}'})
+    assert order == Order(ControlState.DRAIN, {"foo": {0: 5}})
     assert order is not None
     assert order.producers_stop
     assert parse({}) is None
@@ -28,21 +29,21 @@ def test_an_order_is_read() -> None:
 @pytest.mark.parametrize("kind", ["DELETED", "MODIFIED"])
 def test_a_deleted_or_garbled_control_leaves_the_last_order(kind: str) -> None:
     control = Control()
-    control.changed("ADDED", config_map(state="running"))
+    control.changed("ADDED", config_map(state="Produce"))
     control.changed(kind, config_map(state="nonsense"))
-    assert control.order == Order(State.RUNNING)
+    assert control.order == Order(ControlState.PRODUCE)
 
 
 def test_waiting_ends_with_the_state_an_abort_or_sigterm() -> None:
     acts: list[Callable[[Control], None]] = [
-        lambda control: control.give(Order(State.FINISHED)),
-        lambda control: control.give(Order(State.ABORTED)),
+        lambda control: control.give(Order(ControlState.DONE)),
+        lambda control: control.give(Order(ControlState.ABORT)),
         lambda control: control.terminate(),
     ]
     for act in acts:
         control = Control()
-        control.give(Order(State.RUNNING))
-        waiter = threading.Thread(target=control.wait, args=(State.FINISHED,))
+        control.give(Order(ControlState.PRODUCE))
+        waiter = threading.Thread(target=control.wait, args=(ControlState.DONE,))
         waiter.start()
         act(control)
         waiter.join(10)

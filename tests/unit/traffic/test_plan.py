@@ -27,7 +27,7 @@ def document(**producer: Any) -> dict[str, Any]:
         "config": {"linger.ms": "7"},
     }
     return {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "run": {"uid": "u", "seed": 42},
         "bundle": "ns/t/u",
         "bootstrap": "b:9092",

@@ -126,16 +126,16 @@ def test_the_journal_is_told_with_its_own_times(tmp_path: Path) -> None:
         "state": "Reverted",
         "targets": [{"pod": "t-kafka-0-0", "member": "kafka-0"}],
         "injectedAt": "2026-11-21T04:03:19.123456Z",
-        "effect": {
-            "verified": True,
-            "observations": [{"kind": "PodDeleted", "subject": "p", "at": T0}],
-        },
+        "verified": True,
+        "observations": [{"kind": "PodDeleted", "subject": "p", "at": T0}],
     }
     item = {
         "status": {
             "phases": [{"name": "Injecting", "startTime": T0}],
             "faults": [fault],
-            "guards": [{"code": "FaultNotVerified", "kind": "coverage", "message": "m", "at": T0}],
+            "inconclusiveReasons": [
+                {"code": "FaultNotVerified", "kind": "coverage", "message": "m", "at": T0}
+            ],
         }
     }
     status.listed([item])
@@ -144,7 +144,7 @@ def test_the_journal_is_told_with_its_own_times(tmp_path: Path) -> None:
     assert [(item["source"], item["event"]) for item in events] == [
         ("phase", "entered"),
         ("fault", "injected"),
-        ("fault", "effect"),
+        ("fault", "observed"),
         ("guard", "FaultNotVerified"),
     ]
     assert events[1]["at"] == T0_MICROS + 123_456
@@ -168,10 +168,10 @@ def test_short_gaps_are_not_told(tmp_path: Path) -> None:
 
 
 def test_images_are_added_to_the_plan(tmp_path: Path) -> None:
-    run = RunJson(tmp_path / "run.json", {"schemaVersion": 1})
+    run = RunJson(tmp_path / "run.json", {"schemaVersion": 2})
     run.image("kafka", "sha256:1")
     assert json.loads((tmp_path / "run.json").read_text()) == {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "imageIds": {"kafka": ["sha256:1"]},
     }
 

@@ -6,9 +6,9 @@ import json
 import logging
 import threading
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.control import ControlState
 from krt_traffic.watch import Watch
 
 if TYPE_CHECKING:
@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from krt_traffic.kube import Api
 
 log = logging.getLogger(__name__)
-
-
-class State(StrEnum):
-    """Where the run is; only ever forward, or to aborted."""
-
-    RUNNING = "running"
-    STOPPING = "stopping"
-    TRANSFORMING = "transforming"
-    DRAINING = "draining"
-    FINISHED = "finished"
-    ABORTED = "aborted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +28,13 @@ class Order:
             on, then only for those who transform.
     """
 
-    state: State
+    state: ControlState
     end_offsets: dict[str, dict[int, int]] = field(default_factory=dict)
 
     @property
     def producers_stop(self) -> bool:
         """Whether no further record may be sent."""
-        return self.state is not State.RUNNING
+        return self.state is not ControlState.PRODUCE
 
 
 def parse(data: dict[str, str]) -> Order | None:
@@ -58,7 +47,7 @@ def parse(data: dict[str, str]) -> Order | None:
         return None
     offsets = json.loads(data.get("endOffsets") or "{}")
     return Order(
-        State(data["state"]),
+        ControlState(data["state"]),
         {
             topic: {int(partition): int(offset) for partition, offset in partitions.items()}
             for topic, partitions in offsets.items()
@@ -85,7 +74,9 @@ class Control:
     @property
     def aborted(self) -> bool:
         """Whether to close at once, by order or by SIGTERM."""
-        return self.terminated or (self._order is not None and self._order.state is State.ABORTED)
+        return self.terminated or (
+            self._order is not None and self._order.state is ControlState.ABORT
+        )
 
     def aborted_within(self, seconds: float) -> bool:
         """Wait so long for the order to close at once, and return whether it came."""
@@ -96,9 +87,9 @@ class Control:
         """Return the first order, waiting for it; SIGTERM counts as aborted."""
         with self._changed:
             self._changed.wait_for(lambda: self._order is not None or self.terminated)
-            return self._order or Order(State.ABORTED)
+            return self._order or Order(ControlState.ABORT)
 
-    def wait(self, state: State) -> None:
+    def wait(self, state: ControlState) -> None:
         """Wait until the run is in ``state`` or aborted, or SIGTERM came."""
         with self._changed:
             self._changed.wait_for(

@@ -12,7 +12,7 @@ from krt_traffic.errors import UnusableError
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of plan.json this code reads."""
 
 _Entry = TypeVar("_Entry")

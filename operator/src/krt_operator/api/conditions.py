@@ -29,7 +29,7 @@ class ConditionType(StrEnum):
     SCORED = "Scored"
     """True: the Spark job judged the evidence. False: it could not."""
     EXPECTATIONS_MET = "ExpectationsMet"
-    """True: every claim of spec.expect held. False: one did not. Unknown: one could not be
+    """True: every expectation of spec.expect is met. False: one did not. Unknown: one could not be
     measured, and none is known not to hold. Absent: nothing was claimed."""
     FINISHED = "Finished"
     """True, once: the run is over, however it ended."""

@@ -181,16 +181,16 @@ FAULTS = (
         "target.partitions is out of range",
     ),
     _fault(
-        "f.to.all(b, b < self.kafka.replicas)",
+        "f.targetReplicas.all(b, b < self.kafka.replicas)",
         ("to must be below kafka.replicas %d", "self.kafka.replicas"),
         "to must be below kafka.replicas",
     ),
     _fault(
-        "size(f.to) == 0 || !has(f.target.topic) || self.topics.all(t, t.name != f.target.topic || "
-        "size(f.to) == t.replicationFactor)",
+        "size(f.targetReplicas) == 0 || !has(f.target.topic) || self.topics.all(t, t.name != f.target.topic || "
+        "size(f.targetReplicas) == t.replicationFactor)",
         (
             "to names %d brokers, not as many as the replicationFactor of topic %s",
-            *("size(f.to)", "f.target.topic"),
+            *("size(f.targetReplicas)", "f.target.topic"),
         ),
         "to must name as many brokers as the topic's replicationFactor",
     ),
@@ -255,10 +255,10 @@ EXPECT = (
     _each(
         "self.expect.faults",
         "e",
-        "e.probes.all(p, self.faults.exists(f, f.name == e.name && "
-        "f.probes.exists(q, q == p.probe)))",
-        ("expect.faults %s: probes names one that the fault does not have", "e.name"),
-        "expect.faults names a probe that its fault does not have",
+        "e.adminRequests.all(p, self.faults.exists(f, f.name == e.name && "
+        "f.adminRequests.exists(q, q == p.request)))",
+        ("expect.faults %s: adminRequests names one that the fault does not have", "e.name"),
+        "expect.faults names an admin request that its fault does not have",
     ),
     _group_of("rebalances"),
     _group_of("unassignedConsumers"),

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from krt_operator.api.base import MAX_ITEMS, ApiModel, LongName, Rule, TopicName, list_map
 from krt_operator.api.durations import Duration
-from krt_operator.api.faults import Probe
+from krt_operator.api.faults import AdminRequest
 
 MAX_COUNT = 1_000_000_000
 """Largest count a bound can name: more records than a run can write."""
@@ -58,11 +58,11 @@ class Shutdown(StrEnum):
     KILLED = "Killed"
 
 
-class Hosts(StrEnum):
+class NodeSpread(StrEnum):
     """How members were spread over nodes."""
 
-    DISTINCT = "Distinct"
-    APART = "Apart"
+    PER_ROLE = "PerRole"
+    ALL_MEMBERS = "AllMembers"
 
 
 class Term(StrEnum):
@@ -74,8 +74,8 @@ class Term(StrEnum):
     LOST = "lost"
     UNDELIVERED = "undelivered"
     DELIVERED_LATE = "deliveredLate"
-    LANDED = "landed"
-    NOT_LANDED = "unknownNotInLog"
+    UNKNOWN_IN_LOG = "unknownInLog"
+    UNKNOWN_NOT_IN_LOG = "unknownNotInLog"
     BLIND_SENDS = "unrecordedSends"
 
 
@@ -178,10 +178,10 @@ class Answer(StrEnum):
     REFUSED = "Refused"
 
 
-class ProbeExpectation(ApiModel):
+class AdminRequestExpectation(ApiModel):
     """What a question of the fault is to get."""
 
-    probe: Probe = Field(description="One of the fault's probes.")
+    request: AdminRequest = Field(description="One of the fault's admin requests.")
     answer: Answer = Field(
         description="Answered, TimedOut (nobody said anything within 15 s) or Refused (an error)."
     )
@@ -234,15 +234,15 @@ class FaultExpectation(ApiModel):
         description="Partitions of spec.topics without completed operations for long.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
-    probes: Annotated[tuple[ProbeExpectation, ...], Field(max_length=3)] = Field(
+    admin_requests: Annotated[tuple[AdminRequestExpectation, ...], Field(max_length=3)] = Field(
         default=(),
-        description="What the fault's probes got.",
-        json_schema_extra=list_map("probe"),
+        description="What the fault's admin requests got.",
+        json_schema_extra=list_map("request"),
     )
-    refusals: Bounds | None = Field(
+    blocked_evictions: Bounds | None = Field(
         default=None, description="Evictions that a disruption budget refused."
     )
-    resync: ReplicaCatchUp | None = Field(
+    replica_catch_up: ReplicaCatchUp | None = Field(
         default=None,
         description="From where the broker hit fetched after its return, by its own log: Full "
         "(every partition from offset 0) or Incremental (none of them).",
@@ -341,10 +341,10 @@ class Expect(ApiModel):
             json_schema_extra=list_map("group"),
         )
     )
-    hosts: Hosts | None = Field(
+    node_spread: NodeSpread | None = Field(
         default=None,
-        description="Nodes of the members. Distinct: no two brokers and no two ZooKeeper servers "
-        "on one node. Apart: the same, and no broker beside a ZooKeeper server.",
+        description="Nodes of the members. PerRole: no two brokers and no two ZooKeeper servers "
+        "on one node. AllMembers: the same, and no broker beside a ZooKeeper server.",
     )
     error: (
         Annotated[str, StringConstraints(min_length=1, max_length=63, pattern=r"^[A-Z][A-Za-z]*$")]

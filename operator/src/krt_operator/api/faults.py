@@ -23,7 +23,7 @@ class Action(StrEnum):
     ELECT_PREFERRED_LEADERS = "ElectPreferredLeaders"
 
 
-class Probe(StrEnum):
+class AdminRequest(StrEnum):
     """What the cluster is asked while a fault acts."""
 
     CREATE_TOPIC = "CreateTopic"
@@ -100,9 +100,9 @@ class Fault(ApiModel):
             "self.target.role",
         ),
         Rule(
-            rule="(self.action == 'Reassign') == (size(self.to) > 0)",
-            message="Reassign needs to, the brokers, and no other action takes it",
-            expression="'fault ' + self.name + ': Reassign needs to, the brokers, and no other "
+            rule="(self.action == 'Reassign') == (size(self.targetReplicas) > 0)",
+            message="Reassign needs targetReplicas, the brokers, and no other action takes it",
+            expression="'fault ' + self.name + ': Reassign needs targetReplicas, the brokers, and no other "
             "action takes it'",
         ),
         Rule(
@@ -135,7 +135,7 @@ class Fault(ApiModel):
         "with an empty volume. "
         "RollingRestart: each target in turn (all of the role unless named) is deleted gracefully, "
         "the next when all ISRs are whole again. "
-        "Reassign: the partitions are moved to the brokers of to, by Kafka's own tool. "
+        "Reassign: the partitions are moved to the brokers of targetReplicas, by Kafka's own tool. "
         "ElectPreferredLeaders: the first replica of each partition is elected its leader."
     )
     target: Target = Field(description="Whom the fault hits.")
@@ -146,7 +146,9 @@ class Fault(ApiModel):
         description="Grace period of DeletePod and EvictPod; unset: the pod's own. 0 still sends "
         "SIGTERM.",
     )
-    to: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)] = Field(
+    target_replicas: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)
+    ] = Field(
         default=(),
         description="Brokers that Reassign gives each partition, preferred leader first; as many "
         "as the topic's replicationFactor.",
@@ -156,9 +158,9 @@ class Fault(ApiModel):
         default=Duration(0),
         description="How long the target is held down, or frozen; 0s: back at once.",
     )
-    probes: Annotated[tuple[Probe, ...], Field(max_length=3)] = Field(
+    admin_requests: Annotated[tuple[AdminRequest, ...], Field(max_length=3)] = Field(
         default=(),
         description="Questions asked of the cluster 3 s after the injection; what they got is kept "
-        "in the timeline: CreateTopic (a topic krt-probe-<fault>), DescribeConfigs, ListTopics.",
+        "in the timeline: CreateTopic (a topic krt-admin-request-<fault>), DescribeConfigs, ListTopics.",
         json_schema_extra=LIST_SET,
     )

@@ -30,7 +30,7 @@ class Timeouts(ApiModel):
     drain: Duration = Field(
         default=Duration(2 * _MINUTE), description="For consumers to reach the end of the topics."
     )
-    comparison: Duration = Field(
+    replica_dump: Duration = Field(
         default=Duration(5 * _MINUTE),
         description="For the dump of every broker's replicas, where evidence.compareReplicas asks "
         "for it.",

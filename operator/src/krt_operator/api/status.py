@@ -11,19 +11,18 @@ from krt_operator.api.conditions import Condition, ConditionStatus, ConditionTyp
 from krt_operator.api.times import Time
 
 __all__ = [
-    "Claims",
     "Condition",
     "ConditionStatus",
     "ConditionType",
-    "Effect",
+    "ExpectationResults",
     "FaultState",
     "FaultStatus",
-    "Guard",
-    "GuardKind",
-    "Phase",
-    "PhaseRecord",
+    "InconclusiveReason",
+    "InconclusiveReasonKind",
     "Observation",
     "ObservationKind",
+    "Phase",
+    "PhaseRecord",
     "Report",
     "Status",
     "TargetPod",
@@ -31,7 +30,7 @@ __all__ = [
 ]
 
 Word = Annotated[str, StringConstraints(max_length=253)]
-MAX_GUARDS = 64
+MAX_INCONCLUSIVE_REASONS = 64
 """Guards kept; each code and subject is said once, so a run has few."""
 
 
@@ -51,7 +50,7 @@ class Phase(StrEnum):
     WARMUP = "Warmup"
     INJECTING = "Injecting"
     DRAINING = "Draining"
-    DUMPING_REPLICAS = "Comparing"
+    DUMPING_REPLICAS = "DumpingReplicas"
     SCORING = "Scoring"
     CLEANING_UP = "CleaningUp"
     COMPLETED = "Completed"
@@ -88,14 +87,14 @@ class FaultState(StrEnum):
     PENDING = "Pending"
     SCHEDULED = "Scheduled"
     INJECTED = "Injected"
-    HELD = "Held"
+    ACTIVE = "Active"
     REVERTED = "Reverted"
     SKIPPED = "Skipped"
 
     @property
     def open(self) -> bool:
         """Whether the fault's targets are its own: from the intent until they are let back."""
-        return self in (FaultState.SCHEDULED, FaultState.INJECTED, FaultState.HELD)
+        return self in (FaultState.SCHEDULED, FaultState.INJECTED, FaultState.ACTIVE)
 
 
 class TargetPod(StatusModel):
@@ -141,15 +140,6 @@ class Observation(StatusModel):
     detail: Text = Field(default="", description="What exactly.")
 
 
-class Effect(StatusModel):
-    """Whether a fault had the effect its action implies."""
-
-    verified: bool = Field(description="Whether the observations suffice.")
-    observations: Annotated[tuple[Observation, ...], Field(max_length=128)] = Field(
-        default=(), description="What was seen.", json_schema_extra=LIST_ATOMIC
-    )
-
-
 class FaultStatus(StatusModel):
     """The journal of one fault: the intent is written before the act."""
 
@@ -164,29 +154,33 @@ class FaultStatus(StatusModel):
     reverted_at: Time | None = Field(default=None, description="When the target was let back.")
     recovered_at: Time | None = Field(default=None, description="When the cluster was whole again.")
     attempt: int = Field(default=0, ge=0, le=1000, description="Times the act was tried.")
-    effect: Effect | None = Field(default=None, description="What was seen of it.")
+    verified: bool | None = Field(
+        default=None,
+        description="Whether the observations show the effect that the action implies, on every "
+        "target; absent until the controller looked.",
+    )
+    observations: Annotated[tuple[Observation, ...], Field(max_length=128)] = Field(
+        default=(),
+        description="What was observed of the fault's effect.",
+        json_schema_extra=LIST_ATOMIC,
+    )
     message: Text = Field(default="", description="Why it was skipped, or what it waits for.")
 
-    @property
-    def observations(self) -> tuple[Observation, ...]:
-        """What was seen of its effect so far; nothing before it was looked for."""
-        return self.effect.observations if self.effect else ()
 
-
-class GuardKind(StrEnum):
+class InconclusiveReasonKind(StrEnum):
     """What a guard casts doubt on."""
 
     EVIDENCE = "evidence"
     COVERAGE = "coverage"
 
 
-class Guard(StatusModel):
+class InconclusiveReason(StatusModel):
     """Something that keeps the run from proving what it should."""
 
     code: Annotated[str, StringConstraints(max_length=63)] = Field(
         description="One word, such as OperatorInterrupted."
     )
-    kind: GuardKind = Field(
+    kind: InconclusiveReasonKind = Field(
         description="What is in doubt: evidence (anomalies resting on it are void) or "
         "coverage (too little was tried)."
     )
@@ -205,30 +199,36 @@ class Report(StatusModel):
     )
 
 
-Claim = Annotated[str, StringConstraints(max_length=128)]
-MAX_CLAIMS_NAMED = 32
-"""Claims named in the status; all of them are in the scorecard."""
+ExpectationName = Annotated[str, StringConstraints(max_length=128)]
+MAX_EXPECTATIONS_NAMED = 32
+"""ExpectationResults named in the status; all of them are in the scorecard."""
 
 
-class Claims(StatusModel):
+class ExpectationResults(StatusModel):
     """How the claims of spec.expect fared."""
 
-    held: int = Field(ge=0, description="Claims that held.")
-    not_held: Annotated[tuple[Claim, ...], Field(max_length=MAX_CLAIMS_NAMED)] = Field(
-        default=(), description="Claims that did not hold.", json_schema_extra=LIST_ATOMIC
+    met: int = Field(ge=0, description="ExpectationResults that held.")
+    not_met: Annotated[tuple[ExpectationName, ...], Field(max_length=MAX_EXPECTATIONS_NAMED)] = (
+        Field(
+            default=(),
+            description="ExpectationResults that did not hold.",
+            json_schema_extra=LIST_ATOMIC,
+        )
     )
-    not_measured: Annotated[tuple[Claim, ...], Field(max_length=MAX_CLAIMS_NAMED)] = Field(
+    not_evaluated: Annotated[
+        tuple[ExpectationName, ...], Field(max_length=MAX_EXPECTATIONS_NAMED)
+    ] = Field(
         default=(),
-        description="Claims about which the evidence says nothing.",
+        description="ExpectationResults about which the evidence says nothing.",
         json_schema_extra=LIST_ATOMIC,
     )
 
 
-class DetectorScore(StatusModel):
+class SelfTest(StatusModel):
     """How well the detector did on corrupted copies of the run's own evidence."""
 
-    found: int = Field(ge=0, le=100_000, description="Corruptions found exactly.")
-    applicable: int = Field(ge=0, le=100_000, description="Corruptions the run could host.")
+    detected: int = Field(ge=0, le=100_000, description="Corruptions found exactly.")
+    total: int = Field(ge=0, le=100_000, description="Corruptions the run could host.")
 
 
 LedgerCounts = Annotated[
@@ -263,18 +263,18 @@ class Status(StatusModel):
     faults: Annotated[tuple[FaultStatus, ...], Field(max_length=16)] = Field(
         default=(), description="Journal of the faults.", json_schema_extra=list_map("name")
     )
-    guards: Annotated[tuple[Guard, ...], Field(max_length=MAX_GUARDS)] = Field(
-        default=(), description="What limits the proof.", json_schema_extra=LIST_ATOMIC
-    )
+    inconclusive_reasons: Annotated[
+        tuple[InconclusiveReason, ...], Field(max_length=MAX_INCONCLUSIVE_REASONS)
+    ] = Field(default=(), description="What limits the proof.", json_schema_extra=LIST_ATOMIC)
     ledger: LedgerCounts = Field(
         default={},
         description="Records by fate: attempted = acked + failed + unknown; each acked record is "
         "lost, expired, undelivered, deliveredLate or delivered.",
     )
-    claims: Claims | None = Field(
+    expectation_results: ExpectationResults | None = Field(
         default=None, description="How the claims of spec.expect fared; absent where none was made."
     )
-    detector_score: DetectorScore | None = Field(
+    self_test: SelfTest | None = Field(
         default=None,
         description="The detector's own test; only where spec.scoring.selfTest is true.",
     )

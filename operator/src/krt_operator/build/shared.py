@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from krt_contract.control import STATE_KEY, ControlState
 from krt_operator import names
 from krt_operator.build.decorate import decorate, harden, labels, selector
 from krt_operator.build.render import as_yaml, render, script
@@ -33,7 +34,7 @@ def plan_map(plan: Plan) -> Json:
 
 def control_map(
     plan: Plan,
-    state: str,
+    state: ControlState,
     *,
     end_offsets: Mapping[str, Mapping[str, int]] | None = None,
     bounds: Sequence[Mapping[str, Any]] | None = None,
@@ -43,12 +44,12 @@ def control_map(
 
     Args:
         plan: of the run.
-        state: running, stopping, transforming, draining, finished or aborted.
+        state: what traffic and recorder are to do.
         end_offsets: topic to partition to the offset to drain to.
         bounds: the log's bounds as read, for scoring.
         resource_version: of the map this follows, so that no stale controller turns it back.
     """
-    data = {"state": state}
+    data = {STATE_KEY: str(state)}
     if end_offsets is not None:
         data["endOffsets"] = json.dumps(end_offsets, sort_keys=True)
     if bounds is not None:

@@ -76,7 +76,7 @@ def dump_job(plan: Plan, broker: Member, pull: str) -> Json:
     objects = render(
         "dump-job.yaml.j2",
         name=name,
-        deadline_seconds=max(1, int(plan.spec.timeouts.comparison.seconds)),
+        deadline_seconds=max(1, int(plan.spec.timeouts.replica_dump.seconds)),
         affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [beside]}},
         kafka_image=plan.images["kafka"],
         traffic_image=plan.images["traffic"],

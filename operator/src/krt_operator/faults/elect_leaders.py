@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_operator import journal
-from krt_operator.api.status import FaultState, GuardKind
+from krt_operator.api.status import FaultState, InconclusiveReasonKind
 from krt_operator.errors import TransientError
 from krt_operator.faults.deed import PATIENCE, journaled, until_due
 from krt_operator.faults.hold import absent
@@ -44,7 +44,11 @@ def act(scene: Scene) -> Act:
         if failed:
             why = "; ".join(f"{name}: {said}" for name, said in sorted(failed.items()))
             told = f"fault {entry.name}: not elected: {why}"
-            changes.append(journal.guard("FaultNotVerified", GuardKind.COVERAGE, told, at))
+            changes.append(
+                journal.add_inconclusive_reason(
+                    "FaultNotVerified", InconclusiveReasonKind.COVERAGE, told, at
+                )
+            )
         return changes
 
     return Act(f"elect the preferred leaders for {entry.name}", perform)

@@ -48,7 +48,7 @@ def act(scene: Scene) -> Act:
             fault.name,
             state=FaultState.INJECTED,
             injected_at=ports.clock.now() if answered else entry.scheduled_at,
-            effect=merge(fault, entry, scene.plan, observations),
+            **vars(merge(fault, entry, scene.plan, observations)),
         )
         if len(observations) < len(entry.targets):
             hold_down(scene, injected, ports)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krt_operator.api.status import FaultStatus, Status
     from krt_operator.ports import Change
 
-HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.HELD})
+HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.ACTIVE})
 """States in which a fault with `duration` keeps its targets down. Not Scheduled: a crash needs its
 pod until the process is dead."""
 

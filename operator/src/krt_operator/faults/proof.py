@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Role
-from krt_operator.api.status import Effect, Observation, ObservationKind
+from krt_operator.api.status import Observation, ObservationKind
 from krt_operator.faults.hold import refused
 from krt_operator.faults.looking import group_of
 from krt_operator.faults.partitions import meant, named
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
     from krt_operator.kafka.views import ClusterView, GroupView, Partition
     from krt_operator.plan import Plan
     from krt_operator.ports import Json
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a fault had the effect that its action implies, and what shows it.
+
+    The fields are named as those of the fault's status, which they replace.
+    """
+
+    verified: bool
+    observations: tuple[Observation, ...]
+
 
 IMPLIED: Final[Mapping[Action, frozenset[ObservationKind]]] = {
     Action.DELETE_POD: frozenset({ObservationKind.POD_DELETED}),
@@ -150,7 +163,7 @@ def of_partitions(fault: Fault, plan: Plan, view: ClusterView, now: datetime) ->
         if seen is None:
             continue
         replicas = list(seen.replicas)
-        if fault.action is Action.REASSIGN and set(replicas) == set(fault.to):
+        if fault.action is Action.REASSIGN and set(replicas) == set(fault.target_replicas):
             kind, detail = ObservationKind.REPLICAS_MOVED, f"its replicas are {replicas}"
         elif fault.action is Action.ELECT_PREFERRED_LEADERS and seen.leader == replicas[0]:
             first = f"the first of its replicas {replicas}"
@@ -195,15 +208,17 @@ def groups_asked(entry: FaultStatus, plan: Plan) -> list[str]:
     return sorted(waiting - {""})
 
 
-def merge(fault: Fault, entry: FaultStatus, plan: Plan, seen: Iterable[Observation]) -> Effect:
-    """Add what was seen to the journal's effect; the first sight of each thing stands."""
+def merge(
+    fault: Fault, entry: FaultStatus, plan: Plan, seen: Iterable[Observation]
+) -> Verification:
+    """Add observations to those in the journal; the first observation of each kind and subject stays."""
     known = {(one.kind, one.subject): one for one in entry.observations}
     for one in seen:
         known.setdefault((one.kind, one.subject), one)
     implied = IMPLIED[fault.action]
     hit = subjects(fault, entry, plan)
     verified = bool(hit) and all(any((kind, one) in known for kind in implied) for one in hit)
-    return Effect(verified=verified, observations=tuple(known.values()))
+    return Verification(verified=verified, observations=tuple(known.values()))
 
 
 def subjects(fault: Fault, entry: FaultStatus, plan: Plan) -> list[str]:
@@ -216,7 +231,7 @@ def subjects(fault: Fault, entry: FaultStatus, plan: Plan) -> list[str]:
 def wanted(fault: Fault, entry: FaultStatus, plan: Plan) -> bool:
     """Whether the cluster's metadata could still show something about this fault."""
     if fault.target.role is Role.PARTITION:
-        return entry.effect is None or not entry.effect.verified
+        return not entry.verified
     seen = {(one.kind, one.subject) for one in entry.observations}
     kinds = {kind for kind, _ in seen}
     brokers = _ordinals(entry, plan)

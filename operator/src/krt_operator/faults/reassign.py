@@ -38,7 +38,7 @@ def job_name(scene: Scene, attempt: int) -> str:
 
 def act(scene: Scene) -> Act:
     """Create the Job; one of that name is the same."""
-    moves = dict.fromkeys(meant(scene.fault, scene.plan), scene.fault.to)
+    moves = dict.fromkeys(meant(scene.fault, scene.plan), scene.fault.target_replicas)
     name = job_name(scene, scene.entry.attempt)
     job = reassign_job(scene.plan, name, moves, scene.ports.settings.image_pull_policy)
 
@@ -68,7 +68,7 @@ def outcome(scene: Scene) -> Outcome:
         kind=ObservationKind.REASSIGNMENT_ACCEPTED,
         subject=name,
         at=report.at,
-        detail=f"to brokers {list(scene.fault.to)}",
+        detail=f"to brokers {list(scene.fault.target_replicas)}",
     )
     return Outcome(observations=(begun,), patience=TOOL_PATIENCE)
 

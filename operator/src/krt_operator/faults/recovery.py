@@ -116,9 +116,9 @@ def lacking_move(fault: Fault, plan: Plan, view: ClusterView) -> str:
         return ""
     for topic, number in meant(fault, plan):
         found = view.partition(topic, number)
-        if found is None or set(found.replicas) != set(fault.to):
+        if found is None or set(found.replicas) != set(fault.target_replicas):
             has = "no" if found is None else list(found.replicas)
-            return f"partition {topic}-{number} has {has} replicas, asked were {list(fault.to)}"
+            return f"partition {topic}-{number} has {has} replicas, asked were {list(fault.target_replicas)}"
     return ""
 
 

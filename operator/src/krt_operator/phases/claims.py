@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_operator import journal
 from krt_operator.api.expect import Expect
-from krt_operator.api.status import MAX_CLAIMS_NAMED, Claims, ConditionStatus, ConditionType
+from krt_operator.api.status import (
+    MAX_EXPECTATIONS_NAMED,
+    ConditionStatus,
+    ConditionType,
+    ExpectationResults,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,16 +28,16 @@ def judged(told: Any, at: datetime) -> tuple[Change, ...]:
     """The changes that note what the scoring found; none where nothing was claimed.
 
     Args:
-        told: `claims` of the driver's termination message: `{held, notHeld, notMeasured}`.
+        told: `claims` of the driver's termination message: `{held, notMet, notEvaluated}`.
         at: when it was read.
     """
     if not isinstance(told, dict):
         return ()
     return _noted(
-        Claims(
-            held=int(told.get("held", 0)),
-            not_held=_names(told.get("notHeld") or ()),
-            not_measured=_names(told.get("notMeasured") or ()),
+        ExpectationResults(
+            met=int(told.get("met", 0)),
+            not_met=_names(told.get("notMet") or ()),
+            not_evaluated=_names(told.get("notEvaluated") or ()),
         ),
         at,
     )
@@ -46,7 +51,7 @@ def not_run(spec: Spec, reason: str, at: datetime) -> tuple[Change, ...]:
     if wanted is None:
         return unscored(spec, at)
     held = wanted == reason
-    return _noted(Claims(held=int(held), not_held=() if held else (ERROR,)), at)
+    return _noted(ExpectationResults(met=int(held), not_met=() if held else (ERROR,)), at)
 
 
 def unscored(spec: Spec, at: datetime) -> tuple[Change, ...]:
@@ -56,26 +61,26 @@ def unscored(spec: Spec, at: datetime) -> tuple[Change, ...]:
     told = "the evidence was not judged, so no claim of spec.expect was held against it"
     return (
         journal.say(
-            ConditionType.EXPECTATIONS_MET, ConditionStatus.UNKNOWN, "NotMeasured", told, at=at
+            ConditionType.EXPECTATIONS_MET, ConditionStatus.UNKNOWN, "NotEvaluated", told, at=at
         ),
     )
 
 
 def _names(found: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(str(one) for one in found)[:MAX_CLAIMS_NAMED]
+    return tuple(str(one) for one in found)[:MAX_EXPECTATIONS_NAMED]
 
 
-def _noted(claims: Claims, at: datetime) -> tuple[Change, ...]:
-    if claims.not_held:
-        status, reason = ConditionStatus.FALSE, "NotHeld"
-        told = f"did not hold: {', '.join(claims.not_held)}"
-    elif claims.not_measured:
-        status, reason = ConditionStatus.UNKNOWN, "NotMeasured"
-        told = f"not measured: {', '.join(claims.not_measured)}"
+def _noted(results: ExpectationResults, at: datetime) -> tuple[Change, ...]:
+    if results.not_met:
+        status, reason = ConditionStatus.FALSE, "NotMet"
+        told = f"not met: {', '.join(results.not_met)}"
+    elif results.not_evaluated:
+        status, reason = ConditionStatus.UNKNOWN, "NotEvaluated"
+        told = f"not evaluated: {', '.join(results.not_evaluated)}"
     else:
-        status, reason = ConditionStatus.TRUE, "AllHeld"
-        told = f"every claim of spec.expect held ({claims.held})"
+        status, reason = ConditionStatus.TRUE, "AllMet"
+        told = f"every expectation of spec.expect is met ({results.met})"
     return (
-        journal.put(claims=claims),
+        journal.put(expectation_results=results),
         journal.say(ConditionType.EXPECTATIONS_MET, status, reason, told, at=at),
     )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.control import ControlState
 from krt_operator import journal, names
 from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
@@ -49,9 +50,9 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     since = world.at - (journal.started(run.status, Phase.CLEANING_UP) or world.at)
     told = control_state(world, plan)
     control = world.config_maps.get(names.control(plan.name))
-    if control is not None and told not in {"finished", "aborted"}:
+    if control is not None and told not in {ControlState.DONE, ControlState.ABORT}:
         version = str(control["metadata"].get("resourceVersion", ""))
-        stop = control_map(plan, "aborted", resource_version=version)
+        stop = control_map(plan, ControlState.ABORT, resource_version=version)
         return Progress(requeue_after=BUSY, apply=(stop,))
     if run.spec.cleanup is Cleanup.RETAIN:
         return _retain(run, plan, world, ports)

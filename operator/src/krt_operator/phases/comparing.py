@@ -1,4 +1,4 @@
-"""Comparing: what every broker's replicas hold is put into the evidence, by one Job a broker.
+"""DumpingReplicas: what every broker's replicas hold is put into the evidence, by one Job a broker.
 
 Only where `spec.evidence.compareReplicas` asks for it. Nothing is written to the topics any more,
 so the brokers run on while their volumes are read. What could not be dumped is no reason to stop:
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import jobs, journal, names
 from krt_operator.api.conditions import find_condition
-from krt_operator.api.status import ConditionStatus, ConditionType, GuardKind, Phase
+from krt_operator.api.status import ConditionStatus, ConditionType, InconclusiveReasonKind, Phase
 from krt_operator.build.tools import dump_job
 from krt_operator.constants import BUSY, COMPARISON_GRACE
 from krt_operator.errors import TransientError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krt_operator.ports import Change, Json, Observed, Ports, Run
 
 NOT_DUMPED: Final = "ReplicasNotDumped"
-"""Guard of a broker whose replicas are not in the evidence, or not all of them."""
+"""InconclusiveReason of a broker whose replicas are not in the evidence, or not all of them."""
 
 ENDS: Final = ("Complete", "Failed")
 """Conditions of a Job that is over."""
@@ -92,7 +92,9 @@ def _go_on(run: Run, dumps: Mapping[Member, Json | None], world: Observed) -> Pr
         ),
         changes=(
             *(
-                journal.guard(NOT_DUMPED, GuardKind.COVERAGE, f"{member}: {why}", world.at)
+                journal.add_inconclusive_reason(
+                    NOT_DUMPED, InconclusiveReasonKind.COVERAGE, f"{member}: {why}", world.at
+                )
                 for member, why in failures.items()
             ),
             _say(status, reason, told, world),
@@ -119,7 +121,7 @@ def _why(run: Run, job: Json | None, world: Observed) -> str:
     if broken:
         return broken
     failed = condition(job, "Failed") if job is not None else None
-    why = jobs.why_failed(failed) if failed else f"not done after {run.spec.timeouts.comparison}"
+    why = jobs.why_failed(failed) if failed else f"not done after {run.spec.timeouts.replica_dump}"
     # The pods of a Job that ran out of time are gone; what they waited for was told.
     before = find_condition(run.status.conditions, ConditionType.REPLICAS_DUMPED)
     return f"{why}; {before.message}" if before is not None else why
@@ -153,7 +155,7 @@ def _over(job: Json) -> bool:
 
 def _late(run: Run, world: Observed) -> bool:
     start = journal.started(run.status, Phase.DUMPING_REPLICAS) or world.at
-    allowed = run.spec.timeouts.comparison.seconds + COMPARISON_GRACE
+    allowed = run.spec.timeouts.replica_dump.seconds + COMPARISON_GRACE
     return world.at > start + timedelta(seconds=allowed)
 
 

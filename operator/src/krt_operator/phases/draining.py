@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from krt_contract.control import ControlState
 from krt_operator import journal, names
 from krt_operator.api.conditions import find_condition
-from krt_operator.api.status import ConditionStatus, ConditionType, GuardKind, Phase
+from krt_operator.api.status import ConditionStatus, ConditionType, InconclusiveReasonKind, Phase
 from krt_operator.api.times import from_micros
 from krt_operator.build.shared import control_map
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
@@ -41,19 +42,23 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if plan is None or control is None:
         raise TransientError("plan or control are not there (yet)")
     match control_state(world, plan):
-        case "running":
+        case ControlState.PRODUCE:
             told = "the producers are told to stop"
             return Progress(
                 requeue_after=BUSY,
-                apply=(control_map(plan, "stopping", resource_version=_version(control)),),
+                apply=(
+                    control_map(
+                        plan, ControlState.STOP_PRODUCING, resource_version=_version(control)
+                    ),
+                ),
                 changes=(_saying("Stopping", told, world),),
                 events=(Happening("Draining", told),),
             )
-        case "stopping":
+        case ControlState.STOP_PRODUCING:
             return _stop(run, plan, control, world, ports)
-        case "transforming":
+        case ControlState.DRAIN_TRANSFORMS:
             return _transform(run, plan, control, world, ports)
-        case "draining":
+        case ControlState.DRAIN:
             return _drain(run, plan, control, world)
         case _:
             return _close(run, plan, world)
@@ -69,8 +74,8 @@ def _stop(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) ->
             plan,
             control,
             world,
-            "stopping",
-            "transforming" if made else "draining",
+            ControlState.STOP_PRODUCING,
+            ControlState.DRAIN_TRANSFORMS if made else ControlState.DRAIN,
             # What is made of the others still grows, in transactions that are open.
             tuple(one.name for one in plan.topics if one.name not in made),
             late,
@@ -80,7 +85,7 @@ def _stop(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) ->
 
 
 def _transform(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
-    given_up = journal.raised(run.status, NOT_DRAINED)
+    given_up = journal.has_inconclusive_reason(run.status, NOT_DRAINED)
     left = (alive if given_up else reading)(plan, world, transformer)
     if left and not _late(run, world, 2):
         return Progress(requeue_after=BUSY / 2)
@@ -91,12 +96,21 @@ def _transform(run: Run, plan: Plan, control: Json, world: Observed, ports: Port
         return Progress(
             requeue_after=BUSY,
             delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in there),
-            intents=(journal.guard(NOT_DRAINED, GuardKind.EVIDENCE, told, world.at),),
+            intents=(
+                journal.add_inconclusive_reason(
+                    NOT_DRAINED, InconclusiveReasonKind.EVIDENCE, told, world.at
+                ),
+            ),
             events=(Happening(NOT_DRAINED, told, warning=True),),
         )
     topics = tuple(one.name for one in plan.topics)
     late = _late(run, world, 3)
-    return _settle(_Settling(plan, control, world, "transforming", "draining", topics, late), ports)
+    return _settle(
+        _Settling(
+            plan, control, world, ControlState.DRAIN_TRANSFORMS, ControlState.DRAIN, topics, late
+        ),
+        ports,
+    )
 
 
 @dataclass(frozen=True)
@@ -106,8 +120,8 @@ class _Settling:
     plan: Plan
     control: Json
     world: Observed
-    state: str
-    following: str
+    state: ControlState
+    following: ControlState
     topics: tuple[str, ...]
     late: bool
 
@@ -139,12 +153,20 @@ def _settle(this: _Settling, ports: Ports) -> Progress:
     guards: tuple[Change, ...] = ()
     if why:
         told = f"the ends of the log did not settle in time: {why}"
-        guards = (journal.guard("LogNotStable", GuardKind.EVIDENCE, told, world.at),)
+        guards = (
+            journal.add_inconclusive_reason(
+                "LogNotStable", InconclusiveReasonKind.EVIDENCE, told, world.at
+            ),
+        )
     ends = end_offsets(bounds)
     following = control_map(
         plan, this.following, end_offsets=ends, bounds=bounds, resource_version=version
     )
-    who = "consumers with an output read" if this.following == "transforming" else "consumers read"
+    who = (
+        "consumers with an output read"
+        if this.following == ControlState.DRAIN_TRANSFORMS
+        else "consumers read"
+    )
     return Progress(
         requeue_after=BUSY,
         apply=(following,),
@@ -162,7 +184,7 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
         return Progress(requeue_after=BUSY / 2)
     finished = control_map(
         plan,
-        "finished",
+        ControlState.DONE,
         end_offsets=json.loads(control["data"].get("endOffsets", "{}")),
         bounds=bounds,
         resource_version=_version(control),
@@ -179,7 +201,9 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
         # Told by SIGTERM, which they write their ledgers on.
         delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in at_work),
         intents=(
-            journal.guard(NOT_DRAINED, GuardKind.EVIDENCE, told, world.at),
+            journal.add_inconclusive_reason(
+                NOT_DRAINED, InconclusiveReasonKind.EVIDENCE, told, world.at
+            ),
             _not_in_time(told, world.at),
         ),
         events=(Happening(NOT_DRAINED, told, warning=True),),
@@ -188,7 +212,7 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
 
 def _drained(status: Status, at: datetime) -> Change:
     """The condition once nobody is short of the end, unless somebody was given up before."""
-    given_up = [one.message for one in status.guards if one.code == NOT_DRAINED]
+    given_up = [one.message for one in status.inconclusive_reasons if one.code == NOT_DRAINED]
     if given_up:
         return _not_in_time(given_up[0], at)
     told = "every group has read and committed to the settled end of its topics"

@@ -1,6 +1,6 @@
 """Injecting: one fault after another, or several at once, as the schedule says.
 
-Each fault goes Pending, Scheduled, Injected, Held, Reverted (or Skipped) and every step is decided
+Each fault goes Pending, Scheduled, Injected, Active, Reverted (or Skipped) and every step is decided
 from the journal alone, so a controller killed anywhere goes on where it was. The intent, with pod
 names and uids, is in the journal before anything is done; what is done is named by it.
 """
@@ -17,8 +17,8 @@ from krt_operator.api.status import (
     ConditionType,
     FaultState,
     FaultStatus,
-    Phase,
     ObservationKind,
+    Phase,
 )
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
@@ -59,7 +59,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
                 _intended(this, fault, entry)
             case FaultState.INJECTED:
                 _injected(this, fault, entry)
-            case FaultState.HELD:
+            case FaultState.ACTIVE:
                 _held(this, fault, entry)
             case FaultState.REVERTED:
                 recovering(this, fault, entry)
@@ -140,7 +140,7 @@ def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
             fault.name,
             state=FaultState.INJECTED,
             injected_at=result.first or since,
-            effect=merge(fault, entry, this.plan, result.observations),
+            **vars(merge(fault, entry, this.plan, result.observations)),
         )
     )
     if why:
@@ -161,7 +161,7 @@ def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
         if one.kind is ObservationKind.EVICTION_REFUSED:
             this.tell("EvictionRefused", f"{fault.name}: {one.subject}: {one.detail}")
     if fault.duration.micros or fault.action in LASTING:
-        this.note(journal.fault(fault.name, state=FaultState.HELD))
+        this.note(journal.fault(fault.name, state=FaultState.ACTIVE))
         this.wake(POLL)
     else:
         this.note(journal.fault(fault.name, state=FaultState.REVERTED, reverted_at=at, message=""))
@@ -208,10 +208,10 @@ def _settled(this: Pass) -> Progress:
     skipped = [one.name for one in ended if one.state is FaultState.SKIPPED]
     lasting = [one for one in ended if one.reverted_at is not None and one.recovered_at is None]
     for one in ended:
-        verified = one.effect is not None and one.effect.verified
+        verified = bool(one.verified)
         said = any(
             doubt.code == "FaultNotVerified" and doubt.message.startswith(f"fault {one.name}:")
-            for doubt in this.status.guards
+            for doubt in this.status.inconclusive_reasons
         )
         if not verified and not said:
             this.doubt("FaultNotVerified", f"fault {one.name}: no effect was seen of it")

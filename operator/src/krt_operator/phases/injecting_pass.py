@@ -11,9 +11,9 @@ from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     FaultState,
     FaultStatus,
-    GuardKind,
-    Phase,
+    InconclusiveReasonKind,
     ObservationKind,
+    Phase,
     Status,
 )
 from krt_operator.errors import TransientError
@@ -131,7 +131,7 @@ class Pass:
                 return schedule.due_at(fault, self.journal, self.since)
             case FaultState.SCHEDULED | FaultState.INJECTED:
                 return self.now
-            case FaultState.HELD:
+            case FaultState.ACTIVE:
                 # What is frozen goes on by its node's clock, whether or not anybody looks.
                 frozen = fault.action is Action.FREEZE_POD
                 return None if frozen else schedule.revert_due(fault, entry)
@@ -158,7 +158,11 @@ class Pass:
 
     def doubt(self, code: str, message: str) -> None:
         """Raise a guard: something was not covered as the resource asked."""
-        self.note(journal.guard(code, GuardKind.COVERAGE, message, self.now))
+        self.note(
+            journal.add_inconclusive_reason(
+                code, InconclusiveReasonKind.COVERAGE, message, self.now
+            )
+        )
 
     def interrupted(self, fault: Fault, what: str, due: datetime, at: datetime) -> None:
         """Raise the guard of a controller that was away when something was due."""
@@ -204,9 +208,12 @@ class Pass:
                 seen += self._coordinator(fault, entry)
             for group in proof.groups_asked(entry, self.plan):
                 seen += self._left(entry, group)
-        effect = proof.merge(fault, entry, self.plan, seen)
-        if effect != entry.effect:
-            self.note(journal.fault(fault.name, effect=effect))
+        verification = proof.merge(fault, entry, self.plan, seen)
+        if (verification.verified, verification.observations) != (
+            entry.verified,
+            entry.observations,
+        ):
+            self.note(journal.fault(fault.name, **vars(verification)))
 
     def stateful_sets(self, down: frozenset[str]) -> list[Json]:
         """The StatefulSets to apply for exactly these members to be held down."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from krt_contract.control import ControlState
 from krt_operator import journal, names
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.members import budgets, members
@@ -47,7 +48,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     pull = ports.settings.image_pull_policy
     wanted = [scripts_map(plan, pull), *accounts(plan)]
     if names.control(plan.name) not in world.config_maps:
-        wanted.append(control_map(plan, "running"))
+        wanted.append(control_map(plan, ControlState.PRODUCE))
 
     recording = world.pods.get(names.recorder_pod(plan.name))
     if recording is None:

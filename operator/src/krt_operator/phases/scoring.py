@@ -9,10 +9,10 @@ from krt_operator import jobs, journal, names
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
-    DetectorScore,
-    GuardKind,
+    InconclusiveReasonKind,
     Phase,
     Report,
+    SelfTest,
     Verdict,
 )
 from krt_operator.build.scoring import scoring_job
@@ -96,7 +96,7 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
         verdict = Verdict(str(result.get("verdict")))
     except ValueError:
         return _failed(plan, f"its driver ended without a verdict: {result}", world)
-    permille = result.get("score")
+    score = result.get("score")
     summary = str(result.get("summary") or verdict.value)
     ledger = {
         str(key): value
@@ -108,9 +108,9 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
         next_phase=Phase.CLEANING_UP,
         changes=(
             journal.put(
-                score=None if permille is None else int(permille) // 10,
+                score=None if score is None else int(score),
                 ledger=ledger,
-                detector_score=_detector(result.get("selfTest")),
+                self_test=_detector(result.get("selfTest")),
                 report=Report(config_map=names.scorecard(plan.name), path=plan.bundle),
             ),
             journal.say(
@@ -120,18 +120,18 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
                 f"{verdict}: {summary}",
                 at=world.at,
             ),
-            *claims.judged(result.get("claims"), world.at),
+            *claims.judged(result.get("expectationResults"), world.at),
             *endings.decide(endings.JUDGED, verdict, summary, world.at),
         ),
         events=(Happening("Scored", f"{verdict}: {summary}"),),
     )
 
 
-def _detector(told: Any) -> DetectorScore | None:
+def _detector(told: Any) -> SelfTest | None:
     """The detector's test as the driver told it, None where it was not tested."""
     if not isinstance(told, dict):
         return None
-    return DetectorScore(found=told.get("found", 0), applicable=told.get("applicable", 0))
+    return SelfTest(detected=told.get("detected", 0), total=told.get("total", 0))
 
 
 def _failed(plan: Plan, why: str, world: Observed) -> Progress:
@@ -143,7 +143,9 @@ def _failed(plan: Plan, why: str, world: Observed) -> Progress:
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
         changes=(
-            journal.guard("ScoringFailed", GuardKind.EVIDENCE, told, world.at),
+            journal.add_inconclusive_reason(
+                "ScoringFailed", InconclusiveReasonKind.EVIDENCE, told, world.at
+            ),
             journal.put(report=Report(path=plan.bundle)),
             journal.say(
                 ConditionType.SCORED, ConditionStatus.FALSE, "ScoringFailed", told, at=world.at

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.control import STATE_KEY, ControlState
 from krt_operator import journal, names
-from krt_operator.api.status import GuardKind, Phase
+from krt_operator.api.status import InconclusiveReasonKind, Phase
 from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
 from krt_operator.faults.hold import busy, held
 from krt_operator.faults.restore import stateful_sets
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from krt_operator.ports import Change, Json, Observed, Ports, Run
 
 NOT_DRAINED: Final = "NotDrained"
-"""Guard of a group that did not reach the end in time."""
+"""InconclusiveReason of a group that did not reach the end in time."""
 
 FATAL: Final = 3
 """Exit code of a traffic pod whose client met a fatal Kafka error: the next incarnation follows."""
@@ -46,7 +47,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
         wanted += stateful_sets(plan, world, down, pull)
     open_faults = busy(run.status)
     control = control_state(world, plan)
-    if control != "finished" and names.recorder_pod(plan.name) not in world.pods:
+    if control != ControlState.DONE and names.recorder_pod(plan.name) not in world.pods:
         wanted.append(recorder(plan, pull))
     again, told = unscheduled.replaced(plan, world, run.status)
     acts: list[Act] = [*again]
@@ -72,27 +73,31 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     )
 
 
-def control_state(world: Observed, plan: Plan) -> str:
+def control_state(world: Observed, plan: Plan) -> ControlState:
     """What traffic was last told; running where nothing was."""
     control = world.config_maps.get(names.control(plan.name))
-    return "running" if control is None else str(control["data"].get("state", "running"))
+    return ControlState(
+        control["data"].get(STATE_KEY, ControlState.PRODUCE) if control else ControlState.PRODUCE
+    )
 
 
-def _needed(run: Run, one: TrafficPod, control: str) -> bool:
-    if control == "running":
+def _needed(run: Run, one: TrafficPod, control: ControlState) -> bool:
+    if control == ControlState.PRODUCE:
         return True
-    if one.transforms and control == "transforming":
-        return not journal.raised(run.status, NOT_DRAINED)
+    if one.transforms and control == ControlState.DRAIN_TRANSFORMS:
+        return not journal.has_inconclusive_reason(run.status, NOT_DRAINED)
     # Producers are done when told to stop; consumers when the end offsets have been reached, those
     # that transform before the others.
     if one.role == "producer":
         return False
-    return control in {"stopping", "transforming"} or (control == "draining" and not one.transforms)
+    return control in {ControlState.STOP_PRODUCING, ControlState.DRAIN_TRANSFORMS} or (
+        control == ControlState.DRAIN and not one.transforms
+    )
 
 
-def _may_be_done(one: TrafficPod, control: str) -> bool:
+def _may_be_done(one: TrafficPod, control: ControlState) -> bool:
     """Whether the pod was told where the end is."""
-    return control == ("transforming" if one.transforms else "draining")
+    return control == (ControlState.DRAIN_TRANSFORMS if one.transforms else ControlState.DRAIN)
 
 
 def _hit(run: Run, one: TrafficPod, uid: str = "") -> bool:
@@ -104,7 +109,7 @@ def _hit(run: Run, one: TrafficPod, uid: str = "") -> bool:
     )
 
 
-def _unexplained(run: Run, one: TrafficPod, pod: Json, control: str) -> str:
+def _unexplained(run: Run, one: TrafficPod, pod: Json, control: ControlState) -> str:
     code, told = looking.end(pod)
     if code == FATAL or _hit(run, one, pod["metadata"]["uid"]):
         return ""
@@ -116,8 +121,8 @@ def _unexplained(run: Run, one: TrafficPod, pod: Json, control: str) -> str:
 
 
 def _vanished(one: TrafficPod, why: str, world: Observed) -> Change:
-    return journal.guard(
-        "TrafficPodLost", GuardKind.COVERAGE, f"{one.pod} vanished: {why}", world.at
+    return journal.add_inconclusive_reason(
+        "TrafficPodLost", InconclusiveReasonKind.COVERAGE, f"{one.pod} vanished: {why}", world.at
     )
 
 

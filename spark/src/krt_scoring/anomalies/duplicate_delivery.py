@@ -48,7 +48,9 @@ def find(base: Base) -> DataFrame:
     rows = ownership.owned_by(_deliveries(base), base.owned_table)
     activity = sf.broadcast(base.activity_table)
     rows = rows.join(activity, "interval", "left")
-    order = Window.partitionBy("group_index", "place").orderBy("delivered_at", "incarnation", "n")
+    order = Window.partitionBy("group_index", "place").orderBy(
+        "delivered_at", "incarnation", "event_seq"
+    )
     first = {f"first_{name}": sf.first(name).over(order) for name in OWNERSHIP}
     again = rows.withColumns({"nth": sf.row_number().over(order), **first}).filter("nth > 1")
     belated = sf.col("begin") < sf.col("first_begin")

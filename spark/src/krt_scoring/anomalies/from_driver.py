@@ -33,5 +33,5 @@ def of_interval(base: Base, name: str, interval: Interval) -> dict[str, Any]:
         "grp": base.facts.groups[interval.group].name,
         "consumer": interval.consumer,
         "incarnation": interval.incarnation,
-        "n": interval.first_n,
+        "event_seq": interval.first_n,
     }

@@ -144,7 +144,9 @@ ORDER = ("topic", "partition", "offset", "seq", "producer", "producer_incarnatio
 
 
 def _examples(found: DataFrame) -> dict[str, list[dict[str, Any]]]:
-    order = [sf.col(name).asc_nulls_first() for name in (*ORDER, "consumer", "incarnation", "n")]
+    order = [
+        sf.col(name).asc_nulls_first() for name in (*ORDER, "consumer", "incarnation", "event_seq")
+    ]
     order += [sf.col(name).asc_nulls_first() for name in ("tag", "rule", "detail")]
     window = Window.partitionBy("anomaly").orderBy(sf.col("rule").isNotNull(), *order)
     shown = (

@@ -34,7 +34,7 @@ NAME = "key-order"
 SETTLED, EARLIER = 0, 1
 """The log as it is now, and what it held that is gone."""
 
-MOMENT = ("interval", "n", "consumer", "incarnation")
+MOMENT = ("interval", "event_seq", "consumer", "incarnation")
 """When a group got something: the order of ownerships, and an incarnation's own."""
 
 
@@ -143,7 +143,7 @@ def _delivered(base: Base, spans: list[Span]) -> DataFrame:
     rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
         "place", base.facts.places.column()
     )
-    columns = ("incarnation", "consumer", "n", "delivered_at", "place", "pk", "seq")
+    columns = ("incarnation", "consumer", "event_seq", "delivered_at", "place", "pk", "seq")
     same = (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on"))
     near = _near(ownership.located(rows, base.facts), base, spans, same)
     known = near.withColumn("pk", sf.when(ours(base.history.run), key()))

@@ -30,7 +30,7 @@ WORDS_BITS, WORD_BITS = 9, 5
 
 COLUMNS = (
     *("id", "offset", "at", "what", "producer", "producer_incarnation", "seq"),
-    *("state", "grp", "consumer", "incarnation", "n"),
+    *("state", "grp", "consumer", "incarnation", "event_seq"),
 )
 
 
@@ -159,5 +159,7 @@ def _shown(rows: DataFrame, what: str, at: str, state: str) -> DataFrame:
         *("producer", "producer_incarnation", "seq", sf.col(state).alias("state")),
         (sf.col("group") if "group" in names else text).alias("grp"),
         *[(sf.col(name) if name in names else text).alias(name) for name in COLUMNS[9:11]],
-        (sf.col("n") if "n" in names else sf.lit(None).cast("long")).alias("n"),
+        (sf.col("event_seq") if "event_seq" in names else sf.lit(None).cast("long")).alias(
+            "event_seq"
+        ),
     )

@@ -44,7 +44,7 @@ def _of_group(base: Base, group: Group) -> DataFrame:
         & shown
         & ~base.facts.never_sent()
     ).withColumn("group_index", sf.lit(group.index))
-    tag = sf.when(sf.col("outcome") == ACKED, "acked").otherwise("landed")
+    tag = sf.when(sf.col("outcome") == ACKED, "acked").otherwise("unknownInLog")
     undecided = undecided_rule(base.history, base.facts, group)
     return finding(
         NAME,

@@ -1,7 +1,7 @@
 """Claims: what ``spec.expect`` says Kafka will do, held against the evidence.
 
 Apart from the verdict on the data. Each module judges the claims of one kind and is a pure function
-of the evidence; a claim that the evidence does not reach is NotMeasured, never Held.
+of the evidence; a claim that the evidence does not reach is NotEvaluated, never Met.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def judge(evidence: Evidence) -> tuple[Result, ...]:
 def _judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     if wanted := expect.get("error"):
         expected = f"ends in phase Error with {wanted}"
-        yield Result("error", expected, "NotHeld", "it was run and its evidence judged")
+        yield Result("error", expected, "NotMet", "it was run and its evidence judged")
     for module in OF_RUN:
         yield from module.judge(expect, evidence)
     yield from leadership.at_end(expect, evidence)
@@ -91,10 +91,10 @@ def told(results: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     if not results:
         return None
     return {
-        "held": sum(item["result"] == "Held" for item in results),
-        "notHeld": _first([item["claim"] for item in results if item["result"] == "NotHeld"]),
-        "notMeasured": _first(
-            [item["claim"] for item in results if item["result"] == "NotMeasured"]
+        "met": sum(item["result"] == "Met" for item in results),
+        "notMet": _first([item["expectation"] for item in results if item["result"] == "NotMet"]),
+        "notEvaluated": _first(
+            [item["expectation"] for item in results if item["result"] == "NotEvaluated"]
         ),
     }
 

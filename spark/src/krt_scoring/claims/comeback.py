@@ -39,8 +39,8 @@ SHUTDOWN = {
 def of_fault(
     expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
 ) -> Iterator[Result]:
-    """Yield the results of ``refusals``, ``resync`` and ``shutdown``."""
-    if bounds := expect.get("refusals"):
+    """Yield the results of ``blockedEvictions``, ``replicaCatchUp`` and ``shutdown``."""
+    if bounds := expect.get("blockedEvictions"):
         refused = [
             str(proof.get("subject"))
             for proof in window.observations
@@ -48,10 +48,14 @@ def of_fault(
         ]
         where = ", ".join(refused)
         yield counted(
-            f"{window.name}.refusals", bounds, len(refused), "evictions refused", where=where
+            f"{window.name}.blockedEvictions",
+            bounds,
+            len(refused),
+            "evictions refused",
+            where=where,
         )
-    if word := expect.get("resync"):
-        yield _resync(f"{window.name}.resync", word, window, end, evidence)
+    if word := expect.get("replicaCatchUp"):
+        yield _resync(f"{window.name}.replicaCatchUp", word, window, end, evidence)
     if word := expect.get("shutdown"):
         yield _shutdown(f"{window.name}.shutdown", word, window, evidence)
 
@@ -81,7 +85,7 @@ def _shutdown(claim: str, word: str, window: FaultWindow, evidence: Evidence) ->
     held = len(graceful) == (len(uids) if word == "Graceful" else 0)
     numbers = {"graceful": len(graceful), "killed": len(uids) - len(graceful)}
     seen = f"{numbers['graceful']} ended by itself, {numbers['killed']} killed"
-    return Result(claim, SHUTDOWN[word], "Held" if held else "NotHeld", seen, numbers)
+    return Result(claim, SHUTDOWN[word], "Met" if held else "NotMet", seen, numbers)
 
 
 def _resync(claim: str, word: str, window: FaultWindow, end: int, evidence: Evidence) -> Result:
@@ -100,7 +104,7 @@ def _resync(claim: str, word: str, window: FaultWindow, end: int, evidence: Evid
         for (_, topic, partition), offset in sorted(offsets.items())[:8]
     )
     numbers = {"fromStart": fresh, "partitions": len(offsets)}
-    return Result(claim, RESYNC[word], "Held" if held else "NotHeld", first, numbers)
+    return Result(claim, RESYNC[word], "Met" if held else "NotMet", first, numbers)
 
 
 def _fetches(

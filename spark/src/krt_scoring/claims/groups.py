@@ -64,7 +64,7 @@ def _assignments(
     An assignment is written as one row a partition, or one without a partition, at consecutive
     numbers; the next one repeats a partition or stands behind another event.
     """
-    columns = ("group", "consumer", "incarnation", "n", "at", "event", "topic", "partition")
+    columns = ("group", "consumer", "incarnation", "event_seq", "at", "event", "topic", "partition")
     rows: dict[tuple[str, str, str], list[tuple[int, int, tuple[str, int] | None]]]
     rows = defaultdict(list)
     for batch in evidence.rows("consumer_events", *columns):

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from krt_scoring.claims.evidence import Evidence
 
 EXPECTED = {
-    "Distinct": "no two brokers and no two ZooKeeper servers on one node",
-    "Apart": "no two brokers, no two ZooKeeper servers and no broker beside one on one node",
+    "PerRole": "no two brokers and no two ZooKeeper servers on one node",
+    "AllMembers": "no two brokers, no two ZooKeeper servers and no broker beside one on one node",
 }
 
 
 def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the result of ``hosts``."""
-    word = expect.get("hosts")
+    """Yield the result of ``nodeSpread``."""
+    word = expect.get("nodeSpread")
     if not word:
         return
     kinds = {str(item["member"]): str(item["kind"]) for item in evidence.run.members}
@@ -32,15 +32,17 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     placed = set().union(*nodes.values())
     if not kinds or placed != kinds.keys():
         missing = ", ".join(sorted(kinds.keys() - placed)) or "every member"
-        yield unmeasured("hosts", EXPECTED[word], f"the timeline does not show where {missing} ran")
+        yield unmeasured(
+            "nodeSpread", EXPECTED[word], f"the timeline does not show where {missing} ran"
+        )
         return
     shared = []
     for node, members in sorted(nodes.items()):
         found = [kinds[member] for member in members]
-        together = len(members) > 1 if word == "Apart" else len(found) > len(set(found))
+        together = len(members) > 1 if word == "AllMembers" else len(found) > len(set(found))
         if together:
             shared.append(f"{' and '.join(sorted(members))} on {node}")
     seen = "; ".join(shared) or f"{len(kinds)} members on {len(nodes)} nodes"
-    result: Outcome = "NotHeld" if shared else "Held"
+    result: Outcome = "NotMet" if shared else "Met"
     numbers = {"members": len(kinds), "nodes": len(nodes), "shared": len(shared)}
-    yield Result("hosts", EXPECTED[word], result, seen, numbers)
+    yield Result("nodeSpread", EXPECTED[word], result, seen, numbers)

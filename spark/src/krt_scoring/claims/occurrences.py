@@ -67,7 +67,7 @@ def occurred(claim: str, word: str, count: int, forbidden: int, seen: str) -> Re
         "Required": count > 0 and forbidden == 0,
     }[word]
     numbers = {"value": count, "notPermitted": forbidden}
-    return Result(claim, EXPECTED[word], "Held" if held else "NotHeld", seen, numbers)
+    return Result(claim, EXPECTED[word], "Met" if held else "NotMet", seen, numbers)
 
 
 def _of_anomalies(claim: str, word: str, names: tuple[str, ...], evidence: Evidence) -> Result:

@@ -19,12 +19,12 @@ def of_fault(
     expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
 ) -> Iterator[Result]:
     """Yield the results of ``probes``: of those asked from the injection to ``end``."""
-    for item in expect.get("probes") or ():
-        claim, wanted = f"{window.name}.probes {item['probe']}", str(item["answer"])
+    for item in expect.get("adminRequests") or ():
+        claim, wanted = f"{window.name}.adminRequests {item['request']}", str(item["answer"])
         found = [
             answer
             for answer in answers(evidence.timeline)
-            if (answer["fault"], answer["probe"]) == (window.name, item["probe"])
+            if (answer["fault"], answer["request"]) == (window.name, item["request"])
             and (window.injected_at or 0) <= answer["at"] <= end
         ]
         if not found:
@@ -33,7 +33,7 @@ def of_fault(
         last = found[-1]
         held = last["answer"] == wanted
         seen = f"{last['answer']} ({last['error']}) after {durations.show(last['took'])}"
-        result = Result(claim, wanted, "Held" if held else "NotHeld", seen, {"took": last["took"]})
+        result = Result(claim, wanted, "Met" if held else "NotMet", seen, {"took": last["took"]})
         yield result
 
 
@@ -43,10 +43,10 @@ def answers(timeline: Timeline) -> list[dict[str, Any]]:
         {
             "fault": event.subject,
             "at": event.at,
-            "probe": str(event.detail.get("probe")),
+            "request": str(event.detail.get("request")),
             "answer": str(event.detail.get("answer")),
             "error": str(event.detail.get("error")),
             "took": int(event.detail.get("took") or 0),
         }
-        for event in timeline.of("probe", "answered")
+        for event in timeline.of("admin-request", "answered")
     ]

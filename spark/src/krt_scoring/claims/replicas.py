@@ -38,7 +38,7 @@ def of_fault(
         if shrinks:
             yield timed(claim, bounds, min(at for _, at in shrinks) - start)
         elif evidence.states.known:
-            yield Result(claim, span(bounds), "NotHeld", "no ISR lost a member")
+            yield Result(claim, span(bounds), "NotMet", "no ISR lost a member")
         else:
             yield unmeasured(claim, span(bounds), NO_STATES)
     if bounds := expect.get("isrRestoredAfter"):
@@ -52,6 +52,6 @@ def _whole(
         if recovery.fault != window.name:
             continue
         if recovery.isr_restored_at is None:
-            return Result(claim, span(bounds), "NotHeld", "an ISR was never whole again")
+            return Result(claim, span(bounds), "NotMet", "an ISR was never whole again")
         return timed(claim, bounds, recovery.isr_restored_at - recovery.reverted_at)
     return unmeasured(claim, span(bounds), "the fault was not reverted")

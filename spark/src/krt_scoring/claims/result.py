@@ -10,7 +10,7 @@ from krt_scoring import durations
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Outcome = Literal["Held", "NotHeld", "NotMeasured"]
+Outcome = Literal["Met", "NotMet", "NotEvaluated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Result:
     Attributes:
         claim: its name, as the path below ``spec.expect``; ``leader-down.leaderChanges``.
         expected: what was claimed, in words.
-        result: Held, NotHeld, or NotMeasured where the evidence says nothing of it.
+        result: Met, NotMet, or NotEvaluated where the evidence says nothing of it.
         seen: what was found, in words.
         numbers: what was found, as integers (counts; durations in µs).
     """
@@ -34,17 +34,17 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """Return the result as the scorecard holds it."""
         return {
-            "claim": self.claim,
+            "expectation": self.claim,
             "expected": self.expected,
             "result": self.result,
-            "seen": self.seen,
+            "observed": self.seen,
             "numbers": dict(self.numbers),
         }
 
 
 def unmeasured(claim: str, expected: str, why: str) -> Result:
     """Return the result of a claim about which the evidence says nothing."""
-    return Result(claim, expected, "NotMeasured", why)
+    return Result(claim, expected, "NotEvaluated", why)
 
 
 def counted(  # noqa: PLR0913 (a claim, its bounds and what was found)
@@ -70,12 +70,12 @@ def counted(  # noqa: PLR0913 (a claim, its bounds and what was found)
     seen = f"{value} {what}{': ' + where if where else ''}"
     numbers = {"value": value}
     if high is not None and value > high:
-        return Result(claim, between(bounds, what), "NotHeld", seen, numbers)
+        return Result(claim, between(bounds, what), "NotMet", seen, numbers)
     if at_least and (high is not None or (low is not None and value < low)):
         missed = f"at least {seen}; some states were not seen"
-        return Result(claim, between(bounds, what), "NotMeasured", missed, numbers)
+        return Result(claim, between(bounds, what), "NotEvaluated", missed, numbers)
     held = low is None or value >= low
-    return Result(claim, between(bounds, what), "Held" if held else "NotHeld", seen, numbers)
+    return Result(claim, between(bounds, what), "Met" if held else "NotMet", seen, numbers)
 
 
 def timed(claim: str, bounds: Mapping[str, Any], value: int) -> Result:
@@ -84,7 +84,7 @@ def timed(claim: str, bounds: Mapping[str, Any], value: int) -> Result:
     held = (low is None or value >= low) and (high is None or value <= high)
     seen = durations.show(value)
     expected = _between(bounds.get("min"), bounds.get("max"))
-    return Result(claim, expected, "Held" if held else "NotHeld", seen, {"value": value})
+    return Result(claim, expected, "Met" if held else "NotMet", seen, {"value": value})
 
 
 def span(bounds: Mapping[str, Any]) -> str:

@@ -154,7 +154,7 @@ def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, .
     }
     given = {fault["name"]: tuple(fault.get("to") or ()) for fault in run.spec.get("faults") or ()}
     moves: dict[tuple[Place, str], Replicas] = {}
-    for event in timeline.of("fault", "effect"):
+    for event in timeline.of("fault", "observed"):
         for proof in event.detail.get("observations") or ():
             topic, _, partition = str(proof.get("subject")).rpartition("-")
             place = (topic, int(partition) if partition.isdigit() else -1)

@@ -67,6 +67,8 @@ def within(extents: Iterable[Extent], moved: set[int]) -> Iterator[Span]:
 
 def _moved(base: Base) -> set[int]:
     events = base.history.consumer_events.filter(sf.col("event").isin(*MOVING))
-    rows = ownership.located(events, base.facts).select("group_index", "tp", "incarnation", "n")
+    rows = ownership.located(events, base.facts).select(
+        "group_index", "tp", "incarnation", "event_seq"
+    )
     owned = ownership.owned_by(rows, base.owned_table).select("interval").distinct()
     return {row["interval"] for row in owned.collect() if row["interval"] is not None}

@@ -252,7 +252,7 @@ def _starts(
     first = sf.min(
         sf.when(
             sf.col("event") == "assigned",
-            sf.struct("at", "consumer", "incarnation", "n", "offset"),
+            sf.struct("at", "consumer", "incarnation", "event_seq", "offset"),
         )
     )
     rows = (

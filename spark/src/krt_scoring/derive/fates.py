@@ -44,16 +44,16 @@ FATES = (
     "undelivered",
     "deliveredLate",
     "delivered",
-    "landed",
+    "unknownInLog",
     "unknownNotInLog",
-    "absent",
+    "failedNotInLog",
     "failedInLog",
 )
 """Terms of the ledger identity a record can fall under, in its order; held as the index, since
 texts would be compared several times for each record."""
 
 LOST, EXPIRED, UNDELIVERED, DELIVERED_LATE, DELIVERED = range(5)
-LANDED, NOT_LANDED, ABSENT, RESURRECTED = range(5, len(FATES))
+UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG, FAILED_IN_LOG = range(5, len(FATES))
 
 
 def judge(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
@@ -132,9 +132,9 @@ def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
         sf.when(sf.col("outcome") == ACKED, acked)
         .when(
             sf.col("outcome") == FAILED,
-            sf.when(sf.col("present"), RESURRECTED).otherwise(ABSENT),
+            sf.when(sf.col("present"), FAILED_IN_LOG).otherwise(FAILED_NOT_IN_LOG),
         )
-        .otherwise(sf.when(sf.col("present"), LANDED).otherwise(NOT_LANDED))
+        .otherwise(sf.when(sf.col("present"), UNKNOWN_IN_LOG).otherwise(UNKNOWN_NOT_IN_LOG))
     )
 
 
@@ -153,7 +153,9 @@ def _clean(facts: Facts) -> Column:
     same = sf.coalesce(sf.col("log_first"), sf.when(unread, sf.col("got_first")))
     parts = [
         sf.col("rows") == 1,
-        sf.col("fate").isin(DELIVERED, DELIVERED_LATE, LANDED, NOT_LANDED, ABSENT),
+        sf.col("fate").isin(
+            DELIVERED, DELIVERED_LATE, UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG
+        ),
         ~has(BAD_IN_LOG | BAD_DELIVERED),
         ~offset_unusable(),
         ((sf.col("log_rows") == 1) | unread)

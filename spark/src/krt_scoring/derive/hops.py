@@ -47,8 +47,8 @@ def build(history: History, facts: Facts) -> DataFrame:
             "incarnation",
             facts.group_index().alias("grp"),
             facts.places.tp_column().alias("tp"),
-            "n",
-            sf.shiftright("n", BUCKET_BITS).alias("bucket"),
+            "event_seq",
+            sf.shiftright("event_seq", BUCKET_BITS).alias("bucket"),
             poll.alias("poll"),
             place.alias("place"),
             sf.col(at).alias("delivered_at"),
@@ -69,7 +69,7 @@ def build(history: History, facts: Facts) -> DataFrame:
     )
     rows = rows.repartition(partitions(rows.sparkSession), "who", "tp", "bucket")
     # A place outside the run's topics is null, and so is whether there is a step to it.
-    steps = with_previous(rows, ("who", "tp"), "n", ("place", "poll", "n"), step)
+    steps = with_previous(rows, ("who", "tp"), "event_seq", ("place", "poll", "event_seq"), step)
     known = steps.filter(sf.col("grp").isNotNull())
     return known.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket", "who")
 

@@ -122,7 +122,7 @@ def collect(history: History, facts: Facts) -> tuple[tuple[Interval, ...], tuple
         facts.group_index().alias("grp"),
         facts.places.tp_column().alias("tp"),
         sf.col("topic").isNull().alias("whole"),
-        *("consumer", "incarnation", "n", "at", "event", "offset", "generation"),
+        *("consumer", "incarnation", "event_seq", "at", "event", "offset", "generation"),
     )
     deaths = deaths_of(history)
     found: list[Interval] = []
@@ -132,7 +132,7 @@ def collect(history: History, facts: Facts) -> tuple[tuple[Interval, ...], tuple
             by_incarnation.setdefault((row["grp"], row["incarnation"]), []).append(row)
     for (group, incarnation), rows in by_incarnation.items():
         death = deaths.get(incarnation, FOREVER)
-        found += _of_incarnation(group, sorted(rows, key=lambda row: row["n"]), death)
+        found += _of_incarnation(group, sorted(rows, key=lambda row: row["event_seq"]), death)
     members = [
         _member(group, incarnation, rows, deaths)
         for (group, incarnation), rows in sorted(by_incarnation.items())
@@ -168,8 +168,8 @@ def _of_incarnation(group: int, rows: list[Row], death: int) -> list[Interval]:
                 tp=row["tp"],
                 consumer=row["consumer"],
                 incarnation=row["incarnation"],
-                first_n=row["n"],
-                last_n=end["n"] if end else FOREVER,
+                first_n=row["event_seq"],
+                last_n=end["event_seq"] if end else FOREVER,
                 begin=row["at"],
                 end=min(end["at"] if end else FOREVER, death),
                 start=row["offset"],
@@ -222,7 +222,7 @@ def owned_by(rows: DataFrame, owned: DataFrame) -> DataFrame:
     lane = sf.xxhash64(*[sf.col(name).cast(kind) for name, kind in _LANE.items()])
     kept = [name for name in owned.columns if name not in _LANE]
     side = sf.broadcast(owned.select(lane.alias("_of"), *kept))
-    here = (sf.col("n") >= sf.col("first_n")) & (sf.col("n") < sf.col("last_n"))
+    here = (sf.col("event_seq") >= sf.col("first_n")) & (sf.col("event_seq") < sf.col("last_n"))
     return (
         rows.withColumn("_lane", lane)
         .join(side, (sf.col("_lane") == sf.col("_of")) & here, "left")
@@ -242,7 +242,7 @@ def extents(history: History, facts: Facts, owned: DataFrame) -> tuple[Extent, .
 
     def part(rows: DataFrame, at: Column, place: Column) -> DataFrame:
         return located(rows, facts).select(
-            *("group_index", "tp", "incarnation", "n"),
+            *("group_index", "tp", "incarnation", "event_seq"),
             at.alias("last_at"),
             place.alias("place"),
         )

@@ -1,7 +1,7 @@
 """The ledger identity: every attempted send is exactly one thing.
 
 ``attempted = acked + failed + unknown``; every acked record is lost, expired, undelivered,
-deliveredLate or delivered; every unknown landed or unknownNotInLog; every failed absent or
+deliveredLate or delivered; every unknown unknownInLog or unknownNotInLog; every failed failedNotInLog or
 failedInLog. ``attempted`` comes from the close records (counted apart from the rows), for a
 killed incarnation from the highest seq anybody knows.
 """
@@ -47,7 +47,7 @@ class Totals:
         counts: term → records; besides the fates: lostAfterDelivery, unledgered, corrupt,
             offsetUnusable, repeated (identities with two ledger rows), doubled (identities
             with two log rows at one offset), missing (what lost-write may concern), copied
-            (identities at two offsets), vanished (delivered ok and absent), misplaced
+            (identities at two offsets), vanished (delivered ok and failedNotInLog), misplaced
             (a place told that is not where the record lies), skipped (an owed group never got it),
             aborted, strange (of no ledger, or another partition than sent to), oddly
             (delivered again, or elsewhere than it lies), suspects.
@@ -71,7 +71,7 @@ def count(tallies: Iterable[Tally], suspects: DataFrame, facts: Facts) -> Totals
     counts = dict.fromkeys(FATES, 0) | {"suspects": 0}
     for tally in tallies:
         # A seq no ledger row tells of was sent by a producer that died before it wrote it.
-        if tally.outcome is not None or tally.fate not in ("landed", "unknownNotInLog"):
+        if tally.outcome is not None or tally.fate not in ("unknownInLog", "unknownNotInLog"):
             counts[tally.fate] += tally.records
         counts["suspects"] += tally.odd
     terms = _terms(facts)
@@ -140,15 +140,15 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
     blind = sum(item.attempted - item.rows for item in incarnations if item.close is None)
     unknown = sum(item.unknown for item in incarnations) + blind
     attempted = sum(item.attempted for item in incarnations)
-    landed = totals["landed"] + totals["unledgered"]
+    known = totals["unknownInLog"] + totals["unledgered"]
     terms = {
         "attempted": attempted,
         "acked": acked,
         "failed": failed,
         "unknown": unknown,
         **{name: totals[name] for name in FATES},
-        "landed": landed,
-        "unknownNotInLog": unknown - landed,
+        "unknownInLog": known,
+        "unknownNotInLog": unknown - known,
         "lostAfterDelivery": totals["lostAfterDelivery"],
         "unledgered": totals["unledgered"],
         "corrupt": totals["corrupt"],
@@ -188,8 +188,8 @@ def _sums(terms: dict[str, int]) -> list[str]:
     rules = {
         "attempted": ("acked", "failed", "unknown"),
         "acked": ("lost", "expired", "undelivered", "deliveredLate", "delivered"),
-        "unknown": ("landed", "unknownNotInLog"),
-        "failed": ("absent", "failedInLog"),
+        "unknown": ("unknownInLog", "unknownNotInLog"),
+        "failed": ("failedNotInLog", "failedInLog"),
     }
     problems = []
     for total, parts in rules.items():

@@ -130,7 +130,7 @@ def _title(gap: Mapping[str, Any]) -> str:
     text = durations.show(gap["duration"])
     if "fault" in gap:
         text += f" during {gap['fault']}"
-    parts = gap.get("parts") or {}
+    parts = gap.get("breakdown") or {}
     shown = [f"{name} {durations.show(parts[name])}" for name in PARTS if name in parts]
     return f"{text}: {', '.join(shown)}" if shown else text
 

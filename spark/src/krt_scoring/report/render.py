@@ -22,9 +22,9 @@ TERMS = {
     "undelivered": "lie in the log but a group never got them",
     "expired": "below the start of the log",
     "lost": "are nowhere in the log",
-    "landed": "lie in the log all the same",
+    "unknownInLog": "lie in the log all the same",
     "unknownNotInLog": "are not in the log",
-    "absent": "are not in the log, as they should",
+    "failedNotInLog": "are not in the log, as they should",
     "failedInLog": "lie in the log although they had failed",
 }
 """Term of the ledger identity → what it says of the records."""
@@ -34,8 +34,8 @@ EPOCH_MICROS = 1_000_000_000_000_000
 
 IDENTITY = {
     "acked": ("delivered", "deliveredLate", "undelivered", "expired", "lost"),
-    "unknown": ("landed", "unknownNotInLog"),
-    "failed": ("absent", "failedInLog"),
+    "unknown": ("unknownInLog", "unknownNotInLog"),
+    "failed": ("failedNotInLog", "failedInLog"),
 }
 """Outcome → the terms its records are divided into."""
 

@@ -49,7 +49,7 @@ def corrupted(history: History, facts: Facts, patch: Patch) -> History:
 
 
 def _strided(rows: DataFrame) -> DataFrame:
-    return rows.withColumns({name: sf.col(name) * STRIDE for name in ("n", "poll")})
+    return rows.withColumns({name: sf.col(name) * STRIDE for name in ("event_seq", "poll")})
 
 
 def _at(facts: Facts, places: Collection[Place]) -> Column:

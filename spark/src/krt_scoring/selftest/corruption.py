@@ -68,7 +68,7 @@ def of_record(anomaly: str, record: Record, **more: Any) -> Finding:
 def of_delivery(anomaly: str, row: Row, **more: Any) -> Finding:
     """Return a finding about a delivery."""
     named = {name: row[name] for name in ("topic", "partition", "offset")}
-    named |= {name: row[name] for name in ("consumer", "incarnation", "n")}
+    named |= {name: row[name] for name in ("consumer", "incarnation", "event_seq")}
     return Finding(anomaly, grp=row["group"], **(named | more))
 
 
@@ -103,7 +103,7 @@ def reading(
 
 
 def _order(rows: list[Row], log: list[Row], *, committed: bool) -> Counter[Finding]:
-    read = sorted((row for row in rows if row["outcome"] == "ok"), key=lambda row: row["n"])
+    read = sorted((row for row in rows if row["outcome"] == "ok"), key=lambda row: row["event_seq"])
     states = ("plain", "committed") if committed else ("plain", "committed", "aborted", "open")
     seen = {row["offset"] for row in log if row["state"] in states}
     index = {at: rank for rank, at in enumerate(sorted(seen | {row["offset"] for row in read}))}
@@ -118,7 +118,7 @@ def _order(rows: list[Row], log: list[Row], *, committed: bool) -> Counter[Findi
     last: dict[str, int] = {}
     # Reversed, so that of several deliveries of an offset the first stays.
     first = {row["offset"]: row for row in reversed(read)}.values()
-    for row in sorted(first, key=lambda row: row["n"]):
+    for row in sorted(first, key=lambda row: row["event_seq"]):
         key = keys.get(row["offset"])
         if key is None:
             continue

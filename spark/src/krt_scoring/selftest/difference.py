@@ -88,7 +88,7 @@ class Difference:
         return {
             "anomalies": {name: count for name, count in sorted(anomalies.items()) if count},
             "ledger": dict(sorted(self.ledger.items())),
-            "reasons": [
+            "inconclusiveReasons": [
                 {"kind": kind, "code": code, "subject": subject}
                 for kind, code, subject in sorted(self.reasons)
             ],

@@ -41,7 +41,7 @@ class Outcome:
             "name": self.name,
             "at": self.at,
             "expected": self.expected.as_dict(),
-            "found": self.found,
+            "detected": self.found,
         }
         if not self.found:
             told["unexpected"] = self.unexpected.as_dict()
@@ -73,8 +73,8 @@ class DetectorScore:
         """Return the score as the scorecard holds it."""
         ordered = sorted(self.outcomes, key=lambda item: item.name)
         return {
-            "found": self.found,
-            "applicable": self.applicable,
+            "detected": self.found,
+            "total": self.applicable,
             "corruptions": [item.as_dict() for item in ordered],
             "inapplicable": [
                 {"name": name, "needs": self.inapplicable[name]}

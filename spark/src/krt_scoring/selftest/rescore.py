@@ -60,7 +60,9 @@ def _compared(before: DataFrame | None, after: DataFrame | None) -> dict[Finding
     """Return finding → how many more of it there are in the copy."""
     sides = []
     if before is not None:
-        sides.append(before.withColumns({"n": sf.col("n") * STRIDE, "weight": sf.lit(-1)}))
+        sides.append(
+            before.withColumns({"event_seq": sf.col("event_seq") * STRIDE, "weight": sf.lit(-1)})
+        )
     if after is not None:
         sides.append(after.withColumn("weight", sf.lit(1)))
     if not sides:

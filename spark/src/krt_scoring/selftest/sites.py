@@ -101,7 +101,7 @@ class _Rows:
         for row in rows.produce:
             found.sends[_sent(row)].append(row)
         for row in rows.marks:
-            found.marks[row["incarnation"], row["topic"], row["partition"]].append(row["n"])
+            found.marks[row["incarnation"], row["topic"], row["partition"]].append(row["event_seq"])
         return found
 
 
@@ -185,9 +185,12 @@ def _in_order(site: Site, marks: Mapping[tuple[str, str, int], Sequence[int]]) -
     topic, partition = site.place
     for group in {name for record in site.records for name in record.got}:
         for before, row in pairwise(site.read(group)):
-            if before["incarnation"] != row["incarnation"] or before["n"] >= row["n"]:
+            if (
+                before["incarnation"] != row["incarnation"]
+                or before["event_seq"] >= row["event_seq"]
+            ):
                 return False
             between = marks.get((row["incarnation"], topic, partition), ())
-            if any(before["n"] < n < row["n"] for n in between):
+            if any(before["event_seq"] < n < row["event_seq"] for n in between):
                 return False
     return True

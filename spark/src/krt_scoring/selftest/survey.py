@@ -125,7 +125,10 @@ def survey(
 
 def _strided(row: Row) -> Row:
     poll = row.get("poll")
-    return row | {"n": row["n"] * STRIDE, "poll": None if poll is None else poll * STRIDE}
+    return row | {
+        "event_seq": row["event_seq"] * STRIDE,
+        "poll": None if poll is None else poll * STRIDE,
+    }
 
 
 def _strided_interval(item: Any) -> Any:
@@ -284,7 +287,7 @@ def _flight(base: Base, quickest: list[Row]) -> DataFrame:
 def _commits(base: Base) -> DataFrame:
     """The highest commits of each group and partition, one more than are held."""
     order = Window.partitionBy("group", "topic", "partition").orderBy(
-        sf.col("offset").desc(), "incarnation", "n"
+        sf.col("offset").desc(), "incarnation", "event_seq"
     )
     committed = base.history.consumer_events.filter(sf.col("event") == "committed")
     ranked = committed.withColumn("rank", sf.row_number().over(order))

@@ -97,11 +97,11 @@ def test_status_has_every_field_of_the_journal_and_no_default() -> None:
     fields = status_schema()["properties"]
     assert fields.keys() >= {
         *("observedGeneration", "phase", "startTime", "completionTime", "verdict", "score"),
-        *("summary", "conditions", "phases", "faults", "guards", "ledger", "report"),
+        *("summary", "conditions", "phases", "faults", "inconclusiveReasons", "ledger", "report"),
     }
     assert fields["faults"]["items"]["properties"].keys() >= {
         *("name", "state", "targets", "scheduledAt", "injectedAt", "revertedAt", "recoveredAt"),
-        "effect",
+        *("verified", "observations"),
     }
     assert fields["conditions"]["x-kubernetes-list-map-keys"] == ["type"]
     assert "required" not in status_schema()

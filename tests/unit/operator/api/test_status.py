@@ -58,7 +58,7 @@ def test_what_is_written_is_read_back_identical() -> None:
         verdict=Verdict.PENDING,
         ledger={"attempted": 3},
         conditions=set_condition((), condition(ConditionStatus.TRUE, NOW)),
-        faults=(FaultStatus(name="a", state=FaultState.HELD, injected_at=LATER),),
+        faults=(FaultStatus(name="a", state=FaultState.ACTIVE, injected_at=LATER),),
     )
     assert Status.model_validate(status.dump()) == status
 

@@ -33,7 +33,7 @@ BINDING = timedelta(seconds=3)
 STARTED = timedelta(seconds=2)
 """From a pod's creation until it runs and is ready."""
 SCORED = timedelta(seconds=20)
-RESULT = {"verdict": "Passed", "score": 987, "summary": "nothing lost", "ledger": {"acked": 7}}
+RESULT = {"verdict": "Passed", "score": 98.7, "summary": "nothing lost", "ledger": {"acked": 7}}
 DUMPED = {"kind": "replicas", "counts": {"replicas": 2, "rows": 10, "problems": 0}, "error": None}
 SETTINGS = Settings("op:1", "traffic:1", "scoring:1", "kafka:1", max_concurrent_tests=2)
 NAMESPACE, TEST, UID = "ns", "t", "uid-t"

@@ -10,19 +10,19 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCORED = {"verdict": "Degraded", "score": 400, "summary": "lost", "ledger": {"acked": 7}}
+SCORED = {"verdict": "Degraded", "score": 40.0, "summary": "lost", "ledger": {"acked": 7}}
 
 
 def told(**claims: Any) -> tuple[int, str]:
-    return (0, json.dumps(SCORED | {"claims": claims}))
+    return (0, json.dumps(SCORED | {"expectationResults": claims}))
 
 
 @pytest.mark.parametrize(
-    ("claims", "status", "reason", "says"),
+    ("expectationResults", "status", "reason", "says"),
     [
-        ({"held": 2}, "True", "AllHeld", "(2)"),
-        ({"held": 2, "notHeld": ["loss"], "notMeasured": ["hosts"]}, "False", "NotHeld", "loss"),
-        ({"held": 2, "notMeasured": ["hosts"]}, "Unknown", "NotMeasured", "hosts"),
+        ({"met": 2}, "True", "AllMet", "(2)"),
+        ({"met": 2, "notMet": ["loss"], "notEvaluated": ["hosts"]}, "False", "NotMet", "loss"),
+        ({"met": 2, "notEvaluated": ["hosts"]}, "Unknown", "NotEvaluated", "hosts"),
     ],
 )
 def test_the_claims_are_told_apart_from_the_verdict(
@@ -34,14 +34,14 @@ def test_the_claims_are_told_apart_from_the_verdict(
     said = world.condition("ExpectationsMet")
     assert (said["status"], said["reason"]) == (status, reason)
     assert says in said["message"]
-    assert (found["verdict"], found["claims"]["held"]) == ("Degraded", 2)
-    assert found["claims"].get("notHeld", []) == claims.get("notHeld", [])
+    assert (found["verdict"], found["expectationResults"]["met"]) == ("Degraded", 2)
+    assert found["expectationResults"].get("notMet", []) == claims.get("notMet", [])
 
 
 def test_nothing_is_said_where_nothing_was_claimed(world: Any) -> None:
     status = world.run()
     assert "ExpectationsMet" not in {one["type"] for one in status["conditions"]}
-    assert "claims" not in status
+    assert "expectationResults" not in status
 
 
 def test_a_driver_that_cannot_score_leaves_the_claims_open(
@@ -51,15 +51,15 @@ def test_a_driver_that_cannot_score_leaves_the_claims_open(
     world.result = (2, "the plan cannot be used")
     world.run()
     said = world.condition("ExpectationsMet")
-    assert (said["status"], said["reason"]) == ("Unknown", "NotMeasured")
+    assert (said["status"], said["reason"]) == ("Unknown", "NotEvaluated")
 
 
 @pytest.mark.parametrize(
     ("expect", "status", "reason"),
     [
-        ({"error": "TooFewNodes"}, "True", "AllHeld"),
-        ({"error": "TooFewZones"}, "False", "NotHeld"),
-        ({"loss": "None"}, "Unknown", "NotMeasured"),
+        ({"error": "TooFewNodes"}, "True", "AllMet"),
+        ({"error": "TooFewZones"}, "False", "NotMet"),
+        ({"loss": "None"}, "Unknown", "NotEvaluated"),
     ],
 )
 def test_a_test_that_cannot_be_run_may_be_what_was_expected(

@@ -25,18 +25,18 @@ def dumps(world: Any) -> set[str]:
 
 
 def codes(world: Any) -> list[tuple[str, str]]:
-    return [(one["code"], one["kind"]) for one in world.status["guards"]]
+    return [(one["code"], one["kind"]) for one in world.status["inconclusiveReasons"]]
 
 
 def test_a_run_that_does_not_ask_for_it_goes_without(make_world: Callable[..., Any]) -> None:
     world = make_world()
     world.run()
-    assert "Comparing" not in world.phases()
+    assert "DumpingReplicas" not in world.phases()
     assert all(one["type"] != "ReplicasDumped" for one in world.status["conditions"])
 
 
 def test_every_broker_is_dumped_between_drain_and_scoring(world: Any) -> None:
-    world.run(until="Comparing")
+    world.run(until="DumpingReplicas")
     assert dumps(world) == set()
     assert world.condition("Drained")["status"] == "True"
     engine = world.controller()
@@ -48,17 +48,17 @@ def test_every_broker_is_dumped_between_drain_and_scoring(world: Any) -> None:
     assert (told["status"], told["reason"]) == ("True", "Dumped")
     assert told["message"] == "30 offsets of 6 replicas on 3 brokers are in the evidence"
     way = world.phases()
-    assert way[way.index("Draining") :] == ["Draining", "Comparing", "Scoring"]
+    assert way[way.index("Draining") :] == ["Draining", "DumpingReplicas", "Scoring"]
     status = world.run()
-    assert (status["verdict"], status["guards"]) == ("Passed", [])
+    assert (status["verdict"], status["inconclusiveReasons"]) == ("Passed", [])
     assert dumps(world) == set()
     records = {one["name"]: one for one in status["phases"]}
-    assert records["Draining"]["endTime"] == records["Comparing"]["startTime"]
-    assert records["Comparing"]["endTime"] == records["Scoring"]["startTime"]
+    assert records["Draining"]["endTime"] == records["DumpingReplicas"]["startTime"]
+    assert records["DumpingReplicas"]["endTime"] == records["Scoring"]["startTime"]
 
 
 def test_a_jobs_pod_goes_where_the_broker_is_and_gets_none_of_its_traffic(world: Any) -> None:
-    world.run(until="Comparing")
+    world.run(until="DumpingReplicas")
     world.controller().run_once("t")
     template = world.objects["Job", "t-dump-kafka-1"]["spec"]["template"]
     affinity = template["spec"]["affinity"]["podAffinity"]
@@ -77,13 +77,13 @@ def test_what_is_not_whole_is_told_and_scored_all_the_same(world: Any) -> None:
     world.dumped = (0, json.dumps(told))
     status = world.run()
     assert codes(world) == [("ReplicasNotDumped", "coverage")] * 3
-    assert status["guards"][0]["message"] == "kafka-0: foo-0: 5 bytes are odd"
+    assert status["inconclusiveReasons"][0]["message"] == "kafka-0: foo-0: 5 bytes are odd"
     assert world.condition("ReplicasDumped")["status"] == "False"
     assert (status["phase"], status["verdict"]) == ("Completed", "Passed")
 
 
 def test_a_container_that_fails_ends_the_wait(world: Any) -> None:
-    world.run(until="Comparing")
+    world.run(until="DumpingReplicas")
     engine = world.controller()
     engine.run_once("t")
     world.stuck = {f"{name}-x" for name in JOBS}
@@ -100,7 +100,10 @@ def test_a_container_that_fails_ends_the_wait(world: Any) -> None:
         }
     engine.run_once("t")
     assert world.status["phase"] == "Scoring"
-    assert "kafka-2: its dump exited 137: OOMKilled" in world.status["guards"][2]["message"]
+    assert (
+        "kafka-2: its dump exited 137: OOMKilled"
+        in world.status["inconclusiveReasons"][2]["message"]
+    )
     # The writer would wait for the other end of the pipe until its deadline.
     assert dumps(world) == set()
 
@@ -108,8 +111,8 @@ def test_a_container_that_fails_ends_the_wait(world: Any) -> None:
 def test_a_pod_that_finds_no_place_is_given_up_with_the_reason(
     make_world: Callable[..., Any],
 ) -> None:
-    world = make_world(**COMPARED, timeouts={"comparison": "40s"})
-    world.run(until="Comparing")
+    world = make_world(**COMPARED, timeouts={"replicaDump": "40s"})
+    world.run(until="DumpingReplicas")
     engine = world.controller()
     engine.run_once("t")
     world.tick(0.1)
@@ -122,7 +125,7 @@ def test_a_pod_that_finds_no_place_is_given_up_with_the_reason(
     assert 70 <= (world.time - begun).total_seconds() <= 75
     ((code, _),) = codes(world)
     assert code == "ReplicasNotDumped"
-    message = world.status["guards"][0]["message"]
+    message = world.status["inconclusiveReasons"][0]["message"]
     assert message.startswith("kafka-1: not done after 40s; waiting for kafka-1")
     assert "0/6 nodes are available" in message
     assert "20 offsets of 4 replicas" in world.condition("ReplicasDumped")["message"]
@@ -130,7 +133,7 @@ def test_a_pod_that_finds_no_place_is_given_up_with_the_reason(
 
 
 def test_a_job_that_ran_out_of_time_is_told_in_its_own_words(world: Any) -> None:
-    world.run(until="Comparing")
+    world.run(until="DumpingReplicas")
     engine = world.controller()
     engine.run_once("t")
     world.tick(0.1)
@@ -138,12 +141,12 @@ def test_a_job_that_ran_out_of_time_is_told_in_its_own_words(world: Any) -> None
     world.objects["Job", "t-dump-kafka-0"]["status"] = {"conditions": [failed]}
     del world.objects["Pod", "t-dump-kafka-0-x"]
     world.run(until="Scoring", controller=engine)
-    assert "kafka-0: Job was active too long" in world.status["guards"][0]["message"]
+    assert "kafka-0: Job was active too long" in world.status["inconclusiveReasons"][0]["message"]
     assert len(codes(world)) == 1
 
 
 def test_aborted_meanwhile_it_leaves_nothing(world: Any) -> None:
-    world.run(until="Comparing")
+    world.run(until="DumpingReplicas")
     engine = world.controller()
     engine.run_once("t")
     world.tick(1)
@@ -160,7 +163,7 @@ def test_killed_after_any_change_it_ends_the_same(
     make_world: Callable[..., Any], part: int
 ) -> None:
     undisturbed = make_world(**COMPARED)
-    undisturbed.run(until="Comparing")
+    undisturbed.run(until="DumpingReplicas")
     begun = undisturbed.mutations
     undisturbed.run()
     for number in range(begun + 1 + part, undisturbed.mutations + 1, 4):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from krt_contract.control import ControlState
 from krt_operator import names
 from krt_operator.api.spec import Spec
 from krt_operator.build import members, scoring, shared, tools, traffic
@@ -49,7 +50,7 @@ def _objects() -> dict[str, Any]:
     plan = _plan()
     built = [
         shared.plan_map(plan),
-        shared.control_map(plan, "running"),
+        shared.control_map(plan, ControlState.PRODUCE),
         shared.scripts_map(plan, PULL),
         *shared.accounts(plan),
         shared.evidence_claim(plan, "krt-evidence"),

@@ -84,7 +84,7 @@ def test_stays_while_held_and_goes_when_released(start: Start, run: Path) -> Non
     pid = _next(process)["pid"]
     (run / "hold").touch()
     os.kill(pid, signal.SIGKILL)
-    assert [_next(process)["event"] for _ in range(2)] == ["exited", "held"]
+    assert [_next(process)["event"] for _ in range(2)] == ["exited", "held-down"]
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.5)
     (run / "hold").unlink()
@@ -97,7 +97,7 @@ def test_being_stopped_ends_a_hold(start: Start, run: Path) -> None:
     pid = _next(process)["pid"]
     (run / "hold").touch()
     os.kill(pid, signal.SIGKILL)
-    assert [_next(process)["event"] for _ in range(2)] == ["exited", "held"]
+    assert [_next(process)["event"] for _ in range(2)] == ["exited", "held-down"]
     process.terminate()
     assert process.wait(10) == 137
 
@@ -105,6 +105,6 @@ def test_being_stopped_ends_a_hold(start: Start, run: Path) -> None:
 def test_a_restarted_wrapper_does_not_start_what_is_held(start: Start, run: Path) -> None:
     (run / "hold").touch()
     process = start("sleep", "60")
-    assert _next(process)["event"] == "held"
+    assert _next(process)["event"] == "held-down"
     (run / "hold").unlink()
     assert [_next(process)["event"] for _ in range(2)] == ["released", "started"]

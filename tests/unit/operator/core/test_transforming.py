@@ -59,7 +59,7 @@ def test_they_read_to_the_end_before_the_ends_of_what_they_wrote_are_told(world:
         "draining bar foo",
         "finished bar foo",
     ]
-    assert (status["phase"], status["guards"]) == ("Completed", [])
+    assert (status["phase"], status["inconclusiveReasons"]) == ("Completed", [])
     bounds = json.loads(world.objects["ConfigMap", "t-control"]["data"]["bounds"])
     assert len(bounds) == 4
     assert all(one["settled"] for one in bounds)
@@ -77,7 +77,7 @@ def test_one_that_ends_on_a_fatal_error_has_a_successor_before_it_goes_on(world:
     world.end(MAKER, 3, '{"reason":"fatal"}')
     world.stuck = set()
     status = world.run()
-    assert (status["phase"], status["guards"]) == ("Completed", [])
+    assert (status["phase"], status["inconclusiveReasons"]) == ("Completed", [])
     assert uid not in {one["metadata"]["uid"] for one in world.objects.values()}
 
 
@@ -87,12 +87,15 @@ def test_one_that_never_reaches_the_end_is_given_up(world: Any) -> None:
     world.stuck = {MAKER}
     status = world.run(seconds=1500)
     assert found[-1] == "finished bar foo"
-    codes = [one["code"] for one in status["guards"]]
+    codes = [one["code"] for one in status["inconclusiveReasons"]]
     assert codes[0] == "NotDrained"
-    assert MAKER in status["guards"][0]["message"]
+    assert MAKER in status["inconclusiveReasons"][0]["message"]
     # The readers reached the end of what was made, which is not all that was to be made.
     drained = world.condition("Drained")
-    assert (drained["status"], drained["message"]) == ("False", status["guards"][0]["message"])
+    assert (drained["status"], drained["message"]) == (
+        "False",
+        status["inconclusiveReasons"][0]["message"],
+    )
     assert status["phase"] == "Completed"
 
 
@@ -106,6 +109,6 @@ def test_one_that_gave_up_before_the_end_is_not_taken_for_done(world: Any) -> No
     world.end(MAKER, 4, '{"reason":"behind"}')
     status = world.run(controller=engine)
     assert found[-1] == "finished bar foo"
-    assert [one["code"] for one in status["guards"]] == ["NotDrained"]
+    assert [one["code"] for one in status["inconclusiveReasons"]] == ["NotDrained"]
     assert MAKER in world.condition("Drained")["message"]
     assert status["phase"] == "Completed"

@@ -15,7 +15,7 @@ READER = "t-consumer-c-0"
 
 
 def _codes(world: Any) -> list[str]:
-    return [one["code"] for one in world.status["guards"]]
+    return [one["code"] for one in world.status["inconclusiveReasons"]]
 
 
 def test_pod_gone_without_a_reason_is_vanished_and_comes_back(world: Any) -> None:
@@ -88,7 +88,7 @@ def test_fatal_kafka_error_is_followed_by_another_incarnation(world: Any) -> Non
     world.end("t-producer-a-0", 3, '{"reason": "fatal"}')
     world.run(seconds=1, controller=engine)
     assert world.objects["Pod", "t-producer-a-0"]["metadata"]["uid"] != uid
-    assert world.run()["guards"] == []
+    assert world.run()["inconclusiveReasons"] == []
 
 
 def test_defect_of_a_traffic_pod_is_told_with_its_last_words(world: Any) -> None:
@@ -98,7 +98,9 @@ def test_defect_of_a_traffic_pod_is_told_with_its_last_words(world: Any) -> None
     world.end("t-consumer-c-0", 1, "Traceback\n  File ...\nValueError: what it was\n")
     world.run(controller=engine)
     assert _codes(world) == ["TrafficPodLost"]
-    assert "exit code 1: ValueError: what it was" in world.status["guards"][0]["message"]
+    assert (
+        "exit code 1: ValueError: what it was" in world.status["inconclusiveReasons"][0]["message"]
+    )
 
 
 def test_log_that_does_not_settle(make_world: Callable[..., Any]) -> None:

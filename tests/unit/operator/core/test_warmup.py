@@ -133,4 +133,4 @@ def test_a_pod_gone_while_writes_are_slow_is_vanished(make_world: Callable[..., 
     assert world.condition("TrafficEstablished")["reason"] == "ProduceLatencyHigh"
     del world.objects["Pod", "t-producer-a-0"]
     world.run(seconds=4, controller=engine)
-    assert [one["code"] for one in world.status["guards"]] == ["TrafficPodLost"]
+    assert [one["code"] for one in world.status["inconclusiveReasons"]] == ["TrafficPodLost"]

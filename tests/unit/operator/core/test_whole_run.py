@@ -39,7 +39,7 @@ def test_goes_the_whole_way_and_reports_what_scoring_said(world: Any) -> None:
     held = ["Provisioned", "TrafficEstablished", "Drained", "Scored", "Finished", "Succeeded"]
     assert {one: world.condition(one)["status"] for one in held} == dict.fromkeys(held, "True")
     assert world.condition("Succeeded")["reason"] == "Passed"
-    assert status["guards"] == []
+    assert status["inconclusiveReasons"] == []
 
 
 def test_the_detectors_own_test_is_told_where_it_was_made(make_world: Any) -> None:
@@ -130,7 +130,12 @@ def _end(world: Any) -> tuple[Any, ...]:
     status = world.status
     conditions = {one["type"]: (one["status"], one["reason"]) for one in status["conditions"]}
     left = {key for key in world.objects if key[0] != "KafkaResilienceTest"}
-    kept = (status["phase"], status["verdict"], status["score"], json.dumps(status["guards"]))
+    kept = (
+        status["phase"],
+        status["verdict"],
+        status["score"],
+        json.dumps(status["inconclusiveReasons"]),
+    )
     return (*kept, conditions, world.phases(), left)
 
 
@@ -202,7 +207,7 @@ def test_what_is_frozen_when_a_run_is_aborted_is_thawed(
     world.run(until="Injecting")
     world.run(seconds=20)
     assert world.frozen == {"t-kafka-0-0"}
-    assert world.status["faults"][0]["state"] == "Held"
+    assert world.status["faults"][0]["state"] == "Active"
     world.test["spec"]["abort"] = True
     status = world.run()
     assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Reverted")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from krt_operator.api.status import FaultState, Phase, ObservationKind
+from krt_operator.api.status import FaultState, ObservationKind, Phase
 from krt_operator.phases.steps import step
 
 LEADER = {
@@ -43,7 +43,7 @@ def play(sim: Any, kills: dict[int, int] | None = None, killed: Any = None) -> l
 
 
 def until_held(sim: Any) -> None:
-    while not sim.status.faults or entry(sim, "leader-down").state is not FaultState.HELD:
+    while not sim.status.faults or entry(sim, "leader-down").state is not FaultState.ACTIVE:
         run, world = sim.run()
         sim.carry_out(step(run, world, sim.ports()))
         sim.advance(0.2)
@@ -54,7 +54,7 @@ def entry(sim: Any, name: str) -> Any:
 
 
 def kinds(sim: Any, name: str) -> set[ObservationKind]:
-    return {one.kind for one in entry(sim, name).effect.observations}
+    return {one.kind for one in entry(sim, name).observations}
 
 
 FOUR = {"kafka": {"replicas": 4, "config": {"zookeeper.session.timeout.ms": "6000"}}}

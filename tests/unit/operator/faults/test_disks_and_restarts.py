@@ -30,9 +30,9 @@ def test_a_lost_disk_is_a_crash_and_an_empty_volume(simulate: Any) -> None:
         ObservationKind.VOLUME_GONE,
         ObservationKind.VOLUME_REPLACED,
     }
-    assert fault.effect.verified
+    assert fault.verified
     assert timedelta(seconds=20) <= fault.reverted_at - fault.injected_at <= timedelta(seconds=22)
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_the_member_waits_for_its_new_volume_even_without_downtime(simulate: Any) -> None:
@@ -42,7 +42,7 @@ def test_the_member_waits_for_its_new_volume_even_without_downtime(simulate: Any
     assert sim.sets["t-kafka-0"] == 0
     play(sim)
     assert sim.wiped == ["kafka-0"]
-    assert entry(sim, "leader-down").effect.verified
+    assert entry(sim, "leader-down").verified
     assert sim.sets["t-kafka-0"] == 1
 
 
@@ -60,7 +60,7 @@ def test_a_claim_that_is_slow_to_go_delays_the_heal_and_is_not_the_controllers(
     play(sim)
     fault = entry(sim, "leader-down")
     assert fault.reverted_at - fault.injected_at > timedelta(seconds=25)
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_every_broker_in_turn_and_never_two(simulate: Any) -> None:
@@ -77,19 +77,19 @@ def test_every_broker_in_turn_and_never_two(simulate: Any) -> None:
     fault = entry(sim, "roll")
     assert sim.deleted == ["t-kafka-0-0", "t-kafka-1-0", "t-kafka-2-0"]
     assert max(down) == 1
-    assert fault.effect.verified
-    times = [one.at for one in fault.effect.observations if one.kind is ObservationKind.POD_DELETED]
+    assert fault.verified
+    times = [one.at for one in fault.observations if one.kind is ObservationKind.POD_DELETED]
     # Eight seconds until a broker is back in every ISR.
     assert all(b - a >= timedelta(seconds=8) for a, b in itertools.pairwise(times))
     assert fault.injected_at < fault.reverted_at
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_the_ensemble_is_restarted_in_turn(simulate: Any) -> None:
     sim = simulate([ROLL | {"target": {"role": "ZooKeeper"}}])
     play(sim)
     assert sim.deleted == ["t-zk-0-0", "t-zk-1-0", "t-zk-2-0"]
-    assert entry(sim, "roll").effect.verified
+    assert entry(sim, "roll").verified
 
 
 def test_a_rolling_restart_stops_at_a_broker_that_does_not_come_back(simulate: Any) -> None:
@@ -97,8 +97,8 @@ def test_a_rolling_restart_stops_at_a_broker_that_does_not_come_back(simulate: A
     sim.recovers = False
     play(sim)
     assert sim.deleted == ["t-kafka-0-0"]
-    assert [one.code for one in sim.status.guards] == ["FaultNotVerified"]
-    assert "kafka-1, kafka-2 not restarted" in sim.status.guards[0].message
+    assert [one.code for one in sim.status.inconclusive_reasons] == ["FaultNotVerified"]
+    assert "kafka-1, kafka-2 not restarted" in sim.status.inconclusive_reasons[0].message
     found = next(c for c in sim.status.conditions if c.type == "Recovered")
     assert (found.status, found.reason) == ("False", "RecoveryTimedOut")
 
@@ -112,5 +112,5 @@ def test_a_rolling_restart_killed_at_any_step_ends_the_same(
     for number, at in moments[part::4]:
         wild = simulate([ROLL | {"delay": "1s"}])
         play(wild, {number: at}, killed)
-        assert (wild.deleted, wild.status.guards) == (calm.deleted, ())
-        assert entry(wild, "roll").effect.verified
+        assert (wild.deleted, wild.status.inconclusive_reasons) == (calm.deleted, ())
+        assert entry(wild, "roll").verified

@@ -29,8 +29,8 @@ def test_an_eviction_is_held_and_proved_by_the_pods_absence(simulate: Any) -> No
     assert sim.sets["t-kafka-0"] == 0
     play(sim)
     assert ObservationKind.POD_DELETED in kinds(sim, "leader-down")
-    assert entry(sim, "leader-down").effect.verified
-    assert sim.status.guards == ()
+    assert entry(sim, "leader-down").verified
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_a_refused_eviction_is_an_outcome_and_holds_nothing(simulate: Any) -> None:
@@ -39,13 +39,13 @@ def test_a_refused_eviction_is_an_outcome_and_holds_nothing(simulate: Any) -> No
     fault = entry(sim, "second")
     assert sim.evicted == ["t-kafka-0-0"]
     assert sim.sets["t-kafka-1"] == 1
-    assert fault.effect.verified
-    [proof] = fault.effect.observations
+    assert fault.verified
+    [proof] = fault.observations
     assert (proof.kind, proof.subject) == (ObservationKind.EVICTION_REFUSED, "t-kafka-1-0")
     assert proof.detail == "The disruption budget t-kafka needs 2 healthy pods and has 2 currently"
     assert fault.reverted_at == fault.injected_at
     assert fault.recovered_at is not None
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_of_two_evictions_at_once_only_the_granted_one_is_held(simulate: Any) -> None:
@@ -60,5 +60,5 @@ def test_of_two_evictions_at_once_only_the_granted_one_is_held(simulate: Any) ->
         ObservationKind.POD_DELETED,
         ObservationKind.EVICTION_REFUSED,
     }
-    assert entry(sim, "leader-down").effect.verified
+    assert entry(sim, "leader-down").verified
     assert set(sim.sets.values()) == {1}

@@ -23,14 +23,14 @@ def test_a_frozen_leader_loses_its_session_and_is_thawed_to_the_moment(simulate:
     assert fault.targets[0].uid == sim.pods["t-kafka-0-0"]["metadata"]["uid"]
     # Both by the node's clock, whenever the controller looked.
     assert fault.reverted_at - fault.injected_at == timedelta(seconds=20)
-    assert fault.effect.verified
+    assert fault.verified
     assert kinds(sim, "leader-down") >= {
         ObservationKind.PROCESS_STOPPED,
         ObservationKind.SESSION_EXPIRED,
         ObservationKind.LEADER_MOVED,
         ObservationKind.ISR_SHRANK,
     }
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_a_session_that_ends_shortly_before_the_thaw_is_seen_to_end(simulate: Any) -> None:
@@ -43,7 +43,7 @@ def test_a_freeze_shorter_than_the_session_leaves_the_broker_registered(simulate
     sim = simulate([FREEZE | {"duration": "3s"}])
     play(sim)
     assert kinds(sim, "leader-down") == {ObservationKind.PROCESS_STOPPED}
-    assert entry(sim, "leader-down").effect.verified
+    assert entry(sim, "leader-down").verified
     fault = entry(sim, "leader-down")
     assert fault.recovered_at - fault.reverted_at < timedelta(seconds=5)
 
@@ -97,7 +97,10 @@ def test_what_nothing_thaws_is_deleted_and_said(simulate: Any) -> None:
     sim.ephemeral_works = sim.thaw_works = False
     play(sim)
     assert sim.deleted == ["t-kafka-0-0"]
-    assert {one.code for one in sim.status.guards} == {"HealFailed", "OperatorInterrupted"}
+    assert {one.code for one in sim.status.inconclusive_reasons} == {
+        "HealFailed",
+        "OperatorInterrupted",
+    }
 
 
 def healed_late(sim: Any) -> timedelta:
@@ -120,9 +123,7 @@ def test_a_consumer_frozen_beyond_its_session_is_seen_to_leave(simulate: Any) ->
     sim = simulate([freeze])
     play(sim)
     [left] = [
-        one
-        for one in entry(sim, "c").effect.observations
-        if one.kind is ObservationKind.MEMBER_LEFT
+        one for one in entry(sim, "c").observations if one.kind is ObservationKind.MEMBER_LEFT
     ]
     [target] = entry(sim, "c").targets
     assert left.subject == target.pod
@@ -159,4 +160,4 @@ def test_what_is_frozen_keeps_nobody_from_the_next_target(
     fault = entry(sim, "next")
     # A client that asks the frozen broker waits 5 s for it and learns nothing.
     assert fault.injected_at - fault.due_at < timedelta(seconds=3)
-    assert not [one for one in sim.status.guards if "next" in one.message]
+    assert not [one for one in sim.status.inconclusive_reasons if "next" in one.message]

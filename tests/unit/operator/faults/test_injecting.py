@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
 
-from krt_operator.api.status import FaultState, Phase, ObservationKind
+from krt_operator.api.status import FaultState, ObservationKind, Phase
 from krt_operator.phases.steps import step
 
 DELETE_ZK = {"name": "zk", "action": "DeletePod", "target": {"role": "ZooKeeperLeader"}}
@@ -26,14 +26,14 @@ def test_a_leader_is_crashed_held_and_let_back(simulate: Any) -> None:
     assert fault.injected_at - fault.scheduled_at == timedelta(seconds=0.3)
     assert fault.reverted_at - fault.injected_at >= timedelta(seconds=20)
     assert fault.recovered_at > fault.reverted_at
-    assert fault.effect.verified
+    assert fault.verified
     assert kinds(sim, "leader-down") == {
         ObservationKind.PROCESS_KILLED,
         ObservationKind.SESSION_EXPIRED,
         ObservationKind.LEADER_MOVED,
         ObservationKind.ISR_SHRANK,
     }
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
     assert sim.sets["t-kafka-0"] == 1
     assert {c.type: c.status for c in sim.status.conditions} == {
         "FaultsInjected": "True",
@@ -61,7 +61,7 @@ def test_a_deleted_pod_is_held_by_its_stateful_set_at_once(simulate: Any) -> Non
     assert sim.sets["t-kafka-0"] == 0
     play(sim)
     assert ObservationKind.POD_DELETED in kinds(sim, "leader-down")
-    assert entry(sim, "leader-down").effect.verified
+    assert entry(sim, "leader-down").verified
     assert sim.sets["t-kafka-0"] == 1
 
 
@@ -71,7 +71,7 @@ def test_without_downtime_the_zookeeper_leader_is_back_at_once(simulate: Any) ->
     fault = entry(sim, "zk")
     assert fault.targets[0].member == "zk-2"
     assert fault.reverted_at == fault.injected_at
-    assert fault.effect.verified
+    assert fault.verified
 
 
 def test_a_crash_without_hold_is_not_called_recovered_before_the_session_ended(
@@ -91,7 +91,7 @@ def test_a_crashed_producer_is_replaced_by_another_incarnation(simulate: Any) ->
     assert sim.kills == ["t-producer-a-0"]
     assert sim.deleted == ["t-producer-a-0"]
     assert sim.pods["t-producer-a-0"]["metadata"]["uid"] != entry(sim, "p").targets[0].uid
-    assert entry(sim, "p").effect.verified
+    assert entry(sim, "p").verified
 
 
 def test_faults_overlap_and_never_share_a_pod(simulate: Any) -> None:
@@ -108,7 +108,7 @@ def test_faults_overlap_and_never_share_a_pod(simulate: Any) -> None:
     first, other = entry(sim, "leader-down"), entry(sim, "second")
     assert first.targets[0].member != other.targets[0].member
     assert first.injected_at < other.injected_at < first.reverted_at
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_a_fault_on_a_pod_that_is_down_is_skipped_and_said(simulate: Any) -> None:
@@ -123,7 +123,7 @@ def test_a_fault_on_a_pod_that_is_down_is_skipped_and_said(simulate: Any) -> Non
     fault = entry(sim, "again")
     assert fault.state is FaultState.SKIPPED
     assert "leader-down" in fault.message
-    assert [one.code for one in sim.status.guards] == ["FaultNotVerified"]
+    assert [one.code for one in sim.status.inconclusive_reasons] == ["FaultNotVerified"]
     assert next(c for c in sim.status.conditions if c.type == "FaultsInjected").status == "False"
 
 
@@ -145,8 +145,8 @@ def test_a_controller_that_was_away_says_so(simulate: Any) -> None:
     sim = simulate([LEADER | {"delay": "0s"}])
     sim.advance(11)
     play(sim)
-    assert [one.code for one in sim.status.guards] == ["OperatorInterrupted"]
-    assert "11.3 s late" in sim.status.guards[0].message
+    assert [one.code for one in sim.status.inconclusive_reasons] == ["OperatorInterrupted"]
+    assert "11.3 s late" in sim.status.inconclusive_reasons[0].message
 
 
 def test_away_across_a_heal(simulate: Any) -> None:
@@ -154,15 +154,15 @@ def test_away_across_a_heal(simulate: Any) -> None:
     until_held(sim)
     sim.advance(31)
     play(sim)
-    assert [one.code for one in sim.status.guards] == ["OperatorInterrupted"]
-    assert "reverted" in sim.status.guards[0].message
+    assert [one.code for one in sim.status.inconclusive_reasons] == ["OperatorInterrupted"]
+    assert "reverted" in sim.status.inconclusive_reasons[0].message
 
 
 def test_a_kafka_that_does_not_answer_delays_no_heal(simulate: Any) -> None:
     sim = simulate([LEADER | {"delay": "0s"}])
     until_held(sim)
     sim.silent = True
-    while entry(sim, "leader-down").state is FaultState.HELD:
+    while entry(sim, "leader-down").state is FaultState.ACTIVE:
         run, world = sim.run()
         progress = step(run, world, sim.ports())
         sim.carry_out(progress)
@@ -178,7 +178,7 @@ def test_a_kafka_that_stays_short_is_kafkas(simulate: Any) -> None:
     assert entry(sim, "leader-down").recovered_at is None
     found = next(c for c in sim.status.conditions if c.type == "Recovered")
     assert (found.status, found.reason) == ("False", "RecoveryTimedOut")
-    assert sim.status.guards == ()
+    assert sim.status.inconclusive_reasons == ()
 
 
 def test_members_that_cannot_start_are_not_kafkas(simulate: Any) -> None:
@@ -193,15 +193,15 @@ def test_members_that_cannot_start_are_not_kafkas(simulate: Any) -> None:
     play(sim)
     found = next(c for c in sim.status.conditions if c.type == "Recovered")
     assert (found.status, found.reason) == ("False", "MembersNotRunning")
-    assert [one.code for one in sim.status.guards] == ["MembersNotRunning"]
+    assert [one.code for one in sim.status.inconclusive_reasons] == ["MembersNotRunning"]
 
 
 def test_a_kill_that_never_comes_goes_on_without_proof(simulate: Any) -> None:
     sim = simulate([LEADER | {"delay": "0s"}])
     sim.ephemeral_works = False
     play(sim)
-    assert not entry(sim, "leader-down").effect.verified
-    assert next(one.code for one in sim.status.guards) == "FaultNotVerified"
+    assert not entry(sim, "leader-down").verified
+    assert next(one.code for one in sim.status.inconclusive_reasons) == "FaultNotVerified"
     assert sim.sets["t-kafka-0"] == 1
 
 

@@ -23,14 +23,14 @@ def short(action: str, down: str, role: str) -> dict[str, Any]:
 
 def assert_same_end(calm: Any, wild: Any) -> None:
     a, b = entry(calm, "leader-down"), entry(wild, "leader-down")
-    assert (b.state, b.targets, b.effect.verified) == (a.state, a.targets, True)
+    assert (b.state, b.targets, b.verified) == (a.state, a.targets, True)
     assert wild.kills == calm.kills
     assert wild.freezes == calm.freezes
     assert wild.frozen == {}
     assert (wild.deleted, wild.evicted) == (calm.deleted, calm.evicted)
     assert wild.wiped == calm.wiped
     assert wild.sets == calm.sets
-    assert wild.status.guards == ()
+    assert wild.status.inconclusive_reasons == ()
     assert timedelta() <= b.injected_at - b.due_at <= timedelta(seconds=10)
     assert b.recovered_at is not None
 

@@ -55,7 +55,7 @@ def test_when_a_fault_is_due(
         ("Started", {"state": FaultState.SKIPPED}, True),
         ("Recovered", {"state": FaultState.REVERTED, "reverted_at": at(0)}, True),
         ("Reverted", {"state": FaultState.REVERTED, "reverted_at": at(0)}, False),
-        ("Recovered", {"state": FaultState.HELD, "injected_at": at(0)}, False),
+        ("Recovered", {"state": FaultState.ACTIVE, "injected_at": at(0)}, False),
         (
             "Recovered",
             {"state": FaultState.REVERTED, "reverted_at": at(0), "recovered_at": at(5)},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
+from krt_contract.control import ControlState
 from krt_traffic import termination
 from krt_traffic.complaints import Complaints
 from krt_traffic.consumer.assignment import Assignment
@@ -17,7 +18,6 @@ from krt_traffic.consumer.journal import Journal
 from krt_traffic.consumer.positions import partition_of, place_of
 from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
 from krt_traffic.consumer.transform import Transform
-from krt_traffic.control import State
 from krt_traffic.errors import EXIT_BEHIND, EXIT_DONE, EXIT_FATAL, FatalClientError
 from krt_traffic.ledger import LedgerThread, Rolling, writer
 
@@ -107,7 +107,7 @@ class ConsumerRun:
             if self._control.terminated:
                 return "terminated", None
             order = self._control.first()
-            if order.state in (State.ABORTED, State.FINISHED):
+            if order.state in (ControlState.ABORT, ControlState.DONE):
                 return "aborted", None
             self._poll()
             if self._fatal is not None:
@@ -133,11 +133,11 @@ class ConsumerRun:
         return EXIT_BEHIND if behind else EXIT_DONE
 
     @property
-    def _drained_in(self) -> tuple[State, ...]:
+    def _drained_in(self) -> tuple[ControlState, ...]:
         # One that transforms ends before those who read what it writes are told their ends.
         if self._transform is None:
-            return (State.DRAINING,)
-        return (State.TRANSFORMING, State.DRAINING)
+            return (ControlState.DRAIN,)
+        return (ControlState.DRAIN_TRANSFORMS, ControlState.DRAIN)
 
     def _begin_drain(self, ends: dict[str, dict[int, int]]) -> Drain:
         wanted = {

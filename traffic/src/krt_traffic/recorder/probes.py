@@ -45,7 +45,7 @@ TIMEOUTS = frozenset(
 NO_ERROR = "NO_ERROR"
 
 
-class Probes:
+class AdminRequests:
     """Asks each fault's questions once, in threads of their own.
 
     Args:
@@ -80,13 +80,15 @@ class Probes:
         began, at = mono(), wall()
         client = AdminClient({"bootstrap.servers": self._bootstrap, "client.id": "probe"})
         question = {
-            "CreateTopic": lambda: create_topic(client, f"krt-probe-{fault}", self._replicas),
+            "CreateTopic": lambda: create_topic(
+                client, f"krt-admin-request-{fault}", self._replicas
+            ),
             "DescribeConfigs": lambda: describe_configs(client, self._topic),
             "ListTopics": lambda: list_topics(client),
         }[probe]
         answer, error = ask(question)
-        detail = {"probe": probe, "answer": answer, "error": error, "took": mono() - began}
-        self._timeline.write("probe", "answered", fault, detail, at=at)
+        detail = {"request": probe, "answer": answer, "error": error, "took": mono() - began}
+        self._timeline.write("admin-request", "answered", fault, detail, at=at)
 
 
 def ask(question: Callable[[], object]) -> tuple[str, str]:

@@ -7,15 +7,16 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import Bundle
+from krt_contract.control import ControlState
 from krt_contract.timeline import PROCESS
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
-from krt_traffic.control import State, follow
+from krt_traffic.control import follow
 from krt_traffic.errors import EXIT_DONE
 from krt_traffic.plan import seconds
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
-from krt_traffic.recorder.probes import Probes
+from krt_traffic.recorder.probes import AdminRequests
 from krt_traffic.recorder.quorum import Quorum
 from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
@@ -77,7 +78,7 @@ class RecorderRun:
         self._quorum.start()
         beat = threading.Thread(target=self._beat, name="beat", daemon=True)
         beat.start()
-        self._control.wait(State.FINISHED)
+        self._control.wait(ControlState.DONE)
         self._stopped.set()
         for watch in watches:
             watch.stop()
@@ -140,12 +141,14 @@ def _by_name(environment: Environment) -> dict[str, str]:
     return {"fieldSelector": f"metadata.name={environment.test}"}
 
 
-def _probes(plan: Plan, timeline: Timeline) -> Probes:
+def _probes(plan: Plan, timeline: Timeline) -> AdminRequests:
     document = plan.document
     faults = document["spec"].get("faults") or ()
     topic = document["topics"][0]
-    wanted = {item["name"]: item.get("probes") or () for item in faults}
-    return Probes(plan.bootstrap, wanted, topic["name"], topic["replicationFactor"], timeline)
+    wanted = {item["name"]: item.get("adminRequests") or () for item in faults}
+    return AdminRequests(
+        plan.bootstrap, wanted, topic["name"], topic["replicationFactor"], timeline
+    )
 
 
 def _faults(document: dict[str, Any]) -> dict[str, dict[str, Any]]:

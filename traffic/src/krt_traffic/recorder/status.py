@@ -51,7 +51,7 @@ class StatusEvents:
                 self._once(("phase", name), "phase", "entered", name, {}, phase["startTime"])
         for fault in status.get("faults") or ():
             self._fault(fault)
-        for guard in status.get("guards") or ():
+        for guard in status.get("inconclusiveReasons") or ():
             detail = {"kind": guard.get("kind"), "message": guard.get("message")}
             code = str(guard["code"])
             said = ("guard", code, str(guard.get("at")))
@@ -69,12 +69,12 @@ class StatusEvents:
         if fault.get("state") == SKIPPED:
             message = {"message": fault.get("message") or ""}
             self._once(("fault", name, "skipped"), "fault", "skipped", name, detail | message, None)
-        if effect := fault.get("effect"):
-            observations = [in_micros(proof) for proof in effect.get("observations") or ()]
-            verified = bool(effect.get("verified"))
-            said = ("fault", name, "effect", str(verified), str(len(observations)))
+        if "verified" in fault:
+            observations = [in_micros(item) for item in fault.get("observations") or ()]
+            verified = bool(fault["verified"])
+            said = ("fault", name, "observed", str(verified), str(len(observations)))
             told = {"verified": verified, "observations": observations}
-            self._once(said, "fault", "effect", name, told, None)
+            self._once(said, "fault", "observed", name, told, None)
 
     def _once(  # noqa: PLR0913, PLR0917 - what an event has, and its key
         self,

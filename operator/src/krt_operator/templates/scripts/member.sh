@@ -3,7 +3,7 @@
 #
 # usage: member.sh COMMAND ARGUMENT...
 #
-# Prints one JSON line an event on stdout: started, exited, held, released. While /run/krt/hold
+# Prints one JSON line an event on stdout: started, exited, held-down, released. While /run/krt/hold
 # exists the container stays up without java (not ready, nothing listens), so that a crashed member
 # can be kept down until its StatefulSet is scaled to 0 instead of being restarted by kubelet.
 set -uo pipefail
@@ -31,7 +31,7 @@ trap stop TERM INT
 
 stay_held() {
   [[ -e $hold ]] || return 0
-  say held
+  say held-down
   while [[ -e $hold ]] && ((!stopping)); do
     # A foreground sleep would keep bash from the trap until it ends.
     sleep 0.2 &

@@ -82,7 +82,7 @@ def _row(place: Place, at: int, n: int, event: str, offset: int | None) -> dict[
         "partition": place[1],
         "at": at,
         "mono": at,
-        "n": n,
+        "event_seq": n,
         "event": event,
         "offset": offset,
     }

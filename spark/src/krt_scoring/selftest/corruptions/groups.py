@@ -41,7 +41,7 @@ def _event(ground: Ground, item: Interval, event: str, **columns: object) -> Row
         "consumer": item.consumer,
         "incarnation": item.incarnation,
         "group": ground.facts.groups[item.group].name,
-        "n": item.first_n,
+        "event_seq": item.first_n,
         "poll": None,
         "at": item.begin,
         "mono": 0,
@@ -113,10 +113,10 @@ def _shared(ground: Ground) -> Iterator[Corruption]:
         late = item.begin + handover(ground.facts.run, info) + 1
         ghost = {"incarnation": GHOST, "generation": item.generation, "offset": start.offset}
         # The owner commits as late: a run shorter than the handover ends before that.
-        own = {"n": item.first_n + 1, "at": late, "offset": start.offset}
+        own = {"event_seq": item.first_n + 1, "at": late, "offset": start.offset}
         events = (
-            _event(ground, item, "assigned", **ghost | {"n": 0, "at": item.begin - 1}),
-            _event(ground, item, "committed", **ghost | {"n": 1, "at": late}),
+            _event(ground, item, "assigned", **ghost | {"event_seq": 0, "at": item.begin - 1}),
+            _event(ground, item, "committed", **ghost | {"event_seq": 1, "at": late}),
             _event(ground, item, "committed", **own),
         )
         found = once(_about(ground, "double-ownership", item))

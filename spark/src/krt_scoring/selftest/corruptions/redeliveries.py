@@ -23,7 +23,11 @@ def _again(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
         for group in sorted(record.got):
             row = record.got[group]
             poll = row["poll"] if inside else row["poll"] + 1
-            again = row | {"n": row["n"] + 1, "poll": poll, "poll_index": row["poll_index"] + 1}
+            again = row | {
+                "event_seq": row["event_seq"] + 1,
+                "poll": poll,
+                "poll_index": row["poll_index"] + 1,
+            }
             identity = {key: row[key] for key in ("producer", "producer_incarnation", "seq")}
             found = plus(
                 reading(ground, site, group, [*site.read(group), again]),

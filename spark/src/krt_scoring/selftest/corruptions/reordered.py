@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 POLLS, KEYS = "swapped-polls", "swapped-keys"
 
-MOMENT = ("n", "poll", "poll_index", "delivered_at", "delivered_mono", "processed_at")
+MOMENT = ("event_seq", "poll", "poll_index", "delivered_at", "delivered_mono", "processed_at")
 """Columns that say when and in what order a record was handed out."""
 
 

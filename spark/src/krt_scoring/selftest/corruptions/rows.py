@@ -24,7 +24,7 @@ def _missing(ground: Ground) -> Iterator[Corruption]:
         if record.aborted or not ground.balanced or not ground.closed(record):
             continue
         ledger = Counter(
-            acked=-1, delivered=-1, landed=1, unknownNotInLog=-1, unledgered=1, balanced=-1
+            acked=-1, delivered=-1, unknownInLog=1, unknownNotInLog=-1, unledgered=1, balanced=-1
         )
         doubt = ("evidence", "LedgerDoesNotBalance", "produce")
         yield Corruption(

@@ -59,7 +59,7 @@ def _aborted(ground: Ground) -> Iterator[Corruption]:
         found = once(of_record("aborted-read", record, tag="transaction"))
         for group in sorted({group for item in site.records for group in item.got}):
             found = plus(found, reading(ground, site, group, site.read(group), log))
-        ledger = Counter(absent=-1, failedInLog=1)
+        ledger = Counter(failedNotInLog=-1, failedInLog=1)
         patch = Patch(log={record.place: [committed]})
         held = frozenset({record.sent})
         yield Corruption(ABORTED, record.place, patch, Difference(found, ledger), held)

@@ -1,0 +1,31 @@
+"""The control ConfigMap of a run: what the controller asks of traffic and recorder.
+
+Its data holds ``state`` (a `ControlState`) and, once the ends of the log are known, ``endOffsets``
+(topic → partition → offset up to which consumers read) and ``bounds`` (the log's bounds as they
+were read, for the scoring job).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+STATE_KEY = "state"
+END_OFFSETS_KEY = "endOffsets"
+BOUNDS_KEY = "bounds"
+
+
+class ControlState(StrEnum):
+    """What the pods of a run are asked to do; only ever forward, or to ABORT."""
+
+    PRODUCE = "Produce"
+    """Producers send, consumers read."""
+    STOP_PRODUCING = "StopProducing"
+    """Producers finish what they have begun and end."""
+    DRAIN_TRANSFORMS = "DrainTransforms"
+    """Consumers that write what they read read their input up to its end offsets, and end."""
+    DRAIN = "Drain"
+    """All other consumers read up to the end offsets, and end."""
+    DONE = "Done"
+    """The recorder closes the evidence."""
+    ABORT = "Abort"
+    """Everybody closes at once."""
