@@ -309,7 +309,7 @@ class World:
 
     def tick(self, seconds: float) -> None:
         step = timedelta(seconds=seconds)
-        if self.control() == "running" and self.up("producer"):
+        if self.control() == "Produce" and self.up("producer"):
             self.written += 100 * seconds
         self.time += step
         for (kind, name), obj in list(self.objects.items()):
@@ -329,7 +329,7 @@ class World:
 
     def control(self) -> str:
         found = self.objects.get(("ConfigMap", names.control(TEST)))
-        return "running" if found is None else str(found["data"]["state"])
+        return "Produce" if found is None else str(found["data"]["state"])
 
     def up(self, component: str) -> Sequence[Json]:
         return [
@@ -398,8 +398,8 @@ class World:
             one.get("output") and consumer.startswith(f"{TEST}-consumer-{one['name']}-")
             for one in self.test["spec"]["traffic"]["consumers"]
         )
-        ends = {"transforming"} if transforms else {"draining"}
-        return self.control() in {*ends, "aborted"}
+        ends = {"DrainTransforms"} if transforms else {"Drain"}
+        return self.control() in {*ends, "Abort"}
 
     def _kubelet(self, name: str, pod: Json) -> None:
         age, phase = self.time - pod["born"], pod["status"]["phase"]
@@ -425,9 +425,9 @@ class World:
         elif phase == "Running":
             over = {
                 "preflight": self.preflight,
-                "producer": (0, "stopped") if self.control() != "running" else None,
+                "producer": (0, "stopped") if self.control() != "Produce" else None,
                 "consumer": (0, "drained") if self._may_end(name) else None,
-                "recorder": (0, "stopped") if self.control() in {"finished", "aborted"} else None,
+                "recorder": (0, "stopped") if self.control() in {"Done", "Abort"} else None,
                 "scoring": self.result if age >= SCORED else None,
                 "tool": self.dumped,
             }.get(component)

@@ -53,8 +53,8 @@ def test_they_read_to_the_end_before_the_ends_of_what_they_wrote_are_told(world:
     found = states(world)
     status = world.run()
     assert found == [
-        "running",
-        "stopping",
+        "Produce",
+        "StopProducing",
         "transforming foo",
         "draining bar foo",
         "finished bar foo",
@@ -104,7 +104,7 @@ def test_one_that_gave_up_before_the_end_is_not_taken_for_done(world: Any) -> No
     world.run(until="Draining")
     world.stuck = {MAKER}
     engine = world.controller()
-    while world.control() != "transforming":
+    while world.control() != "DrainTransforms":
         world.tick(engine.run_once("t") or 0.01)
     world.end(MAKER, 4, '{"reason":"behind"}')
     status = world.run(controller=engine)

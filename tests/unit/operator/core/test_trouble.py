@@ -137,7 +137,7 @@ def told_the_end(world: Any) -> tuple[Any, str]:
     world.run(until="Draining")
     world.stuck = {READER}
     engine = world.controller()
-    while world.control() != "draining":
+    while world.control() != "Drain":
         world.tick(engine.run_once("t") or 0.01)
     return engine, world.objects["Pod", READER]["metadata"]["uid"]
 
