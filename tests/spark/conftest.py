@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from krt_scoring import cli, session
+from krt_scoring import cli
+from krt_scoring.engine import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

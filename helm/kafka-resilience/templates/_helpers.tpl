@@ -41,7 +41,7 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* What krt_operator.settings reads: the same for the controller and for releasing finalizers. */}}
+{{/* What krt_operator.app.settings reads: the same for the controller and for releasing finalizers. */}}
 {{- define "krt.settings" -}}
 - name: KRT_IMAGE_OPERATOR
   value: {{ include "krt.image" (list .Values.images.operator .Chart.AppVersion) | quote }}

@@ -13,8 +13,8 @@ import logging
 import os
 import sys
 
+from krt_operator.app.settings import Settings
 from krt_operator.errors import KrtError, UserError
-from krt_operator.settings import Settings
 
 USAGE_ERROR = 2
 
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(settings: Settings) -> int:
     import kopf  # noqa: PLC0415 - 40 MiB that `release` does not need
 
-    import krt_operator.handlers  # noqa: F401, PLC0415 - registers the handlers
+    import krt_operator.app.handlers  # noqa: F401, PLC0415 - registers the handlers
 
     watched = settings.watch_namespaces
     asyncio.run(
@@ -74,7 +74,7 @@ def _run(settings: Settings) -> int:
 
 
 def _release(settings: Settings) -> int:
-    from krt_operator.assembly import Assembly  # noqa: PLC0415 - as above
+    from krt_operator.app.assembly import Assembly  # noqa: PLC0415 - as above
 
     assembly = Assembly.on_api_server(settings)
     for test in assembly.cluster("").tests():

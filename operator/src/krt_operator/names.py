@@ -5,7 +5,13 @@ T is the test's name (at most 30 characters, a DNS label: the CRD sees to it).
 
 from __future__ import annotations
 
-from krt_operator.api.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
+from krt_operator.api.resource import (
+    API_VERSION,
+    GROUP,
+    KIND,
+    PLURAL,
+    VERSION,
+)
 
 __all__ = ["API_VERSION", "GROUP", "KIND", "PLURAL", "VERSION"]
 

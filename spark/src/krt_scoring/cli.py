@@ -11,19 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle, write_text
-from krt_scoring import foreign, inspection, outputs, session, trouble
-from krt_scoring.assess import assess, without_plan
-from krt_scoring.errors import NotABundleError, NotWritableError, PlanError, SparkFailedError
-from krt_scoring.foreign.verifiable.layout import SETTINGS
-from krt_scoring.scorecard import dump
+from krt_scoring.engine import session, spark_errors
+from krt_scoring.errors import (
+    NotABundleError,
+    NotWritableError,
+    PlanError,
+    SparkFailedError,
+)
+from krt_scoring.inputs import importers, inspection
+from krt_scoring.inputs.importers.verifiable.layout import SETTINGS
+from krt_scoring.outputs import files
+from krt_scoring.outputs.scorecard import dump
+from krt_scoring.pipeline import assess, without_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.assess import Assessment
-    from krt_scoring.inspection import Inspection
+    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.pipeline import Assessment
 
 EXIT_SCORED = 0
 EXIT_NO_BUNDLE = 2
@@ -44,11 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = _scored(options)
         bundle = Bundle(options.bundle)
-        with outputs.writing(bundle, options.out):
+        with files.writing(bundle, options.out):
             if options.out:
                 write_text(options.out, dump(result.card))
             else:
-                outputs.write(bundle, result)
+                files.write(bundle, result)
     except (NotABundleError, NotWritableError) as error:
         sys.stderr.write(f"krt-score: {error}\n")
         return EXIT_NO_BUNDLE
@@ -73,14 +80,14 @@ def _scored(options: argparse.Namespace) -> Assessment:
     """
     if options.source is None:
         bundle = inspection.require_bundle(options.bundle)
-        outputs.require_place(bundle, options.out)
+        files.require_place(bundle, options.out)
         return _assessed(inspection.inspect(bundle), options)
     with tempfile.TemporaryDirectory(prefix="krt-import-") as folder:
         try:
-            imported = foreign.IMPORTERS[options.source](options.bundle, Path(folder))
+            imported = importers.IMPORTERS[options.source](options.bundle, Path(folder))
         except PlanError as error:
             return without_plan(Bundle(options.bundle), str(error), SETTINGS)
-        outputs.require_place(Bundle(options.bundle), options.out)
+        files.require_place(Bundle(options.bundle), options.out)
         found = inspection.inspect(imported.bundle, needed=())
         reasons = (*found.reasons, *imported.reasons)
         return _assessed(replace(found, reasons=reasons), options)
@@ -90,7 +97,7 @@ def _assessed(inspected: Inspection, options: argparse.Namespace) -> Assessment:
     cores = options.cores or os.cpu_count() or 1
     rows = sum(inspected.rows.values())
     memory = options.driver_memory or session.Sizing(rows, cores).local_memory
-    with trouble.told(f"give it more with --driver-memory (it had {memory})"):
+    with spark_errors.told(f"give it more with --driver-memory (it had {memory})"):
         spark = session.local(rows, memory, cores)
         return _assess(inspected, spark, self_test=options.self_test)
 
@@ -115,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--from",
         dest="source",
-        choices=sorted(foreign.IMPORTERS),
+        choices=sorted(importers.IMPORTERS),
         help="score what another tool recorded: verifiable (Kafka's VerifiableProducer and "
         "VerifiableConsumer)",
     )

@@ -16,15 +16,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle, write_json
-from krt_scoring import executors, inspection, outputs, result, run_info, session, topics, trouble
-from krt_scoring.assess import assess
-from krt_scoring.errors import NoExecutorsError, ScoringError, SparkFailedError, TopicReadError
+from krt_scoring.engine import executors, session, spark_errors
+from krt_scoring.errors import (
+    NoExecutorsError,
+    ScoringError,
+    SparkFailedError,
+    TopicReadError,
+)
+from krt_scoring.inputs import inspection, run_info, topics
+from krt_scoring.outputs import files, result
+from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_scoring.assess import Assessment
-    from krt_scoring.topics import PartitionBound
+    from krt_scoring.inputs.topics import PartitionBound
+    from krt_scoring.pipeline import Assessment
 
 TERMINATION_LOG = Path("/dev/termination-log")
 EXIT_UNUSABLE = 2
@@ -89,7 +96,7 @@ def main() -> int:
     # Files in the bundle belong to group 0, whatever uid the cluster gave us.
     os.umask(0o002)
     try:
-        with trouble.told(MORE_MEMORY):
+        with spark_errors.told(MORE_MEMORY):
             told = result.message(run(Settings.of(os.environ)).card)
         code = 0
     except ScoringError as error:
@@ -137,7 +144,7 @@ def run(settings: Settings) -> Assessment:
         version = spark.version
     finally:
         spark.stop()
-    outputs.write(bundle, assessment)
+    files.write(bundle, assessment)
     _write_scoring(bundle, settings, rows, version, clock)
     result.publish(
         result.config_map(

@@ -13,10 +13,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.contract.traffic.local_kafka import wait_until
 
+from krt_operator.engine.ports import TopicPlan
 from krt_operator.errors import TransientError, UserError
 from krt_operator.kafka.admin import LOOK_SECONDS, KafkaAdmin
 from krt_operator.kafka.zookeeper import four_letter, mode
-from krt_operator.ports import TopicPlan
 
 if TYPE_CHECKING:
     from tests.contract.traffic.local_kafka import LocalKafka

@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 
 from krt_operator.build.render import script
+from krt_operator.engine.ports import TopicPlan
 from krt_operator.faults.ephemeral import parse
 from krt_operator.kafka.admin import KafkaAdmin
-from krt_operator.ports import TopicPlan
 
 if TYPE_CHECKING:
     from pathlib import Path

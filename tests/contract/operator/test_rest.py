@@ -11,10 +11,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from kubernetes.client.configuration import Configuration
 
-from krt_operator.cluster.client import ApiCluster
-from krt_operator.cluster.rest import Rest
-from krt_operator.errors import ConflictError, GoneError, RefusedError, TransientError
-from krt_operator.ports import Deletion, Eviction
+from krt_operator.engine.ports import Deletion, Eviction
+from krt_operator.errors import (
+    ConflictError,
+    GoneError,
+    RefusedError,
+    TransientError,
+)
+from krt_operator.kubernetes.client import ApiCluster
+from krt_operator.kubernetes.rest import Rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

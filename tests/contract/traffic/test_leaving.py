@@ -11,7 +11,7 @@ from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
-from krt_traffic.consumer.journal import Journal
+from krt_traffic.consumer.event_buffer import Journal
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
 from krt_traffic.clock import wall
-from krt_traffic.recorder import probes
+from krt_traffic.recorder import admin_requests
 from krt_traffic.recorder.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def answers(folder: Path) -> dict[str, dict[str, Any]]:
 def test_every_question_of_a_fresh_fault_is_asked_once(kafka: LocalKafka, tmp_path: Path) -> None:
     kafka.create_topic("asked", 1)
     timeline = Timeline(tmp_path, "r1")
-    asked = probes.AdminRequests(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
-    asked.injected("down", wall() - probes.STALE_MICROS - 1)
+    asked = admin_requests.AdminRequests(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
+    asked.injected("down", wall() - admin_requests.STALE_MICROS - 1)
     asked.injected("other", wall())
     asked.injected("down", wall())
     wait_until("all have answered", lambda: answers(tmp_path).keys() == set(ALL))
@@ -45,16 +45,16 @@ def test_every_question_of_a_fresh_fault_is_asked_once(kafka: LocalKafka, tmp_pa
 
 def test_a_refusal_is_told_with_its_error(kafka: LocalKafka) -> None:
     client = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    got = probes.ask(lambda: probes.create_topic(client, "too-many-replicas", 3))
+    got = admin_requests.ask(lambda: admin_requests.create_topic(client, "too-many-replicas", 3))
     assert got == ("Refused", "INVALID_REPLICATION_FACTOR")
 
 
 def test_nobody_there_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(admin_requests, "ANSWER_SECONDS", 1.0)
     client = AdminClient({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
     for question in (
-        lambda: probes.create_topic(client, "x", 1),
-        lambda: probes.describe_configs(client, "x"),
-        lambda: probes.list_topics(client),
+        lambda: admin_requests.create_topic(client, "x", 1),
+        lambda: admin_requests.describe_configs(client, "x"),
+        lambda: admin_requests.list_topics(client),
     ):
-        assert probes.ask(question)[0] == "TimedOut"
+        assert admin_requests.ask(question)[0] == "TimedOut"

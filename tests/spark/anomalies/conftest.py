@@ -40,19 +40,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from krt_contract.timeline import Event
-from krt_scoring import history as history_module
+from krt_scoring.allowances.offsets import java_hash
 from krt_scoring.anomalies import judgement
-from krt_scoring.derive import base as base_module
-from krt_scoring.expectations.offsets import java_hash
-from krt_scoring.ledger import tally
-from krt_scoring.run_info import RunInfo, parse
+from krt_scoring.history import base as base_module
+from krt_scoring.history import ledger_tally
+from krt_scoring.history import tables as history_module
+from krt_scoring.inputs.run_info import RunInfo, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.history import History
+    from krt_scoring.history.tables import History
 
 CASES = Path(__file__).parent / "cases"
 BATCH = 40
@@ -518,7 +518,7 @@ def judged(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
         if incarnation.producer.startswith(f"{name}-")
     }
     faulty = {case.name for case in cases if any(item.source == "fault" for item in case.events)}
-    for item in tally.take(base.records):
+    for item in ledger_tally.take(base.records):
         name, fate = owner[item.pk], item.fate
         if name not in faulty and fate == "deliveredLate":
             # Late after the fault of another case: the cases share their clock.

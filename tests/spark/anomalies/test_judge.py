@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from krt_scoring.anomalies import judge
-from krt_scoring.findings import UNITS, Judgement, result
+from krt_scoring.anomalies.findings import UNITS, Judgement, result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_scoring.history import History
+    from krt_scoring.history.tables import History
 
 LOSSY = """
 producer p acks=1 idempotent=false

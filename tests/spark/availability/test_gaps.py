@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_scoring.availability import gaps
-from krt_scoring.derive.places import Places
-from krt_scoring.operations import WRITES, Lanes
-from krt_scoring.windows import FaultWindow
+from krt_scoring.history.positions import Places
+from krt_scoring.inputs.fault_windows import FaultWindow
+from krt_scoring.metrics import gaps
+from krt_scoring.metrics.operations import WRITES, Lanes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.histogram import bin_column, bin_of
+from krt_scoring.metrics.histogram import bin_column, bin_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

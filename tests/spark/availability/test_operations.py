@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tests.spark.anomalies.conftest import SECOND, Case, together
 
-from krt_scoring import operations
-from krt_scoring.derive import base as base_module
+from krt_scoring.history import base as base_module
+from krt_scoring.metrics import operations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.windows import PARTS, FaultWindow, part_column, part_of
+from krt_scoring.inputs.fault_windows import (
+    PARTS,
+    FaultWindow,
+    part_column,
+    part_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from krt_scoring.expectations.offsets import java_hash
-from krt_scoring.expectations.settings import STRICT, of_identity
-from krt_scoring.run_info import RunInfo, parse
+from krt_scoring.allowances.offsets import java_hash
+from krt_scoring.allowances.settings import STRICT, of_identity
+from krt_scoring.inputs.run_info import RunInfo, parse
 
 
 def run(**producer: object) -> RunInfo:

@@ -12,9 +12,11 @@ from tests.spark.job.bundles import SECOND, T0, Scenario
 
 from krt_contract.bundle import Bundle
 from krt_contract.timeline import Event
-from krt_scoring import inspection, outputs, session
-from krt_scoring.assess import assess
-from krt_scoring.scorecard import dump
+from krt_scoring.engine import session
+from krt_scoring.inputs import inspection
+from krt_scoring.outputs import files
+from krt_scoring.outputs.scorecard import dump
+from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +87,7 @@ def test_the_claims_are_judged_apart_from_the_verdict(spark: SparkSession, tmp_p
     }
     worst = result.card["partitions"][0]
     assert (worst["worst"]["isr"], worst["after"]["isr"]) == ([1, 2], [0, 1, 2])
-    outputs.write(Bundle(root), result)
+    files.write(Bundle(root), result)
     report = Bundle(root).report.read_text()
     assert "did not hold" in report
     assert "leader 1, ISR 1, 2" in report
@@ -219,7 +221,7 @@ def test_another_schema_version_is_inconclusive(
     assert result.card["verdict"] == "Inconclusive"
     assert result.card["run"] == {"namespace": "ns", "name": "t", "uid": "run-uid"}
     assert "schemaVersion 2" in result.card["summary"]
-    outputs.write(Bundle(root), result)
+    files.write(Bundle(root), result)
     assert "PlanUnusable" in (root / "report.html").read_text()
 
 
@@ -235,7 +237,7 @@ def test_a_run_without_traffic_is_no_pass(spark: SparkSession, tmp_path: Path) -
 def test_the_outputs_are_whole(clean: Path, spark: SparkSession) -> None:
     bundle = Bundle(clean)
     result = assess(spark, inspection.inspect(bundle))
-    outputs.write(bundle, result)
+    files.write(bundle, result)
     assert json.loads(bundle.scorecard.read_text())["verdict"] == "Passed"
     assert "<h1>Passed" in bundle.report.read_text()
     assert 'failures="0" errors="0"' in bundle.junit.read_text()

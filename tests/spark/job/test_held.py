@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.held import hold
+from krt_scoring.engine.caching import hold
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

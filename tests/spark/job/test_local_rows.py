@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
-from krt_scoring.local_rows import frame
+from krt_scoring.engine.local_rows import frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

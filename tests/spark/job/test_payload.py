@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.payload import Encoder, decode
-from krt_scoring import payload
+from krt_scoring.engine import payload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

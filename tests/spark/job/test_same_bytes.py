@@ -8,10 +8,11 @@ import pytest
 from tests.spark.job import rich
 
 from krt_contract.bundle import Bundle
-from krt_scoring import inspection, session
-from krt_scoring.assess import assess
-from krt_scoring.findings import MAX_EXAMPLES
-from krt_scoring.scorecard import dump
+from krt_scoring.anomalies.findings import MAX_EXAMPLES
+from krt_scoring.engine import session
+from krt_scoring.inputs import inspection
+from krt_scoring.outputs.scorecard import dump
+from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_scoring.derive.facts import Close, Facts, Incarnation
-from krt_scoring.derive.fates import FATES
-from krt_scoring.derive.places import Places
-from krt_scoring.ledger.identity import Totals, ledger
-from krt_scoring.run_info import parse
+from krt_scoring.history.facts import Close, Facts, Incarnation
+from krt_scoring.history.ledger_identity import Totals, ledger
+from krt_scoring.history.outcomes import FATES
+from krt_scoring.history.positions import Places
+from krt_scoring.inputs.run_info import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

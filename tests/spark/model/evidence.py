@@ -17,7 +17,7 @@ from krt_contract.bundle import Bundle, write_json
 from krt_contract.ledger import LedgerWriter
 from krt_contract.schemas import ADDED, TABLES
 from krt_contract.timeline import Event, TimelineWriter
-from krt_scoring.derive.elections import STORAGE_LOSING_ACTIONS
+from krt_scoring.history.elections import STORAGE_LOSING_ACTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

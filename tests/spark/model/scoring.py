@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
-from krt_scoring import history, run_info
 from krt_scoring.anomalies import judgement
-from krt_scoring.derive import base as base_tables
-from krt_scoring.ledger import identity, wanting
+from krt_scoring.history import base as base_tables
+from krt_scoring.history import ledger_identity, ledger_missing, tables
+from krt_scoring.inputs import run_info
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.reasons import Reason
+    from krt_scoring.inputs.reasons import Reason
 
 Findings = Counter[tuple[str, str | None]]
 """(anomaly, the rule that permits it or None) → how many."""
@@ -49,11 +49,11 @@ class Scored:
 def score(spark: SparkSession, root: Path) -> Scored:
     """Judge a bundle as the job does, and tell its findings apart by history."""
     run = run_info.load(Bundle(root).run_json)
-    base = base_tables.build(history.read(spark, root, run))
+    base = base_tables.build(tables.read(spark, root, run))
     try:
-        terms, unbalanced = identity.ledger(base.totals, base.facts)
-        terms["foreign"] = wanting.foreign(base)
-        scored = Scored(reasons=(*unbalanced, *wanting.reasons(base, terms)))
+        terms, unbalanced = ledger_identity.ledger(base.totals, base.facts)
+        terms["foreign"] = ledger_missing.foreign(base)
+        scored = Scored(reasons=(*unbalanced, *ledger_missing.reasons(base, terms)))
         found = judgement.findings(base)
         for row in found.collect() if found is not None else []:
             name = row["topic"] or row["grp"]

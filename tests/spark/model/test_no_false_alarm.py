@@ -10,8 +10,8 @@ from tests.spark.model import evidence
 from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
 
 from krt_contract.bundle import Bundle
-from krt_scoring import inspection
-from krt_scoring.assess import assess
+from krt_scoring.inputs import inspection
+from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

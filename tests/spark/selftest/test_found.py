@@ -11,12 +11,14 @@ from tests.spark.selftest import histories
 from tests.spark.selftest.histories import Simulation
 
 from krt_contract.bundle import Bundle
-from krt_scoring import history, run_info, selftest
+from krt_scoring import selftest
 from krt_scoring.anomalies import judgement
-from krt_scoring.derive import base as base_tables
-from krt_scoring.findings import UNITS
+from krt_scoring.anomalies.findings import UNITS
+from krt_scoring.history import base as base_tables
+from krt_scoring.history import tables
+from krt_scoring.inputs import run_info
 from krt_scoring.selftest.corruptions import KINDS
-from krt_scoring.selftest.rescore import Judged
+from krt_scoring.selftest.evaluate import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 SENDS = 1_500
 EACH = 3
@@ -41,7 +43,7 @@ def scored(
 ) -> Iterator[tuple[Base, Judged]]:
     rows = Simulation(seed, SENDS, partitions).run()
     path = bundles.write(root, rows, histories.plan(partitions))
-    past = history.read(spark, path, run_info.load(Bundle(path).run_json))
+    past = tables.read(spark, path, run_info.load(Bundle(path).run_json))
     base = base_tables.build(past)
     found = judgement.findings(base)
     found = found.persist() if found is not None else None

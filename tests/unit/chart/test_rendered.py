@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from krt_operator.cluster.kinds import KINDS
+from krt_operator.kubernetes.kinds import KINDS
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm/kafka-resilience"
@@ -80,7 +80,7 @@ def test_one_controller_under_restricted_pod_security() -> None:
 
 
 def test_the_controller_is_told_what_its_settings_read() -> None:
-    source = (ROOT / "operator/src/krt_operator/settings.py").read_text()
+    source = (ROOT / "operator/src/krt_operator/app/settings.py").read_text()
     (deployment,) = [one for one in OBJECTS if one["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     told = {one["name"] for one in container["env"]}

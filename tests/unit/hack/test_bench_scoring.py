@@ -11,7 +11,7 @@ from hack import bench_lines, bench_plain, bench_tables
 from hack.bench_history import BUNDLE, PLAIN, Planted
 
 from krt_contract.bundle import Bundle
-from krt_scoring import inspection
+from krt_scoring.inputs import inspection
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krt_scoring.derive import backward
-from krt_scoring.derive.ownership import Extent
+from krt_scoring.history import rewinds
+from krt_scoring.history.ownership import Extent
 
 if TYPE_CHECKING:
-    from krt_scoring.derive.backward import Span
+    from krt_scoring.history.rewinds import Span
 
 
 def extent(
@@ -41,12 +41,12 @@ CASES: dict[str, tuple[list[Extent], list[Span]]] = {
 
 @pytest.mark.parametrize(("extents", "expected"), CASES.values(), ids=CASES)
 def test_between_ownerships(extents: list[Extent], expected: list[Span]) -> None:
-    assert list(backward.between(extents)) == expected
+    assert list(rewinds.between(extents)) == expected
 
 
 def test_within_one_only_where_a_member_was_moved_or_nobody_owned_it() -> None:
     extents = [extent(None, 0, 9), extent(0, 5, 12), extent(1, 3, 20), extent(2, None, None)]
-    assert list(backward.within(extents, {1, 2})) == [(0, 0, 0, 9), (0, 0, 3, 20)]
+    assert list(rewinds.within(extents, {1, 2})) == [(0, 0, 0, 9), (0, 0, 3, 20)]
 
 
 DELIVERIES = st.lists(
@@ -61,7 +61,7 @@ DELIVERIES = st.lists(
 def test_what_lies_outside_decides_nothing(owned: list[list[int]], keys: int) -> None:
     """Inversions of a key, adjacent deliveries of it, are the same without the places outside."""
     extents = [extent(n, places[0], places[-1]) for n, places in enumerate(owned)]
-    spans = list(backward.between(extents))
+    spans = list(rewinds.between(extents))
     told = [place for places in owned for place in places]
     first = list(dict.fromkeys(told))
     near = [p for p in first if any(low <= p <= high for *_, low, high in spans)]

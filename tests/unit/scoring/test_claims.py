@@ -11,16 +11,18 @@ import pytest
 
 from krt_contract.schemas import TABLES
 from krt_contract.timeline import Event
-from krt_scoring import claims, partitions, run_info
-from krt_scoring.availability.gaps import Gap, Measured
-from krt_scoring.claims.comeback import FETCHER
-from krt_scoring.claims.evidence import Evidence
-from krt_scoring.findings import UNITS
-from krt_scoring.findings import result as anomaly_result
-from krt_scoring.reasons import Reason
-from krt_scoring.recovery import Recovery
-from krt_scoring.timeline import Timeline
-from krt_scoring.windows import FaultWindow
+from krt_scoring import expectations
+from krt_scoring.anomalies.findings import UNITS
+from krt_scoring.anomalies.findings import result as anomaly_result
+from krt_scoring.expectations.broker_return import FETCHER
+from krt_scoring.expectations.evidence import Evidence
+from krt_scoring.inputs import run_info
+from krt_scoring.inputs.fault_windows import FaultWindow
+from krt_scoring.inputs.reasons import Reason
+from krt_scoring.inputs.timeline import Timeline
+from krt_scoring.metrics import partitions
+from krt_scoring.metrics.gaps import Gap, Measured
+from krt_scoring.metrics.recovery import Recovery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +94,7 @@ def evidence(expect: Mapping[str, Any], *events: Event, **parts: Any) -> Evidenc
 
 
 def judged(expect: Mapping[str, Any], *events: Event, **parts: Any) -> dict[str, str]:
-    return {r.claim: r.result for r in claims.judge(evidence(expect, *events, **parts))}
+    return {r.claim: r.result for r in expectations.judge(evidence(expect, *events, **parts))}
 
 
 def of_fault(**claimed: Any) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def test_a_partition_without_a_leader_is_one_and_no_move() -> None:
 def test_a_leader_that_leaves_a_broker_nobody_hit_is_told() -> None:
     events = [*CRASH, state(20, 1, 0, [0, 1], 3)]
     events = [e for e in events if e.at != 34 * SECOND]
-    (found,) = claims.judge(evidence(of_fault(unrelatedLeaderChanges={"max": 0}), *events))
+    (found,) = expectations.judge(evidence(of_fault(unrelatedLeaderChanges={"max": 0}), *events))
     assert (found.result, found.numbers) == ("NotMet", {"value": 1})
     assert "foo-1 from 1" in found.seen
 
@@ -323,7 +325,7 @@ def test_unclean_elections(word: str, unclean: bool, result: str) -> None:
     events = [*CRASH[:2], *(later if unclean else CRASH[2:])]
     found = evidence({"uncleanElections": word}, *events)
     broker = {"unclean.leader.election.enable": "true"}
-    (judgement,) = claims.judge(replace(found, run=replace(found.run, broker_config=broker)))
+    (judgement,) = expectations.judge(replace(found, run=replace(found.run, broker_config=broker)))
     assert judgement.result == result
 
 
@@ -462,7 +464,7 @@ def test_the_preferred_replica_is_that_of_the_last_move() -> None:
     def found(*events: Event) -> str:
         parts = evidence({"nonPreferredLeaders": {"max": 0}}, *CRASH, *events)
         moved = replace(parts, run=run(parts.run.spec["expect"], faults=moves))
-        return next(iter(claims.judge(moved))).result
+        return next(iter(expectations.judge(moved))).result
 
     # Broker 1 leads foo-0 at the end, as the first move wants it and the second does not.
     assert found() == "NotMet"
@@ -505,9 +507,9 @@ def test_reads_from_a_broker_of_the_own_zone(tmp_path: Path) -> None:
         {"member": f"kafka-{i}", "kind": "kafka", "zone": z} for i, z in enumerate("ab")
     )
     plan = replace(run(claimed, traffic={"consumers": [consumer]}), members=members)
-    (found,) = claims.judge(replace(evidence(claimed, files=files), run=plan))
+    (found,) = expectations.judge(replace(evidence(claimed, files=files), run=plan))
     assert (found.result, found.seen) == ("Met", "1 partitions read in zone b: foo-0")
-    (found,) = claims.judge(replace(evidence(claimed), run=plan))
+    (found,) = expectations.judge(replace(evidence(claimed), run=plan))
     assert found.result == "NotEvaluated"
 
 
@@ -616,7 +618,7 @@ def test_what_was_processed_never_or_twice(
     }
     claimed = {"unprocessed": "None", "processedTwice": "None"}
     found = replace(evidence(claimed, files=files), run=run(claimed, traffic=traffic))
-    numbers = {r.claim: r.numbers["value"] for r in claims.judge(found)}
+    numbers = {r.claim: r.numbers["value"] for r in expectations.judge(found)}
     assert numbers == {"unprocessed": unprocessed, "processedTwice": twice}
 
 
@@ -631,9 +633,9 @@ def test_the_table_of_a_fault_shows_before_worst_and_after() -> None:
 
 
 def test_the_termination_message_names_few_claims() -> None:
-    assert claims.told([]) is None
+    assert expectations.told([]) is None
     results = [{"expectation": f"c{i}", "result": "NotMet"} for i in range(9)]
-    told = claims.told([*results, {"expectation": "x", "result": "Met"}])
+    told = expectations.told([*results, {"expectation": "x", "result": "Met"}])
     assert told == {
         "held": 1,
         "notMet": ["c0", "c1", "c2", "c3", "c4", "and 4 more"],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from krt_contract.timeline import Event
-from krt_scoring.derive.elections import elections
+from krt_scoring.history.elections import elections
 
 
 def state(at: int, leader: int, epoch: int, *isr: int) -> Event:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.spark.selftest import histories
 
-from krt_scoring import run_info
-from krt_scoring.derive.facts import MAX_GROUPS, groups_of
 from krt_scoring.errors import PlanError
+from krt_scoring.history.facts import MAX_GROUPS, groups_of
+from krt_scoring.inputs import run_info
 
 RUN = run_info.parse(histories.plan(1))
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from krt_scoring import cli, run_info
-from krt_scoring.foreign.verifiable import importer, outcomes, values
+from krt_scoring import cli
+from krt_scoring.inputs import run_info
+from krt_scoring.inputs.importers.verifiable import importer, outcomes, values
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from krt_scoring.foreign.verifiable.importer import Imported
+    from krt_scoring.inputs.importers.verifiable.importer import Imported
 
 ACK = {"name": "producer_send_success", "key": None, "topic": "foo", "partition": 0}
 DATA = {"name": "record_data", "key": None, "topic": "foo", "partition": 0}

@@ -11,24 +11,30 @@ import pytest
 from krt_contract.bundle import Bundle
 from krt_contract.timeline import Event
 from krt_operator.api.spec import Action
-from krt_operator.faults import proof
-from krt_operator.faults.actions import DEEDS
-from krt_scoring import guards, run_info
-from krt_scoring.availability.gaps import Gap
-from krt_scoring.derive.faults import FOREVER
-from krt_scoring.derive.ownership import Interval
-from krt_scoring.derive.replicas import Partition, Replica
-from krt_scoring.guards import effect
-from krt_scoring.guards.facts import Bound, Facts
-from krt_scoring.inspection import Counted, Inspection
-from krt_scoring.operations import Operations
-from krt_scoring.reasons import DELIVERY_ANOMALIES, UNREAD_LOG_ANOMALIES, Reason, by_deliveries
-from krt_scoring.selftest import doubted
-from krt_scoring.timeline import Timeline
-from krt_scoring.windows import fault_windows
+from krt_operator.faults import observations
+from krt_operator.faults.registry import DEEDS
+from krt_scoring.history.faults import FOREVER
+from krt_scoring.history.ownership import Interval
+from krt_scoring.history.replicas import Partition, Replica
+from krt_scoring.inputs import run_info
+from krt_scoring.inputs.fault_windows import fault_windows
+from krt_scoring.inputs.inspection import Counted, Inspection
+from krt_scoring.inputs.reasons import (
+    DELIVERY_ANOMALIES,
+    UNREAD_LOG_ANOMALIES,
+    Reason,
+    by_deliveries,
+)
+from krt_scoring.inputs.timeline import Timeline
+from krt_scoring.metrics.gaps import Gap
+from krt_scoring.metrics.operations import Operations
+from krt_scoring.selftest import guard_checks
+from krt_scoring.verdict import guards
+from krt_scoring.verdict.guards import effect
+from krt_scoring.verdict.guards.facts import Bound, Facts
 
 if TYPE_CHECKING:
-    from krt_scoring.run_info import RunInfo
+    from krt_scoring.inputs.run_info import RunInfo
 
 TARGETS = [{"pod": "t-kafka-0-0", "uid": "uid-kafka-0", "member": "kafka-0"}]
 
@@ -360,7 +366,7 @@ def test_a_crash_of_two_is_not_proved_by_the_death_of_one() -> None:
 
 
 def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
-    asked = {action.value: set(kinds) for action, kinds in proof.IMPLIED.items()}
+    asked = {action.value: set(kinds) for action, kinds in observations.IMPLIED.items()}
     assert asked == {action: set(kinds) for action, kinds in effect.IMPLIED.items()}
     assert set(asked) == {action.value for action in Action} == {a.value for a in DEEDS}
 
@@ -485,20 +491,20 @@ def test_an_unseen_leader_hides_nothing_where_no_leader_permits_anything() -> No
 
 
 def test_each_guard_put_to_the_test_gives_its_reason_and_no_other() -> None:
-    told, lacking = doubted.run(facts())
+    told, lacking = guard_checks.run(facts())
     assert [item.as_dict() for item in told if not item.found] == []
-    assert {item.name for item in told} == {kind.name for kind in doubted.KINDS}
+    assert {item.name for item in told} == {kind.name for kind in guard_checks.KINDS}
     assert lacking == {}
 
 
 def test_a_guard_that_does_not_speak_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     left = tuple(guard for guard in guards.GUARDS if guard is not guards.vanished)
     monkeypatch.setattr(guards, "GUARDS", left)
-    told, _ = doubted.run(facts())
+    told, _ = guard_checks.run(facts())
     assert [item.name for item in told if not item.found] == ["vanished-pod"]
 
 
 def test_what_a_guard_says_already_is_not_tried() -> None:
     unsettled = replace(BOUND, settled=False)
-    _, lacking = doubted.run(facts(without(("recorder", "stopped")), bounds=(unsettled,)))
+    _, lacking = guard_checks.run(facts(without(("recorder", "stopped")), bounds=(unsettled,)))
     assert set(lacking) == {"unsettled-log", "unread-log", "unrecorded-end"}

@@ -13,8 +13,9 @@ import pytest
 from krt_contract.bundle import Bundle, write_json
 from krt_contract.ledger import LedgerWriter
 from krt_contract.schemas import TABLES
-from krt_scoring import cli, inspection, run_info, timeline
+from krt_scoring import cli
 from krt_scoring.errors import NotABundleError, PlanError
+from krt_scoring.inputs import inspection, run_info, timeline
 from krt_scoring.selftest import files
 
 if TYPE_CHECKING:

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from krt_scoring import job, session, topics
-from krt_scoring.errors import NoExecutorsError, PlanError, ScoringError, TopicReadError
+from krt_scoring import job
+from krt_scoring.engine import session
+from krt_scoring.errors import (
+    NoExecutorsError,
+    PlanError,
+    ScoringError,
+    TopicReadError,
+)
+from krt_scoring.inputs import topics
 
 if TYPE_CHECKING:
     from pathlib import Path

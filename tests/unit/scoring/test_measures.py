@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krt_contract.timeline import Event
-from krt_scoring import durations, histogram, operations, recovery, run_info
-from krt_scoring.availability import decompose
-from krt_scoring.availability.gaps import Gap
-from krt_scoring.timeline import Timeline
-from krt_scoring.windows import FaultWindow, fault_windows, part_of
+from krt_scoring import durations
+from krt_scoring.inputs import run_info
+from krt_scoring.inputs.fault_windows import FaultWindow, fault_windows, part_of
+from krt_scoring.inputs.timeline import Timeline
+from krt_scoring.metrics import (
+    breakdown,
+    histogram,
+    operations,
+    recovery,
+)
+from krt_scoring.metrics.gaps import Gap
 
 S = 1_000_000
 
@@ -163,8 +169,8 @@ def test_a_gap_is_made_of_detect_elect_and_client() -> None:
             state(170, [1, 2], 1, 6),
         )
     )
-    assert decompose.fault_of(gap, (window,)) is window
-    assert decompose.parts(gap, window, line) == {"detect": 60, "elect": 10, "client": 20}
+    assert breakdown.fault_of(gap, (window,)) is window
+    assert breakdown.parts(gap, window, line) == {"detect": 60, "elect": 10, "client": 20}
 
 
 @pytest.mark.parametrize(
@@ -183,7 +189,7 @@ def test_a_session_whose_end_was_noted_late_is_no_part(stream: str, seen_late: b
     gap = Gap("write", "", "foo", 0, 110, 190)
     whole = {"detect": 60, "elect": 10, "client": 20}
     expected = {"elect": 70, "client": 20} if seen_late else whole
-    assert decompose.parts(gap, window, line) == expected
+    assert breakdown.parts(gap, window, line) == expected
 
 
 def test_what_was_over_before_the_gap_began_is_no_part_of_it() -> None:
@@ -196,9 +202,9 @@ def test_what_was_over_before_the_gap_began_is_no_part_of_it() -> None:
         )
     )
     late = Gap("write", "", "foo", 0, 165, 190)
-    assert decompose.parts(late, window, line) == {"elect": 10, "client": 20}
+    assert breakdown.parts(late, window, line) == {"elect": 10, "client": 20}
     later = Gap("write", "", "foo", 0, 500, 590)
-    assert decompose.parts(later, window, line) == {"client": 90}
+    assert breakdown.parts(later, window, line) == {"client": 90}
 
 
 def test_a_readers_gap_holds_the_rebalance() -> None:
@@ -213,13 +219,13 @@ def test_a_readers_gap_holds_the_rebalance() -> None:
     gap = Gap("read", "g", "foo", 0, 110, 190)
     # What was assigned before the gap, or after it, is no part of it; of two the last counts.
     assigned = {("g", "foo", 0): [50, 172, 180, 400]}
-    around = decompose.Surroundings((window,), Timeline(led), assigned)
+    around = breakdown.Surroundings((window,), Timeline(led), assigned)
     parts = {"detect": 60, "elect": 10, "rebalance": 10, "client": 10}
     assert around.of(gap) == ("f", parts)
     assert sum(parts.values()) == gap.end - 100
-    other = decompose.Surroundings((window,), Timeline(led), {("h", "foo", 0): [180]})
+    other = breakdown.Surroundings((window,), Timeline(led), {("h", "foo", 0): [180]})
     assert other.of(gap) == ("f", {"detect": 60, "elect": 10, "client": 20})
-    sooner = decompose.Surroundings((window,), Timeline(led), {("g", "foo", 0): [165]})
+    sooner = breakdown.Surroundings((window,), Timeline(led), {("g", "foo", 0): [165]})
     assert sooner.of(gap) == ("f", {"detect": 60, "elect": 10, "client": 20})
 
 
@@ -227,20 +233,20 @@ def test_a_dead_consumers_gap_is_its_rebalance() -> None:
     targets = ({"uid": "u", "member": "consumer-c-0"},)
     window = FaultWindow("f", injected_at=100, recovered_at=900, targets=targets)
     gap = Gap("read", "g", "foo", 0, 98, 190)
-    around = decompose.Surroundings((window,), Timeline(()), {("g", "foo", 0): [150]})
+    around = breakdown.Surroundings((window,), Timeline(()), {("g", "foo", 0): [150]})
     assert around.of(gap) == ("f", {"rebalance": 50, "client": 40})
 
 
 def test_a_gap_is_named_by_the_fault_that_was_open_when_it_began() -> None:
     first, second = (FaultWindow(name, injected_at=at) for name, at in (("a", 100), ("b", 200)))
-    assert decompose.fault_of(Gap("read", "g", "foo", 0, 150, 300), (first, second)) is first
-    assert decompose.fault_of(Gap("read", "g", "foo", 0, 250, 300), (first, second)) is second
-    assert decompose.fault_of(Gap("read", "g", "foo", 0, 95, 300), (first, second)) is first
+    assert breakdown.fault_of(Gap("read", "g", "foo", 0, 150, 300), (first, second)) is first
+    assert breakdown.fault_of(Gap("read", "g", "foo", 0, 250, 300), (first, second)) is second
+    assert breakdown.fault_of(Gap("read", "g", "foo", 0, 95, 300), (first, second)) is first
 
 
 def test_a_gap_without_a_fault_has_no_parts_to_blame() -> None:
     window = FaultWindow("f", injected_at=500)
-    assert decompose.fault_of(Gap("write", "", "foo", 0, 1, 2), (window,)) is None
+    assert breakdown.fault_of(Gap("write", "", "foo", 0, 1, 2), (window,)) is None
 
 
 def test_traffic_is_established_for_the_last_part_of_the_warmup() -> None:

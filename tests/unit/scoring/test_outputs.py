@@ -9,16 +9,22 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from krt_scoring import junit, report, result, scorecard, summary
-from krt_scoring.findings import UNITS
-from krt_scoring.findings import result as anomaly_result
-from krt_scoring.objectives import Objective, judge, limits
-from krt_scoring.reasons import Reason
+from krt_scoring.anomalies.findings import UNITS
+from krt_scoring.anomalies.findings import result as anomaly_result
+from krt_scoring.inputs.reasons import Reason
+from krt_scoring.inputs.timeline import Timeline
+from krt_scoring.outputs import (
+    junit,
+    report,
+    result,
+    scorecard,
+)
 from krt_scoring.selftest import DetectorScore
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.outcome import Outcome
-from krt_scoring.timeline import Timeline
-from krt_scoring.verdict import decide
+from krt_scoring.verdict import summary
+from krt_scoring.verdict.objectives import Objective, judge, limits
+from krt_scoring.verdict.verdict import decide
 
 EXAMPLE = {"topic": "foo", "partition": 0, "offset": 7, "producer": "<b>", "seq": 3}
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krt_scoring import score, verdict
-from krt_scoring.objectives import Objective
-from krt_scoring.reasons import Reason
-from krt_scoring.score import ScoreInputs, compute
+from krt_scoring.inputs.reasons import Reason
+from krt_scoring.verdict import score, verdict
+from krt_scoring.verdict.objectives import Objective
+from krt_scoring.verdict.score import ScoreInputs, compute
 
 MANY = st.integers(0, 10_000_000)
 FEW = st.integers(0, 200)

@@ -12,14 +12,21 @@ from tests.spark.job.bundles import T0
 from tests.spark.selftest import histories
 from tests.spark.selftest.histories import GROUPS, TOPIC, Simulation
 
-from krt_scoring import run_info
-from krt_scoring.derive.facts import Bounds, Close, Facts, Incarnation, Start, groups_of
-from krt_scoring.derive.ownership import FOREVER, Interval
-from krt_scoring.derive.places import Places
-from krt_scoring.selftest import outcome, packing, sites
+from krt_scoring.history.facts import (
+    Bounds,
+    Close,
+    Facts,
+    Incarnation,
+    Start,
+    groups_of,
+)
+from krt_scoring.history.ownership import FOREVER, Interval
+from krt_scoring.history.positions import Places
+from krt_scoring.inputs import run_info
+from krt_scoring.selftest import mutation_points, outcome, packing
+from krt_scoring.selftest.baseline import STRIDE, Ground, Site
 from krt_scoring.selftest.corruptions import KINDS
 from krt_scoring.selftest.difference import Difference, Finding
-from krt_scoring.selftest.ground import STRIDE, Ground, Site
 from krt_scoring.selftest.outcome import DetectorScore
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ def ground(seed: int = 1) -> Ground:
     run.run()
     known = facts(run)
     sent = ("producer", "producer_incarnation", "seq")
-    rows = sites.Rows(
+    rows = mutation_points.Rows(
         log=run.tables["log"],
         consume=[strided(row) for row in run.tables["consume"]],
         produce=run.tables["produce"],
@@ -81,7 +88,7 @@ def ground(seed: int = 1) -> Ground:
         dirty=frozenset(),
     )
     windows = [
-        sites.Window(TOPIC, partition, max(0, high - 16), high, last=high >= end - 2)
+        mutation_points.Window(TOPIC, partition, max(0, high - 16), high, last=high >= end - 2)
         for partition, end in run.ends.items()
         for high in [*range(20, end - 30, 20), end - 1]
     ]
@@ -114,7 +121,7 @@ def ground(seed: int = 1) -> Ground:
     return Ground(
         seed=seed,
         facts=known,
-        sites=sites.build(windows, rows, sites.Conditions(known, (), ())),
+        sites=mutation_points.build(windows, rows, mutation_points.Conditions(known, (), ())),
         owned=tuple(owned),
         causes={g.index: (T0,) for g in known.groups},
         commits={spot: tuple(found) for spot, found in commits.items()},

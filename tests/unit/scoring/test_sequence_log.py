@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import Event
-from krt_scoring.sequence_log import filled
-from krt_scoring.timeline import Timeline
+from krt_scoring.inputs.sequence_log import filled
+from krt_scoring.inputs.timeline import Timeline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krt_contract.timeline import Event
-from krt_scoring.state_log import filled
-from krt_scoring.timeline import Timeline
+from krt_scoring.inputs.state_log import filled
+from krt_scoring.inputs.timeline import Timeline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from krt_traffic.consumer.assignment import PAUSE_SECONDS, Assignment
 from krt_traffic.consumer.commits import Commits
-from krt_traffic.consumer.journal import Journal
+from krt_traffic.consumer.event_buffer import Journal
 
 DESTROYED = KafkaException(KafkaError(KafkaError._DESTROY))  # noqa: SLF001 - no public name
 

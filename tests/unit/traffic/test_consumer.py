@@ -7,8 +7,8 @@ from confluent_kafka import KafkaError, Message
 
 from krt_traffic.consumer.assignment import TRUNCATED_AT
 from krt_traffic.consumer.commits import event_of
+from krt_traffic.consumer.event_buffer import Journal
 from krt_traffic.consumer.fetching import Fetching
-from krt_traffic.consumer.journal import Journal
 from krt_traffic.consumer.outputs import Outputs
 from krt_traffic.plan import ProducerPlan, Transactions
 from krt_traffic.producer.records import Done, Sent

@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from krt_traffic.producer.outcomes import ACKED, FAILED, UNKNOWN, Circumstances, outcome_of
+from krt_traffic.producer.outcomes import (
+    ACKED,
+    FAILED,
+    UNKNOWN,
+    Circumstances,
+    outcome_of,
+)
 
 CODES = {
     name: getattr(KafkaError, name)

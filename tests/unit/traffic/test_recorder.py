@@ -7,7 +7,12 @@ import pytest
 
 from krt_traffic.recorder.logs import last_timestamp, later, parse_member_line
 from krt_traffic.recorder.pods import Container, PodEvents
-from krt_traffic.recorder.quorum import SILENT, WITHOUT, parse_mode, verdict
+from krt_traffic.recorder.quorum import (
+    SILENT,
+    WITHOUT,
+    parse_mode,
+    verdict,
+)
 from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline, micros

@@ -5,7 +5,12 @@ from typing import Any
 from krt_traffic.plan import ProducerPlan, Transactions
 from krt_traffic.producer.outcomes import ACKED, UNKNOWN
 from krt_traffic.producer.rate import Schedule
-from krt_traffic.producer.records import IN_FLIGHT, Done, Records, Sent
+from krt_traffic.producer.records import (
+    IN_FLIGHT,
+    Done,
+    Records,
+    Sent,
+)
 
 
 def entry(**changes: Any) -> ProducerPlan:

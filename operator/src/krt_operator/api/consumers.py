@@ -5,7 +5,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from krt_operator.api.base import LIST_SET, MAX_ITEMS, ApiModel, Rule, ShortName, TopicName
+from krt_operator.api.base import (
+    LIST_SET,
+    MAX_ITEMS,
+    ApiModel,
+    Rule,
+    ShortName,
+    TopicName,
+)
 from krt_operator.api.clients import MAX_REPLICAS, TRAFFIC_RESOURCES, Compression
 from krt_operator.api.kafka import Settings
 from krt_operator.api.reserved import CONSUMER, PRODUCER, client_config

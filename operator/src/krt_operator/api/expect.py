@@ -9,7 +9,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from krt_operator.api.base import MAX_ITEMS, ApiModel, LongName, Rule, TopicName, list_map
+from krt_operator.api.base import (
+    MAX_ITEMS,
+    ApiModel,
+    LongName,
+    Rule,
+    TopicName,
+    list_map,
+)
 from krt_operator.api.durations import Duration
 from krt_operator.api.faults import AdminRequest
 

@@ -5,7 +5,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from krt_operator.api.base import LIST_SET, ApiModel, LongName, Rule
+from krt_operator.api.base import (
+    LIST_SET,
+    ApiModel,
+    LongName,
+    Rule,
+)
 from krt_operator.api.durations import Duration
 from krt_operator.api.targets import Target
 

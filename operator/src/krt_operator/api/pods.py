@@ -5,7 +5,14 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from krt_operator.api.base import LIST_ATOMIC, MAX_ITEMS, ApiModel, LabelValue, ObjectName, list_map
+from krt_operator.api.base import (
+    LIST_ATOMIC,
+    MAX_ITEMS,
+    ApiModel,
+    LabelValue,
+    ObjectName,
+    list_map,
+)
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 Labels = Annotated[dict[Key, LabelValue], Field(max_length=MAX_ITEMS)]

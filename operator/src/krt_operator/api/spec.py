@@ -5,19 +5,54 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from krt_operator.api.base import MAX_ITEMS, ApiModel, Rule, list_map, rules
+from krt_operator.api.base import (
+    MAX_ITEMS,
+    ApiModel,
+    Rule,
+    list_map,
+    rules,
+)
 from krt_operator.api.clients import Compression
-from krt_operator.api.consumers import Commit, Consumer, Isolation, Output
+from krt_operator.api.consumers import (
+    Commit,
+    Consumer,
+    Isolation,
+    Output,
+)
 from krt_operator.api.crossrefs import CROSS_REFERENCES
 from krt_operator.api.durations import Duration
 from krt_operator.api.expect import Expect
-from krt_operator.api.faults import Action, Fault, StartEvent, StartsAfter
-from krt_operator.api.kafka import Kafka, Placement, Rack, Separation, Storage, Topic, ZooKeeper
+from krt_operator.api.faults import (
+    Action,
+    Fault,
+    StartEvent,
+    StartsAfter,
+)
+from krt_operator.api.kafka import (
+    Kafka,
+    Placement,
+    Rack,
+    Separation,
+    Storage,
+    Topic,
+    ZooKeeper,
+)
 from krt_operator.api.pods import PodTemplate
 from krt_operator.api.resources import Resources
-from krt_operator.api.scoring import Evidence, Objectives, Scoring, SparkPod, Timeouts
+from krt_operator.api.scoring import (
+    Evidence,
+    Objectives,
+    Scoring,
+    SparkPod,
+    Timeouts,
+)
 from krt_operator.api.targets import Role, Target
-from krt_operator.api.traffic import Acks, Producer, Traffic, Transactional
+from krt_operator.api.traffic import (
+    Acks,
+    Producer,
+    Traffic,
+    Transactional,
+)
 
 __all__ = [
     "Acks",

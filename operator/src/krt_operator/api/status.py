@@ -6,7 +6,12 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, StringConstraints, computed_field
 from pydantic.alias_generators import to_camel
 
-from krt_operator.api.base import LIST_ATOMIC, ApiModel, Text, list_map
+from krt_operator.api.base import (
+    LIST_ATOMIC,
+    ApiModel,
+    Text,
+    list_map,
+)
 from krt_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from krt_operator.api.times import Time
 

@@ -5,7 +5,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from krt_operator.api.base import LIST_SET, ApiModel, LabelValue, Rule, ShortName, TopicName
+from krt_operator.api.base import (
+    LIST_SET,
+    ApiModel,
+    LabelValue,
+    Rule,
+    ShortName,
+    TopicName,
+)
 
 
 class Role(StrEnum):

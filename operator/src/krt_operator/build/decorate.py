@@ -12,8 +12,8 @@ from krt_operator.constants import OUR_UID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Json
+    from krt_operator.engine.ports import Json
+    from krt_operator.plan.plan import Plan
 
 CONTAINER_SECURITY: Final[Json] = {
     "allowPrivilegeEscalation": False,

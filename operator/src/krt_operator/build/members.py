@@ -24,8 +24,8 @@ from krt_operator.constants import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_operator.plan import Member, Plan
-    from krt_operator.ports import Json
+    from krt_operator.engine.ports import Json
+    from krt_operator.plan.plan import Member, Plan
 
 HOST: Final = "kubernetes.io/hostname"
 ZOOKEEPER_GRACE: Final = 5

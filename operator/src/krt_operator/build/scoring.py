@@ -11,8 +11,8 @@ from krt_operator.build.render import render
 from krt_operator.constants import BLOCK_MANAGER_PORT, DRIVER_PORT
 
 if TYPE_CHECKING:
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Json
+    from krt_operator.engine.ports import Json
+    from krt_operator.plan.plan import Plan
 
 OVERHEAD_MIB: Final = 384
 """MiB beside the driver's heap: the JVM's own and the Python process (390 to 430 and 50 MiB in

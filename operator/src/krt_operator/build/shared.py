@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.control import STATE_KEY, ControlState
 from krt_operator import names
-from krt_operator.build.decorate import decorate, harden, labels, selector
+from krt_operator.build.decorate import (
+    decorate,
+    harden,
+    labels,
+    selector,
+)
 from krt_operator.build.render import as_yaml, render, script
-from krt_operator.plan import KEY
+from krt_operator.plan.plan import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Json
+    from krt_operator.engine.ports import Json
+    from krt_operator.plan.plan import Plan
 
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}
 """Account suffix to the ClusterRole the chart installs; the controller may bind these alone."""

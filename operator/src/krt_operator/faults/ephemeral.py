@@ -17,14 +17,14 @@ from krt_operator import names
 from krt_operator.api.status import Observation
 from krt_operator.api.times import from_micros
 from krt_operator.errors import GoneError
-from krt_operator.faults.deed import Outcome, standing
+from krt_operator.faults.action import Outcome, standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from krt_operator.api.status import FaultStatus, ObservationKind, TargetPod
-    from krt_operator.ports import Json, Ports
+    from krt_operator.engine.ports import Json, Ports
 
 RUN_DIRECTORY: Final = "/run/krt"
 """Where member wrapper and signal share the hold file: an emptyDir of the member's pod."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import journal
 from krt_operator.api.spec import Action
 from krt_operator.api.status import FaultState, ObservationKind
+from krt_operator.engine import journal
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.spec import Fault, Spec
     from krt_operator.api.status import FaultStatus, Status
-    from krt_operator.ports import Change
+    from krt_operator.engine.ports import Change
 
 HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.ACTIVE})
 """States in which a fault with `duration` keeps its targets down. Not Scheduled: a crash needs its

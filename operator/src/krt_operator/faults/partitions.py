@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
-    from krt_operator.plan import Plan
+    from krt_operator.plan.plan import Plan
 
 
 def meant(fault: Fault, plan: Plan) -> list[tuple[str, int]]:

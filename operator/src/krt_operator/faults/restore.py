@@ -8,8 +8,8 @@ from krt_operator import names
 from krt_operator.build.members import member
 
 if TYPE_CHECKING:
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Json, Observed
+    from krt_operator.engine.ports import Json, Observed
+    from krt_operator.plan.plan import Plan
 
 
 def stateful_sets(plan: Plan, world: Observed, held: frozenset[str], pull: str) -> list[Json]:

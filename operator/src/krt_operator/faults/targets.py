@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 from krt_operator import names
 from krt_operator.api.spec import Action, Role
 from krt_operator.api.status import TargetPod
-from krt_operator.faults.looking import PARTITION_ROLES, Look
+from krt_operator.faults.kafka_state import PARTITION_ROLES, Look
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from krt_operator.api.spec import Fault
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Json, Observed
+    from krt_operator.engine.ports import Json, Observed
+    from krt_operator.plan.plan import Plan
 
 
 class UnresolvedError(Exception):

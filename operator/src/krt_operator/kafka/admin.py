@@ -21,7 +21,7 @@ from confluent_kafka.admin import OffsetSpec as _Spec  # type: ignore[attr-defin
 from confluent_kafka.cimpl import NewTopic
 
 from krt_operator.api.times import to_micros
-from krt_operator.clock import SystemClock
+from krt_operator.app.clock import SystemClock
 from krt_operator.errors import TransientError
 from krt_operator.kafka.errors import translate
 from krt_operator.kafka.views import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from krt_operator.ports import TopicPlan
+    from krt_operator.engine.ports import TopicPlan
 
 LOOK_SECONDS: Final = 5.0
 """How long all requests of one look may take together: a broker answers within 10 ms, and a pass
@@ -67,7 +67,7 @@ _T = TypeVar("_T")
 
 
 class KafkaAdmin:
-    """A look at the cluster behind a bootstrap string; see `krt_operator.ports.Kafka`.
+    """A look at the cluster behind a bootstrap string; see `krt_operator.engine.ports.Kafka`.
 
     Raises, from every method: TransientError where nobody answers or the cluster is between two
     states, UserError where Kafka refuses what the resource says, KafkaDefectError otherwise.

@@ -14,25 +14,44 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from krt_contract.control import ControlState
-from krt_operator import journal, names
+from krt_operator import names
 from krt_operator.api.conditions import find_condition
-from krt_operator.api.status import ConditionStatus, ConditionType, InconclusiveReasonKind, Phase
+from krt_operator.api.status import (
+    ConditionStatus,
+    ConditionType,
+    InconclusiveReasonKind,
+    Phase,
+)
 from krt_operator.api.times import from_micros
 from krt_operator.build.shared import control_map
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
+from krt_operator.engine import journal
+from krt_operator.engine.ports import Deletion, Happening, Progress
 from krt_operator.errors import TransientError
-from krt_operator.phases import looking
-from krt_operator.phases.attendance import alive, behind, producer, reader, reading, transformer
-from krt_operator.phases.settling import as_json, end_offsets, settled
-from krt_operator.phases.upkeep import NOT_DRAINED, control_state
-from krt_operator.ports import Deletion, Happening, Progress
+from krt_operator.health import pod_state
+from krt_operator.health.log_stability import as_json, end_offsets, settled
+from krt_operator.health.traffic import (
+    alive,
+    behind,
+    producer,
+    reader,
+    reading,
+    transformer,
+)
+from krt_operator.phases.keepalive import NOT_DRAINED, control_state
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.status import Status
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Change, Json, Observed, Ports, Run
+    from krt_operator.engine.ports import (
+        Change,
+        Json,
+        Observed,
+        Ports,
+        Run,
+    )
+    from krt_operator.plan.plan import Plan
 
 
 def step(run: Run, world: Observed, ports: Ports) -> Progress:
@@ -231,7 +250,7 @@ def _close(run: Run, plan: Plan, world: Observed) -> Progress:
     since = world.at if drained is None else drained.last_transition_time
     patience = timedelta(seconds=RECORDER_PATIENCE)
     # Those who were given up write their ledgers to the last row, too.
-    writing = alive(plan, world, reader) or (recorder is not None and not looking.over(recorder))
+    writing = alive(plan, world, reader) or (recorder is not None and not pod_state.over(recorder))
     if writing and world.at < since + patience:
         return Progress(requeue_after=BUSY / 2)
     compared = run.spec.evidence.compare_replicas

@@ -10,7 +10,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import journal
 from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     ConditionStatus,
@@ -20,19 +19,25 @@ from krt_operator.api.status import (
     ObservationKind,
     Phase,
 )
+from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
-from krt_operator.faults.actions import DEEDS
 from krt_operator.faults.hold import busy
-from krt_operator.faults.looking import look
-from krt_operator.faults.proof import merge, subjects
+from krt_operator.faults.kafka_state import look
+from krt_operator.faults.observations import merge, subjects
+from krt_operator.faults.registry import DEEDS
 from krt_operator.faults.targets import UnresolvedError, resolve
-from krt_operator.phases.injecting_pass import Pass
+from krt_operator.phases.injection_context import Pass
 from krt_operator.phases.recovering import recovering
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
-    from krt_operator.ports import Observed, Ports, Progress, Run
+    from krt_operator.engine.ports import (
+        Observed,
+        Ports,
+        Progress,
+        Run,
+    )
 
 POLL: Final = 0.2
 """Seconds between looks at an act under way: kubelet reports a container's end within 1 to 2 s."""

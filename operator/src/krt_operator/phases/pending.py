@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import __version__, journal, names
+from krt_operator import __version__, names
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.shared import plan_map
 from krt_operator.constants import BUSY, QUEUED
+from krt_operator.engine import journal
+from krt_operator.engine.ports import Act, Happening, Progress
 from krt_operator.errors import RefusedError, TransientError, UserError
-from krt_operator.faults.check import check
-from krt_operator.phases.placement import assign, nodes_by_zone
-from krt_operator.phases.planning import make_plan
-from krt_operator.ports import Act, Happening, Progress
+from krt_operator.plan.feasibility import check
+from krt_operator.plan.placement import assign, nodes_by_zone
+from krt_operator.plan.planning import make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Change, Cluster, Json, Observed, Ports, Run
-    from krt_operator.settings import Settings
+    from krt_operator.app.settings import Settings
+    from krt_operator.engine.ports import (
+        Change,
+        Cluster,
+        Json,
+        Observed,
+        Ports,
+        Run,
+    )
+    from krt_operator.plan.plan import Plan
 
 OWN_CLAIM: Final = "krt-evidence"
 """The claim that the controller makes where it is missing; any other must be there."""

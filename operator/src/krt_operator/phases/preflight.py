@@ -8,13 +8,13 @@ from krt_operator import names
 from krt_operator.build.shared import PREFLIGHT_ROLES
 from krt_operator.constants import PREFLIGHT_PATIENCE, SHARING_PATIENCE
 from krt_operator.errors import UserError
-from krt_operator.phases import looking
+from krt_operator.health import pod_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Json, Observed
+    from krt_operator.engine.ports import Json, Observed
+    from krt_operator.plan.plan import Plan
 
 NOT_WRITABLE: Final = 6
 """Exit code of preflight.sh."""
@@ -46,7 +46,7 @@ def judge(plan: Plan, world: Observed) -> bool:
 
 def _check_shared(plan: Plan, world: Observed, pods: Sequence[Json]) -> None:
     # A file cannot come from a pod that does not run, so time counts from the later start.
-    starts = [at for at in map(looking.started, pods) if at is not None]
+    starts = [at for at in map(pod_state.started, pods) if at is not None]
     if starts and (world.at - max(starts)).total_seconds() > SHARING_PATIENCE:
         raise UserError(
             "EvidenceNotShared",
@@ -71,7 +71,7 @@ def _judge_one(plan: Plan, world: Observed, role: str, pod: Json) -> None:
             "chart value images.scoring",
             f"{plan.images['scoring']} does not carry the scoring package; use this release's",
         )
-    code, told = looking.end(pod)
+    code, told = pod_state.end(pod)
     claim = plan.spec.evidence.claim_name
     if code == NOT_WRITABLE:
         raise UserError(
@@ -81,8 +81,8 @@ def _judge_one(plan: Plan, world: Observed, role: str, pod: Json) -> None:
             "spec.podTemplate.securityContext.fsGroup to its group",
         )
     held = status.get("phase") not in {"Running", "Succeeded"}
-    if held and looking.age(pod, world.at) > PREFLIGHT_PATIENCE:
-        why = "; ".join(looking.obstacles([pod])) or told or "it has not started"
+    if held and pod_state.age(pod, world.at) > PREFLIGHT_PATIENCE:
+        why = "; ".join(pod_state.obstacles([pod])) or told or "it has not started"
         raise UserError(
             "PreflightTimedOut",
             "spec.evidence.claimName",

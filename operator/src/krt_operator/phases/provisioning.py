@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from krt_contract.control import ControlState
-from krt_operator import journal, names
+from krt_operator import names
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.members import budgets, members
 from krt_operator.build.shared import (
@@ -19,20 +19,33 @@ from krt_operator.build.shared import (
 )
 from krt_operator.build.traffic import recorder
 from krt_operator.constants import BUSY
+from krt_operator.engine import journal
+from krt_operator.engine.ports import (
+    Act,
+    Deletion,
+    Happening,
+    Progress,
+    TopicPlan,
+)
 from krt_operator.errors import TransientError, UserError
-from krt_operator.phases import looking, standing
-from krt_operator.phases.claim import awaited
-from krt_operator.phases.internal_topics import internal_topics
+from krt_operator.health import cluster, pod_state
+from krt_operator.phases.evidence_claim import awaited
 from krt_operator.phases.pending import OWN_CLAIM
 from krt_operator.phases.preflight import judge
-from krt_operator.ports import Act, Deletion, Happening, Progress, TopicPlan
+from krt_operator.plan.internal_topics import internal_topics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Change, Json, Observed, Ports, Run
+    from krt_operator.engine.ports import (
+        Change,
+        Json,
+        Observed,
+        Ports,
+        Run,
+    )
+    from krt_operator.plan.plan import Plan
 
 
 def step(run: Run, world: Observed, ports: Ports) -> Progress:
@@ -44,7 +57,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     plan = run.plan
     if plan is None:
         raise TransientError(f"ConfigMap {names.plan(run.name)} is not there (yet)")
-    looking.check_images(world.pods.values(), world.at, image_fields(plan))
+    pod_state.check_images(world.pods.values(), world.at, image_fields(plan))
     pull = ports.settings.image_pull_policy
     wanted = [scripts_map(plan, pull), *accounts(plan)]
     if names.control(plan.name) not in world.config_maps:
@@ -54,12 +67,12 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if recording is None:
         return _check_first(run, plan, world, ports, wanted)
     cleared = _preflight_gone(world, plan)
-    if not looking.running(recording):
+    if not pod_state.running(recording):
         # First of all: what happens before it is up, nobody has seen.
         return replace(_wait(run, world, "waiting for the recorder", wanted), delete=cleared)
 
     wanted += [*budgets(plan), *members(plan, pull)]
-    lacking = standing.not_ready(plan, world)
+    lacking = cluster.not_ready(plan, world)
     if lacking:
         return replace(_wait(run, world, lacking, wanted), delete=cleared)
     return _join(run, world, ports, wanted)
@@ -88,7 +101,7 @@ def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progre
     try:
         with ports.kafka(plan.bootstrap) as kafka:
             view = kafka.view()
-            missing = standing.not_joined(plan, view)
+            missing = cluster.not_joined(plan, view)
             if missing:
                 return _wait(run, world, missing, wanted)
             known = {one.topic for one in view.partitions}
@@ -97,15 +110,15 @@ def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progre
                 kafka.create_topics(topics)
                 told = "creating topics " + ", ".join(one.name for one in topics)
                 return _wait(run, world, told, wanted)
-            incomplete = standing.not_whole(plan, view)
+            incomplete = cluster.not_whole(plan, view)
             if incomplete:
                 return _wait(run, world, incomplete, wanted)
             racks = kafka.racks()
     except TransientError as error:
         return _wait(run, world, f"waiting for Kafka to answer: {error}", wanted)
-    standing.check_racks(plan, view, racks)
-    standing.check_hosts(plan, world)
-    told = standing.in_words(plan, world)
+    cluster.check_racks(plan, view, racks)
+    cluster.check_hosts(plan, world)
+    told = cluster.in_words(plan, world)
     return Progress(
         requeue_after=0,
         next_phase=Phase.WARMUP,
@@ -152,7 +165,7 @@ def _preflight_gone(world: Observed, plan: Plan) -> tuple[Deletion, ...]:
     return tuple(
         Deletion("Pod", pod["metadata"]["name"], pod["metadata"]["uid"])
         for pod in pods
-        if pod is not None and not looking.leaving(pod)
+        if pod is not None and not pod_state.leaving(pod)
     )
 
 
@@ -163,7 +176,7 @@ def _begun(run: Run, world: Observed) -> datetime:
 def _wait(run: Run, world: Observed, told: str, wanted: Sequence[Json]) -> Progress:
     limit = run.spec.timeouts.provisioning
     if world.at > _begun(run, world) + limit.delta:
-        why = "; ".join([told, *looking.obstacles(world.pods.values())])
+        why = "; ".join([told, *pod_state.obstacles(world.pods.values())])
         raise UserError(
             "ProvisioningTimedOut",
             "spec.timeouts.provisioning",

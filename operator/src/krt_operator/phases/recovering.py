@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_operator import journal
 from krt_operator.api.spec import Action
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
+from krt_operator.engine import journal
 from krt_operator.errors import TransientError
-from krt_operator.faults import recovery, schedule
+from krt_operator.faults import schedule
 from krt_operator.faults.hold import refused
+from krt_operator.health import recovery
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
-    from krt_operator.phases.injecting_pass import Pass
+    from krt_operator.phases.injection_context import Pass
 
 
 def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from krt_operator import jobs, journal, names
+from krt_operator import names
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
@@ -16,15 +16,27 @@ from krt_operator.api.status import (
     Verdict,
 )
 from krt_operator.build.scoring import scoring_job
-from krt_operator.constants import BUSY, CALM, SCORING_ATTEMPTS, SCORING_GRACE
+from krt_operator.constants import (
+    BUSY,
+    CALM,
+    SCORING_ATTEMPTS,
+    SCORING_GRACE,
+)
+from krt_operator.engine import journal
+from krt_operator.engine.ports import Happening, Progress
 from krt_operator.errors import TransientError
-from krt_operator.objects import condition
-from krt_operator.phases import claims, endings, looking
-from krt_operator.ports import Happening, Progress
+from krt_operator.health import jobs, pod_state
+from krt_operator.health.objects import condition
+from krt_operator.phases import expectation_results, outcome
 
 if TYPE_CHECKING:
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Json, Observed, Ports, Run
+    from krt_operator.engine.ports import (
+        Json,
+        Observed,
+        Ports,
+        Run,
+    )
+    from krt_operator.plan.plan import Plan
 
 ENDS: Final = {
     4: "its executors never came",
@@ -50,9 +62,9 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
             apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         )
     pod = jobs.pod_of(job, world.pods.values())
-    code, told = looking.end(pod) if pod is not None else (None, "")
+    code, told = pod_state.end(pod) if pod is not None else (None, "")
     if code == 0:
-        return _scored(plan, looking.message_json(told), world)
+        return _scored(plan, pod_state.message_json(told), world)
     if code is not None:
         why = ENDS.get(code, f"its driver exited {code}")
         return _failed(plan, f"{why}: {told}", world)
@@ -72,7 +84,7 @@ def _hopeless(run: Run, world: Observed, failed: Json | None, pod: Json | None) 
     allowed = run.spec.timeouts.scoring.seconds * run.status.scoring_attempt + SCORING_GRACE
     if world.at <= start + timedelta(seconds=allowed):
         return ""
-    why = "; ".join(looking.obstacles([pod] if pod else [])) or "it has not ended"
+    why = "; ".join(pod_state.obstacles([pod] if pod else [])) or "it has not ended"
     return f"after {run.spec.timeouts.scoring}: {why}"
 
 
@@ -120,8 +132,8 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
                 f"{verdict}: {summary}",
                 at=world.at,
             ),
-            *claims.judged(result.get("expectationResults"), world.at),
-            *endings.decide(endings.JUDGED, verdict, summary, world.at),
+            *expectation_results.judged(result.get("expectationResults"), world.at),
+            *outcome.decide(outcome.JUDGED, verdict, summary, world.at),
         ),
         events=(Happening("Scored", f"{verdict}: {summary}"),),
     )
@@ -150,8 +162,8 @@ def _failed(plan: Plan, why: str, world: Observed) -> Progress:
             journal.say(
                 ConditionType.SCORED, ConditionStatus.FALSE, "ScoringFailed", told, at=world.at
             ),
-            *claims.unscored(plan.spec, world.at),
-            *endings.decide(endings.JUDGED, Verdict.INCONCLUSIVE, told, world.at),
+            *expectation_results.unscored(plan.spec, world.at),
+            *outcome.decide(outcome.JUDGED, Verdict.INCONCLUSIVE, told, world.at),
         ),
         events=(Happening("ScoringFailed", told, warning=True),),
     )

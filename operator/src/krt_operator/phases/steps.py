@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING, Final
 from krt_operator.api.status import Phase
 from krt_operator.errors import UserError
 from krt_operator.phases import (
-    cleaning_up,
-    comparing,
+    cleanup,
     draining,
-    endings,
+    dumping_replicas,
     injecting,
+    outcome,
     pending,
     provisioning,
     scoring,
     warmup,
 )
-from krt_operator.phases.upkeep import upkeep
+from krt_operator.phases.keepalive import upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krt_operator.ports import Observed, Ports, Progress, Run
-
-    Step = Callable[[Run, Observed, Ports], Progress]
+    from krt_operator.engine.ports import Observed, Ports, Progress, Run, Step
 
 STEPS: Final[dict[Phase, Step]] = {
     Phase.PENDING: pending.step,
@@ -33,9 +29,9 @@ STEPS: Final[dict[Phase, Step]] = {
     Phase.WARMUP: warmup.step,
     Phase.INJECTING: injecting.step,
     Phase.DRAINING: draining.step,
-    Phase.DUMPING_REPLICAS: comparing.step,
+    Phase.DUMPING_REPLICAS: dumping_replicas.step,
     Phase.SCORING: scoring.step,
-    Phase.CLEANING_UP: cleaning_up.step,
+    Phase.CLEANING_UP: cleanup.step,
 }
 
 AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.DUMPING_REPLICAS})
@@ -46,11 +42,11 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     """One step of the run's phase, with the upkeep that goes with it."""
     phase = run.status.phase or Phase.PENDING
     if run.spec.abort and phase is not Phase.CLEANING_UP:
-        return endings.aborted(run.status, world.at)
+        return outcome.aborted(run.status, world.at)
     try:
         progress = STEPS[phase](run, world, ports)
     except UserError as error:
-        return endings.could_not_run(run, error, world.at)
+        return outcome.could_not_run(run, error, world.at)
     if phase in AT_WORK and run.plan is not None:
         return _with(progress, upkeep(run, run.plan, world, ports))
     return progress

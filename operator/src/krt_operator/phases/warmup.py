@@ -5,24 +5,31 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import journal
 from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.constants import BUSY
+from krt_operator.engine import journal
+from krt_operator.engine.ports import Happening, Progress
 from krt_operator.errors import TransientError, UserError
-from krt_operator.phases import looking
-from krt_operator.phases.flow import SLOW, flows, look, prompt_within, shortest_gap, slow
+from krt_operator.health import pod_state
+from krt_operator.health.traffic_flow import (
+    SLOW,
+    flows,
+    look,
+    prompt_within,
+    shortest_gap,
+    slow,
+)
 from krt_operator.phases.provisioning import image_fields
-from krt_operator.ports import Happening, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from krt_operator.phases.flow import Flow
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Observed, Ports, Run
+    from krt_operator.engine.ports import Observed, Ports, Run
+    from krt_operator.health.traffic_flow import Flow
+    from krt_operator.plan.plan import Plan
 
 SHARE: Final = 0.5
 """Part of the asked rate that must have been reached at the end of the warm-up. Half: a busy
@@ -38,14 +45,14 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     plan = run.plan
     if plan is None:
         raise TransientError("the plan is not there (yet)")
-    looking.check_images(world.pods.values(), world.at, image_fields(plan))
+    pod_state.check_images(world.pods.values(), world.at, image_fields(plan))
     found = find_condition(run.status.conditions, ConditionType.TRAFFIC_ESTABLISHED)
     since = None
     if found is not None and found.status is ConditionStatus.TRUE:
         since = found.last_transition_time
-    idle = [p.pod for p in traffic_pods(plan) if not looking.running(world.pods.get(p.pod))]
+    idle = [p.pod for p in traffic_pods(plan) if not pod_state.running(world.pods.get(p.pod))]
     if idle:
-        why = looking.obstacles(world.pods.values())
+        why = pod_state.obstacles(world.pods.values())
         return _wait(run, world, "; ".join([f"waiting for {', '.join(idle)}", *why]), since)
     try:
         flow = look(plan, ports)

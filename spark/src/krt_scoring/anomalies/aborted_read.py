@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.records import (
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history.records import (
     ABORTED,
     FAILED,
     LOG_ABORTED,
@@ -14,12 +15,11 @@ from krt_scoring.derive.records import (
     delivered,
     has,
 )
-from krt_scoring.findings import finding
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "aborted-read"
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from krt_scoring import local_rows
-from krt_scoring.derive.base import named
-from krt_scoring.derive.elections import states
-from krt_scoring.derive.records import ACKED
-from krt_scoring.findings import finding
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.engine import local_rows
+from krt_scoring.history.base import named
+from krt_scoring.history.elections import states
+from krt_scoring.history.records import ACKED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "accepted-below-min-isr"
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive import ownership
-from krt_scoring.derive.base import located
-from krt_scoring.derive.places import OFFSET_BITS
-from krt_scoring.derive.records import HANDED, owed, tried
-from krt_scoring.derive.union import together
-from krt_scoring.expectations import consequences
-from krt_scoring.findings import finding
+from krt_scoring.allowances import consequences
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history import ownership
+from krt_scoring.history.base import located
+from krt_scoring.history.positions import OFFSET_BITS
+from krt_scoring.history.records import HANDED, owed, tried
+from krt_scoring.history.union import together
 
 if TYPE_CHECKING:
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "commit-ahead"
 

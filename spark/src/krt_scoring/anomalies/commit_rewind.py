@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
 from krt_scoring.anomalies import from_driver
-from krt_scoring.expectations.offsets import OFFSETS_LOST, lost_commits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
-    from krt_scoring.derive.ownership import Interval
-    from krt_scoring.expectations.consequences import Spans
+    from krt_scoring.allowances.consequences import Spans
+    from krt_scoring.history.base import Base
+    from krt_scoring.history.ownership import Interval
 
 NAME = "commit-rewind"
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.places import tp_of
-from krt_scoring.derive.records import BAD_DELIVERED, BAD_IN_LOG, has
-from krt_scoring.findings import finding
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history.positions import tp_of
+from krt_scoring.history.records import BAD_DELIVERED, BAD_IN_LOG, has
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "corrupt-payload"
 

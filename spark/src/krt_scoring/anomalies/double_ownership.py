@@ -8,14 +8,14 @@ from __future__ import annotations
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.allowances.groups import handover
 from krt_scoring.anomalies import from_driver
-from krt_scoring.expectations.groups import handover
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
-    from krt_scoring.derive.ownership import Interval
+    from krt_scoring.history.base import Base
+    from krt_scoring.history.ownership import Interval
 
 NAME = "double-ownership"
 

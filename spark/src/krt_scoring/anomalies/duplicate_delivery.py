@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive import ownership
-from krt_scoring.derive.base import located
-from krt_scoring.derive.places import offset_of
-from krt_scoring.derive.records import delivered
-from krt_scoring.derive.union import together
-from krt_scoring.expectations import consequences
-from krt_scoring.expectations.offsets import OFFSETS_LOST, lost_commits
-from krt_scoring.findings import finding
+from krt_scoring.allowances import consequences
+from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history import ownership
+from krt_scoring.history.base import located
+from krt_scoring.history.positions import offset_of
+from krt_scoring.history.records import delivered
+from krt_scoring.history.union import together
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "duplicate-delivery"
 RULE = "uncommitted-window"

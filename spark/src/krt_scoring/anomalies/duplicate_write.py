@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.places import offset_of
-from krt_scoring.expectations.duplicates import write_rule
-from krt_scoring.findings import finding
+from krt_scoring.allowances.duplicates import write_rule
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history.positions import offset_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "duplicate-write"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring import local_rows
-from krt_scoring.findings import FINDING
+from krt_scoring.anomalies.findings import FINDING
+from krt_scoring.engine import local_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
-    from krt_scoring.derive.ownership import Interval
+    from krt_scoring.history.base import Base
+    from krt_scoring.history.ownership import Interval
 
 
 def findings(base: Base, rows: list[dict[str, Any]]) -> DataFrame:

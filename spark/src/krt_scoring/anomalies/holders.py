@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_scoring import local_rows
 from krt_scoring.anomalies import lost_write, vanished_read
-from krt_scoring.derive.facts import key
+from krt_scoring.engine import local_rows
+from krt_scoring.history.facts import key
 
 if TYPE_CHECKING:
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 OF = (lost_write.NAME, vanished_read.NAME)
 """Anomalies about records that are gone."""

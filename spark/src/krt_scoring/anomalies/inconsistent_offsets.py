@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.base import located
-from krt_scoring.derive.facts import key, ours
-from krt_scoring.derive.union import together
-from krt_scoring.expectations.losses import place_rule
-from krt_scoring.findings import finding
+from krt_scoring.allowances.losses import place_rule
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history.base import located
+from krt_scoring.history.facts import key, ours
+from krt_scoring.history.union import together
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "inconsistent-offsets"
 

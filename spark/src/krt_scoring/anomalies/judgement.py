@@ -30,19 +30,26 @@ from krt_scoring.anomalies import (
     unseen,
     vanished_read,
 )
-from krt_scoring.derive import base as base_module
-from krt_scoring.derive.union import together
-from krt_scoring.findings import FINDING, MAX_EXAMPLES, UNITS, AnomalyResult, Judgement, result
-from krt_scoring.held import hold
-from krt_scoring.ledger import identity, wanting
+from krt_scoring.anomalies.findings import (
+    FINDING,
+    MAX_EXAMPLES,
+    UNITS,
+    AnomalyResult,
+    Judgement,
+    result,
+)
+from krt_scoring.engine.caching import hold
+from krt_scoring.history import base as base_module
+from krt_scoring.history import ledger_identity, ledger_missing
+from krt_scoring.history.union import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
-    from krt_scoring.history import History
+    from krt_scoring.history.base import Base
+    from krt_scoring.history.tables import History
 
 Rule = tuple["Callable[[Base], DataFrame]", "Callable[[Base], bool]"]
 
@@ -101,13 +108,13 @@ def judge_base(base: Base) -> Judgement:
 
 def judge_found(base: Base, found: DataFrame | None) -> Judgement:
     """Judge a history whose findings are there; cached, since they are read twice."""
-    terms, unbalanced = identity.ledger(base.totals, base.facts)
-    terms["foreign"] = wanting.foreign(base)
+    terms, unbalanced = ledger_identity.ledger(base.totals, base.facts)
+    terms["foreign"] = ledger_missing.foreign(base)
     anomalies = _results(found, base)
     return Judgement(
         ledger=terms,
         anomalies=anomalies,
-        reasons=(*unbalanced, *wanting.reasons(base, terms)),
+        reasons=(*unbalanced, *ledger_missing.reasons(base, terms)),
         truncations=tuple(item.as_dict() for item in base.truncations),
     )
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from krt_scoring import local_rows
-from krt_scoring.derive import backward, ownership
-from krt_scoring.derive.base import located
-from krt_scoring.derive.facts import key, ours
-from krt_scoring.derive.places import offset_of, tp_of
-from krt_scoring.expectations import consequences
-from krt_scoring.findings import finding
+from krt_scoring.allowances import consequences
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.engine import local_rows
+from krt_scoring.history import ownership, rewinds
+from krt_scoring.history.base import located
+from krt_scoring.history.facts import key, ours
+from krt_scoring.history.positions import offset_of, tp_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.derive.backward import Span
-    from krt_scoring.derive.base import Base
-    from krt_scoring.derive.hops import Lane
+    from krt_scoring.history.base import Base
+    from krt_scoring.history.offset_jumps import Lane
+    from krt_scoring.history.rewinds import Span
 
 NAME = "key-order"
 
@@ -68,7 +68,7 @@ def find(base: Base) -> DataFrame:
     An election permits what was delivered after it, as of any other consequence.
     """
     lanes = doubtful(base)
-    spans = [span for span in backward.spans(base) if span[:2] in lanes]
+    spans = [span for span in rewinds.spans(base) if span[:2] in lanes]
     odd = base.totals["vanished"] + base.totals["misplaced"] > 0
     first = _in_logs(_strays_told(base, spans), base) if odd else _as_they_lie(base, spans)
     order = Window.partitionBy("group_index", "tp", "key", "log").orderBy(*MOMENT)

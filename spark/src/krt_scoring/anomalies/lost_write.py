@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.fates import EXPIRED
-from krt_scoring.derive.records import ACKED, LOG_ABORTED, LOG_COMMITTED, UNKNOWN, handed, has
-from krt_scoring.expectations.losses import write_rule
-from krt_scoring.findings import finding
+from krt_scoring.allowances.losses import write_rule
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history.outcomes import EXPIRED
+from krt_scoring.history.records import (
+    ACKED,
+    LOG_ABORTED,
+    LOG_COMMITTED,
+    UNKNOWN,
+    handed,
+    has,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "lost-write"
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from krt_scoring import local_rows
-from krt_scoring.derive.facts import key
-from krt_scoring.derive.union import together
+from krt_scoring.engine import local_rows
+from krt_scoring.history.facts import key
+from krt_scoring.history.union import together
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 REACH = 2
 """Offsets shown on either side of the example's: enough to see what took a record's place."""

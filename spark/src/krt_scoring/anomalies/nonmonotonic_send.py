@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.base import named
-from krt_scoring.derive.neighbours import with_previous
-from krt_scoring.derive.places import offset_of, tp_of
-from krt_scoring.findings import finding
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history.base import named
+from krt_scoring.history.neighbours import with_previous
+from krt_scoring.history.positions import offset_of, tp_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "nonmonotonic-send"
 INSIDE = "int-nonmonotonic-send"

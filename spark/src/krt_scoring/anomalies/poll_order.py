@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive import hops
-from krt_scoring.derive.places import offset_of
-from krt_scoring.expectations import consequences
-from krt_scoring.findings import finding
+from krt_scoring.allowances import consequences
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history import offset_jumps
+from krt_scoring.history.positions import offset_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 SKIP, BACK = "poll-skip", "nonmonotonic-poll"
 INSIDE_SKIP, INSIDE_BACK = "int-poll-skip", "int-nonmonotonic-poll"
@@ -30,14 +30,16 @@ def find_back(base: Base) -> DataFrame:
     Places of ok deliveries all have an index and the index follows the offset, so that offsets
     decide.
     """
-    steps = hops.described(base.reading.steps.filter(~hops.is_forward()), base.facts)
+    steps = offset_jumps.described(
+        base.reading.steps.filter(~offset_jumps.is_forward()), base.facts
+    )
     name = sf.when(sf.col("inside"), INSIDE_BACK).otherwise(BACK)
     return _findings(name, steps, base)
 
 
 def find_skips(base: Base) -> DataFrame:
     """Return one finding a step over at least one record visible to the group."""
-    steps = hops.described(base.reading.skips, base.facts)
+    steps = offset_jumps.described(base.reading.skips, base.facts)
     name = sf.when(sf.col("inside"), INSIDE_SKIP).otherwise(SKIP)
     return _findings(name, steps, base)
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive import ownership
-from krt_scoring.derive.base import located
-from krt_scoring.derive.facts import key
-from krt_scoring.findings import finding
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history import ownership
+from krt_scoring.history.base import located
+from krt_scoring.history.facts import key
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "precommitted-read"
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring import local_rows
-from krt_scoring.derive import replicas
-from krt_scoring.derive.places import partition_of
-from krt_scoring.findings import finding
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.engine import local_rows
+from krt_scoring.history import replicas
+from krt_scoring.history.positions import partition_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.derive.base import Base
+    from krt_scoring.history.base import Base
 
 NAME = "replica-divergence"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.allowances.groups import patience
 from krt_scoring.anomalies import from_driver
-from krt_scoring.expectations.groups import patience
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.derive.base import Base
-    from krt_scoring.derive.facts import Group
+    from krt_scoring.history.base import Base
+    from krt_scoring.history.facts import Group
 
 NAME = "unexpected-rebalance"
 RULE = "reported-only"

@@ -11,15 +11,21 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from krt_scoring.derive.records import ACKED, HANDED, delivered, owed, tried
-from krt_scoring.derive.union import together
-from krt_scoring.expectations import consequences
-from krt_scoring.expectations.transactions import undecided_rule
-from krt_scoring.findings import finding
+from krt_scoring.allowances import consequences
+from krt_scoring.allowances.transactions import undecided_rule
+from krt_scoring.anomalies.findings import finding
+from krt_scoring.history.records import (
+    ACKED,
+    HANDED,
+    delivered,
+    owed,
+    tried,
+)
+from krt_scoring.history.union import together
 
 if TYPE_CHECKING:
-    from krt_scoring.derive.base import Base
-    from krt_scoring.derive.facts import Group
+    from krt_scoring.history.base import Base
+    from krt_scoring.history.facts import Group
 
 NAME = "unseen"
 

@@ -1,48 +1,93 @@
-"""What a consumer group's settings say about when a member may still be taken for an owner."""
+"""Claims on consumer groups: how often they rebalanced, who had nothing to do."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from krt_scoring.expectations.result import (
+    Result,
+    between,
+    counted,
+    unmeasured,
+)
 
 if TYPE_CHECKING:
-    from krt_scoring.derive.facts import Group
-    from krt_scoring.run_info import RunInfo
+    from collections.abc import Iterator, Mapping
 
-SESSION_DEFAULT = 45_000
-"""librdkafka 2.x session.timeout.ms, in ms."""
+    from krt_scoring.expectations.evidence import Evidence
 
-HEARTBEAT_DEFAULT = 3_000
-"""librdkafka 2.x heartbeat.interval.ms, in ms."""
-
-MAX_POLL_DEFAULT = 300_000
-"""librdkafka 2.x max.poll.interval.ms, in ms."""
+FIRST, LAST = "Injecting", "Draining"
+"""Phases between which rebalances count: joining and leaving are not the faults' doing."""
 
 
-def _largest(run: RunInfo, group: Group, key: str, default: int) -> int:
-    members = [consumer for consumer in run.consumers if consumer.group == group.name]
-    return max([int(item.config.get(key, default)) for item in members] or [default])
+def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
+    """Yield the results of ``rebalances`` and ``unassignedConsumers``."""
+    if not (expect.get("rebalances") or expect.get("unassignedConsumers")):
+        return
+    if not evidence.files.get("consumer_events"):
+        for field, what in (("rebalances", "rebalances"), ("unassignedConsumers", "members")):
+            for item in expect.get(field) or ():
+                claim = f"{field} {item['group']}"
+                yield unmeasured(claim, between(item, what), "there are no consumer events")
+        return
+    assigned = _assignments(evidence)
+    start, end = _between(evidence)
+    for item in expect.get("rebalances") or ():
+        rounds = [
+            sum(start <= at <= end for at, _ in found)
+            for (group, _, _), found in assigned.items()
+            if group == item["group"]
+        ]
+        what = "rebalances of any one member"
+        yield counted(f"rebalances {item['group']}", item, max(rounds, default=0), what)
+    for item in expect.get("unassignedConsumers") or ():
+        busy: dict[str, bool] = {}
+        for (group, consumer, _), found in assigned.items():
+            if group == item["group"]:
+                got = any(partitions for _, partitions in found)
+                busy[consumer] = busy.get(consumer, False) or got
+        idle = sorted(consumer for consumer, got in busy.items() if not got)
+        what = f"members of {len(busy)} without a partition"
+        yield counted(
+            f"unassignedConsumers {item['group']}", item, len(idle), what, where=", ".join(idle)
+        )
 
 
-def session(run: RunInfo, group: Group) -> int:
-    """Return the group's session timeout, in µs."""
-    return _largest(run, group, "session.timeout.ms", SESSION_DEFAULT) * 1000
+def _between(evidence: Evidence) -> tuple[int, int]:
+    entered = {event.subject: event.at for event in evidence.timeline.of("phase", "entered")}
+    injected = [w.injected_at for w in evidence.windows if w.injected_at is not None]
+    start = min(injected, default=entered.get(FIRST, 0))
+    return start, entered.get(LAST, evidence.end)
 
 
-def heartbeat(run: RunInfo, group: Group) -> int:
-    """Return the group's heartbeat interval, in µs."""
-    return _largest(run, group, "heartbeat.interval.ms", HEARTBEAT_DEFAULT) * 1000
+def _assignments(
+    evidence: Evidence,
+) -> dict[tuple[str, str, str], list[tuple[int, int]]]:
+    """Group, consumer, incarnation → (when, partitions taken) of each assignment, in order.
 
-
-def handover(run: RunInfo, group: Group) -> int:
-    """Return for how long after a new owner's assignment the old one may go on, in µs.
-
-    max(session timeout, 2 heartbeats): by then a live member has heard of the rebalance and a
-    dead one has been thrown out.
+    An assignment is written as one row a partition, or one without a partition, at consecutive
+    numbers; the next one repeats a partition or stands behind another event.
     """
-    return max(session(run, group), 2 * heartbeat(run, group))
-
-
-def patience(run: RunInfo, group: Group) -> int:
-    """Return within what time an event explains a rebalance: session + max.poll interval, µs."""
-    poll = _largest(run, group, "max.poll.interval.ms", MAX_POLL_DEFAULT)
-    return session(run, group) + poll * 1000
+    columns = ("group", "consumer", "incarnation", "event_seq", "at", "event", "topic", "partition")
+    rows: dict[tuple[str, str, str], list[tuple[int, int, tuple[str, int] | None]]]
+    rows = defaultdict(list)
+    for batch in evidence.rows("consumer_events", *columns):
+        for group, consumer, incarnation, n, at, event, topic, partition in zip(
+            *(batch[name] for name in columns), strict=True
+        ):
+            if event == "assigned":
+                place = None if topic is None else (topic, partition)
+                rows[group, consumer, incarnation].append((n, at, place))
+    found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+    for member, events in rows.items():
+        rounds: list[tuple[int, set[tuple[str, int]]]] = []
+        last = -2
+        for n, at, place in sorted(events, key=lambda event: event[0]):
+            if n != last + 1 or place is None or place in rounds[-1][1]:
+                rounds.append((at, set()))
+            if place is not None:
+                rounds[-1][1].add(place)
+            last = n
+        found[member] = [(at, len(partitions)) for at, partitions in rounds]
+    return found

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.selftest import doubted, files
+from krt_scoring.selftest import files, guard_checks
 from krt_scoring.selftest.copies import corrupted
+from krt_scoring.selftest.discovery import survey
+from krt_scoring.selftest.evaluate import difference
 from krt_scoring.selftest.outcome import DetectorScore, outcomes
 from krt_scoring.selftest.packing import pack
-from krt_scoring.selftest.rescore import difference
-from krt_scoring.selftest.survey import survey
 
 if TYPE_CHECKING:
-    from krt_scoring.derive.base import Base
-    from krt_scoring.guards.facts import Facts
+    from krt_scoring.history.base import Base
+    from krt_scoring.selftest.evaluate import Judged
     from krt_scoring.selftest.outcome import Outcome
-    from krt_scoring.selftest.rescore import Judged
+    from krt_scoring.verdict.guards.facts import Facts
 
 __all__ = ["DetectorScore", "run", "wanted"]
 
@@ -63,7 +63,11 @@ def run(base: Base, judged: Judged, facts: Facts, seed: int) -> DetectorScore:
         facts: what the guards look at.
         seed: of the choice of places; the run's own, so that the same bundle gives the same.
     """
-    tried = (records(base, judged, seed), doubted.run(facts), files.run(facts.inspection, seed))
+    tried = (
+        records(base, judged, seed),
+        guard_checks.run(facts),
+        files.run(facts.inspection, seed),
+    )
     return DetectorScore(
         outcomes=tuple(item for told, _ in tried for item in told),
         inapplicable={name: needs for _, lacking in tried for name, needs in lacking.items()},

@@ -11,20 +11,26 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sf
 
 from krt_contract.timeline import Event
-from krt_scoring import history as history_module
-from krt_scoring import local_rows
-from krt_scoring.derive.places import OFFSET_BITS
-from krt_scoring.history import SCHEMAS
-from krt_scoring.selftest.ground import STRIDE
+from krt_scoring.engine import local_rows
+from krt_scoring.history import tables as history_module
+from krt_scoring.history.positions import OFFSET_BITS
+from krt_scoring.history.tables import SCHEMAS
+from krt_scoring.selftest.baseline import STRIDE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.derive.facts import Facts
-    from krt_scoring.history import History
-    from krt_scoring.selftest.patch import Patch, Place, Row, Sent, ShortIsr
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.tables import History
+    from krt_scoring.selftest.patch import (
+        Patch,
+        Place,
+        Row,
+        Sent,
+        ShortIsr,
+    )
 
 
 def corrupted(history: History, facts: Facts, patch: Patch) -> History:

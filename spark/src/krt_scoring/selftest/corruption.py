@@ -12,7 +12,7 @@ from krt_scoring.selftest.difference import Difference, Finding, plus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krt_scoring.selftest.ground import Ground, Record, Site
+    from krt_scoring.selftest.baseline import Ground, Record, Site
     from krt_scoring.selftest.patch import Patch, Place, Row
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from krt_scoring.reasons import Reason
+    from krt_scoring.inputs.reasons import Reason
 
 
 T = TypeVar("T")

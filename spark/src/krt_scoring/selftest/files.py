@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
-from krt_scoring import inspection
+from krt_scoring.inputs import inspection
 from krt_scoring.selftest.difference import Difference, Doubt, doubts
 from krt_scoring.selftest.outcome import Outcome
 
 if TYPE_CHECKING:
-    from krt_scoring.inspection import Inspection
+    from krt_scoring.inputs.inspection import Inspection
 
 TORN_BYTES = 4096
 """Bytes kept of a torn file: its footer is gone, whatever its size."""

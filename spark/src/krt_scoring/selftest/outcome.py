@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.reasons import Reason
+from krt_scoring.inputs.reasons import Reason
 from krt_scoring.selftest.difference import Difference
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from krt_scoring.selftest.baseline import Ground
     from krt_scoring.selftest.corruption import Corruption, Kind
-    from krt_scoring.selftest.ground import Ground
 
 TRIES = 256
 """Places tried for a corruption before it gets a copy of its own."""

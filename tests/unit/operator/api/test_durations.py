@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krt_operator.api.durations import MAX_LENGTH, MIN_LENGTH, PATTERN, Duration
+from krt_operator.api.durations import (
+    MAX_LENGTH,
+    MIN_LENGTH,
+    PATTERN,
+    Duration,
+)
 
 
 @pytest.mark.parametrize(

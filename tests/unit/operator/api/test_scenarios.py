@@ -13,15 +13,15 @@ from krt_operator.api.expect import Expect
 from krt_operator.api.resource import API_VERSION, KIND, MAX_NAME
 from krt_operator.api.spec import Action, Spec
 from krt_operator.api.status import Status
+from krt_operator.app.settings import Settings
+from krt_operator.engine.ports import Run
 from krt_operator.errors import UserError
-from krt_operator.faults.check import check
-from krt_operator.phases.placement import assign
-from krt_operator.phases.planning import make_plan
-from krt_operator.ports import Run
-from krt_operator.settings import Settings
+from krt_operator.plan.feasibility import check
+from krt_operator.plan.placement import assign
+from krt_operator.plan.planning import make_plan
 
 if TYPE_CHECKING:
-    from krt_operator.plan import Plan
+    from krt_operator.plan.plan import Plan
 
 ROOT = Path(__file__).parents[4]
 SCENARIOS = sorted((ROOT / "manifests/scenarios").glob("*.yaml"))

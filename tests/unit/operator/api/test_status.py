@@ -12,7 +12,13 @@ from krt_operator.api.conditions import (
     find_condition,
     set_condition,
 )
-from krt_operator.api.status import FaultState, FaultStatus, Phase, Status, Verdict
+from krt_operator.api.status import (
+    FaultState,
+    FaultStatus,
+    Phase,
+    Status,
+    Verdict,
+)
 
 NOW = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)

@@ -17,12 +17,26 @@ import pytest
 
 from krt_operator import names
 from krt_operator.api.times import to_micros
+from krt_operator.app.metrics import Metrics
+from krt_operator.app.settings import Settings
+from krt_operator.engine.ports import (
+    Deletion,
+    Eviction,
+    Json,
+    Ports,
+    TopicPlan,
+)
+from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, GoneError, TransientError
-from krt_operator.kafka.views import Bounds, Broker, ClusterView, GroupMember, GroupView, Partition
-from krt_operator.metrics import Metrics
-from krt_operator.ports import Deletion, Eviction, Json, Ports, TopicPlan
-from krt_operator.reconcile import Reconciler
-from krt_operator.settings import Settings
+from krt_operator.kafka.views import (
+    Bounds,
+    Broker,
+    ClusterView,
+    GroupMember,
+    GroupView,
+    Partition,
+)
+from krt_operator.phases.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -115,7 +129,7 @@ class World:
             four_letter=lambda _host, _word: "Mode: leader",
             settings=settings,
         )
-        return Reconciler(self, ports, Metrics())
+        return Reconciler(self, ports, Metrics(), step)
 
     def run(
         self, until: str = "", seconds: float = 600, controller: Reconciler | None = None

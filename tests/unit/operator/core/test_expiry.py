@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from krt_operator.expiry import expired
+from krt_operator.app.expiry import expired
 
 NOW = datetime(2026, 11, 21, 4, 0, 10, tzinfo=UTC)
 

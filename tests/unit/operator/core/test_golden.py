@@ -16,14 +16,20 @@ import yaml
 from krt_contract.control import ControlState
 from krt_operator import names
 from krt_operator.api.spec import Spec
-from krt_operator.build import members, scoring, shared, tools, traffic
-from krt_operator.phases.placement import assign
-from krt_operator.phases.planning import make_plan
-from krt_operator.ports import Run
-from krt_operator.settings import Settings
+from krt_operator.app.settings import Settings
+from krt_operator.build import (
+    members,
+    scoring,
+    shared,
+    tools,
+    traffic,
+)
+from krt_operator.engine.ports import Run
+from krt_operator.plan.placement import assign
+from krt_operator.plan.planning import make_plan
 
 if TYPE_CHECKING:
-    from krt_operator.plan import Plan
+    from krt_operator.plan.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "operator"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from krt_operator.api.spec import Spec
 from krt_operator.errors import UserError
-from krt_operator.phases.placement import assign, nodes_by_zone
+from krt_operator.plan.placement import assign, nodes_by_zone
 
 
 def _spec(brokers: int = 3, zookeepers: int = 3, factor: int = 1, **changes: Any) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krt_operator.api.spec import Spec
-from krt_operator.phases.planning import zookeeper_config
+from krt_operator.plan.planning import zookeeper_config
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from krt_operator.api.status import Phase
-from krt_operator.phases.transitions import TRANSITIONS, allowed
+from krt_operator.engine.transitions import TRANSITIONS, allowed
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "concepts" / "controller.md"
 

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.operator.core.conftest import spec
 
 from krt_operator.api.spec import Spec
+from krt_operator.health.traffic_flow import late, prompt_within, shortest_gap
 from krt_operator.kafka.views import Bounds
-from krt_operator.phases.flow import late, prompt_within, shortest_gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

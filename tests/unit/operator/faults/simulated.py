@@ -15,14 +15,25 @@ from tests.unit.operator.faults.simulated_api import SimApi
 from tests.unit.operator.faults.simulated_kafka import SimKafka
 from tests.unit.operator.faults.simulated_nodes import SESSION, START
 
-from krt_operator import journal, names
+from krt_operator import names
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import Phase, Status
+from krt_operator.app.settings import Settings
+from krt_operator.engine import journal
+from krt_operator.engine.ports import (
+    Observed,
+    Ports,
+    Progress,
+    Run,
+)
 from krt_operator.errors import TransientError
-from krt_operator.kafka.views import NO_BROKER, Broker, ClusterView, Partition
-from krt_operator.plan import Member, Plan, PlannedTopic
-from krt_operator.ports import Observed, Ports, Progress, Run
-from krt_operator.settings import Settings
+from krt_operator.kafka.views import (
+    NO_BROKER,
+    Broker,
+    ClusterView,
+    Partition,
+)
+from krt_operator.plan.plan import Member, Plan, PlannedTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Self
 
 from krt_operator.api.times import to_micros
 from krt_operator.errors import TransientError
-from krt_operator.kafka.views import Bounds, ClusterView, GroupMember, GroupView
+from krt_operator.kafka.views import (
+    Bounds,
+    ClusterView,
+    GroupMember,
+    GroupView,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.unit.operator.faults.simulated import Sim
 
-    from krt_operator.ports import TopicPlan
+    from krt_operator.engine.ports import TopicPlan
 
 
 class SimKafka:

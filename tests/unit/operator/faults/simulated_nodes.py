@@ -10,8 +10,8 @@ from krt_operator import names
 from krt_operator.api.times import to_micros
 
 if TYPE_CHECKING:
-    from krt_operator.plan import Plan
-    from krt_operator.ports import Deletion, Json
+    from krt_operator.engine.ports import Deletion, Json
+    from krt_operator.plan.plan import Plan
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 SESSION = timedelta(seconds=6)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from krt_operator.errors import UserError
-from krt_operator.faults.check import check
+from krt_operator.plan.feasibility import check
 
 
 def fault(name: str, **fields: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
 
 from krt_operator.api.status import ObservationKind
-from krt_operator.faults import recovery
+from krt_operator.health import recovery
 from krt_operator.phases.steps import step
 
 FREEZE = LEADER | {"action": "FreezePod", "delay": "0s"}

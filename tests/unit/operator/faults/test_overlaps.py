@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from krt_operator.faults.overlaps import conflicts
+from krt_operator.plan.overlaps import conflicts
 
 STARTED = {"event": "Started"}
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from krt_operator.faults import recovery
-from krt_operator.kafka.views import (  # fmt: skip
+from krt_operator.health import recovery
+from krt_operator.kafka.views import (
     NO_BROKER,
     Bounds,
     Broker,

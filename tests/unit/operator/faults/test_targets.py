@@ -5,9 +5,14 @@ from typing import Any
 import pytest
 
 from krt_operator.api.spec import Fault
-from krt_operator.faults.looking import Look, look
+from krt_operator.faults.kafka_state import Look, look
 from krt_operator.faults.targets import UnresolvedError, resolve, seeded
-from krt_operator.kafka.views import NO_BROKER, Broker, ClusterView, Partition
+from krt_operator.kafka.views import (
+    NO_BROKER,
+    Broker,
+    ClusterView,
+    Partition,
+)
 
 VIEW = ClusterView(
     tuple(Broker(i, f"host-{i}") for i in range(3)),

@@ -4,7 +4,12 @@ import pytest
 from confluent_kafka import KafkaError
 
 from krt_operator.errors import TransientError, UserError
-from krt_operator.kafka.errors import TRANSIENT_CODES, USER_CODES, KafkaDefectError, translate
+from krt_operator.kafka.errors import (
+    TRANSIENT_CODES,
+    USER_CODES,
+    KafkaDefectError,
+    translate,
+)
 
 
 @pytest.mark.parametrize("code", sorted(USER_CODES))

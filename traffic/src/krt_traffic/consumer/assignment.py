@@ -12,7 +12,7 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicParti
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krt_traffic.consumer.journal import Journal
+    from krt_traffic.consumer.event_buffer import Journal
     from krt_traffic.consumer.positions import Positions
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from krt_traffic.consumer.settings import AUTO, BEFORE_PROCESSING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krt_traffic.consumer.journal import Journal
+    from krt_traffic.consumer.event_buffer import Journal
     from krt_traffic.ledger import LedgerThread
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from krt_traffic.consumer.journal import Journal
+    from krt_traffic.consumer.event_buffer import Journal
 
 INTERVAL_MILLIS = 1000
 """Between two statistics; a broker that was read from for less may not be told of."""

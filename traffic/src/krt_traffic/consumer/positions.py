@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Consumer, KafkaError, Message
 
-    from krt_traffic.consumer.journal import Journal
+    from krt_traffic.consumer.event_buffer import Journal
 
 Partition = tuple[str, int]
 

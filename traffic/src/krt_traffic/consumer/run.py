@@ -9,16 +9,21 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
 from krt_contract.control import ControlState
 from krt_traffic import termination
-from krt_traffic.complaints import Complaints
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.drain import Drain
+from krt_traffic.consumer.event_buffer import Journal
 from krt_traffic.consumer.fetching import Fetching
-from krt_traffic.consumer.journal import Journal
 from krt_traffic.consumer.positions import partition_of, place_of
 from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
 from krt_traffic.consumer.transform import Transform
-from krt_traffic.errors import EXIT_BEHIND, EXIT_DONE, EXIT_FATAL, FatalClientError
+from krt_traffic.error_throttle import Complaints
+from krt_traffic.errors import (
+    EXIT_BEHIND,
+    EXIT_DONE,
+    EXIT_FATAL,
+    FatalClientError,
+)
 from krt_traffic.ledger import LedgerThread, Rolling, writer
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_traffic.complaints import CLIENT_LOG_LEVEL
+from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
     from krt_traffic.plan import ConsumerPlan, Plan

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.ledger import LedgerWriter
 from krt_traffic.clock import mono
-from krt_traffic.consumer.journal import FAILED, OK
+from krt_traffic.consumer.event_buffer import FAILED, OK
 from krt_traffic.consumer.outputs import Outputs
 from krt_traffic.consumer.positions import Partition, Positions, partition_of
 from krt_traffic.errors import FatalClientError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import KafkaError, Message, TopicPartition
 
-    from krt_traffic.consumer.journal import Journal
+    from krt_traffic.consumer.event_buffer import Journal
     from krt_traffic.ledger import LedgerThread
     from krt_traffic.plan import Plan, ProducerPlan, Transactions
 

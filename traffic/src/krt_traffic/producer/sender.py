@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from krt_contract.payload import Encoder
 from krt_traffic.clock import both, mono
-from krt_traffic.complaints import Complaints
+from krt_traffic.error_throttle import Complaints
 from krt_traffic.errors import FatalClientError
 from krt_traffic.producer.outcomes import (
     ACKED,

@@ -14,9 +14,9 @@ from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
 from krt_traffic.errors import EXIT_DONE
 from krt_traffic.plan import seconds
+from krt_traffic.recorder.admin_requests import AdminRequests
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
-from krt_traffic.recorder.probes import AdminRequests
 from krt_traffic.recorder.quorum import Quorum
 from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents

@@ -11,7 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from krt_contract.payload import MAGIC, SEPARATOR, Payload, decode
+from krt_contract.payload import (
+    MAGIC,
+    SEPARATOR,
+    Payload,
+    decode,
+)
 
 _BATCH = re.compile(
     r"baseOffset: (?P<base>\d+) lastOffset: (?P<last>\d+) count: (?P<count>\d+) .*"

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from krt_scoring.expectations.duplicates import RETRIES
-from krt_scoring.expectations.settings import of_identity
-from krt_scoring.selftest.corruption import Corruption, Kind, of_record, once
+from krt_scoring.allowances.duplicates import RETRIES
+from krt_scoring.allowances.settings import of_identity
+from krt_scoring.selftest.corruption import (
+    Corruption,
+    Kind,
+    of_record,
+    once,
+)
 from krt_scoring.selftest.difference import Difference
 from krt_scoring.selftest.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.ground import Ground
+    from krt_scoring.selftest.baseline import Ground
 
 COPY, DOUBLED, FOREIGN = "copied-record", "doubled-log-row", "foreign-record"
 

@@ -19,7 +19,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.ground import Ground, Record, Site
+    from krt_scoring.selftest.baseline import Ground, Record, Site
 
 DROPPED, DROPPED_LAST = "dropped-delivery", "dropped-last-delivery"
 FAILED, FAILED_IN_POLL = "failed-delivery", "failed-delivery-in-poll"

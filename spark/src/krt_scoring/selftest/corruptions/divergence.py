@@ -12,7 +12,7 @@ from krt_scoring.anomalies.replica_divergence import (
     LEADER_EPOCH,
     NAME,
 )
-from krt_scoring.derive.replicas import ALIKE
+from krt_scoring.history.replicas import ALIKE
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -20,7 +20,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krt_scoring.selftest.ground import Ground
+    from krt_scoring.selftest.baseline import Ground
     from krt_scoring.selftest.patch import Row
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_scoring.allowances.groups import handover, patience
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
-from krt_scoring.derive.ownership import FOREVER
-from krt_scoring.expectations.groups import handover, patience
+from krt_scoring.history.ownership import FOREVER
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -14,8 +14,8 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.derive.ownership import Interval
-    from krt_scoring.selftest.ground import Ground
+    from krt_scoring.history.ownership import Interval
+    from krt_scoring.selftest.baseline import Ground
     from krt_scoring.selftest.patch import Row
 
 REWOUND, SHARED, REBALANCED = "start-below-commit", "two-owners", "rebalance-without-cause"

@@ -11,7 +11,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.ground import Ground, Record, Site
+    from krt_scoring.selftest.baseline import Ground, Record, Site
     from krt_scoring.selftest.patch import Row
 
 POLLS, KEYS = "swapped-polls", "swapped-keys"

@@ -12,7 +12,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.ground import Ground
+    from krt_scoring.selftest.baseline import Ground
 
 MISSING = "missing-ledger-row"
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_scoring.allowances.settings import of_identity
 from krt_scoring.anomalies.nonmonotonic_send import RULE
-from krt_scoring.expectations.settings import of_identity
-from krt_scoring.selftest.corruption import Corruption, Kind, of_record, once
+from krt_scoring.selftest.corruption import (
+    Corruption,
+    Kind,
+    of_record,
+    once,
+)
 from krt_scoring.selftest.difference import Difference
 from krt_scoring.selftest.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.ground import Ground, Record
+    from krt_scoring.selftest.baseline import Ground, Record
     from krt_scoring.selftest.patch import Row
 
 PLAIN, INSIDE = "swapped-sends", "swapped-sends-in-transaction"

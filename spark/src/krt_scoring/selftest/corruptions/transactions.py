@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from krt_scoring.selftest.corruption import Corruption, Kind, of_record, once, reading
+from krt_scoring.selftest.corruption import (
+    Corruption,
+    Kind,
+    of_record,
+    once,
+    reading,
+)
 from krt_scoring.selftest.difference import Difference, plus
 from krt_scoring.selftest.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.ground import Ground, Record
+    from krt_scoring.selftest.baseline import Ground, Record
 
 FAILED, ABORTED, EARLY = "failed-send-in-log", "aborted-send-committed", "read-before-commit"
 

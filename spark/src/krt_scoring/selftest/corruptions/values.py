@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from krt_scoring.selftest.corruption import Corruption, Kind, of_record, once
+from krt_scoring.selftest.corruption import (
+    Corruption,
+    Kind,
+    of_record,
+    once,
+)
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.ground import Ground
+    from krt_scoring.selftest.baseline import Ground
 
 OFFSET, PARTITION = "wrong-offset", "wrong-partition"
 IN_LOG, DELIVERED = "damaged-in-log", "damaged-delivery"

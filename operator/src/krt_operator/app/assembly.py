@@ -1,0 +1,70 @@
+"""The controller put together on real parts; the only place that knows them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from krt_operator.app.clock import SystemClock
+from krt_operator.app.expiry import expired
+from krt_operator.app.metrics import Metrics
+from krt_operator.engine.ports import Ports
+from krt_operator.engine.reconcile import Reconciler
+from krt_operator.kafka.admin import KafkaAdmin
+from krt_operator.kafka.zookeeper import four_letter
+from krt_operator.kubernetes.client import ApiCluster
+from krt_operator.kubernetes.rest import Rest, load_configuration
+from krt_operator.phases.steps import step
+
+if TYPE_CHECKING:
+    from krt_operator.app.settings import Settings
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """One API server connection, shared by all tests."""
+
+    rest: Rest
+    settings: Settings
+    metrics: Metrics = field(default_factory=Metrics)
+
+    @classmethod
+    def on_api_server(cls, settings: Settings) -> Self:
+        """On the cluster the process runs in, or the one its kubeconfig names."""
+        return cls(Rest(load_configuration()), settings)
+
+    def cluster(self, namespace: str) -> ApiCluster:
+        """The API server, bound to a namespace."""
+        return ApiCluster(self.rest, namespace, self.settings.watch_namespaces)
+
+    def reconciler(self, namespace: str) -> Reconciler:
+        """What takes the tests of a namespace further."""
+        cluster = self.cluster(namespace)
+        ports = Ports(
+            cluster=cluster,
+            clock=SystemClock(),
+            kafka=KafkaAdmin,
+            four_letter=four_letter,
+            settings=self.settings,
+        )
+        return Reconciler(cluster, ports, self.metrics, step)
+
+    def sweep(self) -> None:
+        """Delete finished tests whose time has gone by.
+
+        Raises:
+            TransientError, RefusedError: the API server did not do it.
+        """
+        now = SystemClock().now()
+        for test in self.cluster("").tests():
+            deletion = expired(test, now)
+            if deletion is not None:
+                self.cluster(test["metadata"]["namespace"]).delete(deletion)
+
+    def check(self) -> str:
+        """Ask the API server for its version.
+
+        Raises:
+            TransientError, RefusedError: it does not answer us.
+        """
+        return str(self.rest.call("GET", "/version").get("gitVersion", ""))

@@ -1,0 +1,28 @@
+"""Finished tests that asked to be deleted after a while.
+
+Apart from the daemons, which end with their run so that no finalizer holds a finished test.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from krt_operator import names
+from krt_operator.api.status import Phase
+from krt_operator.engine.ports import Deletion
+
+if TYPE_CHECKING:
+    from krt_operator.engine.ports import Json
+
+
+def expired(test: Json, now: datetime) -> Deletion | None:
+    """The deletion of a test whose `ttlSecondsAfterFinished` has gone by; None of any other."""
+    seconds = test.get("spec", {}).get("ttlSecondsAfterFinished")
+    status = test.get("status") or {}
+    ended, phase = status.get("completionTime"), status.get("phase")
+    if seconds is None or not ended or not phase or not Phase(phase).terminal:
+        return None
+    if now < datetime.fromisoformat(ended) + timedelta(seconds=seconds):
+        return None
+    return Deletion(names.KIND, test["metadata"]["name"], test["metadata"]["uid"])

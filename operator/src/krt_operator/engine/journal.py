@@ -1,0 +1,130 @@
+"""Changes of the status: small pure functions that a phase combines.
+
+Each returns a `Change`, a function from the status that was read to the one to write. None of
+them is undone by another: phases only advance, a guard once raised stays, a fault's times are set
+once. Two controllers that apply the same change to the same status get the same result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_operator.api.conditions import Condition, find_condition, set_condition
+from krt_operator.api.status import (
+    MAX_INCONCLUSIVE_REASONS,
+    ConditionStatus,
+    ConditionType,
+    FaultStatus,
+    InconclusiveReason,
+    InconclusiveReasonKind,
+    Phase,
+    PhaseRecord,
+    Status,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from krt_operator.engine.ports import Change
+
+MAX_MESSAGE = 1024
+"""Characters of a message, as the CRD bounds it."""
+
+
+def cut(message: str) -> str:
+    """The message within the bounds of the CRD, on one line."""
+    line = " ".join(message.split())
+    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
+
+
+def enter(phase: Phase, at: datetime) -> Change:
+    """End the current phase and start this one, both at `at`. Entering it again changes nothing."""
+
+    def change(status: Status) -> Status:
+        if status.phase is phase:
+            return status
+        ended = tuple(
+            one if one.end_time is not None else one.model_copy(update={"end_time": at})
+            for one in status.phases
+        )
+        record = PhaseRecord(name=phase, start_time=at, end_time=at if phase.terminal else None)
+        return status.replace(phase=phase, phases=(*ended, record))
+
+    return change
+
+
+def say(
+    type_: ConditionType, status: ConditionStatus, reason: str, message: str, *, at: datetime
+) -> Change:
+    """Set a condition; its transition time moves only when its status does."""
+    new = Condition(
+        type=type_, status=status, reason=reason, message=cut(message), last_transition_time=at
+    )
+
+    def change(journal: Status) -> Status:
+        return journal.replace(conditions=set_condition(journal.conditions, new))
+
+    return change
+
+
+def holds(status: Status, type_: ConditionType) -> bool:
+    """Whether the condition is True."""
+    found = find_condition(status.conditions, type_)
+    return found is not None and found.status is ConditionStatus.TRUE
+
+
+def add_inconclusive_reason(
+    code: str, kind: InconclusiveReasonKind, message: str, at: datetime
+) -> Change:
+    """Raise a guard; the same code with the same message is raised once."""
+    new = InconclusiveReason(code=code, kind=kind, message=cut(message), at=at)
+
+    def change(status: Status) -> Status:
+        said = any(
+            one.code == new.code and one.message == new.message
+            for one in status.inconclusive_reasons
+        )
+        if said or len(status.inconclusive_reasons) >= MAX_INCONCLUSIVE_REASONS:
+            return status
+        return status.replace(inconclusive_reasons=(*status.inconclusive_reasons, new))
+
+    return change
+
+
+def has_inconclusive_reason(status: Status, code: str) -> bool:
+    """Whether a guard of this code was raised."""
+    return any(one.code == code for one in status.inconclusive_reasons)
+
+
+def fault(name: str, **changes: Any) -> Change:
+    """Change fields of one fault's journal entry, adding the entry where there is none."""
+
+    def change(status: Status) -> Status:
+        known = {one.name: one for one in status.faults}
+        old = known.get(name, FaultStatus(name=name))
+        known[name] = FaultStatus.model_validate({**dict(old), **changes})
+        return status.replace(faults=tuple(known.values()))
+
+    return change
+
+
+def put(**changes: Any) -> Change:
+    """Set fields of the status."""
+
+    def change(status: Status) -> Status:
+        return status.replace(**changes)
+
+    return change
+
+
+def apply_all(status: Status, changes: tuple[Change, ...]) -> Status:
+    """The status after all changes, in order."""
+    for change in changes:
+        status = change(status)
+    return status
+
+
+def started(status: Status, phase: Phase) -> datetime | None:
+    """When a phase was entered, None if it was not."""
+    return next((one.start_time for one in status.phases if one.name is phase), None)

@@ -1,0 +1,1 @@
+"""Fault actions, one module each; the registry is krt_operator.faults.registry."""

@@ -1,0 +1,223 @@
+"""The `Cluster` port on a real API server, and the calls that belong to the resource itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from krt_operator import names
+from krt_operator.engine.ports import Eviction
+from krt_operator.errors import ConflictError, GoneError
+from krt_operator.kubernetes.kinds import KINDS
+from krt_operator.kubernetes.rest import NotFoundError, Rest, TooManyRequestsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krt_operator.engine.ports import Deletion, Json
+
+list_ = list
+"""The builtin, which the method of that name hides inside the class."""
+
+FIELD_MANAGER: Final = "krt-operator"
+"""Our one field manager: server-side apply takes back fields we no longer render."""
+
+APPLY: Final = "application/apply-patch+yaml"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+MERGE: Final = "application/merge-patch+json"
+
+BUDGET: Final = "DisruptionBudget"
+"""Cause of an eviction's HTTP 429 that a disruption budget is the reason of."""
+
+UNDECIDED: Final = "is still being processed by the server."
+"""How that cause ends where the budget has not been looked at since it changed: ask again."""
+
+PAGE: Final = 500
+"""Objects a list call; a run has fewer than a hundred, all tests of a cluster may have more."""
+
+
+class ApiCluster:
+    """The API server bound to one namespace; see `krt_operator.engine.ports.Cluster` for the contract."""
+
+    def __init__(self, rest: Rest, namespace: str, watched: Sequence[str] = ()) -> None:
+        self._rest = rest
+        self._namespace = namespace
+        self._watched = watched
+
+    def get(self, kind: str, name: str) -> Json | None:
+        """The object, or None where there is none."""
+        try:
+            return self._object(self._rest.call("GET", self._path(kind, name)))
+        except NotFoundError:
+            return None
+
+    def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
+        """All objects of a kind that bear the labels."""
+        return self._list(self._path(kind), labels)
+
+    def tests(self) -> Sequence[Json]:
+        """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
+        kind = KINDS[names.KIND]
+        return [
+            one
+            for namespace in self._watched or ("",)
+            for one in self._list(kind.path(namespace), None)
+        ]
+
+    def _list(self, path: str, labels: Mapping[str, str] | None) -> Sequence[Json]:
+        query = {"limit": str(PAGE)}
+        if labels:
+            query["labelSelector"] = ",".join(f"{k}={v}" for k, v in sorted(labels.items()))
+        items: list_[Json] = []
+        while True:
+            page = self._rest.call("GET", path, query=query)
+            items.extend(page.get("items") or [])
+            token = page.get("metadata", {}).get("continue")
+            if not token:
+                return items
+            query["continue"] = token
+
+    def apply(self, obj: Json) -> Json:
+        """Server-side apply, forced: what we render is ours whoever wrote it last."""
+        name = obj["metadata"]["name"]
+        query = {"fieldManager": FIELD_MANAGER, "force": "true", "fieldValidation": "Strict"}
+        return self._object(
+            self._rest.call(
+                "PATCH", self._path(obj["kind"], name), query=query, body=obj, content_type=APPLY
+            )
+        )
+
+    def create(self, obj: Json) -> Json:
+        """Create; where the name is taken, the object that is there is returned unchanged."""
+        kind, name = obj["kind"], obj["metadata"]["name"]
+        try:
+            query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
+            return self._object(self._rest.call("POST", self._path(kind), query=query, body=obj))
+        except ConflictError:
+            found = self.get(kind, name)
+            if found is None:
+                raise
+            return found
+
+    def delete(self, deletion: Deletion) -> bool:
+        """Delete; False where it was already gone or the uid is another one's."""
+        options: Json = {"propagationPolicy": "Background"}
+        if deletion.uid is not None:
+            options["preconditions"] = {"uid": deletion.uid}
+        if deletion.grace_seconds is not None:
+            options["gracePeriodSeconds"] = deletion.grace_seconds
+        path = self._path(deletion.kind, deletion.name)
+        try:
+            self._rest.call("DELETE", path, body=options)
+        except NotFoundError:
+            return False
+        except ConflictError:
+            # A failed uid precondition: the name is another object's by now.
+            return False
+        return True
+
+    def evict(self, deletion: Deletion) -> Eviction:
+        """Ask for a pod's eviction by uid; its disruption budget may refuse."""
+        options: Json = {"preconditions": {"uid": deletion.uid}}
+        if deletion.grace_seconds is not None:
+            options["gracePeriodSeconds"] = deletion.grace_seconds
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": deletion.name, "namespace": self._namespace},
+            "deleteOptions": options,
+        }
+        path = KINDS["Pod"].path(self._namespace, deletion.name, "eviction")
+        try:
+            self._rest.call("POST", path, body=body)
+        except NotFoundError:
+            return Eviction()
+        except ConflictError:
+            found = self.get("Pod", deletion.name)
+            if found is not None and found["metadata"]["uid"] == deletion.uid:
+                raise
+            return Eviction()
+        except TooManyRequestsError as error:
+            why = error.causes.get(BUDGET, "")
+            if not why or why.endswith(UNDECIDED):
+                raise
+            return Eviction(refused=why)
+        return Eviction(evicted=True)
+
+    def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
+        """Add an ephemeral container to the pod with that uid, once by its name."""
+        found = self.get("Pod", pod)
+        if found is None or found["metadata"]["uid"] != uid:
+            raise GoneError(f"pod {pod} with uid {uid} is gone")
+        present = found["spec"].get("ephemeralContainers") or []
+        if any(other["name"] == container["name"] for other in present):
+            return found
+        body = {"metadata": {"uid": uid}, "spec": {"ephemeralContainers": [container]}}
+        path = KINDS["Pod"].path(self._namespace, pod, "ephemeralcontainers")
+        try:
+            return self._object(
+                self._rest.call("PATCH", path, body=body, content_type=STRATEGIC),
+            )
+        except NotFoundError as error:
+            raise GoneError(f"pod {pod} with uid {uid} is gone") from error
+
+    def read_test(self, name: str) -> Json | None:
+        """The KafkaResilienceTest, fresh from the API server (quorum read)."""
+        return self.get(names.KIND, name)
+
+    def write_status(self, read: Json, status: Json) -> Json:
+        """Replace the status subresource if the resource is still the one that was read.
+
+        A merge patch would leave removed fields behind, so this is a PUT of the object as it was
+        read, its resourceVersion included, with the status exchanged.
+
+        Args:
+            read: the resource as the API server gave it.
+            status: the whole new status.
+
+        Returns:
+            The resource as stored.
+
+        Raises:
+            ConflictError: somebody else wrote since.
+            GoneError: the resource was deleted.
+        """
+        name = read["metadata"]["name"]
+        path = KINDS[names.KIND].path(self._namespace, name, "status")
+        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
+        body = {**read, "status": status}
+        try:
+            return self._object(self._rest.call("PUT", path, query=query, body=body))
+        except NotFoundError as error:
+            raise GoneError(f"{names.KIND} {name} is gone") from error
+
+    def free_finalizers(self, name: str) -> bool:
+        """Take our finalizer off a test; False where there was none."""
+        found = self.get(names.KIND, name)
+        if found is None:
+            return False
+        before = found["metadata"].get("finalizers") or []
+        after = [one for one in before if not one.startswith(f"{names.GROUP}/")]
+        if before == after:
+            return False
+        body = {
+            "metadata": {
+                "resourceVersion": found["metadata"]["resourceVersion"],
+                "finalizers": after,
+            }
+        }
+        self._rest.call("PATCH", self._path(names.KIND, name), body=body, content_type=MERGE)
+        return True
+
+    def emit(self, event: Json) -> None:
+        """Create a core/v1 Event."""
+        self._rest.call("POST", self._path("Event"), body=event)
+
+    def _path(self, kind: str, name: str | None = None) -> str:
+        return KINDS[kind].path(self._namespace, None if name is None else quote(name, safe=""))
+
+    @staticmethod
+    def _object(answer: Any) -> Json:
+        if not isinstance(answer, dict):
+            raise TypeError(f"the API server answered with {type(answer).__name__}, not an object")
+        return answer

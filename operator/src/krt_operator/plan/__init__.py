@@ -1,0 +1,1 @@
+"""From a resolved spec to the plan: placement, assignment, feasibility."""

@@ -1,0 +1,60 @@
+"""Kafka's own topics, created by us so that their safety does not hang on the test's settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from krt_operator.constants import INTERNAL_REPLICAS
+from krt_operator.engine.ports import TopicPlan
+from krt_operator.kafka.assignment import spread
+
+if TYPE_CHECKING:
+    from krt_operator.plan.plan import Plan
+
+OFFSETS: Final = "__consumer_offsets"
+TRANSACTIONS: Final = "__transaction_state"
+PARTITIONS: Final = 50
+"""Default of offsets.topic.num.partitions and transaction.state.log.num.partitions: a group or
+transaction is found by hash modulo the setting, so the topic must have exactly as many."""
+
+COUNT_SETTINGS: Final = {
+    OFFSETS: "offsets.topic.num.partitions",
+    TRANSACTIONS: "transaction.state.log.num.partitions",
+}
+SEGMENT: Final = "104857600"
+"""Bytes of a segment, Kafka's own default for these topics."""
+
+
+def internal_topics(plan: Plan) -> list[TopicPlan]:
+    """__consumer_offsets, and __transaction_state where a producer is transactional.
+
+    Kafka would create them on first use with the brokers' min.insync.replicas and unclean
+    election, which are what the test is about: a commit lost there would look like a redelivery
+    by the topics under test.
+    """
+    racks = {one.ordinal: one.zone for one in plan.brokers}
+    replicas = min(INTERNAL_REPLICAS, len(racks))
+    wanted = [OFFSETS]
+    if any(one.transactional for one in plan.spec.traffic.producers):
+        wanted.append(TRANSACTIONS)
+    return [
+        TopicPlan(
+            name=name,
+            config={
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "min.insync.replicas": str(max(1, replicas - 1)),
+                "segment.bytes": SEGMENT,
+                "unclean.leader.election.enable": "false",
+            },
+            assignment={
+                partition: tuple(ids)
+                for partition, ids in spread(racks, _partitions(plan, name), replicas).items()
+            },
+        )
+        for name in wanted
+    ]
+
+
+def _partitions(plan: Plan, name: str) -> int:
+    return int(plan.broker_config.get(COUNT_SETTINGS[name], PARTITIONS))

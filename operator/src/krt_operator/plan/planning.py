@@ -1,0 +1,138 @@
+"""From a resolved spec and the cluster's facts to the plan. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from krt_operator import names
+from krt_operator.constants import (
+    INTERNAL_REPLICAS,
+    SESSION_DEFAULT_MS,
+    SESSION_SETTING,
+    TICK_MILLIS,
+    TICK_SETTING,
+    ZOOKEEPER_CONNECT_MILLIS,
+)
+from krt_operator.kafka.assignment import spread
+from krt_operator.plan.plan import Member, Plan, PlannedTopic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krt_operator.api.spec import Spec
+    from krt_operator.app.settings import Settings
+    from krt_operator.engine.ports import Run
+
+KAFKA_LINE: Final = "3.9"
+"""The last Kafka with ZooKeeper mode; the exact version is the image's."""
+
+
+def broker_config(spec: Spec) -> dict[str, str]:
+    """Settings of every broker that differ from Kafka's defaults, the user's last.
+
+    The internal topics are kept safe whatever the topics under test are put through: a lost commit
+    would otherwise look like a redelivery by the configuration under test.
+    """
+    replicas = min(INTERNAL_REPLICAS, spec.kafka.replicas)
+    in_sync = max(1, replicas - 1)
+    ours = {
+        "auto.create.topics.enable": "false",
+        "offsets.topic.replication.factor": str(replicas),
+        "transaction.state.log.replication.factor": str(replicas),
+        "transaction.state.log.min.isr": str(in_sync),
+        "zookeeper.connection.timeout.ms": str(ZOOKEEPER_CONNECT_MILLIS),
+    }
+    return {**ours, **spec.kafka.config}
+
+
+def zookeeper_config(spec: Spec) -> dict[str, str]:
+    """Settings of every ZooKeeper server beyond those that form the quorum, the user's last."""
+    ours = {
+        TICK_SETTING: str(TICK_MILLIS),
+        **_session_bounds(spec),
+        "initLimit": "10",
+        "syncLimit": "5",
+        "autopurge.purgeInterval": "0",
+        "admin.enableServer": "false",
+        "4lw.commands.whitelist": "srvr,ruok,mntr",
+    }
+    return {**ours, **spec.zookeeper.config}
+
+
+def _session_bounds(spec: Spec) -> dict[str, str]:
+    """Bounds of a session within which the one that the brokers ask for lies.
+
+    ZooKeeper grants the nearest within its bounds, 2 and 20 ticks by default, and nobody is told.
+    """
+    asked = int(spec.kafka.config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
+    tick = int(spec.zookeeper.config.get(TICK_SETTING, TICK_MILLIS))
+    if asked < 2 * tick:
+        return {"minSessionTimeout": str(asked)}
+    if asked > 20 * tick:
+        return {"maxSessionTimeout": str(asked)}
+    return {}
+
+
+def make_plan(
+    run: Run,
+    zones: tuple[Sequence[str], Sequence[str]],
+    settings: Settings,
+    versions: Mapping[str, str],
+) -> Plan:
+    """Resolve everything once.
+
+    Args:
+        run: the test.
+        zones: zones of the brokers and of the ZooKeeper servers, by ordinal.
+        settings: the installation's images.
+        versions: of the operator and of Kubernetes.
+    """
+
+    def member(kind: str, ordinal: int, zone: str) -> Member:
+        name = names.member(kind, ordinal)
+        return Member(
+            member=name,
+            kind=kind,
+            ordinal=ordinal,
+            zone=zone,
+            pod=names.member_pod(run.name, name),
+            host=names.host(run.name, name, run.namespace),
+        )
+
+    brokers, zookeepers = zones
+    racks = dict(enumerate(brokers))
+    topics = tuple(
+        PlannedTopic(
+            name=topic.name,
+            partitions=topic.partitions,
+            replication_factor=topic.replication_factor,
+            config=topic.config,
+            assignment={
+                partition: tuple(ids)
+                for partition, ids in spread(
+                    racks, topic.partitions, topic.replication_factor, start=place
+                ).items()
+            },
+        )
+        for place, topic in enumerate(run.spec.topics)
+    )
+    return Plan(
+        namespace=run.namespace,
+        name=run.name,
+        uid=run.uid,
+        spec=run.spec,
+        members=(
+            *(member("kafka", i, zone) for i, zone in enumerate(brokers)),
+            *(member("zookeeper", i, zone) for i, zone in enumerate(zookeepers)),
+        ),
+        broker_config=broker_config(run.spec),
+        zookeeper_config=zookeeper_config(run.spec),
+        topics=topics,
+        images={
+            "operator": settings.image_operator,
+            "traffic": settings.image_traffic,
+            "scoring": settings.image_scoring,
+            "kafka": run.spec.kafka.image or settings.image_kafka,
+        },
+        versions={"kafka": KAFKA_LINE, **versions},
+    )

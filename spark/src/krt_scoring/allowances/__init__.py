@@ -1,0 +1,1 @@
+"""What a configuration permits, derived from settings and from what really happened."""

@@ -1,0 +1,94 @@
+"""Which duplicates in the log a configuration permits.
+
+Without idempotence the client's own retries; with it only what makes the client bump its epoch and
+number anew: a message.timeout.ms expiry in that incarnation, or a sequence number that a broker
+refused since a request ahead of it had failed. The epoch is the client's, not the partition's: a
+retry under way in any other partition gets a new number too (docs/decisions/0011, 0017). Within
+transactions nothing: an expiry or a refusal there aborts the transaction, and the client drops what
+it had not sent for good before its epoch is bumped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.allowances.settings import of_identity
+from krt_scoring.engine import local_rows
+from krt_scoring.history.facts import key
+from krt_scoring.history.records import (
+    LOG_ABORTED,
+    LOG_COMMITTED,
+    LOG_OPEN,
+    has,
+)
+from krt_scoring.inputs.sequence_log import EVENT, SOURCE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.history.base import Base
+
+RETRIES = "retries-without-idempotence"
+EXPIRY = "message-timeout-expiry"
+REFUSAL = "skipped-sequence"
+
+EXPIRY_ERROR = "_MSG_TIMED_OUT"
+"""librdkafka's name of a message that outlived message.timeout.ms, as ledgers hold it."""
+
+
+def write_rule(base: Base, rows: DataFrame) -> DataFrame:
+    """Return suspects with the column ``rule``: what permits their duplicate, or null."""
+    expired = (
+        base.history.produce.filter(
+            (sf.col("outcome") == "unknown") & sf.col("error").contains(EXPIRY_ERROR)
+        )
+        .select(key().alias("pk"))
+        .distinct()
+        .withColumn("expired", sf.lit(col=True))
+    )
+    joined = _with_refusals(base, rows.join(sf.broadcast(expired), "pk", "left"))
+    retried = ~sf.col("idempotent") & sf.col("retries")
+    outside = sf.col("transaction").isNull() & ~has(LOG_COMMITTED | LOG_ABORTED | LOG_OPEN)
+    alone = sf.col("idempotent") & outside
+    rule = (
+        sf.when(retried, RETRIES)
+        .when(alone & sf.coalesce("expired", sf.lit(col=False)), EXPIRY)
+        .when(alone & sf.coalesce("refused", sf.lit(col=False)), REFUSAL)
+    )
+    return joined.withColumn("rule", rule)
+
+
+def _with_refusals(base: Base, rows: DataFrame) -> DataFrame:
+    """Return rows with ``refused``: a sequence number was, elsewhere, while they were in flight."""
+    found = _refusals(base)
+    if not found:
+        return rows.withColumn("refused", sf.lit(col=False))
+    others = local_rows.frame(base.spark, found, "_pk long, _tp long, _at long")
+    meanwhile = (sf.col("sent_at") <= sf.col("_at")) & (sf.col("_at") <= sf.col("done_at"))
+    same = (sf.col("pk") == sf.col("_pk")) & (sf.col("tp") != sf.col("_tp"))
+    refused = rows.join(sf.broadcast(others), same & meanwhile, "left_semi").select("pk", "seq")
+    marked = refused.distinct().withColumn("refused", sf.lit(col=True))
+    return rows.join(sf.broadcast(marked), ["pk", "seq"], "left")
+
+
+def _refusals(base: Base) -> list[tuple[int, int, int]]:
+    """Return (incarnation, topic-partition id, UTC µs) of each refusal that may have been its.
+
+    A broker names a producer by an id that no ledger holds, so it may be that of every incarnation
+    which had more than one request in flight to the topic.
+    """
+    run, places = base.facts.run, base.facts.places
+    senders: dict[str, list[int]] = {}
+    for item in base.facts.incarnations.values():
+        info = run.producer(item.producer)
+        if info and of_identity(run, item.producer).in_flight > 1:
+            senders.setdefault(info.topic, []).append(item.key)
+    found = set()
+    for event in base.history.timeline:
+        if (event.source, event.event) == (SOURCE, EVENT):
+            topic, _, partition = event.subject.rpartition("-")
+            for sender in senders.get(topic, ()):
+                found.add((sender, places.tp(topic, int(partition)), event.at))
+    return sorted(found)

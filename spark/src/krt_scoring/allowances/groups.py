@@ -1,0 +1,48 @@
+"""What a consumer group's settings say about when a member may still be taken for an owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krt_scoring.history.facts import Group
+    from krt_scoring.inputs.run_info import RunInfo
+
+SESSION_DEFAULT = 45_000
+"""librdkafka 2.x session.timeout.ms, in ms."""
+
+HEARTBEAT_DEFAULT = 3_000
+"""librdkafka 2.x heartbeat.interval.ms, in ms."""
+
+MAX_POLL_DEFAULT = 300_000
+"""librdkafka 2.x max.poll.interval.ms, in ms."""
+
+
+def _largest(run: RunInfo, group: Group, key: str, default: int) -> int:
+    members = [consumer for consumer in run.consumers if consumer.group == group.name]
+    return max([int(item.config.get(key, default)) for item in members] or [default])
+
+
+def session(run: RunInfo, group: Group) -> int:
+    """Return the group's session timeout, in µs."""
+    return _largest(run, group, "session.timeout.ms", SESSION_DEFAULT) * 1000
+
+
+def heartbeat(run: RunInfo, group: Group) -> int:
+    """Return the group's heartbeat interval, in µs."""
+    return _largest(run, group, "heartbeat.interval.ms", HEARTBEAT_DEFAULT) * 1000
+
+
+def handover(run: RunInfo, group: Group) -> int:
+    """Return for how long after a new owner's assignment the old one may go on, in µs.
+
+    max(session timeout, 2 heartbeats): by then a live member has heard of the rebalance and a
+    dead one has been thrown out.
+    """
+    return max(session(run, group), 2 * heartbeat(run, group))
+
+
+def patience(run: RunInfo, group: Group) -> int:
+    """Return within what time an event explains a rebalance: session + max.poll interval, µs."""
+    poll = _largest(run, group, "max.poll.interval.ms", MAX_POLL_DEFAULT)
+    return session(run, group) + poll * 1000

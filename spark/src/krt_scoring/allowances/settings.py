@@ -1,0 +1,56 @@
+"""The settings of clients that decide what is permitted, with the clients' own defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krt_scoring.inputs.run_info import RunInfo
+
+RETRIES_DEFAULT = 2_147_483_647
+"""librdkafka 2.x ``message.send.max.retries`` (alias ``retries``)."""
+
+IN_FLIGHT_DEFAULT = 1_000_000
+"""librdkafka 2.x ``max.in.flight.requests.per.connection``; 5 with idempotence."""
+
+IN_FLIGHT_IDEMPOTENT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What of a producer's settings the rules use.
+
+    Attributes:
+        acks: ``all``, ``1`` or ``0``.
+        idempotent: also true of transactional producers.
+        retries: whether the client sends again by itself.
+        in_flight: requests in flight on a connection.
+    """
+
+    acks: str
+    idempotent: bool
+    retries: bool
+    in_flight: int
+
+
+STRICT = Settings(acks="all", idempotent=True, retries=False, in_flight=1)
+"""Settings of a producer the plan does not know: nothing is permitted to it."""
+
+
+def of_identity(run: RunInfo, identity: str) -> Settings:
+    """Return the settings of the producer an identity of the evidence belongs to."""
+    info = run.producer(identity)
+    if info is None:
+        return STRICT
+    config = info.config
+    retries = config.get("message.send.max.retries", config.get("retries", RETRIES_DEFAULT))
+    idempotent = info.idempotent or info.transactional
+    default = IN_FLIGHT_IDEMPOTENT if idempotent else IN_FLIGHT_DEFAULT
+    in_flight = config.get("max.in.flight.requests.per.connection", config.get("max.in.flight"))
+    return Settings(
+        acks="all" if info.acks in ("all", "-1") else info.acks,
+        idempotent=idempotent,
+        retries=int(retries) > 0,
+        in_flight=int(in_flight) if in_flight is not None else default,
+    )

@@ -1,0 +1,27 @@
+"""What is permitted to a group that commits its offsets within transactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_scoring.allowances.consequences import PREFIX
+from krt_scoring.allowances.truncations import rule_of
+from krt_scoring.history.elections import elections
+
+if TYPE_CHECKING:
+    from krt_scoring.history.facts import Facts, Group
+    from krt_scoring.history.tables import History
+
+
+def undecided_rule(history: History, facts: Facts, group: Group) -> str | None:
+    """Return the rule by which input of an undecided transaction may stay unseen, or None.
+
+    Its offsets may have been committed with output that a permitted loss took away; then nothing
+    is left that could tell.
+    """
+    if not group.transactional:
+        return None
+    outputs = {item.output for item in facts.run.consumers if item.group == group.name}
+    rules = [rule_of(item, facts) for item in elections(history) if item.topic in outputs]
+    permitting = sorted(rule for rule in rules if rule is not None)
+    return f"{PREFIX}{permitting[0]}" if permitting else None

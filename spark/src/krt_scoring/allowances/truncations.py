@@ -1,0 +1,199 @@
+"""Where an election may have cut a partition's log, and whose loss that permits.
+
+The evidence holds no start offset of an epoch, so the lowest offset it can have is taken: one
+above the highest record that was acked before the election, still lies where it was acked, and
+was certainly in the deposed leader's log. A record below that offset was certainly not cut by the
+election; one at or above it may have been, and nobody is accused on a maybe.
+
+A replica elected from within the ISR had followed the deposed leader, so all it has that one had
+too. One from outside may bring back records of its own that the deposed leader never had, acked
+in an earlier epoch; such a record says nothing of those around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from krt_scoring.engine import local_rows
+from krt_scoring.history import freezes
+from krt_scoring.history.elections import Election, elections
+from krt_scoring.history.positions import offset_of
+from krt_scoring.history.records import ACKED
+from krt_scoring.inputs.brokers import member_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.freezes import Freeze
+    from krt_scoring.history.tables import History
+
+SESSION_TIMEOUT_DEFAULT = 18_000
+"""Kafka 3.9's zookeeper.session.timeout.ms, in ms."""
+
+_CUT = StructType(
+    [
+        StructField("at", LongType()),
+        StructField("offset", LongType()),
+        StructField("rule", StringType()),
+        StructField("latest", LongType()),
+    ]
+)
+SCHEMA = StructType([StructField("tp", LongType()), StructField("cuts", ArrayType(_CUT))])
+"""One row a partition with its cuts; ``rule`` is null where the cut permits acks=all nothing,
+``latest`` the last instant at which the leader before may still have acked (µs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """A cut that an election may have made.
+
+    Attributes:
+        offset: the first offset that can have been cut.
+        rule: what permits the loss of acks=all records, null where nothing does.
+        latest: sends acked later than this were not acked by an earlier leader, in UTC µs.
+    """
+
+    election: Election
+    tp: int
+    offset: int
+    rule: str | None
+    latest: int
+
+    def as_dict(self) -> dict[str, int | str]:
+        """Return the truncation for the scorecard."""
+        return {
+            "topic": self.election.topic,
+            "partition": self.election.partition,
+            "at": self.election.at,
+            "epoch": self.election.epoch,
+            "leader": self.election.leader,
+            "firstOffsetCut": self.offset,
+            "unclean": int(self.election.outside_isr),
+        }
+
+
+def rule_of(election: Election, facts: Facts) -> str | None:
+    """Return the rule by which an election permits the loss of acks=all records."""
+    if election.storage_lost:
+        return "storage-lost"
+    if election.outside_isr and facts.run.unclean_election(election.topic):
+        return "unclean-election"
+    return None
+
+
+def derive(
+    history: History, facts: Facts, records: DataFrame, names: DataFrame
+) -> tuple[Truncation, ...]:
+    """Return every cut that the run's elections may have made.
+
+    Args:
+        history: whose timeline shows the elections.
+        facts: the run's.
+        records: its records (``derive.packed``).
+        names: with ``pk`` and the ``acks`` of its incarnation.
+    """
+    found = [item for item in elections(history) if facts.places.known(item.topic)]
+    if not found:
+        return ()
+    timeout = facts.run.broker_config.get("zookeeper.session.timeout.ms", SESSION_TIMEOUT_DEFAULT)
+    grace = int(timeout) * 1000
+    kept = _kept(_moments(found, facts, grace), records.join(sf.broadcast(names), "pk"))
+    frozen = freezes.of(history)
+    truncations = []
+    for item in found:
+        tp = facts.places.tp(item.topic, item.partition)
+        storage = item.storage_lost
+        offset = 0 if storage else kept.get((tp, item.at), -1) + 1
+        latest = _latest(item, frozen, grace)
+        truncations.append(Truncation(item, tp, offset, rule_of(item, facts), latest))
+    return tuple(truncations)
+
+
+def _latest(election: Election, frozen: tuple[Freeze, ...], grace: int) -> int:
+    """Return until when the leader before may have acked, in UTC µs.
+
+    A leader that was stopped when it was deposed handles what waited in its sockets as soon as it
+    goes on, before it hears that it leads no more.
+    """
+    member = member_of(election.deposed)
+    thaws = [item.end for item in frozen if item.member == member and item.begin <= election.at]
+    return max([election.at, *thaws]) + grace
+
+
+def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int, int, int, int]]:
+    """Return (topic-partition, at, from, from for acks=all) of every election, in µs.
+
+    What was acked from then on, until the election, was in the deposed leader's log: anything
+    where the ISR was kept to; else what that leader acked itself, and with acks=all what was
+    acked since the ISR was last left.
+    """
+    moments = []
+    parted: dict[int, int] = {}
+    for item in found:
+        tp = facts.places.tp(item.topic, item.partition)
+        since, strict = (item.since + grace, parted.get(tp, 0)) if item.outside_isr else (0, 0)
+        moments.append((tp, item.at, since, strict))
+        if item.outside_isr or item.storage_lost:
+            parted[tp] = item.at + grace
+    return sorted(set(moments))
+
+
+def _kept(
+    moments: list[tuple[int, int, int, int]], records: DataFrame
+) -> dict[tuple[int, int], int]:
+    columns = ("tp", "at", "since", "strict")
+    schema = StructType([StructField(name, LongType()) for name in columns])
+    asked = local_rows.frame(records.sparkSession, moments, schema)
+    kept = records.filter((sf.col("outcome") == ACKED) & sf.col("held"))
+    strict = (sf.col("acks") == "all") & (sf.col("done_at") >= sf.col("strict"))
+    joined = kept.join(sf.broadcast(asked), "tp").filter(
+        (sf.col("done_at") < sf.col("at")) & (strict | (sf.col("done_at") >= sf.col("since")))
+    )
+    highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("place"))).alias("offset"))
+    return {(row["tp"], row["at"]): row["offset"] for row in highest.collect()}
+
+
+def table(truncations: tuple[Truncation, ...], like: DataFrame) -> DataFrame:
+    """Return the cuts as a DataFrame of one row a partition."""
+    by_tp: dict[int, list[tuple[int, int, str | None, int]]] = {}
+    for item in truncations:
+        by_tp.setdefault(item.tp, []).append(
+            (item.election.at, item.offset, item.rule, item.latest)
+        )
+    rows = [(tp, by_tp[tp]) for tp in sorted(by_tp)]
+    return local_rows.frame(like.sparkSession, rows, SCHEMA)
+
+
+def with_cuts(rows: DataFrame, truncations: tuple[Truncation, ...]) -> DataFrame:
+    """Return rows that have ``tp`` with the column ``cuts`` (empty where there is none)."""
+    empty = sf.array().cast(ArrayType(_CUT))
+    if not truncations:
+        return rows.withColumn("cuts", empty)
+    joined = rows.join(sf.broadcast(table(truncations, rows)), "tp", "left")
+    return joined.withColumn("cuts", sf.coalesce(sf.col("cuts"), empty))
+
+
+def reached(offset: Column, before: Column) -> Column:
+    """Return the cuts at or below ``offset`` whose earlier leader may have spoken ``before``."""
+    return sf.filter(
+        "cuts",
+        lambda cut: (
+            (cut["offset"] <= sf.coalesce(offset, sf.lit(_ANY)))
+            & (cut["latest"] >= sf.coalesce(before, sf.lit(0)))
+        ),
+    )
+
+
+_ANY = (1 << 62) - 1
+"""Stands for an offset nobody told: it may have been at or above any cut."""

@@ -1,1 +1,0 @@
-"""Unavailability as numbers: gaps of each partition and direction, and what they are made of."""

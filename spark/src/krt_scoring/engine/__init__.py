@@ -1,0 +1,1 @@
+"""How Spark is run: sessions, caching, concurrency, errors."""

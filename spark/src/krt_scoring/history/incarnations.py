@@ -1,0 +1,110 @@
+"""The producer incarnations of a run: what the records, the log and their closes say of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.history.facts import (
+    Close,
+    Incarnation,
+    key,
+    ours,
+)
+from krt_scoring.history.records import ACKED, FAILED, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame, Row
+
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.ledger_tally import Tally
+    from krt_scoring.history.tables import History
+
+NAMES = ("producer", "producer_incarnation")
+CLOSED = ("attempted", "acked", "failed", "unknown")
+
+
+def told(facts: Facts, history: History, tallies: Iterable[Tally]) -> Facts:
+    """Return the facts with what the records tally up to.
+
+    Raises:
+        ValueError: two incarnations share a key (chance below 1e-12 for a thousand of them).
+    """
+    by_key: dict[int, list[Tally]] = {}
+    for tally in tallies:
+        by_key.setdefault(tally.pk, []).append(tally)
+    closes: dict[int, list[Row]] = {}
+    for row in history.producer_summary.withColumn("pk", key()).collect():
+        closes.setdefault(row["pk"], []).append(row)
+    names = _names(history, set(by_key) | set(closes), closes)
+    logged = sum(tally.log_rows for tally in tallies)
+    delivered = sum(tally.got_rows for tally in tallies)
+    log_records, deliveries = history.log.count(), history.consume.count()
+    return replace(
+        facts,
+        incarnations={
+            pk: _incarnation(pk, names[pk], by_key.get(pk, []), closes.get(pk, []))
+            for pk in sorted(names)
+        },
+        log_records=log_records,
+        deliveries=deliveries,
+        strays=log_records - logged,
+        stray_deliveries=deliveries - delivered,
+    )
+
+
+def _names(
+    history: History, keys: set[int], closes: dict[int, list[Row]]
+) -> dict[int, tuple[str, str]]:
+    """Return key → names: those that closed say them; of the others some row of theirs does."""
+    found = _checked((row[NAMES[0]], row[NAMES[1]], pk) for pk in closes for row in closes[pk])
+    mine = ours(history.run)
+    for rows in (history.produce, history.log.filter(mine), history.consume.filter(mine)):
+        missing = sorted(keys - set(found))
+        if not missing:
+            break
+        found |= _checked(_searched(rows, missing))
+    return found
+
+
+def _searched(rows: DataFrame, keys: list[int]) -> list[tuple[str, str, int]]:
+    wanted = rows.select(*NAMES, key().alias("pk")).filter(sf.col("pk").isin(keys))
+    return [(row[NAMES[0]], row[NAMES[1]], row["pk"]) for row in wanted.distinct().collect()]
+
+
+def _checked(rows: Iterable[tuple[str, str, int]]) -> dict[int, tuple[str, str]]:
+    found: dict[int, tuple[str, str]] = {}
+    for producer, incarnation, pk in rows:
+        if found.setdefault(pk, (producer, incarnation)) != (producer, incarnation):
+            raise ValueError(f"{producer}/{incarnation}: key taken by {'/'.join(found[pk])}")
+    return found
+
+
+def _incarnation(
+    pk: int, names: tuple[str, str], tallies: list[Tally], closes: list[Row]
+) -> Incarnation:
+    def rows(code: int) -> int:
+        return sum(tally.rows for tally in tallies if tally.outcome == code)
+
+    return Incarnation(
+        key=pk,
+        producer=names[0],
+        incarnation=names[1],
+        rows=sum(tally.rows for tally in tallies),
+        acked=rows(ACKED),
+        failed=rows(FAILED),
+        unknown=rows(UNKNOWN),
+        sent=max((tally.highest for tally in tallies if tally.outcome is not None), default=-1),
+        known=max((tally.known for tally in tallies), default=-1),
+        highest=max((tally.highest for tally in tallies), default=-1),
+        closes=len(closes),
+        close=_close(closes) if closes else None,
+    )
+
+
+def _close(rows: list[Row]) -> Close:
+    return Close(*[max(row[name] for row in rows) for name in CLOSED])

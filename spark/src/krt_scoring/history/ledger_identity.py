@@ -1,0 +1,205 @@
+"""The ledger identity: every attempted send is exactly one thing.
+
+``attempted = acked + failed + unknown``; every acked record is lost, expired, undelivered,
+deliveredLate or delivered; every unknown unknownInLog or unknownNotInLog; every failed failedNotInLog or
+failedInLog. ``attempted`` comes from the close records (counted apart from the rows), for a
+killed incarnation from the highest seq anybody knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.history.outcomes import (
+    EXPIRED,
+    FATES,
+    LOST,
+    offset_unusable,
+)
+from krt_scoring.history.positions import offset_of, tp_of
+from krt_scoring.history.records import (
+    ABORTED,
+    ACKED,
+    BAD_DELIVERED,
+    BAD_IN_LOG,
+    FAILED,
+    LOG_ABORTED,
+    PRESENT,
+    UNKNOWN,
+    delivered,
+    has,
+    owed,
+)
+from krt_scoring.inputs.reasons import ALL, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.history.facts import Facts, Incarnation
+    from krt_scoring.history.ledger_tally import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What one pass over the records counts.
+
+    Attributes:
+        counts: term → records; besides the fates: lostAfterDelivery, unledgered, corrupt,
+            offsetUnusable, repeated (identities with two ledger rows), doubled (identities
+            with two log rows at one offset), missing (what lost-write may concern), copied
+            (identities at two offsets), vanished (delivered ok and failedNotInLog), misplaced
+            (a place told that is not where the record lies), skipped (an owed group never got it),
+            aborted, strange (of no ledger, or another partition than sent to), oddly
+            (delivered again, or elsewhere than it lies), suspects.
+    """
+
+    counts: dict[str, int]
+
+    def __getitem__(self, term: str) -> int:
+        """Return the count of a term."""
+        return self.counts[term]
+
+
+def count(tallies: Iterable[Tally], suspects: DataFrame, facts: Facts) -> Totals:
+    """Count the terms of the identity.
+
+    Args:
+        tallies: of all records: their fates.
+        suspects: those that are not clean, which alone fall under the other terms.
+        facts: the run's groups.
+    """
+    counts = dict.fromkeys(FATES, 0) | {"suspects": 0}
+    for tally in tallies:
+        # A seq no ledger row tells of was sent by a producer that died before it wrote it.
+        if tally.outcome is not None or tally.fate not in ("unknownInLog", "unknownNotInLog"):
+            counts[tally.fate] += tally.records
+        counts["suspects"] += tally.odd
+    terms = _terms(facts)
+    if not counts["suspects"]:
+        return Totals(counts | dict.fromkeys(terms, 0))
+    row = suspects.agg(
+        *[
+            sf.coalesce(sf.sum(sf.when(term, 1).otherwise(0).cast("long")), sf.lit(0)).alias(name)
+            for name, term in terms.items()
+        ]
+    ).first()
+    return Totals(counts | dict(row.asDict() if row is not None else {}))
+
+
+def _terms(facts: Facts) -> dict[str, Column]:
+    """Return the conditions of the terms that only records in disorder fall under."""
+    got = sf.col("got_first").isNotNull()
+    acked = sf.col("outcome") == ACKED
+    again: Column = sf.lit(col=False)
+    skipped: Column = sf.lit(col=False)
+    for group in facts.groups:
+        skipped = skipped | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
+        again = again | (sf.col(delivered(group)) > 1)
+    unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
+    doubtful = unknown & (got | sf.col("transaction").isNotNull())
+    unsent = sf.col("rows") == 0
+    return {
+        "lostAfterDelivery": (sf.col("fate") == LOST) & got,
+        "unledgered": unsent & ~facts.never_sent() & has(PRESENT),
+        "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
+        "offsetUnusable": offset_unusable(),
+        "repeated": sf.col("rows") > 1,
+        "doubled": (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last")),
+        "vanished": got & ~sf.col("present") & (offset_of(sf.col("got_first")) >= _start()),
+        "misplaced": (sf.col("got_first") != sf.col("place"))
+        | (sf.col("got_last") != sf.col("place"))
+        | (sf.col("ack_place") != sf.col("place"))
+        | (~sf.col("present") & (got | acked)),
+        "missing": ~sf.col("present") & (sf.col("fate") != EXPIRED) & (acked | doubtful),
+        "copied": (sf.col("log_first") != sf.col("log_last"))
+        | (~sf.col("readable") & (sf.col("got_first") != sf.col("got_last"))),
+        "skipped": skipped,
+        "aborted": sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
+        | ((sf.col("outcome") == FAILED) & got)
+        | (unsent & has(LOG_ABORTED)),
+        "strange": (unsent & (got | (sf.col("log_rows") > 0)))
+        | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))),
+        "oddly": again
+        | (sf.col("got_first") != sf.col("got_last"))
+        | (sf.coalesce("log_first", sf.lit(-1)) != sf.col("got_first")),
+    }
+
+
+def _start() -> Column:
+    return sf.coalesce(sf.col("log_start"), sf.lit(0))
+
+
+def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, ...]]:
+    """Return the terms of the identity as the scorecard names them, and what does not balance."""
+    incarnations = facts.incarnations.values()
+    problems = [text for item in incarnations for text in _problems(item)]
+    if totals["repeated"]:
+        problems.append(f"{totals['repeated']} records have more than one ledger row")
+    acked = sum(item.acked for item in incarnations)
+    failed = sum(item.failed for item in incarnations)
+    blind = sum(item.attempted - item.rows for item in incarnations if item.close is None)
+    unknown = sum(item.unknown for item in incarnations) + blind
+    attempted = sum(item.attempted for item in incarnations)
+    known = totals["unknownInLog"] + totals["unledgered"]
+    terms = {
+        "attempted": attempted,
+        "acked": acked,
+        "failed": failed,
+        "unknown": unknown,
+        **{name: totals[name] for name in FATES},
+        "unknownInLog": known,
+        "unknownNotInLog": unknown - known,
+        "lostAfterDelivery": totals["lostAfterDelivery"],
+        "unledgered": totals["unledgered"],
+        "corrupt": totals["corrupt"],
+        "offsetUnusable": totals["offsetUnusable"],
+        "unrecordedSends": blind,
+        "logRecords": facts.log_records,
+        "deliveries": facts.deliveries,
+        "foreign": 0,
+    }
+    problems += _sums(terms)
+    terms["balanced"] = 0 if problems else 1
+    reasons = tuple(
+        Reason("evidence", "LedgerDoesNotBalance", "produce", text, ALL)
+        for text in sorted(problems)
+    )
+    return terms, reasons
+
+
+def _problems(item: Incarnation) -> list[str]:
+    name = f"{item.producer}/{item.incarnation}"
+    if item.close is None:
+        return []
+    if item.closes > 1:
+        return [f"{name}: {item.closes} close records where one was written"]
+    close = item.close
+    said = (close.attempted, close.acked, close.failed, close.unknown)
+    rows = (item.rows, item.acked, item.failed, item.unknown)
+    if said != rows:
+        terms = "(attempted, acked, failed, unknown)"
+        return [f"{name}: closed with {terms} = {said}, its ledger holds {rows}"]
+    if item.sent >= close.attempted:
+        return [f"{name}: seq {item.sent} was sent, but only {close.attempted} were attempted"]
+    return []
+
+
+def _sums(terms: dict[str, int]) -> list[str]:
+    rules = {
+        "attempted": ("acked", "failed", "unknown"),
+        "acked": ("lost", "expired", "undelivered", "deliveredLate", "delivered"),
+        "unknown": ("unknownInLog", "unknownNotInLog"),
+        "failed": ("failedNotInLog", "failedInLog"),
+    }
+    problems = []
+    for total, parts in rules.items():
+        found = sum(terms[part] for part in parts)
+        if found != terms[total] or any(terms[part] < 0 for part in parts):
+            listed = " + ".join(f"{part} {terms[part]}" for part in parts)
+            problems.append(f"{total} {terms[total]} is not {listed}")
+    return problems

@@ -1,0 +1,128 @@
+"""Steps of a consumer from one record to the next that are not simply the next offset.
+
+A step is between consecutive ok deliveries of one incarnation on a partition it kept: a seek, a
+reset or a change of ownership in between excuses, failed and unknown polls do not move the
+position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.engine.session import partitions
+from krt_scoring.history import dense_index
+from krt_scoring.history.neighbours import with_previous
+from krt_scoring.history.positions import offset_of, partition_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.tables import History
+
+EXCUSING = ("assigned", "revoked", "lost", "seek", "reset")
+"""Consumer events after which the next delivery may be anywhere."""
+
+BUCKET_BITS = 12
+"""As for sends: 4096 events of an incarnation to a bucket."""
+
+MARK = -1
+"""Place of an excusing event in the sequence of deliveries."""
+
+
+def build(history: History, facts: Facts) -> DataFrame:
+    """Return the steps whose offset is not the one before plus one.
+
+    Columns: ``consumer, incarnation, grp, tp, n, poll, place, delivered_at`` of the later delivery,
+    ``prev_place, prev_poll, prev_n`` of the earlier; ``inside`` whether both lie in one poll.
+    """
+
+    def part(rows: DataFrame, place: Column, poll: Column, at: str) -> DataFrame:
+        return rows.select(
+            # One number to spread and sort by, where two texts would be compared for each row.
+            sf.xxhash64("consumer", "incarnation", "group").alias("who"),
+            "consumer",
+            "incarnation",
+            facts.group_index().alias("grp"),
+            facts.places.tp_column().alias("tp"),
+            "event_seq",
+            sf.shiftright("event_seq", BUCKET_BITS).alias("bucket"),
+            poll.alias("poll"),
+            place.alias("place"),
+            sf.col(at).alias("delivered_at"),
+        )
+
+    deliveries = history.consume.filter(sf.col("outcome") == "ok")
+    events = history.consumer_events.filter(
+        sf.col("event").isin(*EXCUSING) & sf.col("partition").isNotNull()
+    )
+    mark = sf.lit(MARK).cast("long")
+    rows = part(deliveries, facts.places.column(), sf.col("poll"), "delivered_at").unionAll(
+        part(events, mark, mark, "at")
+    )
+    step = (
+        (sf.col("place") != MARK)
+        & (sf.col("prev_place") != MARK)
+        & (sf.col("place") != sf.col("prev_place") + 1)
+    )
+    rows = rows.repartition(partitions(rows.sparkSession), "who", "tp", "bucket")
+    # A place outside the run's topics is null, and so is whether there is a step to it.
+    steps = with_previous(rows, ("who", "tp"), "event_seq", ("place", "poll", "event_seq"), step)
+    known = steps.filter(sf.col("grp").isNotNull())
+    return known.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket", "who")
+
+
+Lane = tuple[int, int]
+"""A group's index and a topic-partition id."""
+
+
+def lanes(steps: DataFrame) -> dict[Lane, int]:
+    """Return where there are steps, and how many."""
+    counted = steps.groupBy("grp", "tp").count().collect()
+    return {(row["grp"], row["tp"]): row["count"] for row in counted}
+
+
+def back(steps: DataFrame) -> dict[Lane, tuple[int, int]]:
+    """Return where steps lead to no higher offset, and the lowest and highest place of any."""
+    ranges = (
+        steps.filter(~is_forward())
+        .groupBy("grp", "tp")
+        .agg(sf.min("place").alias("low"), sf.max("prev_place").alias("high"))
+        .collect()
+    )
+    return {(row["grp"], row["tp"]): (row["low"], row["high"]) for row in ranges}
+
+
+def skips(steps: DataFrame, history: History, facts: Facts) -> DataFrame:
+    """Return the forward steps over at least one record visible to their group.
+
+    Columns as of the steps, with ``skipped``, the number of those records.
+    """
+    forward = steps.filter(is_forward())
+    concerned = sorted({tp for _, tp in lanes(forward)})
+    committed = [group.index for group in facts.groups if group.committed_only]
+    words = dense_index.build(history, facts, concerned)
+    ranked = forward.withColumn("committed_only", sf.col("grp").isin(committed))
+    ranked = dense_index.with_rank(ranked, words, "place", "rank")
+    ranked = dense_index.with_rank(ranked, words, "prev_place", "prev_rank")
+    skipped = ranked.withColumn("skipped", sf.col("rank") - sf.col("prev_rank") - 1)
+    return skipped.filter(sf.col("skipped") > 0)
+
+
+def is_forward() -> Column:
+    """Whether a step leads to a higher offset."""
+    return sf.col("place") > sf.col("prev_place")
+
+
+def described(steps: DataFrame, facts: Facts) -> DataFrame:
+    """Return steps with the columns of findings."""
+    names = sf.array(*[sf.lit(group.name) for group in facts.groups])
+    return (
+        steps.withColumn("group_index", sf.col("grp"))
+        .withColumn("grp", sf.get(names, sf.col("grp")))
+        .withColumn("topic", facts.places.topic_column(sf.col("tp")))
+        .withColumn("partition", partition_of(sf.col("tp")))
+        .withColumn("offset", offset_of(sf.col("place")))
+    )

@@ -1,0 +1,174 @@
+"""The fate of each record: the one term of the ledger identity it falls under.
+
+A row is *clean* when there is nothing any rule about single records could say of it; the rules look
+at the rest only.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.history.positions import offset_of, tp_of
+from krt_scoring.history.records import (
+    ACKED,
+    BAD_DELIVERED,
+    BAD_IN_LOG,
+    COMMITTED,
+    FAILED,
+    IN_LOG,
+    LOG_ABORTED,
+    LOG_COMMITTED,
+    PRESENT,
+    UNDONE,
+    UNKNOWN,
+    delivered,
+    handed,
+    has,
+    owed,
+    tried,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.faults import FaultWindow
+
+FATES = (
+    "lost",
+    "expired",
+    "undelivered",
+    "deliveredLate",
+    "delivered",
+    "unknownInLog",
+    "unknownNotInLog",
+    "failedNotInLog",
+    "failedInLog",
+)
+"""Terms of the ledger identity a record can fall under, in its order; held as the index, since
+texts would be compared several times for each record."""
+
+LOST, EXPIRED, UNDELIVERED, DELIVERED_LATE, DELIVERED = range(5)
+UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG, FAILED_IN_LOG = range(5, len(FATES))
+
+
+def judge(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
+    """Return the records of ``derive.records`` with what became of them.
+
+    Columns: ``present``; per group ``owed_i``; ``passed_over``, of an unread log: a group read past
+    it and none was given it; ``fate``, an index of ``FATES``; ``clean``, that there is nothing any
+    rule about single records could say of it. ``start_i`` and ``reach_i`` are left out.
+    """
+    offset = offset_of(sf.col("place"))
+    known = sf.coalesce(sf.col("readable"), sf.lit(0)) == 1
+    # Where a partition's log could not be read, what lay in it is unknown: an acked or delivered
+    # record is taken to be there, unless some group read past it and none was ever given it.
+    there = has(PRESENT) | (
+        ~sf.col("readable") & sf.col("place").isNotNull() & ~sf.col("passed_over")
+    )
+    rows = (
+        rows.withColumn("readable", known)
+        .withColumn("passed_over", _passed_over(offset, facts))
+        .withColumn("present", there)
+    )
+    wanted = (sf.col("outcome") == ACKED) | (
+        sf.col("present") & (sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN)
+    )
+    dues: dict[str, Column] = {}
+    committed = has(IN_LOG | LOG_COMMITTED) | ~sf.col("readable")
+    for group in facts.groups:
+        visible = committed if group.committed_only else sf.lit(col=True)
+        start = sf.col(f"start_{group.index}")
+        due = wanted & sf.col("present") & visible & (offset >= start)
+        dues[owed(group)] = sf.coalesce(due, sf.lit(col=False))
+    spans = [f"{name}_{group.index}" for group in facts.groups for name in ("start", "reach")]
+    rows = rows.withColumns(dues).drop(*spans) if dues else rows
+    return rows.withColumn("fate", _fate(facts, faults)).withColumn("clean", _clean(facts))
+
+
+def _passed_over(offset: Column, facts: Facts) -> Column:
+    """Whether some group was owed a record and read beyond it, and none was ever given it."""
+    passed: Column = sf.lit(col=False)
+    if not facts.reached:
+        return passed
+    given: Column = sf.lit(col=False)
+    settled = sf.col("transaction").isNull() | (sf.col("transaction_outcome") == COMMITTED)
+    for group in facts.groups:
+        visible = settled if group.committed_only else sf.lit(col=True)
+        start, reach = sf.col(f"start_{group.index}"), sf.col(f"reach_{group.index}")
+        passed = passed | sf.coalesce(
+            visible & (offset >= start) & (offset <= reach), sf.lit(col=False)
+        )
+        given = given | (sf.col(tried(group)) >= UNDONE)
+    return passed & ~given
+
+
+def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
+    """The one term of the ledger identity a record falls under."""
+    missing = sf.lit(col=False)
+    last = sf.lit(None).cast("long")
+    for group in facts.groups:
+        missing = missing | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
+        reached = sf.when(sf.col(owed(group)), sf.col(handed(group)))
+        last = sf.greatest(last, reached) if facts.groups.index(group) else reached
+    reverted = sf.lit(0).cast("long")
+    for fault in faults:
+        during = (sf.col("done_at") >= fault.begin) & (sf.col("done_at") < fault.end)
+        reverted = sf.greatest(reverted, sf.when(during, sf.lit(fault.end)).otherwise(sf.lit(0)))
+    late = sf.coalesce((reverted > 0) & (last > reverted), sf.lit(col=False))
+    expired = offset_of(sf.col("ack_place")) < sf.col("log_start")
+    acked = (
+        sf.when(~sf.col("present") & sf.coalesce(expired, sf.lit(col=False)), EXPIRED)
+        .when(~sf.col("present"), LOST)
+        .when(missing, UNDELIVERED)
+        .when(late, DELIVERED_LATE)
+        .otherwise(DELIVERED)
+    )
+    return (
+        sf.when(sf.col("outcome") == ACKED, acked)
+        .when(
+            sf.col("outcome") == FAILED,
+            sf.when(sf.col("present"), FAILED_IN_LOG).otherwise(FAILED_NOT_IN_LOG),
+        )
+        .otherwise(sf.when(sf.col("present"), UNKNOWN_IN_LOG).otherwise(UNKNOWN_NOT_IN_LOG))
+    )
+
+
+def offset_unusable() -> Column:
+    """Whether a record was acked at an offset outside its log, and has not expired there."""
+    offset = offset_of(sf.col("ack_place"))
+    outside = (offset < sf.col("log_start")) | (offset >= sf.col("high_watermark"))
+    return sf.coalesce(
+        (sf.col("outcome") == ACKED) & outside & (sf.col("fate") != EXPIRED), sf.lit(col=False)
+    )
+
+
+def _clean(facts: Facts) -> Column:
+    # Of a log that was not read, the delivery says where a record lies.
+    unread = ~sf.col("readable") & (sf.col("log_rows") == 0) & sf.col("got_first").isNotNull()
+    same = sf.coalesce(sf.col("log_first"), sf.when(unread, sf.col("got_first")))
+    parts = [
+        sf.col("rows") == 1,
+        sf.col("fate").isin(
+            DELIVERED, DELIVERED_LATE, UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG
+        ),
+        ~has(BAD_IN_LOG | BAD_DELIVERED),
+        ~offset_unusable(),
+        ((sf.col("log_rows") == 1) | unread)
+        & (sf.coalesce(sf.col("ack_place"), same) == same)
+        & (sf.coalesce(sf.col("got_first"), same) == same)
+        & (sf.coalesce(sf.col("got_last"), same) == same)
+        & (sf.coalesce(sf.col("ledger_tp"), tp_of(same)) == tp_of(same))
+        & ~has(LOG_ABORTED)
+        | (sf.col("log_rows") == 0) & sf.col("got_first").isNull() & sf.col("ack_place").isNull(),
+        (sf.coalesce(sf.col("transaction_outcome"), sf.lit(COMMITTED)) == COMMITTED)
+        | (sf.col("log_rows") == 0) & sf.col("transaction").isNull(),
+    ]
+    for group in facts.groups:
+        got = sf.col(delivered(group))
+        parts.append(sf.when(sf.col(owed(group)), got == 1).otherwise(got <= 1))
+    return sf.coalesce(reduce(and_, parts), sf.lit(col=False))

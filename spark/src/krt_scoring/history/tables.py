@@ -1,0 +1,136 @@
+"""The history of a run: its evidence as DataFrames, the timeline as events.
+
+Tables are read by their explicit schema (``krt_contract.schemas``), never by what a file says of
+itself. The timeline is bounded by what happened to the cluster, not by records, and is read into
+the driver.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from krt_contract.bundle import Bundle
+from krt_contract.schemas import TABLES
+from krt_contract.timeline import Event
+from krt_scoring.engine import local_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from krt_scoring.inputs.run_info import RunInfo
+
+_PLAIN: dict[pa.DataType, DataType] = {
+    pa.string(): StringType(),
+    pa.int64(): LongType(),
+    pa.int32(): IntegerType(),
+    pa.bool_(): BooleanType(),
+}
+
+
+def _spark_type(kind: pa.DataType) -> DataType:
+    if pa.types.is_list(kind):
+        return ArrayType(_spark_type(kind.value_type), containsNull=False)
+    return _PLAIN[kind]
+
+
+def spark_schema(table: str) -> StructType:
+    """Return the Spark schema of a ledger table; every column nullable, as Parquet reads."""
+    return StructType(
+        [StructField(column.name, _spark_type(column.type)) for column in TABLES[table]]
+    )
+
+
+SCHEMAS: dict[str, StructType] = {table: spark_schema(table) for table in TABLES}
+"""Ledger table → its Spark schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The evidence of one run.
+
+    Attributes:
+        run: the resolved plan.
+        produce, producer_summary, consume, consumer_events, log, log_end_offsets: the ledger tables,
+            columns as in ``krt_contract.schemas``.
+        replica_log, replica_bounds: what each broker holds; empty where that was not asked for.
+        timeline: events in order of ``at``; equal times in order of their text.
+    """
+
+    run: RunInfo
+    produce: DataFrame
+    producer_summary: DataFrame
+    consume: DataFrame
+    consumer_events: DataFrame
+    log: DataFrame
+    log_end_offsets: DataFrame
+    replica_log: DataFrame
+    replica_bounds: DataFrame
+    timeline: tuple[Event, ...]
+
+
+def read(spark: SparkSession, root: Path, run: RunInfo) -> History:
+    """Read a bundle; a table without files is empty.
+
+    Torn or unreadable timeline lines are left out here; the guards report them.
+    """
+    bundle = Bundle(root)
+    tables = {table: _table(spark, bundle.table(table), table) for table in TABLES}
+    return of(run, tables, read_timeline(bundle.timeline))
+
+
+def of(run: RunInfo, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> History:
+    """Return a history of given tables and events, the events put in order."""
+    ordered = tuple(sorted(events, key=lambda event: (event.at, event.line())))
+    return History(run=run, timeline=ordered, **tables)
+
+
+def read_timeline(folder: Path) -> list[Event]:
+    """Return the events of every stream of the timeline, file by file."""
+    events: list[Event] = []
+    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            event = parse_event(line)
+            if event is not None:
+                events.append(event)
+    return events
+
+
+def parse_event(line: str) -> Event | None:
+    """Return the event of one timeline line, None where the line is not whole."""
+    try:
+        raw = json.loads(line)
+        return Event(
+            at=int(raw["at"]),
+            mono=int(raw["mono"]),
+            source=str(raw["source"]),
+            event=str(raw["event"]),
+            subject=str(raw["subject"]),
+            detail=dict(raw["detail"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _table(spark: SparkSession, folder: Path, table: str) -> DataFrame:
+    if not folder.is_dir():
+        return local_rows.frame(spark, [], SCHEMAS[table])
+    # A folder, not its files: above 32 paths Spark lists them by a job of its own.
+    reader = spark.read.schema(SCHEMAS[table]).option("pathGlobFilter", "*.parquet")
+    return reader.parquet(str(folder))

@@ -1,0 +1,1 @@
+"""What scoring reads: the bundle's files, the plan, the topics, the timeline, members' logs."""

@@ -1,0 +1,132 @@
+"""Reading the timeline: what happened around the data.
+
+It grows with events, not with records, so the driver reads it whole.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from krt_contract.timeline import PROCESS, ZOOKEEPER, Event
+from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+LATE = frozenset({PROCESS, ZOOKEEPER})
+"""Streams whose silences delay what is seen: it comes all the same, at a time of our clock's."""
+
+BACKLOG_MICROS = 250_000
+"""After such a silence, how long what waited may take to be read: the recorder's own beat."""
+
+Silence = tuple[str, int, int]
+"""Which stream the recorder saw nothing of, from when and until when, UTC µs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The events of a run in order of time, and what was wrong with their files."""
+
+    events: tuple[Event, ...]
+    reasons: tuple[Reason, ...] = field(default=())
+
+    def of(self, source: str, *events: str) -> Iterator[Event]:
+        """Yield the events of a source, of the given kinds if any are given."""
+        for event in self.events:
+            if event.source == source and (not events or event.event in events):
+                yield event
+
+    def joined(self, added: Iterable[Event]) -> Timeline:
+        """Return the timeline with further events, in order of time."""
+        return replace(self, events=tuple(sorted((*self.events, *added), key=_order)))
+
+    def silences(self) -> set[Silence]:
+        """Return the gaps that the recorder admits."""
+        return {
+            (
+                str(event.detail.get("stream", "")),
+                int(event.detail.get("from", event.at)),
+                int(event.detail.get("to", event.at)),
+            )
+            for event in self.of("recorder", "gap")
+        }
+
+    def late(self, at: int) -> bool:
+        """Return whether what was noted at a time (UTC µs) may have happened before it."""
+        return any(
+            start <= at <= end + BACKLOG_MICROS
+            for stream, start, end in self.silences()
+            if stream in LATE
+        )
+
+    def pod_uids(self, *components: str) -> set[str]:
+        """Return the uids of all pods seen of the given components."""
+        return {
+            str(event.detail.get("uid"))
+            for event in self.of("pod")
+            if event.detail.get("component") in components and event.detail.get("uid")
+        }
+
+
+def read(folder: Path) -> Timeline:
+    """Read every ``*.jsonl`` of a bundle's timeline folder.
+
+    What cannot be read is named in ``reasons``: a torn last line is what a killed recorder
+    leaves, anything else is damage.
+    """
+    events: list[Event] = []
+    reasons: list[Reason] = []
+    paths = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    if not paths:
+        message = "no timeline was recorded, so nothing shows when faults acted and who led"
+        reasons.append(Reason("evidence", "FileMissing", "timeline", message, TIMELINE_ANOMALIES))
+    for path in paths:
+        reasons.extend(_read_file(path, events))
+    events.sort(key=_order)
+    return Timeline(tuple(events), tuple(reasons))
+
+
+def _order(event: Event) -> tuple[int, str]:
+    # The text closes ties, so that the order of files decides nothing.
+    return event.at, event.line()
+
+
+def _read_file(path: Path, events: list[Event]) -> Iterator[Reason]:
+    name = f"timeline/{path.name}"
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        message = f"cannot be read ({error.strerror})"
+        yield Reason("evidence", "FileUnreadable", name, message, TIMELINE_ANOMALIES)
+        return
+    last = len(lines) - 1
+    for number, line in enumerate(lines):
+        if not line:
+            continue
+        try:
+            events.append(_parse(line))
+        except (ValueError, KeyError, TypeError):
+            if number == last:
+                message = "its last line is torn: the recorder was killed while it wrote"
+                yield Reason("coverage", "TimelineTorn", name, message)
+            else:
+                message = f"line {number + 1} is no timeline event"
+                yield Reason("evidence", "FileUnreadable", name, message, TIMELINE_ANOMALIES)
+
+
+def _parse(line: bytes) -> Event:
+    record = json.loads(line)
+    detail = record.get("detail") or {}
+    if not isinstance(detail, dict):
+        raise TypeError("detail is no object")
+    return Event(
+        at=int(record["at"]),
+        mono=int(record["mono"]),
+        source=str(record["source"]),
+        event=str(record["event"]),
+        subject=str(record["subject"]),
+        detail=detail,
+    )

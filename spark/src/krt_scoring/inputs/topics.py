@@ -1,0 +1,258 @@
+"""What the brokers hold: the topics read once, between settled bounds, into the bundle.
+
+The bounds come from the controller (taken when producers had stopped and the log was settled), so
+that every attempt reads the same records; "latest" would move. Where producers write in
+transactions the topics are read a second time as committed, to tell what was aborted.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as sf
+
+from krt_contract.bundle import DIRECTORY_MODE, make_directory, sync_directory
+from krt_contract.ledger import LedgerWriter
+from krt_contract.schemas import LOG, LOG_END_OFFSETS
+from krt_scoring.engine import payload
+from krt_scoring.engine.session import partitions
+from krt_scoring.errors import TopicReadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from krt_contract.bundle import Bundle
+    from krt_scoring.inputs.run_info import RunInfo
+
+POLL_TIMEOUT_MS = 30_000
+"""Longest wait for a broker's answer; the connector's 120 s would outlast the phase."""
+
+FETCHING = {
+    "kafka.max.poll.records": "100000",
+    "kafka.max.partition.fetch.bytes": str(4 * 1024 * 1024),
+    "kafka.fetch.max.wait.ms": "10",
+    "kafka.enable.metrics.push": "false",
+}
+"""How the connector's consumers fetch.
+
+After each poll the connector asks for the ends of the log and seeks back, for which the consumer
+throws away all it had fetched beyond the poll. With Kafka's own 500 records a poll and 1 MiB a
+fetch nearly every byte would be fetched some ten times. So a poll hands out all of a fetch, whose
+bytes bound the memory it takes. What is asked for is settled: a fetch need not wait for more.
+Nobody collects the clients' own metrics, and to offer them takes loading a library.
+"""
+
+LAYOUT = {
+    "compression": "zstd",
+    "parquet.writer.version": "v2",
+    **{f"parquet.enable.dictionary#{name}": "false" for name in ("offset", "seq", "timestamp")},
+}
+"""How the table is laid out in its files: as ledgers are (``krt_contract.ledger.layout``), numbers
+that grow by the steps they grow by, which only the second version of the writer does."""
+
+NO_LEADER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionBound:
+    """Bounds of one partition, as the controller wrote them; times UTC µs."""
+
+    topic: str
+    partition: int
+    taken_at: int
+    log_start: int
+    high_watermark: int
+    last_stable: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    settled: bool
+
+    @property
+    def readable(self) -> bool:
+        """Whether there is a leader to read from."""
+        return self.leader != NO_LEADER and self.high_watermark >= self.log_start
+
+
+def parse_bounds(text: str) -> list[PartitionBound]:
+    """Return the bounds of the control ConfigMap, in order of topic and partition.
+
+    Raises:
+        TopicReadError: the text is no list of bounds.
+    """
+    try:
+        found = json.loads(text)
+        if not isinstance(found, list):
+            raise TypeError("not a list")  # noqa: TRY301 (the one place that says what is wrong)
+        rows = [_bound(item) for item in found]
+    except (ValueError, KeyError, TypeError) as error:
+        raise TopicReadError(f"control ConfigMap, key bounds: not usable ({error})") from error
+    return sorted(rows, key=lambda row: (row.topic, row.partition))
+
+
+def _bound(item: Mapping[str, Any]) -> PartitionBound:
+    return PartitionBound(
+        topic=str(item["topic"]),
+        partition=int(item["partition"]),
+        taken_at=int(item["takenAt"]),
+        log_start=int(item["logStart"]),
+        high_watermark=int(item["highWatermark"]),
+        last_stable=int(item["lastStable"]),
+        leader=int(item["leader"]),
+        leader_epoch=int(item["leaderEpoch"]),
+        isr=tuple(int(broker) for broker in item["isr"]),
+        settled=bool(item["settled"]),
+    )
+
+
+def read(
+    spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound], bundle: Bundle
+) -> None:
+    """Write ``log/`` and then ``log_end_offsets/``; where the latter is there, both are complete.
+
+    Raises:
+        TopicReadError: the topics could not be read between their bounds.
+    """
+    if any(bundle.table("log_end_offsets").glob("*.parquet")):
+        return
+    readable = [bound for bound in bounds if bound.readable]
+    counts: dict[tuple[str, int], int] = {}
+    if any(bound.high_watermark > bound.log_start for bound in readable):
+        counts = _store(records(spark, run, readable), readable, bundle)
+    _write_bounds(bounds, counts, bundle)
+
+
+def records(spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound]) -> DataFrame:
+    """Return the topics' records with the columns of ``log/``."""
+    rows = payload.parse(_source(spark, run, bounds, "read_uncommitted"))
+    rows = rows.withColumn("state", sf.lit("plain"))
+    if run.transactional:
+        committed = _source(spark, run, bounds, "read_committed").select(
+            "topic", "partition", "offset", sf.lit(1).alias("seen")
+        )
+        rows = rows.join(committed, ["topic", "partition", "offset"], "left")
+        rows = rows.withColumn("state", _state(run, bounds))
+    return rows.select(
+        "topic",
+        "partition",
+        "offset",
+        sf.decode("key", "UTF-8").alias("key"),
+        "run_uid",
+        "producer",
+        "producer_incarnation",
+        "seq",
+        "checksum_ok",
+        sf.coalesce(sf.length("value"), sf.lit(0)).alias("size"),
+        sf.unix_micros("timestamp").alias("timestamp"),
+        "state",
+    ).select(*LOG.names)
+
+
+def _state(run: RunInfo, bounds: Sequence[PartitionBound]) -> Column:
+    identities = [
+        name for producer in run.producers if producer.transactional for name in producer.identities
+    ]
+    still_open = sf.lit(False)  # noqa: FBT003 (a literal of Spark, not a flag)
+    for bound in bounds:
+        if bound.last_stable < bound.high_watermark:
+            here = (sf.col("topic") == bound.topic) & (sf.col("partition") == bound.partition)
+            still_open |= here & (sf.col("offset") >= bound.last_stable)
+    return (
+        sf.when(~sf.coalesce(sf.col("producer").isin(identities), sf.lit(False)), "plain")  # noqa: FBT003 (as above)
+        .when(sf.col("seen").isNotNull(), "committed")
+        .when(still_open, "open")
+        .otherwise("aborted")
+    )
+
+
+def _source(
+    spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound], isolation: str
+) -> DataFrame:
+    assigned: dict[str, list[int]] = {}
+    starting: dict[str, dict[str, int]] = {}
+    ending: dict[str, dict[str, int]] = {}
+    for bound in bounds:
+        assigned.setdefault(bound.topic, []).append(bound.partition)
+        starting.setdefault(bound.topic, {})[str(bound.partition)] = bound.log_start
+        ending.setdefault(bound.topic, {})[str(bound.partition)] = bound.high_watermark
+    return (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", run.bootstrap)
+        .option("kafka.isolation.level", isolation)
+        .option("assign", json.dumps(assigned))
+        .option("startingOffsets", json.dumps(starting))
+        .option("endingOffsets", json.dumps(ending))
+        # A log that no longer holds what was bounded must fail, not shrink the evidence.
+        .option("failOnDataLoss", "true")
+        .option("kafkaConsumer.pollTimeoutMs", str(POLL_TIMEOUT_MS))
+        .options(**FETCHING)
+        # One large partition must not be one task's work.
+        .option("minPartitions", partitions(spark))
+        .load()
+    )
+
+
+def _store(
+    rows: DataFrame, bounds: Sequence[PartitionBound], bundle: Bundle
+) -> dict[tuple[str, int], int]:
+    """Write the records beside ``log/`` and give them their name when they are whole."""
+    final = bundle.table("log")
+    partial = final.with_name("log.partial")
+    for leftover in (final, partial):
+        # Of an attempt that ended before it wrote log_end_offsets.
+        shutil.rmtree(leftover, ignore_errors=True)
+    observation = Observation()
+    counts = [
+        sf.count_if((sf.col("topic") == bound.topic) & (sf.col("partition") == bound.partition))
+        for bound in bounds
+    ]
+    named = [column.alias(f"c{index}") for index, column in enumerate(counts)]
+    rows.observe(observation, *named).write.options(**LAYOUT).parquet(str(partial.resolve()))
+    _publish(partial, final)
+    found = observation.get
+    return {
+        (bound.topic, bound.partition): int(found[f"c{index}"])
+        for index, bound in enumerate(bounds)
+    }
+
+
+def _publish(partial: Path, final: Path) -> None:
+    for path in partial.iterdir():
+        if path.suffix != ".parquet":
+            path.unlink()
+    partial.chmod(DIRECTORY_MODE)
+    partial.replace(final)
+    sync_directory(final.parent)
+
+
+def _write_bounds(
+    bounds: Sequence[PartitionBound], counts: Mapping[tuple[str, int], int], bundle: Bundle
+) -> None:
+    make_directory(bundle.table("log_end_offsets"))
+    rows = [
+        {
+            "topic": bound.topic,
+            "partition": bound.partition,
+            "taken_at": bound.taken_at,
+            "log_start": bound.log_start,
+            "high_watermark": bound.high_watermark,
+            "last_stable": bound.last_stable,
+            "leader": bound.leader,
+            "leader_epoch": bound.leader_epoch,
+            "isr": list(bound.isr),
+            "settled": bound.settled,
+            "read_from": bound.log_start,
+            "read_to": bound.high_watermark if bound.readable else bound.log_start,
+            "rows_read": counts.get((bound.topic, bound.partition), 0),
+        }
+        for bound in bounds
+    ]
+    writer = LedgerWriter(bundle.table("log_end_offsets"), "log_end_offsets", "scoring")
+    writer.write({name: [row[name] for row in rows] for name in LOG_END_OFFSETS.names})

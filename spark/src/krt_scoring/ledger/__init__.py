@@ -1,1 +1,0 @@
-"""The conservation identity of the ledgers against the settled log."""

@@ -1,0 +1,127 @@
+"""What a gap is made of: detect, elect, rebalance, client.
+
+*detect* runs from the fault to the loss of the member's ZooKeeper session (``/brokers/ids/N``
+gone), *elect* from there to the partition's next leader epoch, *rebalance*, of readers, from there
+to the last assignment of the partition in the group before reading went on, *client* from there to
+the first success. A part that timeline and ledgers do not show, or that lies outside the gap's
+fault, is left out. ZooKeeper does not tell when a session ended, so the time is the recorder's:
+where it was behind just then, the end is not shown, and *elect* runs from the fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from krt_scoring.inputs.brokers import member_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from krt_scoring.history.base import Base
+    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.inputs.timeline import Timeline
+    from krt_scoring.metrics.gaps import Gap
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What went on around the gaps.
+
+    Attributes:
+        windows: the faults.
+        timeline: the run's events.
+        assigned: (group, topic, partition) → when it was assigned to a member, UTC µs.
+    """
+
+    windows: Sequence[FaultWindow]
+    timeline: Timeline
+    assigned: Mapping[tuple[str, str, int], Sequence[int]] = field(default_factory=dict)
+
+    def of(self, gap: Gap) -> tuple[str, dict[str, int]] | None:
+        """Return the fault a gap is put down to and its parts; None where none was open."""
+        window = fault_of(gap, self.windows)
+        if window is None:
+            return None
+        assigned = self.assigned.get((gap.group, gap.topic, gap.partition), ())
+        return window.name, parts(gap, window, self.timeline, assigned)
+
+
+def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
+    """Return the fault to name for a gap: the latest open when it began, else the first in it."""
+    held = [
+        window
+        for window in windows
+        if window.injected_at is not None
+        and window.injected_at < gap.end
+        and (window.recovered_at is None or window.recovered_at >= gap.start)
+    ]
+    before = [window for window in held if (window.injected_at or 0) <= gap.start]
+    if before:
+        return before[-1]
+    return held[0] if held else None
+
+
+def assignments(base: Base) -> dict[tuple[str, str, int], list[int]]:
+    """Return (group, topic, partition) → when it was assigned to a member, UTC µs."""
+    found: dict[tuple[str, str, int], list[int]] = {}
+    for item in base.reading.owned:
+        key = (base.facts.groups[item.group].name, *base.facts.places.name(item.tp))
+        found.setdefault(key, []).append(item.begin)
+    return found
+
+
+def parts(
+    gap: Gap, window: FaultWindow, timeline: Timeline, assigned: Iterable[int] = ()
+) -> dict[str, int]:
+    """Return part → duration in µs; what was over before the gap began is no part of it.
+
+    Args:
+        gap: what is taken apart.
+        window: the fault it is put down to.
+        timeline: the run's events.
+        assigned: when the partition was assigned in the reading group, UTC µs.
+    """
+    injected = window.injected_at
+    if injected is None:
+        return {}
+    found: dict[str, int] = {}
+    mark = injected
+    gone = _session_lost(window, timeline, injected, gap.end)
+    if gone is not None:
+        mark = gone
+        if gone >= gap.start:
+            found["detect"] = gone - injected
+    elected = _elected(gap, timeline, injected)
+    if elected is not None:
+        if elected >= gap.start:
+            found["elect"] = max(0, elected - mark)
+        mark = max(mark, elected)
+    taken = max((at for at in assigned if max(injected, gap.start) <= at <= gap.end), default=None)
+    if taken is not None and taken > mark:
+        found["rebalance"] = taken - mark
+        mark = taken
+    if elected is not None or taken is not None:
+        found["client"] = max(0, gap.end - max(mark, gap.start))
+    return found
+
+
+def _session_lost(window: FaultWindow, timeline: Timeline, start: int, end: int) -> int | None:
+    for event in timeline.of("broker", "unregistered"):
+        if member_of(event.subject) in window.members and start <= event.at <= end:
+            return None if timeline.late(event.at) else event.at
+    return None
+
+
+def _elected(gap: Gap, timeline: Timeline, start: int) -> int | None:
+    epoch: int | None = None
+    for event in timeline.of("partition", "state"):
+        if event.subject != f"{gap.topic}-{gap.partition}":
+            continue
+        current = int(event.detail.get("leader_epoch", -1))
+        led = event.detail.get("leader", -1) != -1
+        newer = epoch is not None and current > epoch
+        if start <= event.at <= gap.end and newer and led:
+            return event.at
+        epoch = current if epoch is None else max(epoch, current)
+    return None

@@ -1,0 +1,1 @@
+"""What scoring writes: scorecard, report, JUnit, ConfigMap, termination message."""

@@ -1,0 +1,67 @@
+"""What scoring leaves in the bundle, beside the ledgers it only reads."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from krt_contract.bundle import make_directory, write_text
+from krt_scoring.errors import NotWritableError
+from krt_scoring.outputs import junit
+from krt_scoring.outputs.report import render
+from krt_scoring.outputs.scorecard import dump
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from krt_contract.bundle import Bundle
+    from krt_scoring.pipeline import Assessment
+
+
+def write(bundle: Bundle, result: Assessment) -> None:
+    """Write scorecard, report and JUnit file, each whole or not at all."""
+    write_text(bundle.scorecard, dump(result.card))
+    write_text(bundle.report, render(result.card, result.events))
+    write_text(bundle.junit, junit.render(result.card))
+
+
+def require_place(bundle: Bundle, out: Path | None) -> None:
+    """See that the outputs can be written, before minutes are spent on what goes into them.
+
+    Args:
+        bundle: where they go.
+        out: the file for the scorecard, where nothing is to go into the bundle.
+
+    Raises:
+        NotWritableError: no file can be made there.
+    """
+    if out is not None and out.is_dir():
+        raise NotWritableError(f"{out} is a directory: name a file with --out FILE")
+    with writing(bundle, out):
+        folder = bundle.root if out is None else out.parent
+        make_directory(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+
+
+@contextmanager
+def writing(bundle: Bundle, out: Path | None) -> Iterator[None]:
+    """Turn what keeps the outputs from being written within the block into one error.
+
+    Raises:
+        NotWritableError: the file system refused, and what to do about it.
+    """
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        if out is not None:
+            raise NotWritableError(
+                f"{out} cannot be written ({why}): name another file with --out FILE"
+            ) from error
+        raise NotWritableError(
+            f"{bundle.root} cannot be written to ({why}): --out FILE writes the scorecard to a "
+            "file elsewhere and nothing into the bundle"
+        ) from error

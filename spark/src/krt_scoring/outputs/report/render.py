@@ -1,0 +1,166 @@
+"""Fills the report's template from a scorecard and the timeline."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from krt_scoring import durations
+from krt_scoring.outputs.replicas import unasked
+from krt_scoring.outputs.report import chart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krt_scoring.inputs.timeline import Timeline
+
+TERMS = {
+    "delivered": "reached every group that was owed them",
+    "deliveredLate": "reached the last group only after the fault had reverted",
+    "undelivered": "lie in the log but a group never got them",
+    "expired": "below the start of the log",
+    "lost": "are nowhere in the log",
+    "unknownInLog": "lie in the log all the same",
+    "unknownNotInLog": "are not in the log",
+    "failedNotInLog": "are not in the log, as they should",
+    "failedInLog": "lie in the log although they had failed",
+}
+"""Term of the ledger identity → what it says of the records."""
+
+EPOCH_MICROS = 1_000_000_000_000_000
+"""Times are µs since 1970; no count or offset of a run comes near this."""
+
+IDENTITY = {
+    "acked": ("delivered", "deliveredLate", "undelivered", "expired", "lost"),
+    "unknown": ("unknownInLog", "unknownNotInLog"),
+    "failed": ("failedNotInLog", "failedInLog"),
+}
+"""Outcome → the terms its records are divided into."""
+
+
+INLINE = ("presentOnBrokers", "dumped", "lacking")
+"""Lists of brokers in an example, shown in its row."""
+
+
+def render(card: Mapping[str, Any], events: Timeline) -> str:
+    """Return the report as one HTML document."""
+    loader = jinja2.PackageLoader("krt_scoring.outputs.report", "templates")
+    environment = jinja2.Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        {
+            "duration": durations.show,
+            "clock": clock,
+            "number": number,
+            "value": shown,
+            "cell": cell,
+            "lines": lines,
+        }
+    )
+    return environment.get_template("report.html.j2").render(
+        card=card,
+        identity=_identity(card.get("ledger", {})),
+        found=_found(card),
+        quiet=[
+            name
+            for name, item in card.get("anomalies", {}).items()
+            if not item["count"] and name not in unasked(card)
+        ],
+        unasked=unasked(card),
+        chart=_chart(card, events),
+        gap_parts=chart.PARTS,
+    )
+
+
+def clock(at: int) -> str:
+    """Return a time of day in UTC to the millisecond."""
+    moment = datetime.fromtimestamp(at // 1_000_000, UTC)
+    return f"{moment:%H:%M:%S}.{at % 1_000_000 // 1000:03d}"
+
+
+def number(count: int) -> str:
+    """Return an integer with thin spaces between thousands."""
+    return f"{count:,}".replace(",", "\u2009")
+
+
+def cell(value: Any, column: str) -> str:
+    """Return an example's value; a time as a time of day, a list in one line."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, int) and value >= EPOCH_MICROS and column.lower().endswith("at"):
+        return clock(value)
+    return str(value)
+
+
+def lines(value: list[Any] | dict[str, Any]) -> list[str]:
+    """Return a mini-history as one line an entry."""
+    entries = value if isinstance(value, list) else [value]
+    return [
+        ", ".join(f"{key} {cell(item, key)}" for key, item in entry.items())
+        if isinstance(entry, dict)
+        else str(entry)
+        for entry in entries
+    ]
+
+
+def shown(item: Mapping[str, Any], key: str) -> str:
+    """Return an objective's value or limit in its unit."""
+    if key not in item:
+        return "not measured"
+    if item["unit"] == "us":
+        return durations.show(item[key])
+    return f"{number(item[key])} {item['unit']}"
+
+
+def _identity(ledger: Mapping[str, int]) -> list[dict[str, Any]]:
+    rows = []
+    for outcome, terms in IDENTITY.items():
+        parts = [
+            {"name": term, "count": ledger.get(term, 0), "text": TERMS[term]} for term in terms
+        ]
+        rows.append({"name": outcome, "count": ledger.get(outcome, 0), "terms": parts})
+    return rows
+
+
+def _found(card: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The anomalies that were observed, violations first."""
+    rows = [
+        {"name": name, **item, "columns": _columns(item["examples"])}
+        for name, item in card.get("anomalies", {}).items()
+        if item["count"]
+    ]
+    return sorted(rows, key=lambda row: (row["class"] != "Violation", row["name"]))
+
+
+def _columns(examples: list[dict[str, Any]]) -> list[str]:
+    """Columns any example has; nested histories are shown apart, all but short lists."""
+    first = ["topic", "partition", "offset", "producer", "producer_incarnation", "seq", "grp"]
+    names = {
+        key
+        for row in examples
+        for key, value in row.items()
+        if key in INLINE or not isinstance(value, (list, dict))
+    }
+    return [name for name in first if name in names] + sorted(names - set(first))
+
+
+def _chart(card: Mapping[str, Any], events: Timeline) -> dict[str, Any] | None:
+    axis = chart.scale(card, events)
+    if axis is None:
+        return None
+    return {
+        "width": chart.WIDTH,
+        "start": axis.start,
+        "ticks": axis.ticks(),
+        "phases": chart.phases(axis, events),
+        "faults": chart.faults(axis, card.get("faults", [])),
+        "traffic": chart.traffic(axis, events),
+        "lanes": chart.lanes(axis, card.get("availability", [])),
+    }

@@ -1,0 +1,1 @@
+"""From anomalies and guards to the verdict, the score and the summary."""

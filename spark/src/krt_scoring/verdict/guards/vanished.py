@@ -1,0 +1,31 @@
+"""A traffic pod that is gone without having said how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_scoring.inputs.reasons import Reason
+from krt_scoring.verdict.guards.ended import TRAFFIC, explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krt_scoring.verdict.guards.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Reason]:
+    """Yield ``TrafficPodLost`` for pods deleted or ended without a message, by no fault."""
+    known = explained(facts)
+    spoke: set[str] = set()
+    gone: dict[str, str] = {}
+    for event in facts.timeline.of("pod", "exited", "deleted"):
+        uid = str(event.detail.get("uid"))
+        if event.detail.get("component") not in TRAFFIC or uid in known:
+            continue
+        if event.detail.get("message") or event.detail.get("exitCode") == 0:
+            spoke.add(uid)
+        gone[uid] = event.subject
+    for uid, pod in sorted(gone.items(), key=lambda item: (item[1], item[0])):
+        if uid not in spoke:
+            message = f"pod {uid} ended without a termination message and no fault aimed at it"
+            yield Reason("coverage", "TrafficPodLost", pod, message)

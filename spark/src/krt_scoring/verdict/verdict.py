@@ -1,0 +1,67 @@
+"""The verdict: a pure function of violations, reasons and objectives.
+
+Order: Failed (a violation on intact evidence) > Inconclusive > Degraded (an objective missed)
+> Passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krt_scoring.inputs.reasons import Reason
+    from krt_scoring.verdict.objectives import Objective
+
+Verdict = Literal["Passed", "Degraded", "Failed", "Inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict and what decided it.
+
+    Attributes:
+        standing: violations whose evidence is intact: anomaly to count.
+        reasons: why the run, or part of it, proves nothing.
+        objectives: the limits and what was reached.
+    """
+
+    verdict: Verdict
+    standing: Mapping[str, int]
+    reasons: tuple[Reason, ...]
+    objectives: tuple[Objective, ...]
+
+
+def voided(reasons: Iterable[Reason]) -> frozenset[str]:
+    """Return the anomalies that rest on damaged evidence."""
+    return frozenset(name for reason in reasons for name in reason.invalidates)
+
+
+def standing(violations: Mapping[str, int], reasons: Iterable[Reason]) -> dict[str, int]:
+    """Return the violations whose evidence is intact: anomaly → count, zeros left out."""
+    void = voided(reasons)
+    return {name: count for name, count in sorted(violations.items()) if count and name not in void}
+
+
+def decide(
+    violations: Mapping[str, int], reasons: Iterable[Reason], objectives: Iterable[Objective]
+) -> Decision:
+    """Return the verdict and what decided it.
+
+    Args:
+        violations: anomaly → findings the configuration does not permit.
+        reasons: why the run, or part of it, proves nothing.
+        objectives: the limits and what was reached.
+    """
+    reasons, objectives = tuple(reasons), tuple(objectives)
+    stands = standing(violations, reasons)
+    verdict: Verdict = "Passed"
+    if stands:
+        verdict = "Failed"
+    elif reasons:
+        verdict = "Inconclusive"
+    elif any(not objective.met for objective in objectives):
+        verdict = "Degraded"
+    return Decision(verdict, stands, reasons, objectives)
