@@ -122,13 +122,13 @@ def closing(test: dict[str, Any], evidence: Path) -> Iterator[str]:
         yield "ledger    " + ", ".join(f"{name} {count}" for name, count in ledger.items())
     detector = status.get("selfTest")
     if detector:
-        yield f"detector  {detector['found']} of {detector['applicable']} corruptions found"
+        yield f"detector  {detector['detected']} of {detector['total']} corruptions detected"
     for guard in status.get("inconclusiveReasons", []):
         yield f"guard     {guard['code']}: {guard['message']}"
     claims = status.get("expectationResults")
     if claims:
-        wrong = {"did not hold": claims.get("notMet"), "not measured": claims.get("notEvaluated")}
-        told = [f"{claims['held']} held"]
+        wrong = {"not met": claims.get("notMet"), "not evaluated": claims.get("notEvaluated")}
+        told = [f"{claims['met']} met"]
         told += [f"{what}: {', '.join(names)}" for what, names in wrong.items() if names]
         yield "claims    " + "; ".join(told)
     yield f"verdict   {status.get('verdict')}, score {status.get('score', 'none')}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-HELD, NOT_HELD, NOT_MEASURED, INCONCLUSIVE = "held", "did not hold", "not measured", "inconclusive"
+HELD, NOT_HELD, NOT_MEASURED, INCONCLUSIVE = "met", "not met", "not evaluated", "inconclusive"
 NOT_PERMITTED, UNFINISHED = "not permitted", "did not end"
 
 KEPT = 6
@@ -76,7 +76,7 @@ class Result:
         wanted = self.test.get("spec", {}).get("expect", {}).get("error")
         if wanted is None:
             return []
-        held = bool(told.get("held")) and not told.get("notMet")
+        held = bool(told.get("met")) and not told.get("notMet")
         seen = f"phase {self.status.get('phase')}: {self.status.get('summary', '')}"
         return [
             {

@@ -230,13 +230,13 @@ def test_the_last_runs_are_kept(place: Place) -> None:
 @pytest.mark.parametrize(
     ("card", "outcome"),
     [
-        ({}, "held"),
+        ({}, "met"),
         ({"verdict": "Failed"}, "not permitted"),
-        ({"verdict": "Failed", "expectationResults": [claim("NotMet")]}, "did not hold"),
-        ({"verdict": "Degraded"}, "held"),
-        ({"expectationResults": [claim("NotMet"), claim("NotEvaluated")]}, "did not hold"),
-        ({"expectationResults": [claim("NotEvaluated"), claim("Met")]}, "not measured"),
-        ({"expectationResults": []}, "not measured"),
+        ({"verdict": "Failed", "expectationResults": [claim("NotMet")]}, "not met"),
+        ({"verdict": "Degraded"}, "met"),
+        ({"expectationResults": [claim("NotMet"), claim("NotEvaluated")]}, "not met"),
+        ({"expectationResults": [claim("NotEvaluated"), claim("Met")]}, "not evaluated"),
+        ({"expectationResults": []}, "not evaluated"),
         ({"verdict": "Inconclusive"}, "inconclusive"),
     ],
 )
@@ -281,8 +281,8 @@ def test_a_test_that_was_to_be_refused_is_told_by_its_status(place: Place) -> No
     test = json.loads((folder / "test.json").read_text())
     test["spec"] = {"expect": {"error": "TooFewNodes"}}
     for claims, outcome in (
-        ({"held": 1}, "held"),
-        ({"held": 0, "notMet": ["error"]}, "did not hold"),
+        ({"held": 1}, "met"),
+        ({"held": 0, "notMet": ["error"]}, "not met"),
     ):
         test["status"]["expectationResults"] = claims
         (folder / "test.json").write_text(json.dumps(test))

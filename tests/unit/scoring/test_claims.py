@@ -453,7 +453,7 @@ def test_leaders_away_from_their_preferred_replica_at_the_end() -> None:
 
 
 def test_the_preferred_replica_is_that_of_the_last_move() -> None:
-    moves = [{"name": "away", "to": [1, 0]}, {"name": "back", "to": [0, 1]}]
+    moves = [{"name": "away", "targetReplicas": [1, 0]}, {"name": "back", "targetReplicas": [0, 1]}]
     proof = {"kind": "ReplicasMoved", "subject": "foo-0"}
 
     def effect(at: float, name: str) -> Event:
@@ -477,7 +477,7 @@ def test_the_table_of_a_fault_has_the_replicas_of_its_time() -> None:
     parts = evidence(
         {}, *CRASH, event(5, "fault", "observed", "away", verified=True, observations=observations)
     )
-    moved = replace(parts, run=run({}, faults=[{"name": "away", "to": [1, 0]}]))
+    moved = replace(parts, run=run({}, faults=[{"name": "away", "targetReplicas": [1, 0]}]))
     first, second = partitions.tables(moved.states, moved.windows, moved.end)
     assert (first["replicas"], second["replicas"]) == ([1, 0], [1, 0])
 
@@ -637,7 +637,7 @@ def test_the_termination_message_names_few_claims() -> None:
     results = [{"expectation": f"c{i}", "result": "NotMet"} for i in range(9)]
     told = expectations.told([*results, {"expectation": "x", "result": "Met"}])
     assert told == {
-        "held": 1,
+        "met": 1,
         "notMet": ["c0", "c1", "c2", "c3", "c4", "and 4 more"],
         "notEvaluated": [],
     }

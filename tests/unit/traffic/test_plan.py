@@ -72,7 +72,7 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"schemaVersion": 2}, "schemaVersion 2"),
+        ({"schemaVersion": 1}, "schemaVersion 1"),
         ({"run": {}}, "uid"),
         ({"topics": []}, "foo"),
     ],

@@ -30,7 +30,7 @@ class Finding:
     grp: str | None = None
     consumer: str | None = None
     incarnation: str | None = None
-    n: int | None = None
+    event_seq: int | None = None
     tag: str | None = None
 
     def as_dict(self) -> dict[str, Any]:

@@ -53,8 +53,8 @@ def test_active_faults_are_those_under_way() -> None:
     status = Status(
         faults=tuple(FaultStatus(name=state.lower(), state=state) for state in FaultState)
     )
-    assert status.active_faults == "intended,injected,held"
-    assert status.dump()["activeFaults"] == "intended,injected,held"
+    assert status.active_faults == "scheduled,injected,active"
+    assert status.dump()["activeFaults"] == "scheduled,injected,active"
 
 
 def test_what_is_written_is_read_back_identical() -> None:

@@ -18,7 +18,7 @@ def told(**claims: Any) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    ("expectationResults", "status", "reason", "says"),
+    ("claims", "status", "reason", "says"),
     [
         ({"met": 2}, "True", "AllMet", "(2)"),
         ({"met": 2, "notMet": ["loss"], "notEvaluated": ["hosts"]}, "False", "NotMet", "loss"),

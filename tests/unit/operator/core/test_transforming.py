@@ -55,9 +55,9 @@ def test_they_read_to_the_end_before_the_ends_of_what_they_wrote_are_told(world:
     assert found == [
         "Produce",
         "StopProducing",
-        "transforming foo",
-        "draining bar foo",
-        "finished bar foo",
+        "DrainTransforms foo",
+        "Drain bar foo",
+        "Done bar foo",
     ]
     assert (status["phase"], status["inconclusiveReasons"]) == ("Completed", [])
     bounds = json.loads(world.objects["ConfigMap", "t-control"]["data"]["bounds"])
@@ -72,7 +72,7 @@ def test_one_that_ends_on_a_fatal_error_has_a_successor_before_it_goes_on(world:
     engine = world.controller()
     for _ in range(60):
         world.tick(engine.run_once("t") or 0.01)
-    assert found[-1] == "transforming foo"
+    assert found[-1] == "DrainTransforms foo"
     uid = world.objects["Pod", MAKER]["metadata"]["uid"]
     world.end(MAKER, 3, '{"reason":"fatal"}')
     world.stuck = set()
@@ -86,7 +86,7 @@ def test_one_that_never_reaches_the_end_is_given_up(world: Any) -> None:
     world.run(until="Draining")
     world.stuck = {MAKER}
     status = world.run(seconds=1500)
-    assert found[-1] == "finished bar foo"
+    assert found[-1] == "Done bar foo"
     codes = [one["code"] for one in status["inconclusiveReasons"]]
     assert codes[0] == "NotDrained"
     assert MAKER in status["inconclusiveReasons"][0]["message"]
@@ -108,7 +108,7 @@ def test_one_that_gave_up_before_the_end_is_not_taken_for_done(world: Any) -> No
         world.tick(engine.run_once("t") or 0.01)
     world.end(MAKER, 4, '{"reason":"behind"}')
     status = world.run(controller=engine)
-    assert found[-1] == "finished bar foo"
+    assert found[-1] == "Done bar foo"
     assert [one["code"] for one in status["inconclusiveReasons"]] == ["NotDrained"]
     assert MAKER in world.condition("Drained")["message"]
     assert status["phase"] == "Completed"

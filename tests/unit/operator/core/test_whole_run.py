@@ -44,9 +44,9 @@ def test_goes_the_whole_way_and_reports_what_scoring_said(world: Any) -> None:
 
 def test_the_detectors_own_test_is_told_where_it_was_made(make_world: Any) -> None:
     world = make_world()
-    told = json.loads(world.result[1]) | {"selfTest": {"found": 30, "applicable": 31}}
+    told = json.loads(world.result[1]) | {"selfTest": {"detected": 30, "total": 31}}
     world.result = (0, json.dumps(told))
-    assert world.run()["selfTest"] == {"found": 30, "applicable": 31}
+    assert world.run()["selfTest"] == {"detected": 30, "total": 31}
     assert "selfTest" not in make_world().run()
 
 

@@ -57,7 +57,7 @@ def test_faults_that_would_share_a_pod_are_told_before_the_run(
 
 def test_where_a_partition_is_moved_nobody_knows_its_replicas_beforehand(simulate: Any) -> None:
     move = {"name": "m", "action": "Reassign", "target": {"role": "Partition", "topic": "foo"}}
-    away = move | {"to": [0, 2, 3]}
+    away = move | {"targetReplicas": [0, 2, 3]}
     every = crash("b", startsAfter=STARTED, target=REPLICAS | {"count": 3})
     four = {"replicas": 4}
     faults = [crash("a", 0, 1), every]

@@ -21,7 +21,7 @@ MOVE = {
     "name": "move",
     "action": "Reassign",
     "target": {"role": "Partition", "topic": "foo", "partitions": [0, 2]},
-    "to": [3, 1, 0],
+    "targetReplicas": [3, 1, 0],
 }
 
 

@@ -66,7 +66,7 @@ def _about(ground: Ground, anomaly: str, item: Interval) -> Finding:
         grp=ground.facts.groups[item.group].name,
         consumer=item.consumer,
         incarnation=item.incarnation,
-        n=item.first_n,
+        event_seq=item.first_n,
     )
 
 
@@ -85,7 +85,7 @@ def _rewound(ground: Ground) -> Iterator[Corruption]:
             and other.start < committed
             and (other.committed is None or other.committed <= other.start)
         ]
-        row = _event(ground, item, "committed", n=item.first_n - 1, offset=committed)
+        row = _event(ground, item, "committed", event_seq=item.first_n - 1, offset=committed)
         found = once(*[_about(ground, "commit-rewind", other) for other in below])
         claims: set[object] = {("commits", group, topic, partition)}
         first = ground.facts.starts.get((item.group, item.tp))
@@ -142,7 +142,7 @@ def _rebalanced(ground: Ground) -> Iterator[Corruption]:
         # Behind everything the member did with the partition while it owned it.
         n = item.last_n - 1 if item.last_n < FOREVER else item.first_n + (1 << 40)
         generation = max(generations) + 1 if generations else None
-        row = _event(ground, item, "assigned", n=n, at=at, generation=generation)
+        row = _event(ground, item, "assigned", event_seq=n, at=at, generation=generation)
         found = once(Finding("unexpected-rebalance", rule=RULE, grp=group))
         yield Corruption(
             REBALANCED,

@@ -154,7 +154,7 @@ class _Reader:
     ) -> None:
         where = {} if place is None else {"topic": place[0], "partition": place[1]}
         self._events.add(
-            **self._who, **where, **more, n=self._n(), at=at, mono=at, event=event, offset=offset
+            **self._who, **where, **more, event_seq=self._n(), at=at, mono=at, event=event, offset=offset
         )
 
     def _delivery(self, number: int, at: int, event: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ class _Reader:
         self._deliveries.add(
             **self._who,
             **identity,
-            n=n,
+            event_seq=n,
             poll=self._poll,
             poll_index=self._listed.total() - 1,
             topic=place[0],
