@@ -60,9 +60,7 @@ def broken_links(page: Path, text: str) -> list[str]:
             continue
         name, _, anchor = target.partition("#")
         file = page.parent / name if name else page
-        if not file.exists():
-            broken.append(target)
-        elif anchor and anchor not in anchors(text if file == page else file.read_text()):
+        if not file.exists() or (anchor and anchor not in anchors(file.read_text())):
             broken.append(target)
     return broken
 
