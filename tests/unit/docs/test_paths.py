@@ -77,7 +77,7 @@ def test_links_of_every_page_lead_somewhere() -> None:
         for page in documents()
         for target in broken_links(page, page.read_text(encoding="utf-8"))
     ]
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_paths_named_on_every_page_exist() -> None:
@@ -86,7 +86,7 @@ def test_paths_named_on_every_page_exist() -> None:
         for page in documents()
         for path in missing_paths(ROOT, page.read_text(encoding="utf-8"))
     ]
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_documents_include_readme_and_concepts() -> None:

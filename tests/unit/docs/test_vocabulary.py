@@ -120,7 +120,7 @@ def test_repository_names_contain_no_old_name() -> None:
         for place in old_names((ROOT / name).read_text(encoding="utf-8"))
     ]
     assert len(files) > 100
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_allowed_files_exist_and_contain_an_old_name() -> None:
