@@ -89,6 +89,12 @@ def test_paths_named_on_every_page_exist() -> None:
     assert not found, "\n".join(found)
 
 
+def test_list_of_decisions_names_every_record() -> None:
+    folder = ROOT / "docs/decisions"
+    listed = set(LINK.findall((folder / "README.md").read_text(encoding="utf-8")))
+    assert listed == {record.name for record in folder.glob("[0-9]*.md")}
+
+
 def test_documents_include_readme_and_concepts() -> None:
     names = {str(page.relative_to(ROOT)) for page in documents()}
     assert {"README.md", "CONTRIBUTING.md", "docs/concepts/scoring.md"} <= names

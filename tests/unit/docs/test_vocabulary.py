@@ -69,6 +69,7 @@ OLD_NAMES = (
     "FlowsSlowly",
     "FromItsEnd",
     "FromStart",
+    "HealFailed",
     "KafkaDidNotRecover",
     "NamesakeLeaving",
     "NoEffect",
