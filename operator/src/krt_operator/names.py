@@ -22,14 +22,6 @@ LABEL_COMPONENT = "app.kubernetes.io/component"
 ANNOTATION_APPLIED = f"{GROUP}/applied"
 """On each object: a hash of what was applied, so that an unchanged object is not applied again."""
 
-MEMBER_KINDS = {"kafka": "kafka", "zk": "zookeeper"}
-"""Member prefix (`kafka-0`, `zk-0`) to the component label's value."""
-
-
-def member(kind: str, ordinal: int) -> str:
-    """`kafka-0` for ("kafka", 0), `zk-1` for ("zookeeper", 1)."""
-    return f"{'zk' if kind == 'zookeeper' else kind}-{ordinal}"
-
 
 def of_member(test: str, member_name: str) -> str:
     """The StatefulSet, Service and ConfigMap of a member."""

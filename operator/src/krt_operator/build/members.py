@@ -24,8 +24,9 @@ from krt_operator.constants import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_contract.members import Member
     from krt_operator.engine.ports import Json
-    from krt_operator.plan.plan import Member, Plan
+    from krt_operator.plan.plan import Plan
 
 HOST: Final = "kubernetes.io/hostname"
 ZOOKEEPER_GRACE: Final = 5

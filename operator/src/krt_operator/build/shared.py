@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.control import STATE_KEY, ControlState
+from krt_contract.plan import PLAN_FILE
 from krt_operator import names
 from krt_operator.build.decorate import (
     decorate,
@@ -14,7 +15,6 @@ from krt_operator.build.decorate import (
     selector,
 )
 from krt_operator.build.render import as_yaml, render, script
-from krt_operator.plan.plan import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,9 @@ PREFLIGHT_ROLES: Final = ("write", "read")
 
 def plan_map(plan: Plan) -> Json:
     """The ConfigMap of the plan, immutable."""
-    return _config_map(plan, names.plan(plan.name), {KEY: plan.to_json()}, "plan", immutable=True)
+    return _config_map(
+        plan, names.plan(plan.name), {PLAN_FILE: plan.to_json()}, "plan", immutable=True
+    )
 
 
 def control_map(

@@ -12,8 +12,9 @@ from krt_operator.build.render import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from krt_contract.members import Member
     from krt_operator.engine.ports import Json
-    from krt_operator.plan.plan import Member, Plan
+    from krt_operator.plan.plan import Plan
 
 COMPONENT: Final = "tool"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
+from krt_contract.plan import PLAN_FILE
 from krt_operator import names
 from krt_operator.api.resource import KafkaResilienceTest
 from krt_operator.api.status import (
@@ -24,7 +25,7 @@ from krt_operator.engine import journal
 from krt_operator.engine.ports import Observed, Run
 from krt_operator.engine.transitions import allowed
 from krt_operator.errors import ConflictError, GoneError
-from krt_operator.plan.plan import KEY, Plan
+from krt_operator.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -226,7 +227,7 @@ def _first(status: Status, generation: int, at: datetime) -> tuple[Change, ...]:
 
 def _plan(world: Observed, name: str) -> Plan | None:
     found = world.config_maps.get(names.plan(name))
-    return None if found is None else Plan.from_json(found["data"][KEY])
+    return None if found is None else Plan.from_json(found["data"][PLAN_FILE])
 
 
 def _event(run: Run, event: Happening, at: datetime) -> Json:

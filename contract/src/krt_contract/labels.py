@@ -1,0 +1,84 @@
+"""How the resource and every Kubernetes object of a run are named and labelled."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Final
+
+GROUP: Final = "kafkaresilience.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+KIND: Final = "KafkaResilienceTest"
+PLURAL: Final = "kafkaresiliencetests"
+
+PRODUCT: Final = "kafka-resilience"
+"""Value of the labels ``app.kubernetes.io/name`` and ``app.kubernetes.io/part-of``."""
+
+TEST: Final = f"{GROUP}/test"
+"""Label: name of the test that owns the object."""
+TEST_UID: Final = f"{GROUP}/test-uid"
+"""Label: uid of the test; a selector by uid keeps an earlier test of the same name out."""
+MEMBER: Final = f"{GROUP}/member"
+"""Label: the member the object belongs to, such as ``kafka-0`` or ``producer-main-0``."""
+COMPONENT: Final = "app.kubernetes.io/component"
+"""Label: one of `Component`."""
+
+APPLIED: Final = f"{GROUP}/applied"
+"""Annotation: hash of what was applied, so that an unchanged object is not applied again."""
+
+
+class Component(StrEnum):
+    """Which part of a run an object belongs to."""
+
+    KAFKA = "kafka"
+    ZOOKEEPER = "zookeeper"
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+    RECORDER = "recorder"
+    SCORING = "scoring"
+    PREFLIGHT = "preflight"
+    TOOL = "tool"
+    """The Jobs that run Kafka's own tools or dump replicas."""
+    PLAN = "plan"
+    CONTROL = "control"
+    SCRIPTS = "scripts"
+
+
+class FieldManager(StrEnum):
+    """Who owns a field by server-side apply."""
+
+    CONTROLLER = "krt-operator"
+    SCORING = "krt-scoring"
+
+
+def object_labels(test: str, uid: str, component: str, member: str = "") -> dict[str, str]:
+    """Return the labels of an object of the run.
+
+    Args:
+        test: name of the test.
+        uid: its uid.
+        component: one of `Component`.
+        member: the member it belongs to; empty leaves the label out.
+    """
+    found = {
+        "app.kubernetes.io/name": PRODUCT,
+        "app.kubernetes.io/instance": test,
+        COMPONENT: str(component),
+        "app.kubernetes.io/part-of": PRODUCT,
+        "app.kubernetes.io/managed-by": str(FieldManager.CONTROLLER),
+        TEST: test,
+        TEST_UID: uid,
+    }
+    return found | {MEMBER: member} if member else found
+
+
+def owner_reference(test: str, uid: str) -> dict[str, Any]:
+    """Return the owner of every object of a run: deleting the test deletes them all."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "name": test,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
