@@ -68,7 +68,7 @@ class Transactions:
 
 
 @dataclass(frozen=True, slots=True)
-class Producer:
+class ProducerSpec:
     """One entry of ``spec.traffic.producers``, or what a Transactional consumer writes.
 
     Attributes:
@@ -111,7 +111,7 @@ class Producer:
         return identities(self.name, self.replicas)
 
     @classmethod
-    def read(cls, fields: Fields, partitions: Mapping[str, int]) -> Producer:
+    def read(cls, fields: Fields, partitions: Mapping[str, int]) -> ProducerSpec:
         """Read an entry of ``spec.traffic.producers``.
 
         Args:
@@ -143,7 +143,7 @@ class Producer:
 
 
 @dataclass(frozen=True, slots=True)
-class Consumer:
+class ConsumerSpec:
     """One entry of ``spec.traffic.consumers``.
 
     Attributes:
@@ -165,7 +165,7 @@ class Consumer:
     commit: Commit = Commit.AFTER_PROCESSING
     isolation: Isolation = Isolation.READ_COMMITTED
     config: Mapping[str, str] = field(default_factory=dict)
-    output: Producer | None = None
+    output: ProducerSpec | None = None
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ class Consumer:
         return identities(self.name, self.replicas)
 
     @classmethod
-    def read(cls, fields: Fields, partitions: Mapping[str, int]) -> Consumer:
+    def read(cls, fields: Fields, partitions: Mapping[str, int]) -> ConsumerSpec:
         """Read an entry of ``spec.traffic.consumers``.
 
         Args:
@@ -205,9 +205,11 @@ def identities(name: str, replicas: int) -> tuple[str, ...]:
     return tuple(f"{name}-{replica}" for replica in range(replicas))
 
 
-def _output(fields: Fields, name: str, replicas: int, partitions: Mapping[str, int]) -> Producer:
+def _output(
+    fields: Fields, name: str, replicas: int, partitions: Mapping[str, int]
+) -> ProducerSpec:
     topic = fields.word("topic")
-    return Producer(
+    return ProducerSpec(
         name=name,
         topic=topic,
         partitions=_partitions(fields.where("topic"), topic, partitions),

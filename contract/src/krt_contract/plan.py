@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from krt_contract import plan_document
-from krt_contract.clients import Consumer, Producer
+from krt_contract.clients import ConsumerSpec, ProducerSpec
 from krt_contract.entries import Fault, Imported, Topic
 from krt_contract.errors import ContractError
 from krt_contract.fields import Fields
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from krt_contract.durations import Duration
 
-_Entry = TypeVar("_Entry", Producer, Consumer)
+_Entry = TypeVar("_Entry", ProducerSpec, ConsumerSpec)
 
 PLAN_FILE: Final = "plan.json"
 """Key of the plan's ConfigMap, and the file's name where pods mount it."""
@@ -110,19 +110,19 @@ class Plan:
     # What the run does.
 
     @cached_property
-    def producers(self) -> tuple[Producer, ...]:
+    def producers(self) -> tuple[ProducerSpec, ...]:
         """Entries of ``spec.traffic.producers``."""
         items = self._spec.child("traffic").items("producers")
-        return tuple(Producer.read(item, self._partitions) for item in items)
+        return tuple(ProducerSpec.read(item, self._partitions) for item in items)
 
     @cached_property
-    def consumers(self) -> tuple[Consumer, ...]:
+    def consumers(self) -> tuple[ConsumerSpec, ...]:
         """Entries of ``spec.traffic.consumers``."""
         items = self._spec.child("traffic").items("consumers")
-        return tuple(Consumer.read(item, self._partitions) for item in items)
+        return tuple(ConsumerSpec.read(item, self._partitions) for item in items)
 
     @cached_property
-    def writers(self) -> tuple[Producer, ...]:
+    def writers(self) -> tuple[ProducerSpec, ...]:
         """The producers, and after them the producer that each Transactional consumer is."""
         outputs = (item.output for item in self.consumers if item.output is not None)
         return (*self.producers, *outputs)
@@ -132,7 +132,7 @@ class Plan:
         """Entries of ``spec.faults``."""
         return tuple(Fault.read(item) for item in self._spec.items("faults"))
 
-    @property
+    @cached_property
     def drain_timeout(self) -> Duration:
         """How long consumers may take to reach the end of the log."""
         return self._spec.child("timeouts").duration("drain")
@@ -157,7 +157,7 @@ class Plan:
         """Whether any producer writes in transactions."""
         return any(item.transactional for item in self.writers)
 
-    def producer(self, name: str) -> Producer:
+    def producer(self, name: str) -> ProducerSpec:
         """Return the entry of ``spec.traffic.producers`` of this name.
 
         Raises:
@@ -165,7 +165,7 @@ class Plan:
         """
         return _entry("producers", self.producers, name)
 
-    def consumer(self, name: str) -> Consumer:
+    def consumer(self, name: str) -> ConsumerSpec:
         """Return the entry of ``spec.traffic.consumers`` of this name.
 
         Raises:
@@ -173,7 +173,7 @@ class Plan:
         """
         return _entry("consumers", self.consumers, name)
 
-    def writer(self, identity: str) -> Producer | None:
+    def writer(self, identity: str) -> ProducerSpec | None:
         """Return the writer that an identity of the evidence belongs to."""
         return next((item for item in self.writers if identity in item.identities), None)
 

@@ -127,7 +127,7 @@ def run(settings: Settings) -> Assessment:
     """
     clock = _Clock()
     plan = run_info.load(settings.plan)
-    bundle = inspection.require_bundle(settings.evidence / str(plan.raw["bundle"]))
+    bundle = inspection.require_bundle(settings.evidence / plan.bundle)
     bounds = _bounds(settings.control)
     rows = sum(inspection.inspect(bundle).rows.values())
     rows += sum(bound.high_watermark - bound.log_start for bound in bounds)

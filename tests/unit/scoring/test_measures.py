@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krt_contract.plan import Plan
 from krt_contract.timeline import Event
 from krt_scoring import durations
-from krt_scoring.inputs import run_info
 from krt_scoring.inputs.fault_windows import FaultWindow, fault_windows, part_of
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics import (
@@ -32,7 +32,7 @@ def state(at: int, isr: list[int], leader: int = 0, epoch: int = 0) -> Event:
     return event(at, "partition", "state", "foo-0", isr=isr, leader=leader, leader_epoch=epoch)
 
 
-RUN = run_info.parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},

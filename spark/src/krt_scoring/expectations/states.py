@@ -11,7 +11,7 @@ from krt_scoring.history.elections import NO_LEADER, State, state_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
     from krt_scoring.inputs.timeline import Silence, Timeline
 
 Place = tuple[str, int]
@@ -44,7 +44,7 @@ class States:
     registrations: Mapping[int, tuple[int, ...]]
 
     @classmethod
-    def of(cls, timeline: Timeline, run: RunInfo) -> Self:
+    def of(cls, timeline: Timeline, run: Plan) -> Self:
         """Return the states that a timeline shows."""
         replicas = _replicas(timeline, run)
         found: dict[Place, dict[tuple[int, int], State]] = {place: {} for place in replicas}
@@ -145,14 +145,14 @@ def _registrations(timeline: Timeline) -> dict[int, tuple[int, ...]]:
     return {broker: tuple(at) for broker, at in found.items()}
 
 
-def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, ...]]:
+def _replicas(timeline: Timeline, run: Plan) -> dict[Place, tuple[Replicas, ...]]:
     """Return the replicas each partition was created with, and those it was proved to be given."""
     created = {
         (topic.name, partition): topic.assignment.get(partition, ())
         for topic in run.topics
         for partition in range(topic.partitions)
     }
-    given = {fault["name"]: tuple(fault.get("targetReplicas") or ()) for fault in run.spec.get("faults") or ()}
+    given = {fault.name: fault.target_replicas for fault in run.faults}
     moves: dict[tuple[Place, str], Replicas] = {}
     for event in timeline.of("fault", "observed"):
         for proof in event.detail.get("observations") or ():

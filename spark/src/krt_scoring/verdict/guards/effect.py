@@ -43,10 +43,10 @@ def check(facts: Facts) -> Iterator[Reason]:
             )
             yield Reason("coverage", "FaultNotVerified", window.name, message)
     seen = {window.name for window in facts.windows}
-    for fault in facts.run.spec.get("faults") or ():
-        if fault["name"] not in seen:
+    for fault in facts.run.faults:
+        if fault.name not in seen:
             message = "the plan holds this fault but the timeline does not show it injected"
-            yield Reason("coverage", "FaultSkipped", fault["name"], message)
+            yield Reason("coverage", "FaultSkipped", fault.name, message)
 
 
 def verified(window: FaultWindow, timeline: Timeline) -> bool:
