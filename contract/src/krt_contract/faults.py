@@ -79,3 +79,8 @@ IMPLIED: Final[Mapping[Action, frozenset[ObservationKind]]] = MappingProxyType(
 )
 """Action to kinds of observation. A fault is verified when at least one of them was seen of every
 target. Targets are pods, or the partitions of an action on partitions."""
+
+
+def implied_by(action: str) -> frozenset[ObservationKind]:
+    """Return what an action of a timeline must show; nothing where the action is unknown."""
+    return IMPLIED[Action(action)] if action in set(Action) else frozenset()

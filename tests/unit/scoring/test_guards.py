@@ -11,9 +11,6 @@ import pytest
 from krt_contract.bundle import Bundle
 from krt_contract.plan import Plan
 from krt_contract.timeline import Event
-from krt_operator.api.spec import Action
-from krt_operator.faults import observations
-from krt_operator.faults.registry import DEEDS
 from krt_scoring.history.faults import FOREVER
 from krt_scoring.history.ownership import Interval
 from krt_scoring.history.replicas import Partition, Replica
@@ -30,7 +27,6 @@ from krt_scoring.metrics.gaps import Gap
 from krt_scoring.metrics.operations import Operations
 from krt_scoring.selftest import guard_checks
 from krt_scoring.verdict import guards
-from krt_scoring.verdict.guards import effect
 from krt_scoring.verdict.guards.facts import Bound, Facts
 
 TARGETS = [{"pod": "t-kafka-0-0", "uid": "uid-kafka-0", "member": "kafka-0"}]
@@ -365,12 +361,6 @@ def test_a_crash_of_two_is_not_proved_by_the_death_of_one() -> None:
         for item in without(("fault", "observed"))
     )
     assert codes(facts((*events, killed))) == [("coverage", "FaultNotVerified", "leader-down")]
-
-
-def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
-    asked = {action.value: set(kinds) for action, kinds in observations.IMPLIED.items()}
-    assert asked == {action: set(kinds) for action, kinds in effect.IMPLIED.items()}
-    assert set(asked) == {action.value for action in Action} == {a.value for a in DEEDS}
 
 
 STRUCK = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Self
 
+from krt_contract.faults import ObservationKind
 from krt_scoring.history.elections import NO_LEADER, State, state_of
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ LEAST = 1_000_000
 """µs. Of a silence that lasts longer the recorder tells. What it missed though it was not silent
 was overwritten sooner, like the state without a leader that the controller writes milliseconds
 ahead of the next leader's; nor is a partition leaderless for that."""
-
-MOVED = "ReplicasMoved"
-"""Kind of the proof that a partition has the replicas that a fault was to give it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +156,11 @@ def _replicas(timeline: Timeline, run: Plan) -> dict[Place, tuple[Replicas, ...]
         for proof in event.detail.get("observations") or ():
             topic, _, partition = str(proof.get("subject")).rpartition("-")
             place = (topic, int(partition) if partition.isdigit() else -1)
-            if proof.get("kind") == MOVED and place in created and given.get(event.subject):
+            if (
+                proof.get("kind") == ObservationKind.REPLICAS_MOVED
+                and place in created
+                and given.get(event.subject)
+            ):
                 # Each telling of an effect tells all its observations again.
                 moves.setdefault((place, event.subject), (int(proof["at"]), given[event.subject]))
     return {
