@@ -14,16 +14,16 @@ PLURAL: Final = "kafkaresiliencetests"
 PRODUCT: Final = "kafka-resilience"
 """Value of the labels ``app.kubernetes.io/name`` and ``app.kubernetes.io/part-of``."""
 
-TEST: Final = f"{GROUP}/test"
+LABEL_TEST: Final = f"{GROUP}/test"
 """Label: name of the test that owns the object."""
-TEST_UID: Final = f"{GROUP}/test-uid"
+LABEL_TEST_UID: Final = f"{GROUP}/test-uid"
 """Label: uid of the test; a selector by uid keeps an earlier test of the same name out."""
-MEMBER: Final = f"{GROUP}/member"
+LABEL_MEMBER: Final = f"{GROUP}/member"
 """Label: the member the object belongs to, such as ``kafka-0`` or ``producer-main-0``."""
-COMPONENT: Final = "app.kubernetes.io/component"
+LABEL_COMPONENT: Final = "app.kubernetes.io/component"
 """Label: one of `Component`."""
 
-APPLIED: Final = f"{GROUP}/applied"
+ANNOTATION_APPLIED: Final = f"{GROUP}/applied"
 """Annotation: hash of what was applied, so that an unchanged object is not applied again."""
 
 
@@ -40,8 +40,9 @@ class Component(StrEnum):
     TOOL = "tool"
     """The Jobs that run Kafka's own tools or dump replicas."""
     PLAN = "plan"
-    CONTROL = "control"
-    SCRIPTS = "scripts"
+    """The ConfigMaps of the run: plan, control and scripts."""
+    EVIDENCE = "evidence"
+    """The claim of the evidence volume."""
 
 
 class FieldManager(StrEnum):
@@ -63,22 +64,23 @@ def object_labels(test: str, uid: str, component: str, member: str = "") -> dict
     found = {
         "app.kubernetes.io/name": PRODUCT,
         "app.kubernetes.io/instance": test,
-        COMPONENT: str(component),
+        LABEL_COMPONENT: str(component),
         "app.kubernetes.io/part-of": PRODUCT,
         "app.kubernetes.io/managed-by": str(FieldManager.CONTROLLER),
-        TEST: test,
-        TEST_UID: uid,
+        LABEL_TEST: test,
+        LABEL_TEST_UID: uid,
     }
-    return found | {MEMBER: member} if member else found
+    return found | {LABEL_MEMBER: str(member)} if member else found
 
 
-def owner_reference(test: str, uid: str) -> dict[str, Any]:
-    """Return the owner of every object of a run: deleting the test deletes them all."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "name": test,
-        "uid": uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+def owner_reference(test: str, uid: str, *, blocks_deletion: bool = True) -> dict[str, Any]:
+    """Return the owner of every object of a run: deleting the test deletes them all.
+
+    Args:
+        test: name of the test.
+        uid: its uid.
+        blocks_deletion: whether a foreground deletion of the test waits for the object. OpenShift
+            refuses that to an account without rights on the test's finalizers.
+    """
+    owner = {"apiVersion": API_VERSION, "kind": KIND, "name": test, "uid": uid, "controller": True}
+    return owner | {"blockOwnerDeletion": True} if blocks_deletion else owner

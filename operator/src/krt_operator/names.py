@@ -5,22 +5,7 @@ T is the test's name (at most 30 characters, a DNS label: the CRD sees to it).
 
 from __future__ import annotations
 
-from krt_operator.api.resource import (
-    API_VERSION,
-    GROUP,
-    KIND,
-    PLURAL,
-    VERSION,
-)
-
-__all__ = ["API_VERSION", "GROUP", "KIND", "PLURAL", "VERSION"]
-
-LABEL_TEST = f"{GROUP}/test"
-LABEL_TEST_UID = f"{GROUP}/test-uid"
-LABEL_MEMBER = f"{GROUP}/member"
-LABEL_COMPONENT = "app.kubernetes.io/component"
-ANNOTATION_APPLIED = f"{GROUP}/applied"
-"""On each object: a hash of what was applied, so that an unchanged object is not applied again."""
+from krt_contract.labels import LABEL_TEST_UID
 
 
 def of_member(test: str, member_name: str) -> str:

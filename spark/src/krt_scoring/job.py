@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle, write_json
+from krt_contract.control import BOUNDS_KEY
 from krt_scoring.engine import executors, session, spark_errors
 from krt_scoring.errors import (
     NoExecutorsError,
@@ -160,7 +161,7 @@ def run(settings: Settings) -> Assessment:
 
 
 def _bounds(control: Path) -> list[PartitionBound]:
-    path = control / "bounds"
+    path = control / BOUNDS_KEY
     try:
         return topics.parse_bounds(path.read_text(encoding="utf-8"))
     except OSError as error:

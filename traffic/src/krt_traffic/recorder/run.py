@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
+from krt_contract.labels import API_VERSION, LABEL_TEST_UID, PLURAL
 from krt_contract.timeline import PROCESS
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RESOURCES = "/apis/kafkaresilience.dev/v1alpha1"
+RESOURCES = f"/apis/{API_VERSION}"
 BEAT_SECONDS = 0.25
 """How often the recorder looks whether it was itself held up."""
 
@@ -67,9 +68,7 @@ class RecorderRun:
         watches = [
             follow(self._api, self._environment, self._control),
             self._watch("/api/v1", "pods", _by_uid(self._environment), self._pods),
-            self._watch(
-                RESOURCES, "kafkaresiliencetests", _by_name(self._environment), self._status
-            ),
+            self._watch(RESOURCES, PLURAL, _by_name(self._environment), self._status),
         ]
         self._znodes.start()
         self._quorum.start()
@@ -131,7 +130,7 @@ class RecorderRun:
 
 
 def _by_uid(environment: Environment) -> dict[str, str]:
-    return {"labelSelector": f"kafkaresilience.dev/test-uid={environment.test_uid}"}
+    return {"labelSelector": f"{LABEL_TEST_UID}={environment.test_uid}"}
 
 
 def _by_name(environment: Environment) -> dict[str, str]:
