@@ -6,7 +6,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 UV := hack/uv
 RUN := $(UV) run --frozen
-PYTHON_PACKAGES := contract operator traffic spark tests hack
+PYTHON_PACKAGES := contract operator traffic spark bench tests hack
 
 .PHONY: help
 help: ## Say what every target does
@@ -65,7 +65,7 @@ manifests: ## Render manifests/ and the resource reference from their sources
 
 ## Measuring
 .PHONY: bench-traffic bench-scoring
-bench-traffic: ## Our producer against kafka-producer-perf-test, as a ratio within one run
-	@hack/bench-traffic
-bench-scoring: ## Generated histories of 1, 3 and 10 million sends scored, beside plain Python
-	@hack/bench-scoring
+bench-traffic: ## Our producer against kafka-producer-perf-test, as a ratio (BENCH='--seconds 5')
+	@$(RUN) python -m bench.traffic $(BENCH)
+bench-scoring: ## Generated histories of 1, 3 and 10 million sends scored, beside plain Python (BENCH=1)
+	@$(RUN) python -m bench.scoring $(BENCH)

@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from hack.bench_lines import ACKED, CONSUMED
+from bench.scoring.lines import ACKED, CONSUMED
 
 
 def values(path: Path, event: str) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hack import bench_history as shape
-from hack.bench_history import (
+from bench.scoring import history as shape
+from bench.scoring.history import (
     BLOCK,
     CONSUMERS,
     EVEN,
-    HELD,
     LENGTH,
+    OFFSETS_PER_ROUND,
     OWNED,
     PARTITIONS,
     PLAIN,
@@ -19,7 +19,6 @@ from hack.bench_history import (
     TXN,
     Planted,
 )
-
 from krt_contract.timeline import Event, TimelineWriter
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def events(planted: Planted) -> Iterator[dict[str, Any]]:
         own = ("h", "d-0", partition, TXN)
         yield _event(own, shape.uid("d", 0), partition, T0, "assigned", 0, 1)
         n = 2 * planted.txn + EVEN + 101 + 2 * partition
-        end = planted.rounds * HELD
+        end = planted.rounds * OFFSETS_PER_ROUND
         yield _event(own, shape.uid("d", 0), n, late, "committed", end, 1)
         yield _event(own, shape.uid("d", 0), n + 100, late, "drained", end, 1)
 
@@ -109,17 +108,17 @@ def bounds(planted: Planted) -> Iterator[dict[str, Any]]:
         for partition in range(PARTITIONS):
             if topic == TXN:
                 # Of which a marker for each transaction is no record.
-                end = planted.rounds * HELD
-                held = planted.rounds * shape.ROUND // PARTITIONS
+                end = planted.rounds * OFFSETS_PER_ROUND
+                rows = planted.rounds * shape.ROUND // PARTITIONS
             else:
                 end = planted.plain_end(partition)
-                held = end - (planted.lost if partition == shape.LOST_IN else 0)
+                rows = end - (planted.lost if partition == shape.LOST_IN else 0)
             yield {
                 "topic": topic,
                 "partition": partition,
                 "taken_at": planted.end + 2 * shape.OUTAGE,
                 **dict.fromkeys(("high_watermark", "last_stable", "read_to"), end),
-                "rows_read": held,
+                "rows_read": rows,
                 **dict.fromkeys(("log_start", "read_from", "leader", "leader_epoch"), 0),
                 "isr": [0, 1, 2],
                 "settled": True,

@@ -2,8 +2,9 @@
 
 Topic *plain*: four idempotent producers send round robin to six partitions, read by a group of two.
 Topic *txn*: two producers send in transactions of 60, one in 50 aborted, read by a group of one
-that sees only what was committed. 20 000 sends a second in all. The leader of a partition is gone
-for 6 s in the middle; later a consumer is killed and its successor begins at the last commit.
+that sees only what was committed. 20 000 sends a second in all. The leader of a partition is
+unavailable for 6 s in the middle; later a consumer is killed and its successor
+begins at the last commit.
 ``Planted`` is what has been planted: the known number of each anomaly.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,13 +37,13 @@ LENGTH = 60
 ROUND = WRITERS * LENGTH
 """Sends of one transaction of each writer."""
 
-HELD = ROUND // PARTITIONS + WRITERS
+OFFSETS_PER_ROUND = ROUND // PARTITIONS + WRITERS
 """Offsets a round takes in each partition: its records and a marker a transaction."""
 
 ABORT_EVERY, ABORT_AT = 50, 7
 
 OUTAGE = 6_000_000
-ACK, HANDED = 4_000, 2_000
+ACK, DELIVERY = 4_000, 2_000
 DONE_WITHIN = 10_000
 """µs after its schedule in which a send is done and delivered in the steady state."""
 
@@ -57,7 +58,7 @@ COMMIT_EVERY = 1_000
 """Blocks between commits."""
 
 BEYOND = 100
-"""Blocks the killed consumer had handed out beyond its last commit."""
+"""Blocks the killed consumer had delivered beyond its last commit."""
 
 BACK = 3_000_000
 """µs until the successor owns the partitions."""
@@ -119,7 +120,7 @@ class Planted:
 
     @property
     def outage(self) -> tuple[int, int]:
-        """When the leader of partition 0 was gone."""
+        """When the leader of partition 0 was unavailable."""
         begin = T0 + self.blocks // 2 * BLOCK * PLAIN_STEP
         return begin, begin + OUTAGE
 
@@ -130,7 +131,7 @@ class Planted:
 
     @property
     def killed(self) -> int:
-        """First block it had not handed out."""
+        """First block it had not delivered."""
         return self.committed + BEYOND
 
     @property
@@ -160,17 +161,17 @@ class Planted:
 
     @property
     def unknown_blocks(self) -> list[int]:
-        """Blocks of whose send of producer 3 to partition 3 nobody told the producer."""
+        """Blocks whose send of producer 3 to partition 3 got no answer."""
         return self.spots(3, self.unknown)
 
     def unknown_seqs(self, producer: int) -> list[int]:
-        """Return the seqs of a plain producer's sends whose outcome it was not told."""
+        """Return the seqs of a plain producer's sends whose outcome it does not know."""
         own = self.unknown_blocks if producer == PRODUCERS - 1 else []
         return [block * PARTITIONS + 3 for block in own]
 
     @property
     def unseen_blocks(self) -> list[int]:
-        """Blocks whose send of producer 3 to partition 1 was never handed to the group.
+        """Blocks whose send of producer 3 to partition 1 was never delivered to the group.
 
         In the middle of a poll, so that it is skipped inside one.
         """
@@ -191,7 +192,7 @@ class Planted:
         ]
 
     def delivered_at(self, consumer: int, incarnation: int, block: int) -> int:
-        """Return by when everything before a block was handed out."""
+        """Return by when everything before a block was delivered."""
         begin, end = self.outage
         at = due(block) + DONE_WITHIN
         if incarnation:
@@ -216,8 +217,8 @@ class Planted:
         }
 
     @property
-    def terms(self) -> dict[str, int]:
-        """Term of the ledger → what the scorecard must count."""
+    def outcomes(self) -> dict[str, int]:
+        """Outcome in the ledger → what the scorecard must count."""
         attempted = self.plain + self.txn
         return {
             "attempted": attempted,
@@ -253,39 +254,6 @@ def _inside_poll(block: int) -> int:
     while not margin < block * (BLOCK // CONSUMERS) % POLL < POLL - margin:
         block += 1
     return block
-
-
-def plan() -> dict[str, Any]:
-    """Return the run's plan."""
-    return {
-        "schemaVersion": 2,
-        "run": {"namespace": "bench", "name": "history", "uid": RUN_UID, "seed": 1},
-        "spec": {
-            "traffic": {
-                "producers": [
-                    _producer("p", PLAIN, PRODUCERS),
-                    {**_producer("t", TXN, WRITERS), "transactional": True},
-                ],
-                "consumers": [_consumer("c", PLAIN, "g", CONSUMERS), _consumer("d", TXN, "h", 1)],
-            },
-            "faults": [{"name": "leader-down"}, {"name": "consumer-down"}],
-        },
-        "topics": [
-            {"name": name, "partitions": PARTITIONS, "replicationFactor": 3}
-            for name in (PLAIN, TXN)
-        ],
-        "brokerConfig": {"min.insync.replicas": "2"},
-    }
-
-
-def _producer(name: str, topic: str, replicas: int) -> dict[str, Any]:
-    shared = {"acks": "all", "enableIdempotence": True}
-    return {"name": name, "topic": topic, "replicas": replicas, **shared}
-
-
-def _consumer(name: str, topic: str, group: str, replicas: int) -> dict[str, Any]:
-    shared = {"isolation": "read_committed", "commit": "AfterProcessing"}
-    return {"name": name, "topics": [topic], "group": group, "replicas": replicas, **shared}
 
 
 def identities() -> Iterable[tuple[str, str, int]]:

@@ -1,6 +1,6 @@
 """Scores generated histories on local Spark, beside the plain-Python comparison of the same.
 
-What a history holds is known by count (``bench_history.Planted``), and the scorecard must count
+What a history holds is known by count (``history.Planted``), and the scorecard must count
 the same, so that nothing is gained by not looking.
 """
 
@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hack import bench_columns, bench_history, bench_lines, bench_members, bench_tables
-
+from bench.scoring import lines, tables
+from bench.scoring.history import BUNDLE, Planted
 from krt_contract.bundle import Bundle
 
 POLL_S = 0.2
@@ -34,6 +34,9 @@ USER, SYSTEM = 11, 12
 
 MILLION = 1_000_000
 LINES = "lines"
+
+READERS = ("__main__.py", "plain.py")
+"""Modules that only read a history: a change of them makes no other one."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class _Watched:
     memory: dict[int, int] = field(default_factory=dict)
     ticks: dict[int, int] = field(default_factory=dict)
 
-    def look(self, pid: int) -> None:
-        """Note what a process and its descendants have taken so far."""
+    def record(self, pid: int) -> None:
+        """Record what a process and its descendants have taken so far."""
         with contextlib.suppress(OSError, StopIteration):
             status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
             peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
@@ -70,7 +73,7 @@ class _Watched:
             self.ticks[pid] = int(stat[USER]) + int(stat[SYSTEM])
             for task in Path(f"/proc/{pid}/task").iterdir():
                 for child in (task / "children").read_text(encoding="utf-8").split():
-                    self.look(int(child))
+                    self.record(int(child))
 
 
 def measure(command: list[str]) -> Cost:
@@ -82,9 +85,9 @@ def measure(command: list[str]) -> Cost:
     watched = _Watched()
     started = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
-        process = subprocess.Popen(command, stdout=out)  # noqa: S603 (our own words)
+        process = subprocess.Popen(command, stdout=out)  # noqa: S603 - our own command
         while process.poll() is None:
-            watched.look(process.pid)
+            watched.record(process.pid)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_S)
         seconds = time.monotonic() - started
@@ -100,8 +103,10 @@ def cache() -> Path:
     """Return the folder of generated histories, outside the clone, by their generator's text."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     root = Path(os.environ.get("KRT_CACHE") or f"{home}/krt")
-    modules = (bench_columns, bench_history, bench_lines, bench_members, bench_tables)
-    text = b"".join(Path(str(module.__file__)).read_bytes() for module in modules)
+    modules = sorted(
+        path for path in Path(__file__).parent.glob("*.py") if path.name not in READERS
+    )
+    text = b"".join(path.read_bytes() for path in modules)
     return root / f"bench-scoring-{hashlib.sha256(text).hexdigest()[:12]}"
 
 
@@ -112,8 +117,8 @@ def history(sends: int) -> tuple[Path, float]:
     if not final.exists():
         partial = final.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        bench_tables.generate(partial, sends)
-        bench_lines.write(Bundle(partial / bench_history.BUNDLE), partial / LINES)
+        tables.generate(partial, sends)
+        lines.write(Bundle(partial / BUNDLE), partial / LINES)
         partial.rename(final)
     return final, time.monotonic() - started
 
@@ -122,7 +127,7 @@ def score(folder: Path, options: argparse.Namespace) -> tuple[Cost, dict[str, An
     """Score a history in a process of its own, from its files to the scorecard."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary) / "scorecard.json"
-        command = [sys.executable, "-m", "krt_scoring.cli", str(folder / bench_history.BUNDLE)]
+        command = [sys.executable, "-m", "krt_scoring.cli", str(folder / BUNDLE)]
         command += ["--out", str(out), "--cores", str(options.cores)]
         command += ["--driver-memory", options.driver_memory] if options.driver_memory else []
         cost = measure(command)
@@ -131,27 +136,26 @@ def score(folder: Path, options: argparse.Namespace) -> tuple[Cost, dict[str, An
 
 def plain(folder: Path) -> tuple[Cost, dict[str, Any]]:
     """Run the plain comparison in a process of its own, from its files to its verdict."""
-    cost = measure([sys.executable, "-m", "hack.bench_plain", str(folder / LINES)])
+    cost = measure([sys.executable, "-m", "bench.scoring.plain", str(folder / LINES)])
     return cost, json.loads(cost.output)
 
 
 def differences(sends: int, card: dict[str, Any], compared: dict[str, Any] | None) -> list[str]:
     """Return where a scorecard, or the plain comparison, is not what was planted."""
-    planted = bench_history.Planted(sends)
-    found = {name: item["count"] for name, item in card["anomalies"].items() if item["count"]}
-    terms = {name: card["ledger"][name] for name in planted.terms}
+    planted = Planted(sends)
+    anomalies = {name: item["count"] for name, item in card["anomalies"].items() if item["count"]}
+    outcomes = {name: card["ledger"][name] for name in planted.outcomes}
+    reasons = [reason["code"] for reason in card["inconclusiveReasons"]]
     pairs: list[tuple[str, Any, Any]] = [
-        ("anomalies", planted.expected, found),
-        ("ledger", planted.terms, terms),
+        ("anomalies", planted.expected, anomalies),
+        ("ledger", planted.outcomes, outcomes),
+        ("verdict", "Failed", card["verdict"]),
+        ("inconclusiveReasons", [], reasons),
     ]
-    pairs.append(("verdict", "Failed", card["verdict"]))
-    pairs.append(
-        ("inconclusiveReasons", [], [reason["code"] for reason in card["inconclusiveReasons"]])
-    )
     if compared is not None:
         missing = planted.lost + planted.unseen
         pairs.append(("plain comparison", missing, compared["missing"]))
-    return [f"{name}: {told}, planted: {known}" for name, known, told in pairs if known != told]
+    return [f"{name}: {found}, planted: {known}" for name, known, found in pairs if known != found]
 
 
 HEAD = (

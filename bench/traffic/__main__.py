@@ -1,7 +1,7 @@
 """Records a second of our producer, ledger on, beside those of Kafka's own ProducerPerformance.
 
 Both write to the same broker, in turn, with the same acks, record size, batch.size, linger.ms and
-number of requests in flight. Ours is the traffic image's command, told to go as fast as it can
+number of requests in flight. Ours is the traffic image's command, set to send as fast as it can
 (recordsPerSecond 0): each send has its unique payload with a checksum, its delivery report and its
 row in the ledger. Its rate is what was acknowledged, over first send to last acknowledgement.
 """
@@ -32,7 +32,7 @@ RATE = re.compile(r"([\d.]+) records/sec")
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return what both clients are told, under the names they share."""
+    """Return the settings of both clients, under the names they share."""
     return {
         "linger.ms": str(arguments.linger),
         "batch.size": str(arguments.batch),
@@ -40,9 +40,9 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def kafkas(kafka: LocalKafka, arguments: argparse.Namespace, records: int) -> float:
+def run_kafkas_tool(kafka: LocalKafka, arguments: argparse.Namespace, records: int) -> float:
     """Return records a second of kafka-producer-perf-test."""
-    told = settings(arguments) | {
+    properties = settings(arguments) | {
         "bootstrap.servers": kafka.bootstrap,
         "acks": arguments.acks,
         "enable.idempotence": "false",
@@ -51,12 +51,12 @@ def kafkas(kafka: LocalKafka, arguments: argparse.Namespace, records: int) -> fl
     command += ["org.apache.kafka.tools.ProducerPerformance", "--topic", TOPIC]
     command += ["--num-records", str(records), "--record-size", str(arguments.size)]
     command += ["--throughput", "-1", "--producer-props"]
-    command += [f"{name}={value}" for name, value in told.items()]
+    command += [f"{name}={value}" for name, value in properties.items()]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - our own command
     return float(RATE.findall(done.stdout.splitlines()[-1])[-1])
 
 
-def ours(kafka: LocalKafka, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def run_producer(kafka: LocalKafka, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Return records, seconds, CPU seconds and rate of one run of our producer."""
     api = ControlApi()
     producer = {
@@ -110,10 +110,10 @@ def main() -> None:
         try:
             kafka.start()
             kafka.create_topic(TOPIC, PARTITIONS, **{"retention.bytes": str(256 << 20)})
-            kafkas(kafka, arguments, 200_000)  # warms the broker
+            run_kafkas_tool(kafka, arguments, 200_000)  # warms the broker
             for number in range(arguments.rounds):
-                mine = ours(kafka, arguments, Path(name) / f"run-{number}")
-                theirs = kafkas(kafka, arguments, mine["records"])
+                mine = run_producer(kafka, arguments, Path(name) / f"run-{number}")
+                theirs = run_kafkas_tool(kafka, arguments, mine["records"])
                 rounds.append(mine | {"kafka": theirs, "ratio": mine["rate"] / theirs})
                 print(
                     f"round {number + 1}: ours {mine['rate']:,.0f}/s "
