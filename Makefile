@@ -6,7 +6,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 UV := hack/uv
 RUN := $(UV) run --frozen
-PYTHON_PACKAGES := contract operator traffic spark bench tests hack
+PYTHON_PACKAGES := contract operator traffic spark cli bench tests hack
 
 .PHONY: help
 help: ## Say what every target does

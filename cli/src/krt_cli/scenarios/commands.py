@@ -1,0 +1,5 @@
+"""The commands of ``krt scenarios``."""
+
+import typer
+
+app = typer.Typer()
