@@ -193,5 +193,5 @@ case ${1:-all} in
     build
     load
     ;;
-  *) die "hack/images.sh knows 'build' and 'load', not '$1'" ;;
+  *) die "hack/images.sh has the commands 'build' and 'load', not '$1'" ;;
 esac

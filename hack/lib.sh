@@ -144,9 +144,12 @@ with_lock() {
       log "  waiting for another process that does the same work ($CACHE/locks/$name.flock)"
       flock 8
     fi
-    set -e
-    # What the command leaves running must not keep the lock.
-    "$@" 8>&-
+    (
+      # What the command leaves running must not keep the lock.
+      exec 8>&-
+      set -e
+      "$@"
+    )
   )
 }
 
