@@ -76,7 +76,6 @@ OLD_NAMES = (
     "FromItsEnd",
     "FromStart",
     "HealFailed",
-    "Judged",
     "KafkaDidNotRecover",
     "NamesakeLeaving",
     "NoEffect",
