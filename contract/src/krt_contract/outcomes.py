@@ -6,6 +6,7 @@ They are values of the columns that `schemas` describes.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class SendOutcome(StrEnum):
@@ -41,6 +42,10 @@ class LogState(StrEnum):
     COMMITTED = "committed"
     ABORTED = "aborted"
     OPEN = "open"
+
+
+READ_COMMITTED: Final = (LogState.PLAIN, LogState.COMMITTED)
+"""States of the records that a consumer with isolation read_committed is given."""
 
 
 class ConsumerEvent(StrEnum):
