@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.scoring.history import CONSUMERS, PARTITIONS, PLAIN, PRODUCERS, RUN_UID, TXN, WRITERS
+from bench.scoring.history import (
+    CONSUMERS,
+    LENGTH,
+    PARTITIONS,
+    PLAIN,
+    PRODUCERS,
+    RUN_UID,
+    TXN,
+    WRITERS,
+)
 
 
 def plan() -> dict[str, Any]:
@@ -16,11 +25,16 @@ def plan() -> dict[str, Any]:
             "traffic": {
                 "producers": [
                     _producer("p", PLAIN, PRODUCERS),
-                    {**_producer("t", TXN, WRITERS), "transactional": True},
+                    {
+                        **_producer("t", TXN, WRITERS),
+                        "transactional": {"recordsPerTransaction": LENGTH},
+                    },
                 ],
                 "consumers": [_consumer("c", PLAIN, "g", CONSUMERS), _consumer("d", TXN, "h", 1)],
             },
-            "faults": [{"name": "leader-down"}, {"name": "consumer-down"}],
+            "faults": [
+                {"name": name, "action": "CrashPod"} for name in ("leader-down", "consumer-down")
+            ],
         },
         "topics": [
             {"name": name, "partitions": PARTITIONS, "replicationFactor": 3}

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_kubectl import FakeKubectl
+from tests.unit.cli.fake_kubectl import FakeKubectl
 
 from krt_cli import kubectl as module
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_kubectl import FakeKubectl, event
+from tests.unit.cli.fake_kubectl import FakeKubectl, event
 
 from krt_cli.main import run
 from krt_cli.resource import Test

@@ -4,8 +4,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_kubectl import FakeKubectl, event
 from rich.console import Console
+from tests.unit.cli.fake_kubectl import FakeKubectl, event
 
 from krt_cli.errors import CouldNotRunError, ExitCode, KubectlError
 from krt_cli.kubectl import Kubectl, documents
