@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from kit.run import PHASES, Run, manifest, score
+from kit.run import PHASES, Run, manifest, score, watch
 
 from krt_contract.schemas import OPTIONAL, TABLES
 
@@ -36,6 +36,14 @@ def test_sample_passes(run: Run) -> None:
 
 def test_sample_enters_the_documented_phases(run: Run) -> None:
     assert run.phases() == list(PHASES)
+
+
+def test_sample_watched_prints_verdict_and_evidence_and_exits_with_0(run: Run) -> None:
+    watched = watch(run)
+    assert watched.returncode == 0, watched.stderr
+    assert "phase Completed" in watched.stdout
+    assert "verdict       Passed, score " in watched.stdout
+    assert f"evidence      {run.bundle}" in watched.stdout
 
 
 def test_sample_ledger_balances_in_the_status(run: Run) -> None:

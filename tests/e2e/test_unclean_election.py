@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from kit.run import Run, manifest
+from kit.run import Run, manifest, watch
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -99,3 +99,9 @@ def test_unclean_election_no_dump_job_remains(run: Run) -> None:
 def test_unclean_election_fails_the_ci_recipe(run: Run) -> None:
     verdict = run.kubectl("get", f"krt/{run.name}", "-o", "jsonpath={.status.verdict}")
     assert subprocess.run(["test", verdict, "=", "Passed"], check=False).returncode == 1
+
+
+def test_unclean_election_watched_exits_with_1_for_degraded(run: Run) -> None:
+    watched = watch(run)
+    assert watched.returncode == 1, watched.stderr
+    assert "verdict       Degraded, score " in watched.stdout

@@ -51,6 +51,15 @@ def score(path: Path, out: Path, *options: str) -> None:
     subprocess.run(command, cwd=ROOT, check=True, timeout=400)
 
 
+def watch(run: Run) -> subprocess.CompletedProcess[str]:
+    """Follow a run with ``krt watch``, as users do; its exit code follows the verdict."""
+    command = ["hack/uv", "run", "--frozen", "krt", "watch", run.name]
+    command += ["--namespace", run.kubectl.namespace]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False
+    )
+
+
 def small(name: str, **spec: Any) -> dict[str, Any]:
     """Return the smallest complete run: one broker, one ZooKeeper node, a little traffic, a fault.
 
