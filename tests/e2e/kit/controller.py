@@ -22,7 +22,7 @@ DEPLOYMENT = f"{RELEASE}-kafka-resilience"
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The controller's deployment, seen through kubectl and its node."""
+    """The controller's deployment, observed through kubectl and its node."""
 
     kubectl: Kubectl
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "org.apache.kafka.tools"
 SECONDS = 180
-"""For a pod to start a JVM and do its work on a machine that holds a whole cluster."""
+"""For a pod to start a JVM and do its work on a machine that runs a complete cluster."""
 
 
 @dataclass(frozen=True, slots=True)

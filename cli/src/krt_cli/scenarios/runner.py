@@ -1,4 +1,4 @@
-"""Runs scenarios on a cluster and stores what became of them.
+"""Runs scenarios on a cluster and stores their results.
 
 Several can run in parallel, each in its own namespace. One fills two cores, so the next starts when
 the one before has injected its first fault: until then lasts the steady state by which its gaps are
@@ -203,7 +203,7 @@ class Runner:
 
 
 class Turn:
-    """Held by the one run that starts its members or is in its steady state."""
+    """Belongs to the one run that starts its members or is in its steady state."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
