@@ -18,19 +18,19 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 TOPIC, RECORDS = "verifiable", 1000
 CONSUMER, PRODUCERS = "consumer-g-1", ("producer-1", "producer-2")
-LATER = {
+FAULT_TO_COME = {
     "name": "never-reached",
     "delay": "10m",
     "action": "DeletePod",
     "target": {"role": "Consumer", "count": 1},
     "duration": "0s",
 }
-"""Keeps the cluster up while the tools are at work; the namespace goes before it is due."""
+"""Keeps the cluster up while the tools work; the namespace is deleted before it is due."""
 
 
 @pytest.fixture(scope="module")
 def history(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = Run.apply(module_kubectl, small("foreign", faults=[LATER]))
+    run = Run.apply(module_kubectl, small("foreign", faults=[FAULT_TO_COME]))
     run.reach("Injecting")
     selector = "kafkaresilience.dev/member=kafka-0"
     (broker,) = module_kubectl.items("pods", "-l", selector)
@@ -55,22 +55,24 @@ def history(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -
     return folder
 
 
-def judged(folder: Path, out: Path) -> dict[str, Any]:
+def scored(folder: Path, out: Path) -> dict[str, Any]:
     score(folder, out, "--from", "verifiable")
     card: dict[str, Any] = json.loads(out.read_text())
     return card
 
 
-def test_what_the_tools_saw_is_judged(history: Path, tmp_path: Path) -> None:
-    card = judged(history, tmp_path / "card.json")
+def test_verifiable_history_complete_passes(history: Path, tmp_path: Path) -> None:
+    card = scored(history, tmp_path / "card.json")
     assert (card["verdict"], card["inconclusiveReasons"]) == ("Passed", [])
     ledger = card["ledger"]
     assert ledger["acked"] == ledger["delivered"] == RECORDS * len(PRODUCERS)
     assert not [name for name, item in card["anomalies"].items() if item["count"]]
 
 
-def test_a_record_the_consumer_never_got_is_lost(history: Path, tmp_path: Path) -> None:
-    """The consumer's output as it would be had Kafka not held one acked record."""
+def test_verifiable_history_without_one_delivery_fails_with_a_lost_write(
+    history: Path, tmp_path: Path
+) -> None:
+    """The consumer's output as it would be if Kafka had lost one acknowledged record."""
     changed = tmp_path / "history"
     changed.mkdir()
     for path in history.iterdir():
@@ -84,7 +86,7 @@ def test_a_record_the_consumer_never_got_is_lost(history: Path, tmp_path: Path) 
     for item in summary["partitions"]:
         item["count"] -= item["partition"] == partition
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
-    card = judged(changed, tmp_path / "card.json")
+    card = scored(changed, tmp_path / "card.json")
     assert (card["verdict"], card["score"]) == ("Failed", 0)
     lost = card["anomalies"]["lost-write"]
     assert (lost["count"], lost["detail"]) == (1, {"basisDeliveries": 1})

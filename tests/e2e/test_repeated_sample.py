@@ -22,8 +22,8 @@ def _seconds(start: str, end: str) -> float:
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
-def _times(run: Run) -> str:
-    """Tell the seconds of each phase, and from apply to the end."""
+def _durations(run: Run) -> str:
+    """Return the seconds of each phase, and from apply to the end."""
     status = run.status
     phases = " ".join(
         f"{phase['name']} {_seconds(phase['startTime'], phase['endTime']):.0f}"
@@ -31,20 +31,22 @@ def _times(run: Run) -> str:
         if phase.get("endTime")
     )
     applied = run.kubectl.get("krt", run.name)["metadata"]["creationTimestamp"]
-    whole = _seconds(applied, status["completionTime"])
-    return f"{run.name}: {status['verdict']} {status.get('score')}; {whole:.0f} s: {phases}"
+    total = _seconds(applied, status["completionTime"])
+    return f"{run.name}: {status['verdict']} {status.get('score')}; {total:.0f} s: {phases}"
 
 
-def test_every_time_the_sample_passes(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
-    told: list[str] = []
-    other: list[dict[str, Any]] = []
+def test_repeated_sample_passes_every_time(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines: list[str] = []
+    others: list[dict[str, Any]] = []
     for number in range(TIMES):
         run = Run.apply(kubectl, manifest("manifests/sample.yaml", f"sample-{number}"))
         status = run.finish()
-        told.append(_times(run))
+        lines.append(_durations(run))
         with capsys.disabled():
-            print(f"\n{told[-1]}", end="")  # noqa: T201 - the times are what a person looks for
+            print(f"\n{lines[-1]}", end="")  # noqa: T201 - the times are what a person looks for
         if status["verdict"] != "Passed":
-            other.append(status)
+            others.append(status)
         kubectl("delete", "krt", run.name, "--wait", "--timeout=120s", timeout=130)
-    assert not other, "\n".join([*told, str(other)])
+    assert not others, "\n".join([*lines, str(others)])
