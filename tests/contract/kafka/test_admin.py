@@ -13,10 +13,11 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.contract.traffic.local_kafka import wait_until
 
+from krt_contract.zookeeper import parse_mode
 from krt_operator.engine.ports import TopicPlan
 from krt_operator.errors import TransientError, UserError
 from krt_operator.kafka.admin import LOOK_SECONDS, KafkaAdmin
-from krt_operator.kafka.zookeeper import four_letter, mode
+from krt_operator.kafka.zookeeper import four_letter
 
 if TYPE_CHECKING:
     from tests.contract.traffic.local_kafka import LocalKafka
@@ -141,7 +142,7 @@ def test_a_broker_that_knows_the_cluster_passes_its_startup_probe(kafka: LocalKa
 
 
 def test_zookeeper_says_how_it_serves(kafka: LocalKafka) -> None:
-    assert mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
+    assert parse_mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
 
 
 def test_a_preferred_leader_that_leads_needs_no_election(kafka: LocalKafka, topic: str) -> None:

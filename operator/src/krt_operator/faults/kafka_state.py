@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from krt_contract.zookeeper import LEADING_MODES, parse_mode
 from krt_operator.api.spec import Role
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import NO_BROKER
-from krt_operator.kafka.zookeeper import mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def zookeeper_leader(plan: Plan, ports: Ports, but: frozenset[str] = frozenset()
     `but` are members not to be asked: one that is frozen leads nobody for long.
     """
     modes = _modes(plan, ports, but)
-    return next((name for name, now in modes if now in ("leader", "standalone")), "")
+    return next((name for name, now in modes if now in LEADING_MODES), "")
 
 
 def silent_servers(plan: Plan, ports: Ports, but: frozenset[str]) -> list[str]:
@@ -89,6 +89,6 @@ def _modes(
         if server.member in but:
             continue
         try:
-            yield server.member, mode(ports.four_letter(server.host, "srvr"))
+            yield server.member, parse_mode(ports.four_letter(server.host, "srvr"))
         except TransientError:
             yield server.member, None
