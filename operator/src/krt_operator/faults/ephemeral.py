@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
 from krt_operator.api.status import Observation
 from krt_operator.api.times import from_micros
+from krt_operator.build.render import script
 from krt_operator.errors import GoneError
 from krt_operator.faults.action import Outcome, standing
 
@@ -63,12 +62,6 @@ class Report:
     message: str = ""
 
 
-@cache
-def script() -> str:
-    """The text of `signal.sh`."""
-    return files("krt_operator.faults").joinpath("signal.sh").read_text(encoding="utf-8")
-
-
 def target_container(pod: Json) -> Json | None:
     """The container of a pod that runs the process under test, None where it has none."""
     return next((one for one in pod["spec"]["containers"] if one["name"] in PROCESSES), None)
@@ -100,7 +93,7 @@ def container(pod: Json, what: Signal) -> Json:
         "imagePullPolicy": "IfNotPresent",
         "targetContainerName": target["name"],
         "command": [
-            *("bash", "-c", script(), "signal.sh"),
+            *("bash", "-c", script("signal.sh"), "signal.sh"),
             *(what.signal, PROCESSES[target["name"]], *extra),
         ],
         "env": [{"name": "KRT_MEMBER", "value": _member(pod)}],

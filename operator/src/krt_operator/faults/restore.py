@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_operator import names
-from krt_operator.build.members import member
+from krt_operator.build.members import build_member
 
 if TYPE_CHECKING:
     from krt_operator.engine.ports import Json, Observed
@@ -19,6 +19,6 @@ def stateful_sets(plan: Plan, world: Observed, held: frozenset[str], pull: str) 
         wanted = 0 if one.member in held else 1
         there = world.stateful_sets.get(names.of_member(plan.name, one.member))
         if there is not None and there["spec"].get("replicas", 1) != wanted:
-            objects = member(plan, one, pull, wanted)
+            objects = build_member(plan, one, pull, wanted)
             found += [obj for obj in objects if obj["kind"] == "StatefulSet"]
     return found

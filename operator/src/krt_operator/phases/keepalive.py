@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.control import STATE_KEY, ControlState
 from krt_operator import names
 from krt_operator.api.status import InconclusiveReasonKind, Phase
-from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
+from krt_operator.build.traffic import build_recorder_pod, build_traffic_pod, traffic_pods
 from krt_operator.engine import journal
 from krt_operator.engine.ports import (
     Act,
@@ -60,7 +60,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     open_faults = busy(run.status)
     control = control_state(world, plan)
     if control != ControlState.DONE and names.recorder_pod(plan.name) not in world.pods:
-        wanted.append(recorder(plan, pull))
+        wanted.append(build_recorder_pod(plan, pull))
     again, told = stuck_pods.replaced(plan, world, run.status)
     acts: list[Act] = [*again]
     changes: list[Change] = []
@@ -72,7 +72,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
         if pod is None:
             if flows(run.status) and not _hit(run, one):
                 changes.append(_vanished(one, "its pod is gone", world))
-            wanted.append(traffic_pod(plan, one, pull))
+            wanted.append(build_traffic_pod(plan, one, pull))
         elif pod_state.over(pod) and not pod_state.leaving(pod):
             why = _unexplained(run, one, pod, control)
             if why:
@@ -144,7 +144,7 @@ def _again(plan: Plan, one: TrafficPod, pod: Json, pull: str) -> Act:
     def perform(ports: Ports) -> Sequence[Change]:
         gone = Deletion("Pod", one.pod, pod["metadata"]["uid"], grace_seconds=0)
         ports.cluster.delete(gone)
-        ports.cluster.apply(traffic_pod(plan, one, pull))
+        ports.cluster.apply(build_traffic_pod(plan, one, pull))
         return ()
 
     return Act(f"replace {one.pod}", perform)

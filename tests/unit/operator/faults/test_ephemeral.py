@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from krt_operator.build.render import script
 from krt_operator.faults import ephemeral
 
 POD: dict[str, Any] = {
@@ -28,7 +29,7 @@ POD: dict[str, Any] = {
 def test_the_container_has_the_targets_image_and_rights_and_no_more() -> None:
     built = ephemeral.container(POD, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
     assert built.pop("command") == [
-        "bash", "-c", ephemeral.script(), "signal.sh", "KILL", "java", "hold",
+        "bash", "-c", script("signal.sh"), "signal.sh", "KILL", "java", "hold",
     ]  # fmt: skip
     assert built == {
         "name": "krt-crash-f-1",

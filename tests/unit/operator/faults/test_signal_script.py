@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from krt_operator.faults.ephemeral import script
+from krt_operator.build.render import script
 
 if not Path("/proc/self/status").exists():
     pytest.skip("the script reads Linux's /proc", allow_module_level=True)
@@ -32,7 +32,7 @@ def process() -> object:
 def send(folder: Path, pid: int, *arguments: str) -> tuple[int, str]:
     """Run the script seeing this one process only."""
     moved = (
-        script()
+        script("signal.sh")
         .replace("/dev/termination-log", str(folder / "report"))
         .replace("run=/run/krt", f"run={folder}")
         .replace("/proc/[0-9]*", f"/proc/{pid}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_operator.api.status import ObservationKind
-from krt_operator.build.members import member
+from krt_operator.build.members import build_member
 from krt_operator.engine.ports import Act, Deletion
 from krt_operator.faults.action import Hold
 from krt_operator.faults.actions.crash_pod import killing, outcome
@@ -67,5 +67,5 @@ def _claim(scene: Scene, target: TargetPod) -> list[Json]:
     found = scene.plan.member(target.member)
     if found is None:
         raise ValueError(f"{target.member} is no member of the plan")
-    objects = member(scene.plan, found, scene.ports.settings.image_pull_policy, 1)
+    objects = build_member(scene.plan, found, scene.ports.settings.image_pull_policy, 1)
     return [one for one in objects if one["kind"] == "PersistentVolumeClaim"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
 from krt_operator.api.status import Observation, ObservationKind
-from krt_operator.build.tools import reassign_job
+from krt_operator.build.tools import build_reassign_job
 from krt_operator.engine.ports import Act
 from krt_operator.faults.action import Outcome, until_due
 from krt_operator.faults.ephemeral import parse
@@ -41,7 +41,7 @@ def act(scene: Scene) -> Act:
     """Create the Job; one of that name is the same."""
     moves = dict.fromkeys(meant(scene.fault, scene.plan), scene.fault.target_replicas)
     name = job_name(scene, scene.entry.attempt)
-    job = reassign_job(scene.plan, name, moves, scene.ports.settings.image_pull_policy)
+    job = build_reassign_job(scene.plan, name, moves, scene.ports.settings.image_pull_policy)
 
     def perform(ports: Ports) -> Sequence[Change]:
         ports.cluster.create(job)
