@@ -11,7 +11,7 @@ import pytest
 
 from krt_operator.build.render import script
 from krt_operator.engine.ports import TopicPlan
-from krt_operator.faults.ephemeral import parse
+from krt_operator.faults.ephemeral import parse_report
 from krt_operator.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def move(folder: Path, kafka: LocalKafka, topic: str, *brokers: int) -> tuple[in
         timeout=300,
         env={"PATH": "/usr/bin:/bin", "KRT_MOVES": json.dumps(moves)},
     )
-    said = {"exitCode": done.returncode, "message": (folder / "report").read_text()}
-    return done.returncode, parse(said)
+    terminated = {"exitCode": done.returncode, "message": (folder / "report").read_text()}
+    return done.returncode, parse_report(terminated)
 
 
 def test_kafka_accepts_a_move_and_the_same_once_more(
@@ -67,4 +67,4 @@ def test_what_kafka_refuses_is_told_in_the_tools_words(
     code, report = move(tmp_path, kafka, topic, 7)
     assert code != 0
     assert not report.done
-    assert "7" in report.message
+    assert "7" in report.error

@@ -11,8 +11,8 @@ import pytest
 from krt_contract.bundle import Bundle
 from krt_contract.timeline import Event
 from krt_operator.api.spec import Action
-from krt_operator.faults import observations
-from krt_operator.faults.registry import DEEDS
+from krt_operator.faults import verification
+from krt_operator.faults.registry import ACTIONS
 from krt_scoring.history.faults import FOREVER
 from krt_scoring.history.ownership import Interval
 from krt_scoring.history.replicas import Partition, Replica
@@ -366,9 +366,9 @@ def test_a_crash_of_two_is_not_proved_by_the_death_of_one() -> None:
 
 
 def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
-    asked = {action.value: set(kinds) for action, kinds in observations.IMPLIED.items()}
+    asked = {action.value: set(kinds) for action, kinds in verification.IMPLIED.items()}
     assert asked == {action: set(kinds) for action, kinds in effect.IMPLIED.items()}
-    assert set(asked) == {action.value for action in Action} == {a.value for a in DEEDS}
+    assert set(asked) == {action.value for action in Action} == {a.value for a in ACTIONS}
 
 
 STRUCK = (

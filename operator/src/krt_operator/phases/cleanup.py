@@ -20,7 +20,7 @@ from krt_operator.constants import BUSY, CLEANUP_PATIENCE, FAREWELL
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Deletion, Progress
 from krt_operator.faults.actions import freeze_pod
-from krt_operator.faults.hold import release
+from krt_operator.faults.hold import end_open_faults
 from krt_operator.health import pod_state
 from krt_operator.phases import outcome
 from krt_operator.phases.keepalive import control_state
@@ -91,7 +91,7 @@ def _retain(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
 def _finish(run: Run, world: Observed) -> Progress:
     """The end, with nothing held any more in the journal either."""
     done = outcome.finish(run.status, world.at)
-    return replace(done, changes=(*release(run.status, world.at), *done.changes))
+    return replace(done, changes=(*end_open_faults(run.status, world.at), *done.changes))
 
 
 def _thaws(run: Run, world: Observed) -> Iterator[Act]:
@@ -99,7 +99,7 @@ def _thaws(run: Run, world: Observed) -> Iterator[Act]:
     for entry in freeze_pod.open_freezes(run.spec.faults, run.status.faults):
         frozen = freeze_pod.still_frozen(entry, world)
         if frozen:
-            yield freeze_pod.thaw(entry, frozen, world)
+            yield freeze_pod.thaw_now(entry, frozen, world)
 
 
 def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:

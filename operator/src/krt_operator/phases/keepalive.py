@@ -21,8 +21,11 @@ from krt_operator.engine.ports import (
     Happening,
     Progress,
 )
-from krt_operator.faults.hold import busy, held
-from krt_operator.faults.restore import stateful_sets
+from krt_operator.faults.hold import (
+    members_kept_down,
+    members_under_fault,
+    stateful_sets_to_scale,
+)
 from krt_operator.health import pod_state, stuck_pods
 from krt_operator.health.traffic_flow import flows
 
@@ -52,12 +55,12 @@ BEHIND: Final = 4
 def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     """Members, recorder and traffic as they should be now; never a change of phase."""
     pull = ports.settings.image_pull_policy
-    down = held(run.status, run.spec)
+    down = members_kept_down(run.status, run.spec)
     wanted: list[Json] = []
     if run.status.phase is not Phase.INJECTING:
         # While faults are open, Injecting itself decides who is down, with what it decides now.
-        wanted += stateful_sets(plan, world, down, pull)
-    open_faults = busy(run.status)
+        wanted += stateful_sets_to_scale(plan, world, down, pull)
+    open_faults = members_under_fault(run.status)
     control = control_state(world, plan)
     if control != ControlState.DONE and names.recorder_pod(plan.name) not in world.pods:
         wanted.append(build_recorder_pod(plan, pull))
