@@ -31,9 +31,7 @@ def topic(kafka: LocalKafka) -> str:
     return name
 
 
-def test_view_and_racks_show_brokers_controller_and_partitions(
-    kafka: LocalKafka, topic: str
-) -> None:
+def test_view_shows_brokers_controller_and_partitions(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         view = admin.view()
         assert admin.racks() == {0: "zone-a"}
@@ -146,9 +144,7 @@ def test_four_letter_srvr_of_a_single_server_is_standalone(kafka: LocalKafka) ->
     assert parse_mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
 
 
-def test_elect_preferred_leader_that_leads_already_is_no_error(
-    kafka: LocalKafka, topic: str
-) -> None:
+def test_elect_preferred_leader_that_leads_is_no_error(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         assert admin.elect_preferred([(topic, 0), (topic, 1)]) == {}
 

@@ -13,7 +13,7 @@ def meant(fault: Fault, plan: Plan) -> list[tuple[str, int]]:
     """Topic and number of each: those named, else all of the topic."""
     topic = fault.target.topic or plan.topics[0].name
     numbers = fault.target.partitions or range(
-        next((one.partitions for one in plan.topics if one.name == topic), 0)
+        next((planned.partitions for planned in plan.topics if planned.name == topic), 0)
     )
     return [(topic, number) for number in sorted(numbers)]
 

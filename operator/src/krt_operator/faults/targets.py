@@ -66,17 +66,18 @@ def resolve_targets(
     target = fault.target
     if target.role is Role.PARTITION:
         return ()
-    members = find_candidates(fault, plan, state)
-    free = [member for member in members if member.member not in under_fault]
-    count = target_count(fault, members)
+    candidates = find_candidates(fault, plan, state)
+    free = [candidate for candidate in candidates if candidate.member not in under_fault]
+    count = target_count(fault, candidates)
     if len(free) < count:
-        faults = sorted({under_fault[one.member] for one in members if one.member in under_fault})
-        under = f", {len(members) - len(free)} under {', '.join(faults)}" if faults else ""
+        members = {candidate.member for candidate in candidates}
+        faults = sorted({under_fault[member] for member in members & under_fault.keys()})
+        under = f", {len(candidates) - len(free)} under {', '.join(faults)}" if faults else ""
         raise UnresolvedTargetError(
-            f"{target.role} asks for {count}, there are {len(members)}{under}"
+            f"{target.role} asks for {count}, there are {len(candidates)}{under}"
         )
     chosen = choose_by_seed(free, count, plan.spec.seed, fault.name)
-    targets = tuple(_target_pod(member, target.role, observed.pods) for member in chosen)
+    targets = tuple(_target_pod(candidate, target.role, observed.pods) for candidate in chosen)
     return ACTIONS[fault.action].resolve(targets, plan, observed)
 
 

@@ -120,7 +120,7 @@ class KafkaAdmin:
         return {node.id: node.rack or "" for node in cluster.nodes}
 
     def create_topics(self, topics: Sequence[TopicPlan]) -> None:
-        """Create those that do not exist, with the assigned replicas; existing ones are unchanged."""
+        """Create those that do not exist, with the assigned replicas; do not change others."""
         if not topics:
             return
         new = [

@@ -62,7 +62,7 @@ def spread(
         )
     if replication_factor > len(racks):
         raise AssignmentError(
-            f"replicationFactor {replication_factor} needs as many brokers, but there are {len(racks)}"
+            f"replicationFactor {replication_factor} needs as many brokers; there are {len(racks)}"
         )
     order = alternate_racks(racks)
     load = dict.fromkeys(order, 0)
