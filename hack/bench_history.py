@@ -264,11 +264,16 @@ def plan() -> dict[str, Any]:
             "traffic": {
                 "producers": [
                     _producer("p", PLAIN, PRODUCERS),
-                    {**_producer("t", TXN, WRITERS), "transactional": True},
+                    {
+                        **_producer("t", TXN, WRITERS),
+                        "transactional": {"recordsPerTransaction": LENGTH},
+                    },
                 ],
                 "consumers": [_consumer("c", PLAIN, "g", CONSUMERS), _consumer("d", TXN, "h", 1)],
             },
-            "faults": [{"name": "leader-down"}, {"name": "consumer-down"}],
+            "faults": [
+                {"name": name, "action": "CrashPod"} for name in ("leader-down", "consumer-down")
+            ],
         },
         "topics": [
             {"name": name, "partitions": PARTITIONS, "replicationFactor": 3}

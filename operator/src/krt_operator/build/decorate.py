@@ -6,7 +6,15 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from krt_operator import names
+from krt_contract.labels import (
+    ANNOTATION_APPLIED,
+    LABEL_COMPONENT,
+    LABEL_MEMBER,
+    LABEL_TEST_UID,
+    Component,
+    object_labels,
+    owner_reference,
+)
 from krt_operator.constants import OUR_UID
 
 if TYPE_CHECKING:
@@ -29,46 +37,27 @@ NO_MESH: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disa
 """No service mesh: its proxy would keep connections open that a fault has broken."""
 
 
-def labels(plan: Plan, component: str, member: str = "") -> dict[str, str]:
+def labels(plan: Plan, component: Component, member: str = "") -> dict[str, str]:
     """The labels of an object or pod of the run."""
-    result = {
-        "app.kubernetes.io/name": "kafka-resilience",
-        "app.kubernetes.io/instance": plan.name,
-        "app.kubernetes.io/component": component,
-        "app.kubernetes.io/part-of": "kafka-resilience",
-        "app.kubernetes.io/managed-by": "krt-operator",
-        names.LABEL_TEST: plan.name,
-        names.LABEL_TEST_UID: plan.uid,
-    }
-    if member:
-        result[names.LABEL_MEMBER] = member
-    return result
+    return object_labels(plan.name, plan.uid, component, member)
 
 
-def selector(plan: Plan, *, component: str = "", member: str = "") -> dict[str, str]:
+def selector(plan: Plan, *, component: Component | None = None, member: str = "") -> dict[str, str]:
     """A selector of the run's pods; the uid excludes another test of the same name."""
-    result = {names.LABEL_TEST_UID: plan.uid}
-    if component:
-        result[names.LABEL_COMPONENT] = component
+    result = {LABEL_TEST_UID: plan.uid}
+    if component is not None:
+        result[LABEL_COMPONENT] = str(component)
     if member:
-        result[names.LABEL_MEMBER] = member
+        result[LABEL_MEMBER] = member
     return result
-
-
-def owner_reference(plan: Plan) -> Json:
-    """The reference to the test, which owns every object: deleting it deletes them all."""
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": names.KIND,
-        "name": plan.name,
-        "uid": plan.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def decorate_objects(
-    objects: Iterable[Json], plan: Plan, component: str, member: str = "", pull_policy: str = ""
+    objects: Iterable[Json],
+    plan: Plan,
+    component: Component,
+    member: str = "",
+    pull_policy: str = "",
 ) -> list[Json]:
     """Return the objects as they are applied.
 
@@ -86,12 +75,12 @@ def _decorate(obj: Json, plan: Plan, pod_labels: dict[str, str], pull_policy: st
     metadata = obj["metadata"]
     metadata["namespace"] = plan.namespace
     metadata["labels"] = {**metadata.get("labels", {}), **pod_labels}
-    metadata["ownerReferences"] = [owner_reference(plan)]
+    metadata["ownerReferences"] = [owner_reference(plan.name, plan.uid)]
     if obj["kind"] == "Pod":
         harden_pod(obj, plan, pod_labels, pull_policy)
     elif "template" in obj.get("spec", {}):
         harden_pod(obj["spec"]["template"], plan, pod_labels, pull_policy)
-    metadata.setdefault("annotations", {})[names.ANNOTATION_APPLIED] = applied_digest(obj)
+    metadata.setdefault("annotations", {})[ANNOTATION_APPLIED] = applied_digest(obj)
     return obj
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import Component
+from krt_contract.members import MemberKind
 from krt_operator import names
 from krt_operator.api.spec import Separation
 from krt_operator.build.decorate import decorate_objects, selector
@@ -24,8 +26,9 @@ from krt_operator.constants import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_contract.members import Member
     from krt_operator.engine.ports import Json
-    from krt_operator.plan.plan import Member, Plan
+    from krt_operator.plan.plan import Plan
 
 HOST: Final = "kubernetes.io/hostname"
 ZOOKEEPER_GRACE: Final = 5
@@ -61,7 +64,7 @@ def build_member(plan: Plan, member: Member, pull_policy: str, replicas: int = 1
         pull_policy: `imagePullPolicy` of its containers.
         replicas: 0 while a fault keeps the member down, else 1.
     """
-    broker = member.kind == "kafka"
+    broker = member.kind is MemberKind.KAFKA
     kind = plan.spec.kafka if broker else plan.spec.zookeeper
     ports = (
         [{"name": "kafka", "number": KAFKA_PORT}]
@@ -100,15 +103,15 @@ def build_member(plan: Plan, member: Member, pull_policy: str, replicas: int = 1
         files=_broker_files(plan, member) if broker else _zookeeper_files(plan),
         scripts=names.scripts(plan.name),
     )
-    return decorate_objects(objects, plan, member.kind, member.member, pull_policy)
+    return decorate_objects(objects, plan, Component(member.kind), member.member, pull_policy)
 
 
 def build_budgets(plan: Plan) -> list[Json]:
     """A PodDisruptionBudget for the brokers and one for ZooKeeper: one member at a time."""
     budgets: list[Json] = []
     for component, short, count in (
-        ("kafka", "kafka", len(plan.brokers)),
-        ("zookeeper", "zk", len(plan.zookeepers)),
+        (Component.KAFKA, "kafka", len(plan.brokers)),
+        (Component.ZOOKEEPER, "zk", len(plan.zookeepers)),
     ):
         objects = render(
             "budget.yaml.j2",
@@ -191,9 +194,10 @@ def _escaped(value: str) -> str:
 
 def _affinity(plan: Plan, member: Member) -> Json:
     """Bound to the zone; no two of a kind on a node; ZooKeeper separated as the spec says."""
-    required: list[Json] = [_not_with(plan, member.kind)]
+    required: list[Json] = [_not_with(plan, Component(member.kind))]
     preferred: list[Json] = []
-    other = "zookeeper" if member.kind == "kafka" else "kafka"
+    kafka = member.kind is MemberKind.KAFKA
+    other = Component.ZOOKEEPER if kafka else Component.KAFKA
     match plan.spec.placement.separate_zookeeper:
         case Separation.REQUIRED:
             required.append(_not_with(plan, other))
@@ -214,7 +218,7 @@ def _affinity(plan: Plan, member: Member) -> Json:
     }
 
 
-def _not_with(plan: Plan, component: str) -> Json:
+def _not_with(plan: Plan, component: Component) -> Json:
     return {
         "labelSelector": {"matchLabels": selector(plan, component=component)},
         "topologyKey": HOST,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.resources import mebibytes
 from krt_operator.build.decorate import decorate_objects
@@ -49,4 +50,4 @@ def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
         scripts=names.scripts(plan.name),
         claim=plan.spec.evidence.claim_name,
     )
-    return decorate_objects(objects, plan, "scoring", "scoring", pull_policy)[0]
+    return decorate_objects(objects, plan, Component.SCORING, "scoring", pull_policy)[0]

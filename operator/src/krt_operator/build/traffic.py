@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.render import render
@@ -35,7 +36,7 @@ class TrafficPod:
             the other consumers.
     """
 
-    role: str
+    role: Component
     entry: str
     replica: int
     pod: str
@@ -47,7 +48,7 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
     """Every producer and consumer pod of the run, producers first."""
     pods = [
         TrafficPod(
-            "producer",
+            Component.PRODUCER,
             producer.name,
             i,
             names.producer_pod(plan.name, producer.name, i),
@@ -58,7 +59,7 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
     ]
     pods += [
         TrafficPod(
-            "consumer",
+            Component.CONSUMER,
             consumer.name,
             i,
             names.consumer_pod(plan.name, consumer.name, i),
@@ -73,13 +74,17 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
 
 def build_traffic_pod(plan: Plan, pod: TrafficPod, pull_policy: str) -> Json:
     """The pod of one producer or consumer replica."""
-    entries = plan.spec.traffic.producers if pod.role == "producer" else plan.spec.traffic.consumers
+    entries = (
+        plan.spec.traffic.producers
+        if pod.role is Component.PRODUCER
+        else plan.spec.traffic.consumers
+    )
     entry = next(entry for entry in entries if entry.name == pod.entry)
     objects = render(
         "traffic-pod.yaml.j2",
         **_common(plan),
         name=pod.pod,
-        role=pod.role,
+        role=str(pod.role),
         container="traffic",
         restart_policy="Never",
         account=f"{plan.name}-traffic",
@@ -104,7 +109,7 @@ def build_recorder_pod(plan: Plan, pull_policy: str) -> Json:
         replica=0,
         resources=RECORDER_RESOURCES,
     )
-    return decorate_objects(objects, plan, "recorder", "recorder", pull_policy)[0]
+    return decorate_objects(objects, plan, Component.RECORDER, "recorder", pull_policy)[0]
 
 
 def _common(plan: Plan) -> Json:

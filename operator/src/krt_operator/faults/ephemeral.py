@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import names
+from krt_contract.labels import LABEL_MEMBER
 from krt_operator.api.status import Observation
 from krt_operator.api.times import from_micros
 from krt_operator.build.render import script
@@ -183,4 +183,4 @@ def _has_container(pod: Json, name: str) -> bool:
 
 
 def _member_of(pod: Json) -> str:
-    return str(pod["metadata"].get("labels", {}).get(names.LABEL_MEMBER, ""))
+    return str(pod["metadata"].get("labels", {}).get(LABEL_MEMBER, ""))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action, Role
-from krt_operator.api.status import Observation, ObservationKind
+from krt_contract.faults import IMPLIED, Action, ObservationKind
+from krt_operator.api.spec import Role
+from krt_operator.api.status import Observation
 from krt_operator.faults.kafka_state import group_of
 from krt_operator.faults.partitions import meant
-from krt_operator.faults.verification import IMPLIED, refused_evictions
+from krt_operator.faults.verification import refused_evictions
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:

@@ -1,32 +1,20 @@
-"""Which observations verify a fault, and what has been observed of each target so far."""
+"""Whether the observations of a fault verify it, by the contract's table `IMPLIED`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from krt_operator.api.spec import Action, Role
-from krt_operator.api.status import Observation, ObservationKind
+from krt_contract.faults import IMPLIED, ObservationKind
+from krt_operator.api.spec import Role
 from krt_operator.faults.partitions import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import FaultStatus
+    from krt_operator.api.status import FaultStatus, Observation
     from krt_operator.plan.plan import Plan
-
-
-IMPLIED: Final[Mapping[Action, frozenset[ObservationKind]]] = {
-    Action.DELETE_POD: frozenset({ObservationKind.POD_DELETED}),
-    Action.CRASH_POD: frozenset({ObservationKind.PROCESS_KILLED}),
-    Action.FREEZE_POD: frozenset({ObservationKind.PROCESS_STOPPED}),
-    Action.EVICT_POD: frozenset({ObservationKind.POD_DELETED, ObservationKind.EVICTION_REFUSED}),
-    Action.LOSE_DISK: frozenset({ObservationKind.VOLUME_REPLACED}),
-    Action.ROLLING_RESTART: frozenset({ObservationKind.POD_DELETED}),
-    Action.REASSIGN: frozenset({ObservationKind.REPLICAS_MOVED}),
-    Action.ELECT_PREFERRED_LEADERS: frozenset({ObservationKind.PREFERRED_LEADER_ELECTED}),
-}
 
 
 @dataclass(frozen=True)

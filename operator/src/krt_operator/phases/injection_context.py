@@ -185,7 +185,8 @@ class Pass:
         self.doubt(
             "OperatorInterrupted",
             f"fault {fault.name} was {what} {by:.1f} s late (more than "
-            f"{schedule.LATE_AFTER.seconds} s): the controller was away or held up; run the test again",
+            f"{schedule.LATE_AFTER.seconds} s): the controller was away or held up; run the test "
+            "again",
         )
 
     def say(self, type_: ConditionType, status: ConditionStatus, reason: str, message: str) -> None:

@@ -8,9 +8,9 @@ from krt_scoring.allowances.truncations import rule_of
 from krt_scoring.history.elections import elections
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.tables import History
-    from krt_scoring.inputs.run_info import RunInfo
 
 OFFSETS_LOST = "offsets-partition-loss"
 """A commit may go where loss is permitted on the group's partition of __consumer_offsets, and
@@ -32,7 +32,7 @@ def java_hash(text: str) -> int:
     return value - (1 << _INT_BITS) if value >= _SIGN else value
 
 
-def partition_of(group: str, run: RunInfo) -> int:
+def partition_of(group: str, run: Plan) -> int:
     """Return the partition by Kafka's rule: hash, sign bit cleared, modulo partitions."""
     count = int(run.broker_config.get("offsets.topic.num.partitions", PARTITIONS_DEFAULT))
     return (java_hash(group) & (_SIGN - 1)) % count

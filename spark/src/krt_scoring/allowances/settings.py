@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 RETRIES_DEFAULT = 2_147_483_647
 """librdkafka 2.x ``message.send.max.retries`` (alias ``retries``)."""
@@ -38,9 +38,9 @@ STRICT = Settings(acks="all", idempotent=True, retries=False, in_flight=1)
 """Settings of a producer the plan does not know: nothing is permitted to it."""
 
 
-def of_identity(run: RunInfo, identity: str) -> Settings:
+def of_identity(run: Plan, identity: str) -> Settings:
     """Return the settings of the producer an identity of the evidence belongs to."""
-    info = run.producer(identity)
+    info = run.writer(identity)
     if info is None:
         return STRICT
     config = info.config
@@ -49,7 +49,7 @@ def of_identity(run: RunInfo, identity: str) -> Settings:
     default = IN_FLIGHT_IDEMPOTENT if idempotent else IN_FLIGHT_DEFAULT
     in_flight = config.get("max.in.flight.requests.per.connection", config.get("max.in.flight"))
     return Settings(
-        acks="all" if info.acks in ("all", "-1") else info.acks,
+        acks=str(info.acks),
         idempotent=idempotent,
         retries=int(retries) > 0,
         in_flight=int(in_flight) if in_flight is not None else default,

@@ -22,9 +22,9 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     if not wanted:
         return
     zones = {
-        broker: str(item.get("zone") or "")
+        broker: item.zone
         for item in evidence.run.members
-        if (broker := broker_of(str(item["member"]))) is not None
+        if (broker := broker_of(item.member)) is not None
     }
     racks = {c.group: c.config.get("client.rack", "") for c in evidence.run.consumers}
     found = list(_fetches(evidence))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from krt_contract.labels import API_VERSION, KIND
 from krt_operator.api.expect import Expect
-from krt_operator.api.resource import API_VERSION, KIND, MAX_NAME
+from krt_operator.api.resource import MAX_NAME
 from krt_operator.api.spec import Action, Spec
 from krt_operator.api.status import Status
 from krt_operator.app.settings import Settings

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
-    from krt_traffic.plan import Plan, ProducerPlan
+    from krt_contract.clients import ProducerSpec
+    from krt_contract.plan import Plan
 
 IDEMPOTENT_TIMEOUT_MS = 24 * 3600 * 1000
 """Longer than any run. When a message of an idempotent producer expires, the client renumbers
@@ -32,7 +33,7 @@ STATISTICS_MS = 1000
 """How often the client says whether it ever had an answer from a broker."""
 
 
-def client_settings(plan: Plan, producer: ProducerPlan, member: str) -> dict[str, Any]:
+def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str, Any]:
     """Return librdkafka's settings for one incarnation.
 
     Kafka's defaults stand unless the resource or the reasons at the constants say otherwise.
@@ -60,14 +61,14 @@ def client_settings(plan: Plan, producer: ProducerPlan, member: str) -> dict[str
         {
             "bootstrap.servers": plan.bootstrap,
             "client.id": member,
-            "acks": producer.acks,
+            "acks": str(producer.acks),
             "enable.idempotence": producer.idempotent,
             "compression.type": producer.compression,
             "statistics.interval.ms": STATISTICS_MS,
         }
     )
     if producer.transactions:
-        settings["transactional.id"] = f"{plan.run_uid}-{member}"
+        settings["transactional.id"] = f"{plan.uid}-{member}"
     return settings
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.unit.operator.faults.doubles.nodes import SimulatedNodes
 
-from krt_operator import names
+from krt_contract.labels import LABEL_MEMBER
 from krt_operator.engine.ports import Deletion, Eviction
 from krt_operator.errors import GoneError
 
@@ -72,7 +72,7 @@ class SimulatedApi(SimulatedNodes):
                 self._make_claim(name)
         elif name not in self.pods:
             labels = obj["metadata"]["labels"]
-            self.start_pod(name, "traffic", labels[names.LABEL_MEMBER], timedelta())
+            self.start_pod(name, "traffic", labels[LABEL_MEMBER], timedelta())
         return obj
 
     def create(self, obj: Json) -> Json:
