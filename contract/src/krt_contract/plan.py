@@ -15,20 +15,24 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from krt_contract import plan_document
 from krt_contract.clients import ConsumerSpec, ProducerSpec
+from krt_contract.durations import Duration
 from krt_contract.entries import Fault, Imported, Topic
 from krt_contract.errors import ContractError
 from krt_contract.fields import Fields
 from krt_contract.members import Member, MemberKind, join_addresses
 from krt_contract.settings import (
+    INTERNAL_PARTITIONS_DEFAULT,
     MIN_INSYNC_REPLICAS,
     MIN_INSYNC_REPLICAS_DEFAULT,
+    OFFSETS_PARTITIONS,
     UNCLEAN_ELECTION,
+    ZOOKEEPER_SESSION,
+    ZOOKEEPER_SESSION_DEFAULT_MS,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_contract.durations import Duration
 
 _Entry = TypeVar("_Entry", ProducerSpec, ConsumerSpec)
 
@@ -205,6 +209,17 @@ class Plan:
     def unclean_election(self, topic: str) -> bool:
         """Whether a replica from outside the ISR may lead the topic's partitions."""
         return self.topic_setting(topic, UNCLEAN_ELECTION, "false").lower() == "true"
+
+    @property
+    def zookeeper_session(self) -> Duration:
+        """How long ZooKeeper keeps the session of a broker that is silent."""
+        millis = self.broker_config.get(ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS)
+        return Duration(int(millis) * 1000)
+
+    @property
+    def offsets_partitions(self) -> int:
+        """Number of partitions of __consumer_offsets."""
+        return int(self.broker_config.get(OFFSETS_PARTITIONS, INTERNAL_PARTITIONS_DEFAULT))
 
     # The file.
 

@@ -5,7 +5,10 @@ Defaults are those of Kafka 3.9 and of librdkafka 2.x.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 MIN_INSYNC_REPLICAS_DEFAULT: Final = 1
@@ -35,3 +38,8 @@ MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
 RETRIES: Final = ("message.send.max.retries", "retries")
 """Producer: how often a batch is sent again; librdkafka takes both names."""
+
+
+def first_of(settings: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the value of a setting that has several names; None where none is set."""
+    return next((settings[name] for name in names if name in settings), None)

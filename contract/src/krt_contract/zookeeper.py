@@ -5,8 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Final
 
-CLIENT_PORT: Final = 2181
-"""ZooKeeper's default client port."""
+from krt_contract.members import ZOOKEEPER_PORT
 
 TIMEOUT_SECONDS: Final = 2.0
 """A server of a healthy ensemble answers within milliseconds; a frozen one never does."""
@@ -30,7 +29,7 @@ def send_four_letter_word(address: str, word: str) -> str:
         OSError: nothing listens at the address, or the connection broke.
     """
     host, _, port = address.partition(":")
-    endpoint = (host, int(port) if port else CLIENT_PORT)
+    endpoint = (host, int(port) if port else ZOOKEEPER_PORT)
     with socket.create_connection(endpoint, timeout=TIMEOUT_SECONDS) as connection:
         connection.sendall(word.encode("ascii"))
         answer = bytearray()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import Component
-from krt_contract.members import MemberKind
+from krt_contract.members import KAFKA_PORT, ZOOKEEPER_PORT, MemberKind
 from krt_operator import names
 from krt_operator.api.spec import Separation
 from krt_operator.build.decorate import decorate_objects, selector
@@ -16,11 +16,9 @@ from krt_operator.build.render import render
 from krt_operator.constants import (
     ELECTION_PORT,
     KAFKA_HEAP_MIB,
-    KAFKA_PORT,
     PEERS_PORT,
     QUORUM_PORT,
     ZOOKEEPER_HEAP_MIB,
-    ZOOKEEPER_PORT,
 )
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.entries import Topic
 from krt_contract.members import Member, MemberKind, join_addresses, member_name
+from krt_contract.settings import ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS
 from krt_operator import names
 from krt_operator.constants import (
     INTERNAL_REPLICAS,
-    SESSION_DEFAULT_MS,
-    SESSION_SETTING,
     TICK_MILLIS,
     TICK_SETTING,
     ZOOKEEPER_CONNECT_MILLIS,
@@ -66,7 +65,7 @@ def _session_bounds(spec: Spec) -> dict[str, str]:
 
     ZooKeeper grants the nearest within its bounds, 2 and 20 ticks by default, and nobody is told.
     """
-    asked = int(spec.kafka.config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
+    asked = int(spec.kafka.config.get(ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS))
     tick = int(spec.zookeeper.config.get(TICK_SETTING, TICK_MILLIS))
     if asked < 2 * tick:
         return {"minSessionTimeout": str(asked)}

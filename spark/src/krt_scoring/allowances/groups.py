@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.settings import GROUP_SESSION, GROUP_SESSION_DEFAULT_MS
+
 if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.history.facts import Group
-
-SESSION_DEFAULT = 45_000
-"""librdkafka 2.x session.timeout.ms, in ms."""
 
 HEARTBEAT_DEFAULT = 3_000
 """librdkafka 2.x heartbeat.interval.ms, in ms."""
@@ -25,7 +24,7 @@ def _largest(run: Plan, group: Group, key: str, default: int) -> int:
 
 def session(run: Plan, group: Group) -> int:
     """Return the group's session timeout, in µs."""
-    return _largest(run, group, "session.timeout.ms", SESSION_DEFAULT) * 1000
+    return _largest(run, group, GROUP_SESSION, GROUP_SESSION_DEFAULT_MS) * 1000
 
 
 def heartbeat(run: Plan, group: Group) -> int:

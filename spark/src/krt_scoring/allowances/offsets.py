@@ -16,9 +16,6 @@ OFFSETS_LOST = "offsets-partition-loss"
 """A commit may go where loss is permitted on the group's partition of __consumer_offsets, and
 what was delivered since may be delivered again."""
 
-PARTITIONS_DEFAULT = 50
-"""Kafka 3.9's offsets.topic.num.partitions."""
-
 _INT_BITS = 32
 _SIGN = 1 << (_INT_BITS - 1)
 
@@ -34,8 +31,7 @@ def java_hash(text: str) -> int:
 
 def partition_of(group: str, run: Plan) -> int:
     """Return the partition by Kafka's rule: hash, sign bit cleared, modulo partitions."""
-    count = int(run.broker_config.get("offsets.topic.num.partitions", PARTITIONS_DEFAULT))
-    return (java_hash(group) & (_SIGN - 1)) % count
+    return (java_hash(group) & (_SIGN - 1)) % run.offsets_partitions
 
 
 def lost_commits(history: History, facts: Facts) -> dict[int, int]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import Action
-from krt_scoring.inputs.brokers import broker_of
+from krt_contract.members import broker_of
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event

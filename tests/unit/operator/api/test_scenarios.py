@@ -50,7 +50,7 @@ def test_a_scenario_says_and_makes_its_claim(path: Path) -> None:
     spec = load(path)
     head = path.read_text().split("apiVersion:", maxsplit=1)[0]
     assert all(line.startswith("#") for line in head.splitlines())
-    assert "# Claim: " in head
+    assert "# Expected behaviour: " in head
     assert spec.expect != Expect()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.settings import MAX_IN_FLIGHT, MESSAGE_TIMEOUT, RETRIES, first_of
 from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
@@ -47,15 +48,15 @@ def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str
         "queue.buffering.max.kbytes": QUEUE_KIB,
         "log_level": CLIENT_LOG_LEVEL,
     }
-    if not {"max.in.flight", "max.in.flight.requests.per.connection"} & set(producer.config):
+    if not set(MAX_IN_FLIGHT) & set(producer.config):
         settings["max.in.flight"] = IN_FLIGHT_REQUESTS
     if producer.idempotent:
         if not {"linger.ms", "queue.buffering.max.ms"} & set(producer.config):
             settings["linger.ms"] = IDEMPOTENT_LINGER_MS
-        settings["message.timeout.ms"] = IDEMPOTENT_TIMEOUT_MS
+        settings[MESSAGE_TIMEOUT] = IDEMPOTENT_TIMEOUT_MS
     if producer.transactions:
         # The client refuses transactions with a message timeout beyond the transaction's own.
-        settings.pop("message.timeout.ms", None)
+        settings.pop(MESSAGE_TIMEOUT, None)
     settings.update(producer.config)
     settings.update(
         {
@@ -74,5 +75,5 @@ def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str
 
 def single_attempt(settings: dict[str, Any]) -> bool:
     """Return whether the settings let the client try each message only once."""
-    retries = settings.get("message.send.max.retries", settings.get("retries"))
+    retries = first_of(settings, RETRIES)
     return retries is not None and int(retries) == 0
