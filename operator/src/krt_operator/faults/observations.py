@@ -8,7 +8,7 @@ from krt_contract.faults import IMPLIED, Action, ObservationKind
 from krt_operator.api.spec import Role
 from krt_operator.api.status import Observation
 from krt_operator.faults.kafka_state import group_of
-from krt_operator.faults.partitions import meant
+from krt_operator.faults.partitions import target_partitions
 from krt_operator.faults.verification import refused_evictions
 from krt_operator.kafka.views import NO_BROKER
 
@@ -134,7 +134,9 @@ def observe_partitions(
 ) -> list[Observation]:
     """What the metadata shows of the partitions that a fault moves or elects leaders for."""
     observations = []
-    for topic, number in meant(fault, plan) if fault.target.role is Role.PARTITION else ():
+    for topic, number in (
+        target_partitions(fault, plan) if fault.target.role is Role.PARTITION else ()
+    ):
         partition = view.partition(topic, number)
         if partition is None:
             continue

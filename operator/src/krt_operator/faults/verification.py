@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.faults import IMPLIED, ObservationKind
 from krt_operator.api.spec import Role
-from krt_operator.faults.partitions import named
+from krt_operator.faults.partitions import target_partition_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +50,7 @@ def verify(
 def target_names(fault: Fault, entry: FaultStatus, plan: Plan) -> list[str]:
     """The targets as observations name them: pods, or partitions."""
     if fault.target.role is Role.PARTITION:
-        return named(fault, plan)
+        return target_partition_names(fault, plan)
     return [target.pod for target in entry.targets]
 
 

@@ -9,7 +9,7 @@ from krt_operator.engine import journal
 from krt_operator.engine.ports import Act
 from krt_operator.errors import TransientError
 from krt_operator.faults.action import OUTCOME_TIMEOUT, FaultAction
-from krt_operator.faults.partitions import meant
+from krt_operator.faults.partitions import target_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class ElectPreferredLeaders(FaultAction):
             at = ports.clock.now()
             try:
                 with ports.kafka(bootstrap) as kafka:
-                    errors = kafka.elect_preferred(meant(ctx.fault, plan))
+                    errors = kafka.elect_preferred(target_partitions(ctx.fault, plan))
             except TransientError as error:
                 if at - (entry.scheduled_at or at) <= OUTCOME_TIMEOUT:
                     return []

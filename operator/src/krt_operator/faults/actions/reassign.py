@@ -15,7 +15,7 @@ from krt_operator.build.tools import build_reassign_job
 from krt_operator.engine.ports import Act
 from krt_operator.faults.action import FaultAction, Outcome
 from krt_operator.faults.ephemeral import parse_report
-from krt_operator.faults.partitions import meant
+from krt_operator.faults.partitions import target_partitions
 from krt_operator.health import jobs
 from krt_operator.health.objects import condition
 
@@ -36,7 +36,7 @@ class Reassign(FaultAction):
 
     def act(self, ctx: FaultContext) -> Act:
         """Create the Job; where its name exists, nothing is done."""
-        moves = dict.fromkeys(meant(ctx.fault, ctx.plan), ctx.fault.target_replicas)
+        moves = dict.fromkeys(target_partitions(ctx.fault, ctx.plan), ctx.fault.target_replicas)
         name = job_name(ctx, ctx.entry.attempt)
         job = build_reassign_job(ctx.plan, name, moves, ctx.ports.settings.image_pull_policy)
 
