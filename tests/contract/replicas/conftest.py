@@ -89,7 +89,7 @@ def dump(work: Path, libs: Path, log_dirs: Path, broker: int, root: Path | None 
     text = (
         script("dump.sh")
         .replace("/opt/kafka/libs", str(libs))
-        .replace("/tmp/said", str(work / "said"))  # noqa: S108 - the pod's own
+        .replace("/tmp/errors", str(work / "errors"))  # noqa: S108 - the pod's own
     )
     with subprocess.Popen(
         [sys.executable, "-m", "krt_traffic", "replicas"],

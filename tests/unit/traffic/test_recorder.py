@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from krt_traffic.recorder import quorum
 from krt_traffic.recorder.logs import last_timestamp, later, parse_member_line
 from krt_traffic.recorder.pods import Container, PodEvents
 from krt_traffic.recorder.quorum import (
     SILENT,
     WITHOUT,
-    parse_mode,
+    mode,
     verdict,
 )
 from krt_traffic.recorder.run_json import RunJson
@@ -216,9 +218,24 @@ def test_the_wrappers_lines_are_recognised(text: str, event: str | None) -> None
     assert (parsed or {}).get("event") == event
 
 
-def test_the_mode_of_a_zookeeper() -> None:
-    assert parse_mode("Zookeeper version: 3.8\nMode: leader\n") == "leader"
-    assert parse_mode("This ZooKeeper instance is not currently serving requests\n") == WITHOUT
+def test_mode_nobody_listens_is_without_a_quorum() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    assert mode(f"127.0.0.1:{port}") == WITHOUT
+
+
+def test_mode_answer_without_a_mode_is_without_a_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = "This ZooKeeper instance is not currently serving requests\n"
+    monkeypatch.setattr(quorum, "send_four_letter_word", lambda _address, _word: answer)
+    assert mode("zk-0:2181") == WITHOUT
+
+
+def test_mode_no_answer_in_time_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def time_out(_address: str, _word: str) -> str:
+        raise TimeoutError
+
+    monkeypatch.setattr(quorum, "send_four_letter_word", time_out)
+    assert mode("zk-0:2181") == SILENT
 
 
 @pytest.mark.parametrize(
@@ -236,7 +253,7 @@ def test_the_mode_of_a_zookeeper() -> None:
 def test_a_lost_quorum_is_told_only_where_it_is_certain(
     said: tuple[str, ...], leader: str | None
 ) -> None:
-    assert verdict({f"zk-{number}": mode for number, mode in enumerate(said)}) == leader
+    assert verdict({f"zk-{number}": answer for number, answer in enumerate(said)}) == leader
 
 
 def test_times_of_the_api_become_microseconds() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import EventName, Source
+from krt_contract.zookeeper import LEADING_MODES, parse_mode, send_four_letter_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from krt_traffic.recorder.timeline import Timeline
 
 INTERVAL_SECONDS = 1.0
-TIMEOUT_SECONDS = 2.0
-"""A member that has not answered by then is asked again later; nothing is concluded from it."""
-
-LEADING = frozenset({"leader", "standalone"})
 
 SILENT = "silent"
 """It gave no answer in time: frozen, or only slow."""
@@ -67,7 +63,7 @@ def verdict(modes: Mapping[str, str]) -> str | None:
     that is merely slow proves nothing.
     """
     for name, said in modes.items():
-        if said in LEADING:
+        if said in LEADING_MODES:
             return name
     without = sum(said == WITHOUT for said in modes.values())
     following = any(said not in {WITHOUT, SILENT} for said in modes.values())
@@ -75,24 +71,11 @@ def verdict(modes: Mapping[str, str]) -> str | None:
 
 
 def mode(address: str) -> str:
-    """Return what a member says it is (leader, follower, standalone), or WITHOUT or SILENT."""
-    host, _, port = address.rpartition(":")
+    """Return the mode a member reports (leader, follower, standalone), or WITHOUT or SILENT."""
     try:
-        with socket.create_connection((host, int(port)), TIMEOUT_SECONDS) as connection:
-            connection.sendall(b"srvr")
-            answer = b""
-            while part := connection.recv(4096):
-                answer += part
+        answer = send_four_letter_word(address, "srvr")
     except TimeoutError:
         return SILENT
     except OSError:
         return WITHOUT
-    return parse_mode(answer.decode("utf-8", "replace"))
-
-
-def parse_mode(answer: str) -> str:
-    """Return the mode in an answer to ``srvr``; a member without a quorum names none."""
-    for line in answer.splitlines():
-        if line.startswith("Mode: "):
-            return line.removeprefix("Mode: ").strip()
-    return WITHOUT
+    return parse_mode(answer) or WITHOUT

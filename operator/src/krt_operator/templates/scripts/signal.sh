@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Runs in an ephemeral container that shares the target container's processes: sends a signal to
-# the process under test and reports when, as JSON in the termination message (and on stdout for
-# the recorder, which follows the log).
+# Runs in an ephemeral container that shares the target container's process namespace: sends a signal
+# to the process under test and reports the time, as JSON in the termination message and on stdout,
+# which the recorder follows.
 #
 #   signal.sh KILL PROCESS [hold|release]
 #   signal.sh STOP PROCESS
 #   signal.sh CONT PROCESS [SECONDS]
 #
 # PROCESS  how the command of the process begins: java, python
-# SECONDS  waits until the process is stopped, and as long as this from then on
-# hold     the wrapper stays up, the container down, until the pod is deleted
-# release  the wrapper is let go once the report is written: it is process 1 of this namespace,
-#          and its end would end this script before it has said anything
+# SECONDS  waits until the process is stopped, and then for this many seconds
+# hold     the wrapper keeps running without the process until the pod is deleted
+# release  the wrapper may exit once the report is written: it is process 1 of this namespace, and
+#          its exit would end this script before the report
 #
-# Exit 0: done. 3: no such process. 4: the process cannot be signalled. 5: it outlived SIGKILL, or
-# did not stop. 6: nobody stopped it.
+# Exit 0: done. 3: no such process. 4: the process cannot be signalled. 5: it survived SIGKILL, or
+# did not stop. 6: it was never stopped.
 set -u
 
 signal=$1 process=$2 mode=${3:-}
@@ -22,11 +22,11 @@ run=/run/krt
 report=/dev/termination-log
 member=${KRT_MEMBER:-}
 
-micros() { # EPOCHREALTIME has a comma or a point, as the locale says, and six decimals
+micros() { # EPOCHREALTIME has six decimals, after a comma or a point as the locale defines
   printf '%s' "${EPOCHREALTIME//[.,]/}"
 }
 
-say() { # say EVENT AT PID
+report_event() { # report_event EVENT AT PID
   local line
   line=$(printf '{"krt":"member","event":"%s","at":%s,"member":"%s","pid":%s}' \
     "$1" "$2" "$member" "$3")
@@ -34,7 +34,7 @@ say() { # say EVENT AT PID
   printf '%s\n' "$line"
 }
 
-fail() { # fail EXIT_CODE WHY
+fail() { # fail EXIT_CODE MESSAGE
   printf '%s\n' "$2" >"$report"
   printf '%s\n' "$2" >&2
   exit "$1"
@@ -53,7 +53,7 @@ find_process() {
   return 1
 }
 
-state() { # state PID: one letter, empty when it is gone
+state() { # state PID: its letter in /proc, empty where the process is gone
   local key word
   { while read -r key word _; do
     if [[ $key == State: ]]; then
@@ -64,16 +64,16 @@ state() { # state PID: one letter, empty when it is gone
 }
 
 await_state() { # await_state PID LETTER: at most 10 s; a process that is gone counts as Z
-  local try now
+  local try current
   for ((try = 0; try < 1000; try++)); do
-    now=$(state "$1")
-    [[ $2 == "$now" || ($2 == Z && -z $now) ]] && return 0
+    current=$(state "$1")
+    [[ $2 == "$current" || ($2 == Z && -z $current) ]] && return 0
     sleep 0.01
   done
   return 1
 }
 
-nap() { # nap SECONDS: a read that nothing answers, for a sleep would be a process each time
+nap() { # nap SECONDS: a read that times out; `sleep` would start a process each time
   read -rt "$1" -u "$never" || true
 }
 
@@ -95,7 +95,7 @@ pid=$(find_process) || fail 3 "no process $process to signal"
 
 if [[ $signal == CONT && -n $mode ]]; then
   exec {never}<> <(:)
-  await_freeze "$pid" || fail 6 "nobody stopped process $pid"
+  await_freeze "$pid" || fail 6 "process $pid was never stopped"
   nap "$mode"
 fi
 
@@ -104,19 +104,19 @@ kill -s "$signal" "$pid" || fail 4 "signal $signal to process $pid was refused"
 
 case $signal in
   KILL)
-    say killed "$at" "$pid"
-    # A zombie is dead: its parent has yet to read its exit code.
-    await_state "$pid" Z || fail 5 "process $pid outlived SIGKILL for 10 s"
+    report_event killed "$at" "$pid"
+    # A zombie is dead: its parent has not read its exit code yet.
+    await_state "$pid" Z || fail 5 "process $pid survived SIGKILL for 10 s"
     if [[ $mode == release ]]; then
       rm -f "$run/hold"
     fi
     ;;
   STOP)
     await_state "$pid" T || fail 5 "process $pid did not stop"
-    say frozen "$at" "$pid"
+    report_event frozen "$at" "$pid"
     ;;
   CONT)
-    say thawed "$at" "$pid"
+    report_event thawed "$at" "$pid"
     ;;
 esac
 exit 0

@@ -1,4 +1,4 @@
-"""The Kafka port on the cluster in miniature."""
+"""The Kafka port on the simulated cluster."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from tests.unit.operator.faults.simulated import Sim
+    from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 
     from krt_operator.engine.ports import TopicPlan
 
 
-class SimKafka:
-    """The Kafka port on a Sim, asking the broker that makes it wait longest."""
+class SimulatedKafka:
+    """Asks the broker that makes the client wait longest."""
 
-    def __init__(self, sim: Sim, bootstrap: str) -> None:
+    def __init__(self, sim: SimulatedCluster, bootstrap: str) -> None:
         self.sim = sim
         asked = {server.partition(":")[0] for server in bootstrap.split(",")}
-        brokers = {one.pod for one in sim.plan.brokers if one.host in asked}
+        brokers = {broker.pod for broker in sim.plan.brokers if broker.host in asked}
         self._silent = sim.silent or bool(brokers & sim.frozen.keys())
 
     def __enter__(self) -> Self:

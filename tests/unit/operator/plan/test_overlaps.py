@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 
 from krt_operator.plan.overlaps import conflicts
 
@@ -43,37 +44,37 @@ REPLICAS = {"role": "PartitionReplica", "topic": "foo", "partition": 0}
         ),
         ([crash("b", startsAfter=STARTED, target={"role": "Rack", "zone": "zone-b"})], True),
         ([crash("b", startsAfter=STARTED, target={"role": "Rack", "zone": "zone-c"})], False),
-        # One of three by the seed goes round those that are down; three of three cannot.
+        # One of three by the seed avoids the members that are down; three of three cannot.
         ([crash("b", startsAfter=STARTED, target=REPLICAS)], False),
         ([crash("b", startsAfter=STARTED, target=REPLICAS | {"count": 3})], True),
         ([crash("b", startsAfter=STARTED, target={"role": "Broker", "count": 3})], True),
     ],
 )
-def test_faults_that_would_share_a_pod_are_told_before_the_run(
-    simulate: Any, faults: list[dict[str, Any]], collide: bool
+def test_conflicts_only_certain_collisions_are_found(
+    faults: list[dict[str, Any]], collide: bool
 ) -> None:
-    assert bool(conflicts(simulate([crash("a", 0, 1), *faults]).plan)) is collide
+    assert bool(conflicts(SimulatedCluster([crash("a", 0, 1), *faults]).plan)) is collide
 
 
-def test_where_a_partition_is_moved_nobody_knows_its_replicas_beforehand(simulate: Any) -> None:
+def test_conflicts_moved_partition_has_no_certain_replicas() -> None:
     move = {"name": "m", "action": "Reassign", "target": {"role": "Partition", "topic": "foo"}}
-    away = move | {"targetReplicas": [0, 2, 3]}
+    moved = move | {"targetReplicas": [0, 2, 3]}
     every = crash("b", startsAfter=STARTED, target=REPLICAS | {"count": 3})
     four = {"replicas": 4}
     faults = [crash("a", 0, 1), every]
-    assert conflicts(simulate(faults, kafka=four).plan)
-    assert not conflicts(simulate([away, *faults], kafka=four).plan)
+    assert conflicts(SimulatedCluster(faults, kafka=four).plan)
+    assert not conflicts(SimulatedCluster([moved, *faults], kafka=four).plan)
 
 
-def test_it_names_both_faults_and_the_member(simulate: Any) -> None:
-    assert conflicts(simulate([crash("a", 0, 1), crash("b", 1, startsAfter=STARTED)]).plan) == [
-        "spec.faults[b] hits kafka-1 while a still has it: let it start after a is Reverted"
-    ]
+def test_conflicts_sentence_names_both_faults_and_the_member() -> None:
+    assert conflicts(
+        SimulatedCluster([crash("a", 0, 1), crash("b", 1, startsAfter=STARTED)]).plan
+    ) == ["spec.faults[b] hits kafka-1 while a still has it: let it start after a is Reverted"]
 
 
-def test_a_rolling_restart_has_its_members_until_all_is_whole(simulate: Any) -> None:
+def test_conflicts_rolling_restart_is_open_until_recovered() -> None:
     roll = {"name": "roll", "action": "RollingRestart", "target": {"role": "Broker"}}
-    found = conflicts(simulate([roll, crash("b", 1, startsAfter=STARTED, delay="9m")]).plan)
+    found = conflicts(SimulatedCluster([roll, crash("b", 1, startsAfter=STARTED, delay="9m")]).plan)
     assert found == [
         "spec.faults[b] hits kafka-1 while roll still has it: let it start after roll is Recovered"
     ]

@@ -1,13 +1,18 @@
-"""EvictPod: granted, or refused by the budget."""
+"""EvictPod: granted, or refused by the disruption budget."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.unit.operator.faults.player import LEADER, entry, kinds, play, until_held
+from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
+from tests.unit.operator.faults.doubles.player import (
+    LEADER,
+    entry,
+    kinds,
+    play,
+    play_pass,
+    play_until_active,
+)
 
 from krt_operator.api.status import ObservationKind
-from krt_operator.phases.steps import step
 
 EVICT = LEADER | {"action": "EvictPod", "delay": "0s"}
 
@@ -21,10 +26,9 @@ SECOND = {
 }
 
 
-def test_an_eviction_is_held_and_proved_by_the_pods_absence(simulate: Any) -> None:
-    sim = simulate([EVICT])
-    run, world = sim.run()
-    sim.carry_out(step(run, world, sim.ports()))
+def test_evict_pod_granted_keeps_the_member_down_and_is_verified() -> None:
+    sim = SimulatedCluster([EVICT])
+    play_pass(sim)
     assert sim.evicted == ["t-kafka-0-0"]
     assert sim.sets["t-kafka-0"] == 0
     play(sim)
@@ -33,28 +37,28 @@ def test_an_eviction_is_held_and_proved_by_the_pods_absence(simulate: Any) -> No
     assert sim.status.inconclusive_reasons == ()
 
 
-def test_a_refused_eviction_is_an_outcome_and_holds_nothing(simulate: Any) -> None:
-    sim = simulate([EVICT, SECOND])
+def test_evict_pod_refused_is_verified_and_keeps_no_member_down() -> None:
+    sim = SimulatedCluster([EVICT, SECOND])
     play(sim)
     fault = entry(sim, "second")
     assert sim.evicted == ["t-kafka-0-0"]
     assert sim.sets["t-kafka-1"] == 1
     assert fault.verified
-    [proof] = fault.observations
-    assert (proof.kind, proof.subject) == (ObservationKind.EVICTION_REFUSED, "t-kafka-1-0")
-    assert proof.detail == "The disruption budget t-kafka needs 2 healthy pods and has 2 currently"
+    [refusal] = fault.observations
+    assert (refusal.kind, refusal.subject) == (ObservationKind.EVICTION_REFUSED, "t-kafka-1-0")
+    message = "The disruption budget t-kafka needs 2 healthy pods and has 2 currently"
+    assert refusal.detail == message
     assert fault.reverted_at == fault.injected_at
     assert fault.recovered_at is not None
     assert sim.status.inconclusive_reasons == ()
 
 
-def test_of_two_evictions_at_once_only_the_granted_one_is_held(simulate: Any) -> None:
-    both = EVICT | {"target": {"role": "Broker", "count": 2}}
-    sim = simulate([both])
-    until_held(sim)
-    [gone] = sim.evicted
+def test_evict_pod_two_targets_keeps_down_only_the_evicted_one() -> None:
+    sim = SimulatedCluster([EVICT | {"target": {"role": "Broker", "count": 2}}])
+    play_until_active(sim)
+    [evicted] = sim.evicted
     down = [name for name, replicas in sim.sets.items() if not replicas]
-    assert down == [gone.removesuffix("-0")]
+    assert down == [evicted.removesuffix("-0")]
     play(sim)
     assert kinds(sim, "leader-down") >= {
         ObservationKind.POD_DELETED,

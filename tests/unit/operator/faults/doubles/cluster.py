@@ -1,7 +1,7 @@
-"""A cluster in miniature: pods, StatefulSets, Kafka's metadata and a clock, with real semantics.
+"""A simulated cluster: pods, StatefulSets, Kafka's metadata and a clock, with real semantics.
 
-It stands for the API server and Kafka as the ports describe them: uid preconditions, one ephemeral
-container a name, StatefulSets that recreate their pod, sessions that end 6 s after a broker fell.
+It implements the API server and Kafka as the ports describe them: uid preconditions, one ephemeral
+container per name, StatefulSets that recreate their pod, sessions that end 6 s after a broker fell.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.operator.faults.simulated_api import SimApi
-from tests.unit.operator.faults.simulated_kafka import SimKafka
-from tests.unit.operator.faults.simulated_nodes import SESSION, START
+from tests.unit.operator.faults.doubles.api import SimulatedApi
+from tests.unit.operator.faults.doubles.kafka import SimulatedKafka
+from tests.unit.operator.faults.doubles.nodes import SESSION, START
 
 from krt_contract.entries import Topic
 from krt_contract.members import Member, MemberKind, join_addresses, member_name
@@ -41,12 +41,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Killed(Exception):  # noqa: N818 - not an error: the controller's own death
+class ControllerKilled(Exception):  # noqa: N818 - not an error of the code under test
     """The controller was killed here."""
 
 
-class Sim(SimApi):
-    """The cluster under a run of one test resource."""
+class SimulatedCluster(SimulatedApi):
+    """The cluster of one test resource.
+
+    Args:
+        faults: `spec.faults` of the resource.
+        spec: other fields of its spec.
+    """
 
     def __init__(self, faults: list[dict[str, Any]], **spec: Any) -> None:
         body: dict[str, Any] = {
@@ -100,57 +105,59 @@ class Sim(SimApi):
 
     def ports(self) -> Ports:
         settings = Settings("image:1", "image:1", "image:1", "image:1")
-        kafka = partial(SimKafka, self)
-        return Ports(self, self, kafka, self.four_letter, settings)  # type: ignore[arg-type]
+        kafka = partial(SimulatedKafka, self)
+        return Ports(self, self, kafka, self.four_letter, settings)
 
     def four_letter(self, host: str, word: str) -> str:
         assert word == "srvr"
         member = host.split(".", maxsplit=1)[0].removeprefix("t-")
-        if not self._up(names.member_pod("t", member)):
+        if not self.is_up(names.member_pod("t", member)):
             raise TransientError("refused")
         return f"Zookeeper version: 3.8\nMode: {'leader' if member == 'zk-2' else 'follower'}\n"
 
     def advance(self, seconds: float) -> None:
         """Let time pass; StatefulSets recreate pods, brokers come back."""
         self.time += timedelta(seconds=seconds)
-        self._thaw_what_is_due()
-        self._work()
-        for one in self.plan.members:
-            wanted = self.sets[names.of_member("t", one.member)]
-            if wanted and one.pod not in self.pods:
-                self._start(one.pod, one.kind, one.member, timedelta())
-            elif not wanted and one.pod in self.pods:
-                self._remove(one.pod)
-        self._protect_claims()
+        self._thaw_due()
+        self.run_jobs()
+        for member in self.plan.members:
+            replicas = self.sets[names.of_member("t", member.member)]
+            if replicas and member.pod not in self.pods:
+                self.start_pod(member.pod, member.kind, member.member, timedelta())
+            elif not replicas and member.pod in self.pods:
+                self._remove(member.pod)
+        self.release_claims()
         for pod in self.pods.values():
             ready = self._ready(pod)
             pod["status"]["conditions"] = [{"type": "Ready", "status": str(ready)}]
         for broker in self.plan.brokers:
-            if self._up(broker.pod) and self.recovers:
+            if self.is_up(broker.pod) and self.recovers:
                 self.fell.pop(broker.ordinal, None)
 
     def dead(self) -> frozenset[int]:
         """Brokers whose session has ended and that have not come back."""
         silent = self.fell | {
-            one.ordinal: self.frozen[one.pod] for one in self.plan.brokers if one.pod in self.frozen
+            broker.ordinal: self.frozen[broker.pod]
+            for broker in self.plan.brokers
+            if broker.pod in self.frozen
         }
         return frozenset(i for i, at in silent.items() if self.time >= at + SESSION)
 
     def view(self) -> ClusterView:
         dead = self.dead()
-        live = [one for one in self.plan.brokers if one.ordinal not in dead]
+        live = [broker for broker in self.plan.brokers if broker.ordinal not in dead]
         partitions = []
         for number, settled in self.replicas.items():
             coming = self.moves[number][1] if number in self.moves else ()
             replicas = tuple(dict.fromkeys((*settled, *coming)))
-            isr = tuple(one for one in settled if one not in dead)
+            isr = tuple(broker for broker in settled if broker not in dead)
             leader = isr[0] if isr else NO_BROKER
             leader = self.leaders[number] if self.leaders.get(number) in isr else leader
             partitions.append(Partition("foo", number, leader, replicas, isr))
-        alive = [one.ordinal for one in live]
+        alive = [broker.ordinal for broker in live]
         controller = self.controller if self.controller in alive else min(alive, default=NO_BROKER)
         return ClusterView(
-            tuple(Broker(one.ordinal, one.host) for one in live),
+            tuple(Broker(broker.ordinal, broker.host) for broker in live),
             controller,
             tuple(partitions),
         )
@@ -170,23 +177,23 @@ class Sim(SimApi):
         )
         sets = {name: {"spec": {"replicas": n}} for name, n in self.sets.items()}
         pods, claims = copy.deepcopy(self.pods), copy.deepcopy(self.claims)
-        world = Observed(
+        observed = Observed(
             at=self.time,
             pods=pods,
             stateful_sets=sets,
             claims=claims,
             jobs=copy.deepcopy(self.jobs),
         )
-        return run, world
+        return run, observed
 
     def carry_out(self, progress: Progress, kill_at: int = -1) -> None:
-        """Do what a Progress says; raise Killed before its `kill_at`-th step."""
+        """Carry out a Progress; raise ControllerKilled before its `kill_at`-th step."""
         steps = 0
 
         def step() -> None:
             nonlocal steps
             if steps == kill_at:
-                raise Killed
+                raise ControllerKilled
             steps += 1
 
         step()

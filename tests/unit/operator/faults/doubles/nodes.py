@@ -1,4 +1,4 @@
-"""The nodes of a cluster in miniature: pods, claims, Jobs, and what runs in them, with a clock."""
+"""The nodes of the simulated cluster: pods, claims, Jobs and what runs in them, with a clock."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ COPIED = timedelta(seconds=5)
 """From a reassignment until the new replicas are in sync and the old ones gone."""
 
 
-class SimNodes:
-    """What kubelets and controllers do; the tests read its lists of what was done to whom."""
+class SimulatedNodes:
+    """What kubelets and controllers do; it lists what was done to which pod, for the tests."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -48,30 +48,30 @@ class SimNodes:
         self.evicted: list[str] = []
         self.wiped: list[str] = []
         self.ephemeral_works = True
-        for one in plan.members:
-            self.sets[names.of_member("t", one.member)] = 1
-            self._start(one.pod, one.kind, one.member, -BACK)
-            self._make_claim(names.member_claim("t", one.member))
-        for one_name, member in (("t-producer-a-0", "producer-a-0"),):
-            self._start(one_name, "traffic", member, -BACK)
-        self._start("t-recorder", "recorder", "recorder", -BACK)
+        for member in plan.members:
+            self.sets[names.of_member("t", member.member)] = 1
+            self.start_pod(member.pod, member.kind, member.member, -BACK)
+            self._make_claim(names.member_claim("t", member.member))
+        self.start_pod("t-producer-a-0", "traffic", "producer-a-0", -BACK)
+        self.start_pod("t-recorder", "recorder", "recorder", -BACK)
         for i in range(2):
-            self._start(f"t-consumer-c-{i}", "traffic", f"consumer-c-{i}", -BACK)
+            self.start_pod(f"t-consumer-c-{i}", "traffic", f"consumer-c-{i}", -BACK)
 
-    def _work(self) -> None:
+    def run_jobs(self) -> None:
+        """Let the tools of Jobs end, and Kafka the copying that they asked for."""
         for name, job in self.jobs.items():
             if f"{name}-x" in self.pods or self.time < job["born"] + TOOL:
                 continue
             at = self.time
             container = job["spec"]["template"]["spec"]["containers"][0]
-            asked = json.loads(next(one["value"] for one in container["env"]))
-            code, said = self.tool or (0, f'{{"krt":"tool","at":{to_micros(at)}}}')
-            for one in asked["partitions"] if code == 0 else ():
-                self.moves[one["partition"]] = (at + COPIED, tuple(one["replicas"]))
-            self._start(f"{name}-x", "tool", "tool", timedelta())
+            moves = json.loads(container["env"][0]["value"])
+            code, message = self.tool or (0, f'{{"krt":"tool","at":{to_micros(at)}}}')
+            for move in moves["partitions"] if code == 0 else ():
+                self.moves[move["partition"]] = (at + COPIED, tuple(move["replicas"]))
+            self.start_pod(f"{name}-x", "tool", "tool", timedelta())
             pod = self.pods[f"{name}-x"]
             pod["metadata"]["ownerReferences"] = [{"uid": job["metadata"]["uid"]}]
-            ended = {"exitCode": code, "message": said}
+            ended = {"exitCode": code, "message": message}
             pod["status"] = {
                 "phase": "Failed" if code else "Succeeded",
                 "containerStatuses": [{"state": {"terminated": ended}}],
@@ -85,7 +85,7 @@ class SimNodes:
         self.frozen.pop(pod["metadata"]["name"], None)
         self._report(pod, container, "thawed", at)
 
-    def _thaw_what_is_due(self) -> None:
+    def _thaw_due(self) -> None:
         for (name, container), wait in list(self.thaws.items()):
             since = self.frozen.get(name)
             if self.thaw_works and since is not None and self.time >= since + wait:
@@ -127,7 +127,8 @@ class SimNodes:
             pod["status"]["containerStatuses"] = [{"state": {"terminated": {"exitCode": 137}}}]
         self._fall(pod)
 
-    def _start(self, name: str, kind: str, member: str, ago: timedelta) -> None:
+    def start_pod(self, name: str, kind: str, member: str, ago: timedelta) -> None:
+        """Start a pod as if it had been created at now plus `ago`."""
         self.serial += 1
         mounts = [] if kind == "traffic" else [{"name": "run", "mountPath": "/run/krt"}]
         self.pods[name] = {
@@ -166,9 +167,10 @@ class SimNodes:
     def joined(self, name: str) -> bool:
         """Whether a consumer's pod is in its group: up, and not frozen beyond its session."""
         since = self.frozen.get(name)
-        return self._up(name) and (since is None or self.time < since + SESSION)
+        return self.is_up(name) and (since is None or self.time < since + SESSION)
 
-    def _up(self, name: str) -> bool:
+    def is_up(self, name: str) -> bool:
+        """Whether a pod exists and is ready."""
         return name in self.pods and self._ready(self.pods[name])
 
     def _make_claim(self, name: str) -> None:
@@ -182,11 +184,11 @@ class SimNodes:
         claim["metadata"]["deletionTimestamp"] = "2026-11-21T04:00:00Z"
         return True
 
-    def _protect_claims(self) -> None:
+    def release_claims(self) -> None:
         """The finalizer kubernetes.io/pvc-protection: a claim goes when no pod uses it."""
-        for one in self.plan.members:
-            name = names.member_claim("t", one.member)
+        for member in self.plan.members:
+            name = names.member_claim("t", member.member)
             going = "deletionTimestamp" in self.claims.get(name, {}).get("metadata", {})
-            if going and one.pod not in self.pods:
+            if going and member.pod not in self.pods:
                 del self.claims[name]
-                self.wiped.append(one.member)
+                self.wiped.append(member.member)

@@ -1,7 +1,7 @@
-"""The API server of the cluster in miniature: the Cluster port, with the semantics of the real one.
+"""The simulated cluster's API server: the Cluster port with the semantics of the real one.
 
-uid preconditions, one ephemeral container a name, disruption budgets, claims that stay while a pod
-uses them.
+uid preconditions, one ephemeral container per name, disruption budgets, claims that stay while a
+pod uses them.
 """
 
 from __future__ import annotations
@@ -9,23 +9,33 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tests.unit.operator.faults.simulated_nodes import SimNodes
+from tests.unit.operator.faults.doubles.nodes import SimulatedNodes
 
 from krt_contract.labels import LABEL_MEMBER
 from krt_operator.engine.ports import Deletion, Eviction
 from krt_operator.errors import GoneError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from krt_operator.engine.ports import Json
 
 
-class SimApi(SimNodes):
+class SimulatedApi(SimulatedNodes):
     """The Cluster and Clock ports."""
 
     def now(self) -> datetime:
         return self.time
+
+    def get(self, kind: str, name: str) -> Json | None:
+        raise NotImplementedError
+
+    def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
+        raise NotImplementedError
+
+    def tests(self) -> Sequence[Json]:
+        raise NotImplementedError
 
     def delete(self, deletion: Deletion) -> bool:
         if deletion.kind == "PersistentVolumeClaim":
@@ -43,9 +53,9 @@ class SimApi(SimNodes):
         if pod is None or deletion.uid != pod["metadata"]["uid"]:
             return Eviction()
         kind = pod["spec"]["containers"][0]["name"]
-        members = [one.pod for one in self.plan.members if one.kind == kind]
-        healthy = sum(self._up(one) for one in members)
-        if self._up(deletion.name) and healthy <= len(members) - 1:
+        members = [member.pod for member in self.plan.members if member.kind == kind]
+        healthy = sum(self.is_up(pod) for pod in members)
+        if self.is_up(deletion.name) and healthy <= len(members) - 1:
             needs = f"needs {len(members) - 1} healthy pods and has {healthy} currently"
             return Eviction(refused=f"The disruption budget t-{kind} {needs}")
         self.evicted.append(deletion.name)
@@ -57,16 +67,16 @@ class SimApi(SimNodes):
         if obj["kind"] == "StatefulSet":
             self.sets[name] = obj["spec"]["replicas"]
         elif obj["kind"] == "PersistentVolumeClaim":
-            # A claim that is going stays the one that goes, whatever is applied to it.
+            # A claim that is being deleted stays so, whatever is applied to it.
             if name not in self.claims:
                 self._make_claim(name)
         elif name not in self.pods:
             labels = obj["metadata"]["labels"]
-            self._start(name, "traffic", labels[LABEL_MEMBER], timedelta())
+            self.start_pod(name, "traffic", labels[LABEL_MEMBER], timedelta())
         return obj
 
     def create(self, obj: Json) -> Json:
-        """Only Jobs are created by faults; the tool of a Job says something after 3 s."""
+        """Faults create only Jobs; the tool of a Job reports after 3 s."""
         name = obj["metadata"]["name"]
         if name not in self.jobs:
             self.serial += 1
@@ -79,7 +89,7 @@ class SimApi(SimNodes):
         if found is None or found["metadata"]["uid"] != uid:
             raise GoneError(pod)
         present = found["spec"].setdefault("ephemeralContainers", [])
-        if all(one["name"] != container["name"] for one in present):
+        if all(other["name"] != container["name"] for other in present):
             present.append(container)
             if self.ephemeral_works:
                 self._signal(found, container)
