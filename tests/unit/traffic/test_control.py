@@ -9,13 +9,14 @@ import pytest
 from krt_contract.control import ControlState
 from krt_traffic import termination
 from krt_traffic.control import Control, Order, parse
+from krt_traffic.kubernetes.objects import ConfigMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def config_map(**data: str) -> dict[str, dict[str, str]]:
-    return {"data": data}
+def config_map(**data: str) -> ConfigMap:
+    return ConfigMap(data=data)
 
 
 def test_an_order_is_read() -> None:

@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.recorder.logs import last_timestamp, later, parse_member_line
 from krt_traffic.recorder.pods import Container, PodEvents
 from krt_traffic.recorder.quorum import (
@@ -32,8 +34,14 @@ def told(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def pod(*, ready: bool = True, state: dict[str, Any] | None = None, **metadata: Any) -> Any:
-    return {
+def pod(
+    *,
+    ready: bool = True,
+    state: dict[str, Any] | None = None,
+    ephemeral: list[dict[str, Any]] | None = None,
+    **metadata: Any,
+) -> Pod:
+    item = {
         "metadata": {
             "name": "t-kafka-0-0",
             "uid": "u1",
@@ -58,8 +66,10 @@ def pod(*, ready: bool = True, state: dict[str, Any] | None = None, **metadata: 
                     "state": state or {"running": {"startedAt": T0}},
                 }
             ],
+            "ephemeralContainerStatuses": ephemeral or [],
         },
     }
+    return msgspec.convert(item, Pod)
 
 
 class Heard:
@@ -109,11 +119,9 @@ def test_a_pod_deleted_while_nobody_watched_is_told_of(tmp_path: Path) -> None:
 
 def test_an_ephemeral_container_is_followed_too(tmp_path: Path) -> None:
     heard = Heard(tmp_path)
-    item = pod()
-    item["status"]["ephemeralContainerStatuses"] = [
-        {"name": "krt-crash-a-1", "containerID": "c2", "state": {"running": {"startedAt": T0}}}
-    ]
-    heard.pods.changed("MODIFIED", item)
+    running = {"running": {"startedAt": T0}}
+    ephemeral = [{"name": "krt-crash-a-1", "containerID": "c2", "state": running}]
+    heard.pods.changed("MODIFIED", pod(ephemeral=ephemeral))
     assert Container("t-kafka-0-0", "u1", "krt-crash-a-1", "kafka", ephemeral=True) in (
         heard.containers
     )
@@ -134,7 +142,7 @@ def test_the_journal_is_told_with_its_own_times(tmp_path: Path) -> None:
         "verified": True,
         "observations": [{"kind": "PodDeleted", "subject": "p", "at": T0}],
     }
-    item = {
+    document = {
         "status": {
             "phases": [{"name": "Injecting", "startTime": T0}],
             "faults": [fault],
@@ -143,6 +151,7 @@ def test_the_journal_is_told_with_its_own_times(tmp_path: Path) -> None:
             ],
         }
     }
+    item = msgspec.convert(document, KafkaResilienceTest)
     status.listed([item])
     status.changed("MODIFIED", item)
     events = told(tmp_path)

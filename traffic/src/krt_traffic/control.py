@@ -6,14 +6,16 @@ import json
 import logging
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from krt_contract.control import ControlState
-from krt_traffic.watch import Watch
+from krt_traffic.kubernetes.objects import ConfigMap
+from krt_traffic.kubernetes.watch import Watch
 
 if TYPE_CHECKING:
-    from krt_traffic.environment import Environment
-    from krt_traffic.kube import Api
+    from collections.abc import Mapping
+
+    from krt_traffic.kubernetes.client import KubernetesClient
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,7 @@ class Order:
         return self.state is not ControlState.PRODUCE
 
 
-def parse(data: dict[str, str]) -> Order | None:
+def parse(data: Mapping[str, str]) -> Order | None:
     """Return the order in the ConfigMap's data, or None where it holds none yet.
 
     Raises:
@@ -108,17 +110,17 @@ class Control:
             self.terminated = True
             self._changed.notify_all()
 
-    def listed(self, items: list[dict[str, Any]]) -> None:
+    def listed(self, items: list[ConfigMap]) -> None:
         """Take the ConfigMap as listed; its absence changes nothing."""
         for item in items:
             self.changed("ADDED", item)
 
-    def changed(self, kind: str, item: dict[str, Any]) -> None:
+    def changed(self, kind: str, item: ConfigMap) -> None:
         """Take a change of the ConfigMap; its deletion changes nothing."""
         if kind == "DELETED":
             return
         try:
-            order = parse(item.get("data") or {})
+            order = parse(item.data)
         except ValueError as error:
             log.error("the control ConfigMap is garbled, the last order stands: %s", error)  # noqa: TRY400 - the message says it all
             return
@@ -126,13 +128,8 @@ class Control:
             self.give(order)
 
 
-def follow(api: Api, environment: Environment, control: Control) -> Watch:
-    """Start following the run's control ConfigMap."""
-    watch = Watch(
-        api,
-        f"/api/v1/namespaces/{environment.namespace}/configmaps",
-        {"fieldSelector": f"metadata.name={environment.control}"},
-        control,
-    )
+def follow(client: KubernetesClient, name: str, control: Control) -> Watch[ConfigMap]:
+    """Start following the run's control ConfigMap ``name`` and return its watch."""
+    watch = Watch(client, ConfigMap, {"fieldSelector": f"metadata.name={name}"}, control)
     watch.start()
     return watch

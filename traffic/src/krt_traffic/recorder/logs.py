@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import make_directory
 from krt_traffic.clock import wall
-from krt_traffic.kube import ApiError, Stream
+from krt_traffic.kubernetes.client import ApiError, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from krt_traffic.kube import Api
+    from krt_traffic.kubernetes.client import KubernetesClient
     from krt_traffic.recorder.pods import Container
     from krt_traffic.recorder.timeline import Timeline
 
@@ -40,26 +40,23 @@ class LogFollower:
     ephemeral one, and the text.
 
     Args:
-        api: the cluster's API.
-        namespace: namespace of the run.
+        client: of the API server.
         container: which one.
         folder: the bundle's folder of logs.
         timeline: where the wrapper's own lines go as events.
         gone: whether a pod uid is known to be gone.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - a thread is told everything at its start
+    def __init__(
         self,
-        api: Api,
-        namespace: str,
+        client: KubernetesClient,
         container: Container,
         folder: Path,
         timeline: Timeline,
         gone: Callable[[str], bool],
     ) -> None:
-        self._api, self._container, self._timeline = api, container, timeline
+        self._client, self._container, self._timeline = client, container, timeline
         self._gone = gone
-        self._path = f"/api/v1/namespaces/{namespace}/pods/{container.pod}/log"
         make_directory(folder)
         self._file = folder / f"{container.pod}-{container.uid}.log"
         self._last = last_timestamp(self._file, container.name if container.ephemeral else "")
@@ -86,13 +83,13 @@ class LogFollower:
             if self._last:
                 query["sinceTime"] = self._last
             try:
-                stream = self._api.lines(self._path, **query)
+                stream = self._client.log(self._container.pod, **query)
             except ApiError as error:
                 if error.status == NOT_FOUND:
                     return
-                log.debug("%s: %s", self._path, error)
+                log.debug("log of %s: %s", self._container.pod, error)
             except OSError as error:
-                log.info("%s: %s; resuming", self._path, error)
+                log.info("log of %s interrupted, resuming: %s", self._container.pod, error)
                 blind = blind or wall()
             else:
                 if blind is not None:
@@ -120,7 +117,7 @@ class LogFollower:
                     if text.startswith(MARK):
                         self._member(text)
         except OSError as error:
-            log.info("%s: %s; resuming", self._path, error)
+            log.info("log of %s interrupted, resuming: %s", self._container.pod, error)
         finally:
             self._stream = None
             stream.release()

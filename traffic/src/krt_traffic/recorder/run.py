@@ -6,6 +6,8 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+from lightkube.core.resource import api_info
+
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
 from krt_contract.timeline import PROCESS
@@ -13,6 +15,8 @@ from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
 from krt_traffic.errors import EXIT_DONE
+from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
+from krt_traffic.kubernetes.watch import Watch
 from krt_traffic.plan import seconds
 from krt_traffic.recorder.admin_requests import AdminRequests
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
@@ -22,17 +26,17 @@ from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline
 from krt_traffic.recorder.znodes import Znodes
-from krt_traffic.watch import Watch
 
 if TYPE_CHECKING:
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
-    from krt_traffic.kube import Api
+    from krt_traffic.kubernetes.client import KubernetesClient
+    from krt_traffic.kubernetes.objects import Object
+    from krt_traffic.kubernetes.watch import Sink
     from krt_traffic.plan import Plan
 
 log = logging.getLogger(__name__)
 
-RESOURCES = "/apis/kafkaresilience.dev/v1alpha1"
 BEAT_SECONDS = 0.25
 """How often the recorder looks whether it was itself held up."""
 
@@ -41,14 +45,16 @@ class RecorderRun:
     """One recorder from its first event to its termination message.
 
     Args:
-        api: the cluster's API.
+        client: of the API server.
         environment: who this pod is.
         plan: the run.
         control: orders.
     """
 
-    def __init__(self, api: Api, environment: Environment, plan: Plan, control: Control) -> None:
-        self._api, self._environment, self._control = api, environment, control
+    def __init__(
+        self, client: KubernetesClient, environment: Environment, plan: Plan, control: Control
+    ) -> None:
+        self._client, self._environment, self._control = client, environment, control
         bundle = Bundle(environment.evidence / plan.bundle)
         self._logs = bundle.logs
         self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
@@ -67,12 +73,10 @@ class RecorderRun:
     def run(self) -> int:
         """Record until the run is finished and return the exit status."""
         self._timeline.write("recorder", "started", "recorder")
-        watches = [
-            follow(self._api, self._environment, self._control),
-            self._watch("/api/v1", "pods", _by_uid(self._environment), self._pods),
-            self._watch(
-                RESOURCES, "kafkaresiliencetests", _by_name(self._environment), self._status
-            ),
+        watches: list[Watch[Any]] = [
+            follow(self._client, self._environment.control, self._control),
+            self._watch(Pod, _by_uid(self._environment), self._pods),
+            self._watch(KafkaResilienceTest, _by_name(self._environment), self._status),
         ]
         self._znodes.start()
         self._quorum.start()
@@ -95,15 +99,15 @@ class RecorderRun:
         return EXIT_DONE
 
     def _watch(
-        self, group: str, plural: str, selector: dict[str, str], sink: PodEvents | StatusEvents
-    ) -> Watch:
-        path = f"{group}/namespaces/{self._environment.namespace}/{plural}"
+        self, resource: type[Object], selector: dict[str, str], sink: Sink[Object]
+    ) -> Watch[Object]:
+        stream = api_info(resource).plural
         watch = Watch(
-            self._api,
-            path,
+            self._client,
+            resource,
             selector,
             sink,
-            gap=lambda start, end: self._timeline.gap(plural, start, end),
+            gap=lambda start, end: self._timeline.gap(stream, start, end),
         )
         watch.start()
         return watch
@@ -113,8 +117,7 @@ class RecorderRun:
         if container.component not in FOLLOWED or key in self._followers:
             return
         follower = LogFollower(
-            self._api,
-            self._environment.namespace,
+            self._client,
             container,
             self._logs,
             self._timeline,

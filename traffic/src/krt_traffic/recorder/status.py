@@ -1,4 +1,4 @@
-"""What the controller did, from the test's status: phases, faults, guards."""
+"""What the controller did, from the test's status: phases, faults, inconclusive reasons."""
 
 from __future__ import annotations
 
@@ -8,73 +8,79 @@ from typing import TYPE_CHECKING, Any
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from krt_traffic.kubernetes.objects import Fault, KafkaResilienceTest
     from krt_traffic.recorder.timeline import Timeline
 
-MOMENTS = (("injectedAt", "injected"), ("revertedAt", "reverted"), ("recoveredAt", "recovered"))
 SKIPPED = "Skipped"
 _TIME_FIELD = re.compile(r"^(at|.*At)$")
 
 
 class StatusEvents:
-    """Turns the test's status into timeline events, each said once and with the journal's time.
+    """Turns the test's status into timeline events, each written once and with the status' time.
 
     Args:
         timeline: where events go.
         faults: name → action and duration in microseconds, from the plan.
-        injected: told the name and time (UTC microseconds) of each injected fault, once.
+        injected: called once for each injected fault, with its name and time (UTC microseconds).
     """
 
     def __init__(
         self,
         timeline: Timeline,
-        faults: dict[str, dict[str, Any]],
+        faults: Mapping[str, dict[str, Any]],
         injected: Callable[[str, int], None],
     ) -> None:
         self._timeline, self._faults, self._injected = timeline, faults, injected
-        self._said: set[tuple[str, ...]] = set()
+        self._recorded: set[tuple[str, ...]] = set()
 
-    def listed(self, items: list[dict[str, Any]]) -> None:
+    def listed(self, items: list[KafkaResilienceTest]) -> None:
         """Take the test as listed."""
         for item in items:
             self.changed("ADDED", item)
 
-    def changed(self, kind: str, item: dict[str, Any]) -> None:
-        """Take a change of the test; its deletion says nothing new."""
+    def changed(self, kind: str, item: KafkaResilienceTest) -> None:
+        """Take a change of the test; its deletion adds nothing to the timeline."""
         if kind == "DELETED":
             return
-        status = item.get("status") or {}
-        for phase in status.get("phases") or ():
-            if phase.get("startTime"):
-                name = str(phase["name"])
-                self._once(("phase", name), "phase", "entered", name, {}, phase["startTime"])
-        for fault in status.get("faults") or ():
+        for phase in item.status.phases:
+            if phase.start_time:
+                self._once(
+                    ("phase", phase.name), "phase", "entered", phase.name, {}, phase.start_time
+                )
+        for fault in item.status.faults:
             self._fault(fault)
-        for guard in status.get("inconclusiveReasons") or ():
-            detail = {"kind": guard.get("kind"), "message": guard.get("message")}
-            code = str(guard["code"])
-            said = ("guard", code, str(guard.get("at")))
-            self._once(said, "guard", code, "", detail, guard.get("at"))
+        for reason in item.status.inconclusive_reasons:
+            detail = {"kind": reason.kind, "message": reason.message}
+            self._once(
+                ("guard", reason.code, str(reason.at)), "guard", reason.code, "", detail, reason.at
+            )
 
-    def _fault(self, fault: dict[str, Any]) -> None:
-        name = fault["name"]
-        detail = self._faults.get(name, {}) | {"targets": fault.get("targets") or []}
-        for field, event in MOMENTS:
-            if fault.get(field):
-                key = ("fault", name, event, fault[field])
-                if field == MOMENTS[0][0] and key not in self._said:
-                    self._injected(name, micros(fault[field]))
-                self._once(key, "fault", event, name, detail, fault[field])
-        if fault.get("state") == SKIPPED:
-            message = {"message": fault.get("message") or ""}
-            self._once(("fault", name, "skipped"), "fault", "skipped", name, detail | message, None)
-        if "verified" in fault:
-            observations = [in_micros(item) for item in fault.get("observations") or ()]
-            verified = bool(fault["verified"])
-            said = ("fault", name, "observed", str(verified), str(len(observations)))
-            told = {"verified": verified, "observations": observations}
-            self._once(said, "fault", "observed", name, told, None)
+    def _fault(self, fault: Fault) -> None:
+        detail = self._faults.get(fault.name, {}) | {"targets": list(fault.targets)}
+        moments = {
+            "injected": fault.injected_at,
+            "reverted": fault.reverted_at,
+            "recovered": fault.recovered_at,
+        }
+        for event, time in moments.items():
+            if time:
+                key = ("fault", fault.name, event, time)
+                if event == "injected" and key not in self._recorded:
+                    self._injected(fault.name, micros(time))
+                self._once(key, "fault", event, fault.name, detail, time)
+        if fault.state == SKIPPED:
+            skipped = detail | {"message": fault.message or ""}
+            key = ("fault", fault.name, "skipped", "")
+            self._once(key, "fault", "skipped", fault.name, skipped, None)
+        if fault.verified is not None:
+            key = ("fault", fault.name, str(fault.verified), str(len(fault.observations)))
+            observed = {
+                "verified": fault.verified,
+                "observations": [in_micros(item) for item in fault.observations],
+            }
+            self._once(key, "fault", "observed", fault.name, observed, None)
 
     def _once(  # noqa: PLR0913, PLR0917 - what an event has, and its key
         self,
@@ -85,8 +91,8 @@ class StatusEvents:
         detail: dict[str, Any],
         time: str | None,
     ) -> None:
-        if key not in self._said:
-            self._said.add(key)
+        if key not in self._recorded:
+            self._recorded.add(key)
             at = micros(time) if time else None
             self._timeline.write(source, event, subject, detail, at=at)
 

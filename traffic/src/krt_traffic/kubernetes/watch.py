@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
+
+import msgspec
+from lightkube.core.decoders import decode_object, decode_status, decode_watch_event
 
 from krt_traffic.clock import both, mono
-from krt_traffic.kube import Api, ApiError, Stream
+from krt_traffic.kubernetes.client import ApiError
+from krt_traffic.kubernetes.objects import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from krt_traffic.kubernetes.client import KubernetesClient, Stream
 
 log = logging.getLogger(__name__)
 
@@ -25,41 +30,43 @@ BACKOFF_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Waits between attempts to reconnect: the first soon, for the API server's ordinary restarts."""
 
 
-class Sink(Protocol):
-    """Who hears what a watch sees."""
+class Sink(Protocol[Object]):
+    """Receives what a watch sees."""
 
-    def listed(self, items: list[dict[str, Any]]) -> None:
-        """Take the whole state: what is not among ``items`` is gone."""
+    def listed(self, items: list[Object]) -> None:
+        """Take the complete state: an object that is not among ``items`` is gone."""
 
-    def changed(self, kind: str, item: dict[str, Any]) -> None:
+    def changed(self, kind: str, item: Object) -> None:
         """Take one change; ``kind`` is ADDED, MODIFIED or DELETED."""
 
 
-class Watch:
-    """Follows a collection in a thread of its own until it is stopped.
+class Watch(Generic[Object]):
+    """Follows the objects of one kind in a thread of its own until it is stopped.
 
     Args:
-        api: the cluster's API.
-        path: path of the collection.
-        selector: query parameters that choose within it.
-        sink: who hears; called from the watch's thread only.
-        gap: called with the wall-clock times between which the watch was blind.
+        client: of the API server.
+        resource: lightkube's class of the objects.
+        selector: query parameters that choose among them.
+        sink: receives the objects; called from the watch's thread only.
+        gap: called with the UTC microseconds between which the watch saw nothing.
     """
 
     def __init__(
         self,
-        api: Api,
-        path: str,
-        selector: dict[str, str],
-        sink: Sink,
+        client: KubernetesClient,
+        resource: type[Object],
+        selector: Mapping[str, str],
+        sink: Sink[Object],
         gap: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._api, self._path, self._selector = api, path, selector
+        self._client, self._selector = client, selector
+        self._resource = resource
         self._sink, self._gap = sink, gap
         self._stop = threading.Event()
         self._stream: Stream | None = None
         self._version = ""
-        self._thread = threading.Thread(target=self._run, name=f"watch {path}", daemon=True)
+        self._name = resource.__name__
+        self._thread = threading.Thread(target=self._run, name=f"watch {self._name}", daemon=True)
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -79,10 +86,9 @@ class Watch:
             try:
                 if not self._version:
                     self._list()
-                stream = self._api.lines(
-                    self._path,
+                stream = self._client.watch(
+                    self._resource,
                     **self._selector,
-                    watch="1",
                     allowWatchBookmarks="true",
                     resourceVersion=self._version,
                     timeoutSeconds=str(SERVER_TIMEOUT_SECONDS),
@@ -95,9 +101,9 @@ class Watch:
                 if error.status == GONE:
                     self._version = ""
                 else:
-                    log.warning("watching %s: the API refused: %s", self._path, error)
+                    log.warning("watch of %s refused by the API server: %s", self._name, error)
             except OSError as error:
-                log.warning("watching %s: %s; resuming", self._path, error)
+                log.warning("watch of %s interrupted, resuming: %s", self._name, error)
             else:
                 continue
             if blind is None:
@@ -106,9 +112,9 @@ class Watch:
             failures += 1
 
     def _list(self) -> None:
-        listed = self._api.get(self._path, **self._selector)
-        self._sink.listed(listed.get("items") or [])
-        self._version = listed["metadata"]["resourceVersion"]
+        items, version = self._client.list(self._resource, self._selector)
+        self._sink.listed(items)
+        self._version = version
 
     def _read(self, stream: Stream) -> None:
         self._stream = stream
@@ -116,20 +122,20 @@ class Watch:
             if self._stop.is_set():
                 return
             for line in stream:
-                event = _parse(line)
-                item = event["object"]
-                if event["type"] == "ERROR":
-                    raise ApiError(int(item.get("code") or 0), str(item.get("message")))
-                self._version = item["metadata"]["resourceVersion"]
-                if event["type"] != "BOOKMARK":
-                    self._sink.changed(event["type"], item)
+                self._event(line)
         finally:
             self._stream = None
             stream.release()
 
-
-def _parse(line: bytes) -> dict[str, Any]:
-    try:
-        return json.loads(line)  # type: ignore[no-any-return]
-    except ValueError as error:
-        raise ConnectionError(f"the stream broke off inside a line: {error}") from error
+    def _event(self, line: bytes) -> None:
+        try:
+            event = decode_watch_event(line)
+            if event.type == "ERROR":
+                status = decode_status(event.object)
+                raise ApiError(status.code or 0, status.message or "no message")
+            item = decode_object(event.object, self._resource)
+        except msgspec.DecodeError as error:
+            raise ConnectionError(f"not an event of {self._name}: {error}") from error
+        self._version = item.metadata.resource_version
+        if event.type != "BOOKMARK":
+            self._sink.changed(event.type, item)
