@@ -7,7 +7,6 @@ import pytest
 
 from krt_traffic.consumer.settings import client_settings as consumer_settings
 from krt_traffic.consumer.settings import cooperative
-from krt_traffic.environment import Environment
 from krt_traffic.errors import UnusableError
 from krt_traffic.plan import Plan, load, seconds
 from krt_traffic.producer.settings import IDEMPOTENT_TIMEOUT_MS, client_settings, single_attempt
@@ -189,8 +188,3 @@ def test_durations(text: str, length: float) -> None:
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(UnusableError):
         seconds(text)
-
-
-def test_a_missing_variable_is_named() -> None:
-    with pytest.raises(UnusableError, match="KRT_PLAN"):
-        Environment.read({})
