@@ -183,4 +183,7 @@ def test_a_reader_that_ends_before_the_end_it_was_told_says_so(
     said = pods.message("c1")
     assert said["reason"] == ("behind" if end == "in its time" else "terminated")
     if end == "in its time":
-        assert said["error"] == f"drain timed out: {topic}-0 at nothing of 10"
+        assert (
+            said["error"]
+            == f"drain timed out: {topic}-0 at nothing of 10; raise spec.timeouts.drain"
+        )

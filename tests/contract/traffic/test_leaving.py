@@ -11,7 +11,7 @@ from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
-from krt_traffic.consumer.event_buffer import Journal
+from krt_traffic.consumer.event_buffer import EventBuffer
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
     group = f"leaving-{strategy}"
     kafka.create_topic(group, 3)
-    journal = Journal("read-0", "u1", group, processes_at_once=True)
-    commits = Commits(journal, mock.Mock(), "AfterProcessing")
+    buffer = EventBuffer("read-0", "u1", group, processes_at_once=True)
+    commits = Commits(buffer, mock.Mock(), "AfterProcessing")
     asked = mock.Mock(return_value=True)
     assignment = Assignment(
-        journal,
+        buffer,
         commits,
         cooperative=strategy.startswith("cooperative"),
-        given_up=asked,
+        aborted_within=asked,
     )
     client = Consumer(
         {
@@ -60,4 +60,4 @@ def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
     assert told == [3]
     asked.assert_not_called()
     assert not commits.positions
-    assert "assigned" not in [row["event"] for row in journal.events().to_pylist()]
+    assert "assigned" not in [row["event"] for row in buffer.events().to_pylist()]

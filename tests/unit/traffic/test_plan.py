@@ -9,7 +9,7 @@ from krt_traffic.consumer.settings import client_settings as consumer_settings
 from krt_traffic.consumer.settings import cooperative
 from krt_traffic.errors import UnusableError
 from krt_traffic.plan import Plan, load, seconds
-from krt_traffic.producer.settings import IDEMPOTENT_TIMEOUT_MS, client_settings, single_attempt
+from krt_traffic.sending.settings import IDEMPOTENT_TIMEOUT_MS, client_settings, single_attempt
 
 if TYPE_CHECKING:
     from pathlib import Path
