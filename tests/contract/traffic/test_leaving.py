@@ -1,4 +1,4 @@
-"""A member that is told to leave while partitions are on their way to it."""
+"""A group member that leaves while partitions are being assigned to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
+def test_leave_during_a_rebalance_ends_without_ownership(kafka: LocalKafka, strategy: str) -> None:
     group = f"leaving-{strategy}"
     kafka.create_topic(group, 3)
     buffer = EventBuffer("read-0", "u1", group, processes_at_once=True)
@@ -38,10 +38,10 @@ def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
         }
     )
     commits.client = assignment.client = client
-    told: list[int] = []
+    counts: list[int] = []
 
     def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        told.append(len(partitions))
+        counts.append(len(partitions))
         assignment.assigned(consumer, partitions)
 
     client.subscribe(
@@ -57,7 +57,7 @@ def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
     wait_until("the group is stable", stable)
     wait_until("it still is", stable)
     assignment.leave()
-    assert told == [3]
+    assert counts == [3]
     asked.assert_not_called()
     assert not commits.positions
     assert "assigned" not in [row["event"] for row in buffer.events().to_pylist()]

@@ -36,10 +36,10 @@ def _run(role: str) -> int:
     if role == "replicas":
         from krt_traffic.replicas.run import run  # noqa: PLC0415 - see below
 
-        # It takes no orders and has no account: it ends when the dump does.
+        # It has no service account and takes no instructions: it ends when the dump does.
         return run(environment, plan)
-    # Each role is imported by itself: the recorder must not pay for Kafka and Arrow, the reader of
-    # a dump not for the Kubernetes client.
+    # Each role is imported by itself: the recorder must not pay for Arrow, the reader of a dump not
+    # for the Kubernetes client.
     from krt_traffic.control import Control, follow  # noqa: PLC0415 - see above
     from krt_traffic.kubernetes.client import KubernetesClient  # noqa: PLC0415 - see above
 

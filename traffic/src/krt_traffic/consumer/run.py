@@ -155,7 +155,7 @@ class ConsumerRun:
             for topic in self._entry.topics
             for partition, end in ends.get(topic, {}).items()
         }
-        log.info("reading to the end offsets %s", offsets)
+        log.info("draining to the end offsets %s", offsets)
         return Drain(
             self._client, self._positions, self._assignment, offsets, self._plan.drain_seconds
         )

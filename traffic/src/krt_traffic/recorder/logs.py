@@ -25,12 +25,12 @@ FOLLOWED = frozenset({"kafka", "zookeeper", "producer", "consumer"})
 """Components whose logs are evidence."""
 
 RETRY_SECONDS = 0.5
-"""Between two attempts while a container is restarting or the API is away."""
+"""Between two attempts while a container is restarting or the API server is unavailable."""
 
 TAIL_BYTES = 65_536
 NOT_FOUND = 404
 MARK = b'{"krt":'
-"""How the member wrapper's own lines begin."""
+"""How the lines of the member's wrapper begin."""
 
 
 class LogFollower:
@@ -41,9 +41,9 @@ class LogFollower:
 
     Args:
         client: of the API server.
-        container: which one.
+        container: the container.
         folder: the bundle's folder of logs.
-        timeline: where the wrapper's own lines go as events.
+        timeline: where the lines of the member's wrapper go as events.
         gone: whether a pod uid is known to be gone.
     """
 
@@ -96,7 +96,7 @@ class LogFollower:
                     self._timeline.gap(f"log {self._container.pod}", blind, wall())
                     blind = None
                 self._read(stream)
-            # A container that ended for good has no more to say; a pod's next one has.
+            # A container that ended for good writes no more; a restarted one does.
             if self._gone(self._container.uid) or self._container.ephemeral:
                 return
             self._stop.wait(RETRY_SECONDS)
@@ -133,7 +133,7 @@ class LogFollower:
 
 
 def parse_member_line(text: bytes) -> dict[str, Any] | None:
-    """Return the member wrapper's line as an object, or None where it is none of its lines."""
+    """Return a line of the member's wrapper as an object, or None where it is another line."""
     try:
         event = json.loads(text)
     except ValueError:
@@ -160,12 +160,12 @@ def last_timestamp(path: Path, container: str) -> str:
         lines = handle.read().split(b"\n")
     for line in reversed(lines[1:] if len(lines) > 1 else lines):
         stamp, _, text = line.partition(b" ")
-        mine = text.startswith(b"[%s] " % container.encode()) if container else True
-        if stamp and mine:
+        of_container = text.startswith(b"[%s] " % container.encode()) if container else True
+        if stamp and of_container:
             return stamp.decode("ascii", "replace")
     return ""
 
 
 def _padded(time: str) -> str:
-    whole, _, fraction = time.rstrip("Z").partition(".")
-    return f"{whole}.{fraction:0<9}" if whole else ""
+    seconds, _, fraction = time.rstrip("Z").partition(".")
+    return f"{seconds}.{fraction:0<9}" if seconds else ""

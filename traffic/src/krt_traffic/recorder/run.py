@@ -1,4 +1,4 @@
-"""The life of the recorder: up before the brokers, gone when the run is finished."""
+"""The life of the recorder: it starts before the brokers and ends when the run is done."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 0.25
-"""How often the recorder looks whether it was itself held up."""
+"""How often the recorder checks whether it was itself suspended."""
 
 
 class RecorderRun:
@@ -46,9 +46,9 @@ class RecorderRun:
 
     Args:
         client: of the API server.
-        environment: who this pod is.
+        environment: identity and folders of this pod.
         plan: the run.
-        control: orders.
+        control: the controller's instructions.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class RecorderRun:
             item["member"]: item["zone"] for item in plan.document["members"] if item.get("zone")
         }
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
-        probes = _probes(plan, timeline)
-        self._status = StatusEvents(timeline, _faults(plan.document), probes.injected)
+        requests = _admin_requests(plan, timeline)
+        self._status = StatusEvents(timeline, _faults(plan.document), requests.injected)
         self._znodes = Znodes(plan.zookeeper, timeline)
         self._quorum = Quorum(plan.zookeeper_members, timeline)
 
     def run(self) -> int:
-        """Record until the run is finished and return the exit status."""
+        """Record until the run is done and return the exit status (``krt_traffic.errors``)."""
         self._timeline.write("recorder", "started", "recorder")
         watches: list[Watch[Any]] = [
             follow(self._client, self._environment.control, self._control),
@@ -127,7 +127,7 @@ class RecorderRun:
         follower.start()
 
     def _beat(self) -> None:
-        """Tell when nothing of this process ran: whatever it was to see then, it saw late."""
+        """Record when this process did not run at all: what happened then, it saw late."""
         last, at = mono(), wall()
         while not self._stopped.wait(BEAT_SECONDS):
             now = mono()
@@ -144,13 +144,13 @@ def _by_name(environment: Environment) -> dict[str, str]:
     return {"fieldSelector": f"metadata.name={environment.test}"}
 
 
-def _probes(plan: Plan, timeline: Timeline) -> AdminRequests:
+def _admin_requests(plan: Plan, timeline: Timeline) -> AdminRequests:
     document = plan.document
     faults = document["spec"].get("faults") or ()
     topic = document["topics"][0]
-    wanted = {item["name"]: item.get("adminRequests") or () for item in faults}
+    requests = {item["name"]: item.get("adminRequests") or () for item in faults}
     return AdminRequests(
-        plan.bootstrap, wanted, topic["name"], topic["replicationFactor"], timeline
+        plan.bootstrap, requests, topic["name"], topic["replicationFactor"], timeline
     )
 
 
