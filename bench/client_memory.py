@@ -3,7 +3,7 @@
 Each client runs in a fresh interpreter against a local TLS double of the API server
 (kubernetes_double.py): it lists all pods, opens a watch and reads one event of each pod. Run as
 
-    hack/uv run --frozen --with kr8s==0.20.15 python bench/client_memory.py
+    hack/uv run --frozen --with kr8s==0.20.15 python -m bench.client_memory
 
 The decision that rests on the numbers is docs/decisions/0019-one-kubernetes-client.md.
 """
@@ -76,10 +76,10 @@ def kubernetes(kubeconfig: Path) -> Iterator[None]:
     from kubernetes.client.api.core_v1_api import CoreV1Api  # noqa: PLC0415
 
     yield
-    config.load_kube_config(str(kubeconfig))
+    config.load_kube_config(str(kubeconfig))  # type: ignore[no-untyped-call]
     api = CoreV1Api()
     listed = api.list_namespaced_pod("test").items
-    events = watch.Watch().stream(api.list_namespaced_pod, "test")
+    events = watch.Watch().stream(api.list_namespaced_pod, "test")  # type: ignore[no-untyped-call]
     seen = [next(events) for _ in listed]
     yield
     del listed, seen, events
@@ -87,8 +87,8 @@ def kubernetes(kubeconfig: Path) -> Iterator[None]:
 
 def kr8s(kubeconfig: Path) -> Iterator[None]:
     """kr8s, by its synchronous interface."""
-    import kr8s as client  # noqa: PLC0415 - see above
-    from kr8s.objects import Pod  # noqa: PLC0415
+    import kr8s as client  # type: ignore[import-not-found]  # noqa: PLC0415 - see above
+    from kr8s.objects import Pod  # type: ignore[import-not-found]  # noqa: PLC0415
 
     yield
     api = client.api(kubeconfig=str(kubeconfig), namespace="test")
@@ -140,10 +140,18 @@ def measure(name: str, kubeconfig: Path, *, role: bool) -> dict[str, float]:
 
 def in_fresh_interpreter(name: str, kubeconfig: Path, *, role: bool) -> dict[str, float]:
     """Measure a client in an interpreter of its own; the median of ROUNDS of them."""
-    command = [sys.executable, __file__, "--client", name, "--kubeconfig", str(kubeconfig)]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.client_memory",
+        "--client",
+        name,
+        "--kubeconfig",
+        str(kubeconfig),
+    ]
     rounds = []
     for _ in range(ROUNDS):
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - this file's own command
             [*command, *(["--role"] if role else [])],
             check=True,
             capture_output=True,
@@ -167,7 +175,7 @@ def main() -> None:
         )
         os._exit(0)  # a watch that is open, and a client's threads, would not end by themselves
     # Not at the top: what the measured interpreters have imported already would cost nothing.
-    from kubernetes_double import api_server  # noqa: PLC0415 - see above
+    from bench.kubernetes_double import api_server  # noqa: PLC0415 - see above
 
     print("| client | beside | import MiB | with a watch MiB | process MiB | import CPU s |")
     print("| --- | --- | --- | --- | --- | --- |")

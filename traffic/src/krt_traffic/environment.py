@@ -20,7 +20,7 @@ TERMINATION_LOG = Path("/dev/termination-log")
 """Where Kubernetes picks up the termination message by default."""
 
 PIPE = Path("/krt/pipe/dump")
-"""Where the containers of a dump meet: an emptyDir of their pod."""
+"""The pipe between the two containers of a dump, in an emptyDir of their pod."""
 
 Text = Annotated[str, Meta(min_length=1)]
 
@@ -40,7 +40,7 @@ class Environment(Struct, frozen=True, kw_only=True, rename=lambda name: f"KRT_{
         name: entry of spec.traffic this pod plays, `kafka` where it reads a broker's dump; empty
             for the recorder.
         replica: ordinal among the pods of that entry.
-        pipe: what the dump of a broker's replicas comes through; only where one is read.
+        pipe: where the dump of a broker's replicas comes from; only for the reader of a dump.
         termination_log: file of the termination message.
     """
 

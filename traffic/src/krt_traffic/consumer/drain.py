@@ -60,7 +60,7 @@ class Drain:
         return mono() >= self._deadline
 
     def done(self) -> bool:
-        """Return whether the whole group has reached the end."""
+        """Return whether all members of the group have reached the end."""
         behind = False
         for partition, position in self._positions.positions.items():
             # Transaction markers are passed, not read: only the end of the partition shows it.

@@ -22,7 +22,7 @@ CALL_SECONDS = 5.0
 """How long one request to a broker may take before the controller's instructions are read again."""
 
 TRUNCATED_AT = re.compile(r"broker end offset is (\d+)")
-"""How the client words where the log diverged from what was read (rdkafka_offset.c)."""
+"""The part of the client's error with the offset where the logs diverged (rdkafka_offset.c)."""
 
 
 class LostPositions:

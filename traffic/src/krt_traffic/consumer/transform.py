@@ -47,7 +47,7 @@ class Transform(Positions):
     Args:
         buffer: where deliveries and commits are recorded.
         ledger: makes rows durable.
-        output: what is sent for each delivered record.
+        output: sends a record for each delivered one.
         seed: decides which transactions are aborted on purpose.
 
     Attributes:

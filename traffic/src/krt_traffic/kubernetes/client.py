@@ -44,7 +44,7 @@ KEEPALIVE = (
 
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
 """A connection for each request: streams stay open by the dozen, and a kept connection to an API
-server that was restarted would fail the request that meets it."""
+server that was restarted would fail the request that uses it."""
 
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """A compressed stream would be held back until its compressor's block is full."""
@@ -145,7 +145,7 @@ class KubernetesClient:
     def _stream(self, request: BasicRequest) -> Stream:
         request.headers = dict(UNCOMPRESSED)
         response = self._send(request, stream=True)
-        # The answer has begun; how long its lines take is nobody's fault.
+        # The answer has begun; from here on silence is no fault.
         response.request.extensions["timeout"]["read"] = None
         return Stream(response)
 

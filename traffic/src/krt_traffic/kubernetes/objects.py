@@ -118,7 +118,7 @@ class Pod(WatchedObject, frozen=True):
 
     @property
     def component(self) -> str:
-        """What the pod is in its run: kafka, zookeeper, producer …; "" where it is not said."""
+        """The pod's role in its run: kafka, zookeeper, producer …; "" where it has no such label."""
         return self.metadata.labels.get(COMPONENT_LABEL, "")
 
     @property

@@ -81,7 +81,7 @@ class Watch(Generic[Object]):
 
     def _run(self) -> None:
         failures = 0
-        blind: tuple[int, int] | None = None
+        gap_start: tuple[int, int] | None = None
         while not self._stop.is_set():
             try:
                 if not self._version:
@@ -93,21 +93,25 @@ class Watch(Generic[Object]):
                     resourceVersion=self._version,
                     timeoutSeconds=str(SERVER_TIMEOUT_SECONDS),
                 )
-                if blind is not None and self._gap is not None:
-                    self._gap(blind[0], blind[0] + mono() - blind[1])
-                failures, blind = 0, None
+                if gap_start is not None and self._gap is not None:
+                    self._gap(gap_start[0], gap_start[0] + mono() - gap_start[1])
+                failures, gap_start = 0, None
                 self._read(stream)
             except ApiError as error:
                 if error.status == GONE:
                     self._version = ""
                 else:
-                    log.warning("watch of %s refused by the API server: %s", self._name, error)
+                    log.warning(
+                        "watch of %s refused by the API server, trying again: %s", self._name, error
+                    )
             except OSError as error:
+                if self._stop.is_set():
+                    return
                 log.warning("watch of %s interrupted, resuming: %s", self._name, error)
             else:
                 continue
-            if blind is None:
-                blind = both()
+            if gap_start is None:
+                gap_start = both()
             self._stop.wait(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
             failures += 1
 

@@ -77,7 +77,7 @@ class LogFollower:
             stream.close()
 
     def _run(self) -> None:
-        blind: int | None = None
+        gap_start: int | None = None
         while not self._stop.is_set():
             query = {"container": self._container.name, "follow": "true", "timestamps": "true"}
             if self._last:
@@ -90,11 +90,11 @@ class LogFollower:
                 log.debug("log of %s: %s", self._container.pod, error)
             except OSError as error:
                 log.info("log of %s interrupted, resuming: %s", self._container.pod, error)
-                blind = blind or wall()
+                gap_start = gap_start or wall()
             else:
-                if blind is not None:
-                    self._timeline.gap(f"log {self._container.pod}", blind, wall())
-                    blind = None
+                if gap_start is not None:
+                    self._timeline.gap(f"log {self._container.pod}", gap_start, wall())
+                    gap_start = None
                 self._read(stream)
             # A container that ended for good writes no more; a restarted one does.
             if self._gone(self._container.uid) or self._container.ephemeral:

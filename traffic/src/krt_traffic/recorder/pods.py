@@ -25,7 +25,7 @@ class Container:
         pod: name of its pod.
         uid: uid of its pod.
         name: its name.
-        component: what the pod is in its run.
+        component: the role of the pod in its run.
         ephemeral: whether it was added to a running pod.
     """
 
@@ -65,7 +65,7 @@ class PodEvents:
     """Turns pod objects into timeline events, each written once.
 
     Kubernetes writes its times in whole seconds. An event seen live is therefore stamped with the
-    time it was seen, and Kubernetes' own stands in ``detail.objectAt``.
+    time it was seen, and Kubernetes' own time is in ``detail.objectAt``.
 
     Args:
         timeline: where events go.

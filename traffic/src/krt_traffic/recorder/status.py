@@ -82,7 +82,7 @@ class StatusEvents:
             }
             self._once(key, "fault", "observed", fault.name, observed, None)
 
-    def _once(  # noqa: PLR0913, PLR0917 - what an event has, and its key
+    def _once(  # noqa: PLR0913, PLR0917 - the fields of an event, and its key
         self,
         key: tuple[str, ...],
         source: str,

@@ -1,8 +1,8 @@
 """The lines of DumpLogSegments (Kafka 3.9, ``--print-data-log``), one at a time.
 
 A batch is a line ``baseOffset: …``, followed by a line ``| offset: …`` for each of its records,
-followed by whatever lines the record's own text goes on with. A text can look like anything, so a
-line only counts as what it looks like where it fits: a batch when the whole line is one, a record
+followed by the further lines of the record's own text. A text can look like anything, so a line
+counts as what it looks like only where it fits: a batch when the complete line matches, a record
 when its offset may come next.
 """
 
@@ -38,7 +38,7 @@ class Batch:
         base, last: first and last offset.
         count: records in it.
         epoch: leader epoch under which it was appended.
-        control: whether it holds a transaction's marker.
+        control: whether it is a transaction's marker.
         size: bytes.
         crc: the checksum it carries.
         valid: whether that matches its bytes.
@@ -91,7 +91,7 @@ def record(line: str, *, control: bool) -> Record | None:
 
     Args:
         line: as printed.
-        control: whether its batch holds a marker.
+        control: whether its batch is a transaction's marker.
     """
     if not line.startswith(_RECORD):
         return None

@@ -1,4 +1,4 @@
-"""Sending what is due and taking what comes back."""
+"""A producing client that gives every send an outcome."""
 
 from __future__ import annotations
 
@@ -157,11 +157,11 @@ class Sender:
 
     def _await_statistics(self) -> None:
         # Twice: the first may have been gathered before the purge.
-        seen, deadline = self._statistics, mono() + 3 * STATISTICS_MS * 1000
-        while self._statistics < seen + 2 and mono() < deadline:
+        before, deadline = self._statistics, mono() + 3 * STATISTICS_MS * 1000
+        while self._statistics < before + 2 and mono() < deadline:
             with contextlib.suppress(FatalClientError):  # it is known; statistics still come
                 self.serve(0.1)
-        if self._statistics < seen + 2:
+        if self._statistics < before + 2:
             self._circumstances.ever_connected = True
 
     def _delivered(self, seq: int, error: KafkaError | None, message: Message) -> None:
