@@ -1,4 +1,4 @@
-"""The replicas of real brokers, compared: equal as they are, and not where a disk changed a byte."""
+"""The replicas of real brokers compared: equal as they are, but not after a disk changed a byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ root = pathlib.Path(sys.argv[1])
 run = run_info.load(root / "run.json")
 found = judge(reading.read(session.local(rows=100, cores=2), root, run))
 divergence = found.anomaly("replica-divergence")
-print(json.dumps({"detail": divergence.detail, "offsets": [row["offset"] for row in divergence.examples]}))
+offsets = [row["offset"] for row in divergence.examples]
+print(json.dumps({"detail": divergence.detail, "offsets": offsets}))
 """
 
 RUN: dict[str, Any] = {

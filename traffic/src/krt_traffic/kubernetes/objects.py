@@ -118,7 +118,7 @@ class Pod(WatchedObject, frozen=True):
 
     @property
     def component(self) -> str:
-        """The pod's role in its run: kafka, zookeeper, producer …; "" where it has no such label."""
+        """The pod's role in its run: kafka, zookeeper, producer …; "" without such a label."""
         return self.metadata.labels.get(COMPONENT_LABEL, "")
 
     @property
