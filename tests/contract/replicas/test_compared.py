@@ -22,11 +22,11 @@ JUDGE = """
 import json, pathlib, sys
 from krt_scoring.anomalies.judgement import judge
 from krt_scoring.engine import session
-from krt_scoring.history import reading
+from krt_scoring.history import tables
 from krt_scoring.inputs import run_info
 root = pathlib.Path(sys.argv[1])
 run = run_info.load(root / "run.json")
-found = judge(reading.read(session.local(rows=100, cores=2), root, run))
+found = judge(tables.read(session.local(rows=100, cores=2), root, run))
 divergence = found.anomaly("replica-divergence")
 offsets = [row["offset"] for row in divergence.examples]
 print(json.dumps({"detail": divergence.detail, "offsets": offsets}))

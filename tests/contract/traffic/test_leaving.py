@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupState
 from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
+from krt_contract.clients import Commit
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.event_buffer import EventBuffer
@@ -22,7 +23,7 @@ def test_leave_during_a_rebalance_ends_without_ownership(kafka: LocalKafka, stra
     group = f"leaving-{strategy}"
     kafka.create_topic(group, 3)
     buffer = EventBuffer("read-0", "u1", group, processes_at_once=True)
-    commits = Commits(buffer, mock.Mock(), "AfterProcessing")
+    commits = Commits(buffer, mock.Mock(), Commit.AFTER_PROCESSING)
     asked = mock.Mock(return_value=True)
     assignment = Assignment(
         buffer,

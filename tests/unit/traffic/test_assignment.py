@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from krt_contract.clients import Commit
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.event_buffer import EventBuffer
@@ -25,7 +26,7 @@ def assignment_of(
     waits: mock.Mock | None = None, *, cooperative: bool = False
 ) -> tuple[Assignment, EventBuffer]:
     buffer = EventBuffer("read-0", "u1", "g", processes_at_once=True)
-    commits = Commits(buffer, mock.Mock(spec=LedgerThread), "AfterProcessing")
+    commits = Commits(buffer, mock.Mock(spec=LedgerThread), Commit.AFTER_PROCESSING)
     assignment = Assignment(buffer, commits, cooperative=cooperative, aborted_within=waits or never)
     return assignment, buffer
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from confluent_kafka import Message
 
+from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_traffic.consumer.derived_records import DerivedRecords
-from krt_traffic.plan import ProducerPlan, Transactions
 from krt_traffic.sending.records import Done, Sent
 
-PLAN = ProducerPlan(
-    name="make", topic="out", partitions=2, acks="all", idempotent=True,
-    transactions=Transactions(10, 0), rate=0, value_bytes=200, key_count=1,
+PLAN = ProducerSpec(
+    name="make", topic="out", partitions=2, acks=Acks.ALL, idempotent=True,
+    transactions=Transactions(10, 0), records_per_second=0, value_bytes=200, key_count=1,
     compression="none", config={},
 )  # fmt: skip
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.traffic.transaction_doubles import PLAN, ScriptedClient, ScriptedSender
 
-from krt_traffic.plan import Transactions
+from krt_contract.clients import Transactions
 from krt_traffic.producer.transactions import TransactionalSender
 from krt_traffic.sending.records import Records
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from confluent_kafka import KafkaError, KafkaException
 
-from krt_traffic.plan import ProducerPlan, Transactions
+from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_traffic.sending.records import Done, Records, Sent
 from krt_traffic.sending.sender import Sender
 from krt_traffic.sending.transaction_manager import TransactionManager
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Producer
 
-PLAN = ProducerPlan(
-    name="p", topic="foo", partitions=1, acks="all", idempotent=True,
-    transactions=Transactions(10, 0), rate=500, value_bytes=200, key_count=1,
+PLAN = ProducerSpec(
+    name="p", topic="foo", partitions=1, acks=Acks.ALL, idempotent=True,
+    transactions=Transactions(10, 0), records_per_second=500, value_bytes=200, key_count=1,
     compression="none", config={},
 )  # fmt: skip
 TIMED_OUT = KafkaError(KafkaError._TIMED_OUT, retriable=True)  # noqa: SLF001 - no public name

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from krt_contract.control import ControlState
+from krt_contract.control import END_OFFSETS_KEY, STATE_KEY, ControlState
 from krt_traffic.kubernetes.objects import ConfigMap
 from krt_traffic.kubernetes.watch import Watch
 
@@ -45,11 +45,11 @@ def parse(data: Mapping[str, str]) -> Instruction | None:
     Raises:
         ValueError: the state is unknown, or the offsets are not those of partitions.
     """
-    if not data.get("state"):
+    if not data.get(STATE_KEY):
         return None
-    offsets = json.loads(data.get("endOffsets") or "{}")
+    offsets = json.loads(data.get(END_OFFSETS_KEY) or "{}")
     return Instruction(
-        ControlState(data["state"]),
+        ControlState(data[STATE_KEY]),
         {
             topic: {int(partition): int(offset) for partition, offset in partitions.items()}
             for topic, partitions in offsets.items()

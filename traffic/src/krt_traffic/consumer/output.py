@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message, TopicPartition
 
+    from krt_contract.clients import ProducerSpec
+    from krt_contract.plan import Plan
     from krt_traffic.consumer.positions import Positions
-    from krt_traffic.plan import Plan, ProducerPlan
 
 
 class Output:
@@ -40,7 +41,7 @@ class Output:
     def __init__(
         self,
         plan: Plan,
-        entry: ProducerPlan,
+        entry: ProducerSpec,
         who: tuple[str, str],
         folder: Path,
         stop_waiting: Callable[[], bool],

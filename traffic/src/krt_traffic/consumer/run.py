@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
+from krt_contract.clients import Commit
 from krt_contract.control import ControlState
 from krt_traffic import termination
 from krt_traffic.consumer.assignment import Assignment
@@ -16,7 +17,7 @@ from krt_traffic.consumer.event_buffer import EventBuffer
 from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.output import Output
 from krt_traffic.consumer.positions import location_of, partition_of
-from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
+from krt_traffic.consumer.settings import client_settings, cooperative
 from krt_traffic.consumer.transform import Transform
 from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import (
@@ -26,15 +27,16 @@ from krt_traffic.errors import (
     FatalClientError,
 )
 from krt_traffic.ledger_thread import LedgerThread
+from krt_traffic.plan import find_consumer
 from krt_traffic.rolling_writer import RollingWriter, writer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from krt_contract.plan import Plan
     from krt_traffic.consumer.positions import Positions
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
-    from krt_traffic.plan import Plan
 
 log = logging.getLogger(__name__)
 
@@ -56,13 +58,16 @@ class ConsumerRun:
 
     def __init__(self, environment: Environment, plan: Plan, control: Control) -> None:
         self._environment, self._plan, self._control = environment, plan, control
-        self._entry = entry = plan.consumer(environment.name)
+        self._entry = entry = find_consumer(plan, environment.name)
         member, incarnation = environment.member, environment.pod_uid
         folder = environment.evidence / plan.bundle
         self._deliveries = RollingWriter(writer(folder, "consume", member, incarnation))
         self._events = RollingWriter(writer(folder, "consumer_events", member, incarnation))
         self._buffer = EventBuffer(
-            member, incarnation, entry.group, processes_at_once=entry.commit != BEFORE_PROCESSING
+            member,
+            incarnation,
+            entry.group,
+            processes_at_once=entry.commit is not Commit.BEFORE_PROCESSING,
         )
         self._ledger = LedgerThread(self._flush)
         self._transform = self._make_transform((member, incarnation), folder)
@@ -157,7 +162,11 @@ class ConsumerRun:
         }
         log.info("draining to the end offsets %s", offsets)
         return Drain(
-            self._client, self._positions, self._assignment, offsets, self._plan.drain_seconds
+            self._client,
+            self._positions,
+            self._assignment,
+            offsets,
+            self._plan.drain_timeout.seconds,
         )
 
     def _poll(self) -> None:

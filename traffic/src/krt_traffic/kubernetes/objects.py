@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
 from msgspec import Struct, field
 
+from krt_contract.labels import GROUP, KIND, LABEL_COMPONENT, LABEL_MEMBER, PLURAL, VERSION
+
 VERBS = ["list", "watch"]
 """What is done with them."""
-
-MEMBER_LABEL = "kafkaresilience.dev/member"
-COMPONENT_LABEL = "app.kubernetes.io/component"
 
 
 class Metadata(Struct, frozen=True, rename="camel"):
@@ -119,12 +118,12 @@ class Pod(WatchedObject, frozen=True):
     @property
     def component(self) -> str:
         """The pod's role in its run: kafka, zookeeper, producer …; "" without such a label."""
-        return self.metadata.labels.get(COMPONENT_LABEL, "")
+        return self.metadata.labels.get(LABEL_COMPONENT, "")
 
     @property
     def member(self) -> str:
         """The cluster member it plays, "" for other pods."""
-        return self.metadata.labels.get(MEMBER_LABEL, "")
+        return self.metadata.labels.get(LABEL_MEMBER, "")
 
     def condition(self, kind: str) -> Condition | None:
         """Return the condition of a kind where it is true, else None."""
@@ -185,10 +184,6 @@ class TestStatus(Struct, frozen=True, rename="camel"):
 class KafkaResilienceTest(WatchedObject, frozen=True):
     """The test that the run belongs to."""
 
-    _api_info = ApiInfo(
-        ResourceDef("kafkaresilience.dev", "v1alpha1", "KafkaResilienceTest"),
-        "kafkaresiliencetests",
-        VERBS,
-    )
+    _api_info = ApiInfo(ResourceDef(GROUP, VERSION, KIND), PLURAL, VERBS)
 
     status: TestStatus = TestStatus()

@@ -10,6 +10,7 @@ from lightkube.core.resource import api_info
 
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
+from krt_contract.labels import LABEL_TEST_UID
 from krt_contract.timeline import PROCESS
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
@@ -17,7 +18,6 @@ from krt_traffic.control import follow
 from krt_traffic.errors import EXIT_DONE
 from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.kubernetes.watch import Watch
-from krt_traffic.plan import seconds
 from krt_traffic.recorder.admin_requests import AdminRequests
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
@@ -28,12 +28,12 @@ from krt_traffic.recorder.timeline import Timeline
 from krt_traffic.recorder.znodes import Znodes
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
     from krt_traffic.kubernetes.client import KubernetesClient
     from krt_traffic.kubernetes.objects import Object
     from krt_traffic.kubernetes.watch import Sink
-    from krt_traffic.plan import Plan
 
 log = logging.getLogger(__name__)
 
@@ -60,15 +60,13 @@ class RecorderRun:
         self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
-        run_json = RunJson(bundle.run_json, plan.document)
-        zones = {
-            item["member"]: item["zone"] for item in plan.document["members"] if item.get("zone")
-        }
+        run_json = RunJson(bundle.run_json, plan.to_document())
+        zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
         requests = _admin_requests(plan, timeline)
-        self._status = StatusEvents(timeline, _faults(plan.document), requests.injected)
+        self._status = StatusEvents(timeline, _faults(plan), requests.injected)
         self._znodes = Znodes(plan.zookeeper, timeline)
-        self._quorum = Quorum(plan.zookeeper_members, timeline)
+        self._quorum = Quorum(plan.zookeeper_addresses, timeline)
 
     def run(self) -> int:
         """Record until the run is done and return the exit status (``krt_traffic.errors``)."""
@@ -137,7 +135,7 @@ class RecorderRun:
 
 
 def _by_uid(environment: Environment) -> dict[str, str]:
-    return {"labelSelector": f"kafkaresilience.dev/test-uid={environment.test_uid}"}
+    return {"labelSelector": f"{LABEL_TEST_UID}={environment.test_uid}"}
 
 
 def _by_name(environment: Environment) -> dict[str, str]:
@@ -145,20 +143,13 @@ def _by_name(environment: Environment) -> dict[str, str]:
 
 
 def _admin_requests(plan: Plan, timeline: Timeline) -> AdminRequests:
-    document = plan.document
-    faults = document["spec"].get("faults") or ()
-    topic = document["topics"][0]
-    requests = {item["name"]: item.get("adminRequests") or () for item in faults}
-    return AdminRequests(
-        plan.bootstrap, requests, topic["name"], topic["replicationFactor"], timeline
-    )
+    topic = plan.topics[0]
+    requests = {item.name: item.admin_requests for item in plan.faults}
+    return AdminRequests(plan.bootstrap, requests, topic.name, topic.replication_factor, timeline)
 
 
-def _faults(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _faults(plan: Plan) -> dict[str, dict[str, Any]]:
     return {
-        item["name"]: {
-            "action": item["action"],
-            "duration": round(seconds(item.get("duration") or "0s") * 1e6),
-        }
-        for item in document["spec"].get("faults") or ()
+        item.name: {"action": str(item.action), "duration": item.duration.micros}
+        for item in plan.faults
     }
