@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
-from tests.unit.traffic.test_plan import document
+from tests.unit.traffic.plans import document
 
 from krt_traffic.errors import FatalClientError
 from krt_traffic.plan import load
