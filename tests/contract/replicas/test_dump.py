@@ -131,7 +131,7 @@ def test_dump_of_damaged_bytes_marks_their_batch_invalid(
     damaged = [row["offset"] for row in found.rows(0) if not row["valid"]]
     assert damaged == list(range(first["batch"], first["batch_last"] + 1))
     assert [row["offset"] for row in found.rows(0)] == [row["offset"] for row in rows]
-    # The record itself is nobody's any more, its neighbours are whose they were.
+    # The record itself has no identity any more, its neighbours keep theirs.
     gone = [row["offset"] for row in found.rows(0) if row["seq"] is None]
     assert set(gone) - {row["offset"] for row in rows if row["seq"] is None} == {first["offset"]}
     assert found.bounds(0)["problem"] is None
