@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from confluent_kafka import Message
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_traffic.consumer.event_buffer import EventBuffer
 
 
@@ -11,8 +12,8 @@ def record(offset: int) -> Message:
 
 def test_events_are_numbered_and_returned_once() -> None:
     buffer = EventBuffer("read-0", "u1", "g", processes_at_once=True)
-    buffer.event("assigned", "foo", 0, 5, member_id="m")
-    buffer.event("closed")
+    buffer.event(ConsumerEvent.ASSIGNED, "foo", 0, 5, member_id="m")
+    buffer.event(ConsumerEvent.CLOSED)
     events = buffer.events().to_pylist()
     assert [(row["event_seq"], row["event"], row["offset"]) for row in events] == [
         (0, "assigned", 5),
@@ -31,7 +32,7 @@ def test_delivery_in_a_transaction_is_unknown_until_it_is_resolved() -> None:
     assert settled["transaction"].to_pylist() == [None]
     columns = ("offset", "outcome", "transaction", "output_seq", "event_seq")
     assert [unsettled[name].to_pylist() for name in columns] == [[6], ["unknown"], [3], [8], [1]]
-    buffer.resolve("failed")
+    buffer.resolve(DeliveryOutcome.FAILED)
     settled, unsettled = buffer.deliveries()
     assert [settled[name].to_pylist() for name in columns] == [[6], ["failed"], [3], [8], [1]]
     assert unsettled.num_rows == 0

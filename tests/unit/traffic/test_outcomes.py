@@ -3,13 +3,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from krt_traffic.sending.outcomes import (
-    ACKED,
-    FAILED,
-    UNKNOWN,
-    Circumstances,
-    outcome_of,
-)
+from krt_contract.outcomes import SendOutcome
+from krt_traffic.sending.outcomes import Circumstances, outcome_of
 
 CODES = {
     name: getattr(KafkaError, name)
@@ -28,7 +23,11 @@ FAILED_IF_TRIED_ONCE = {"NOT_ENOUGH_REPLICAS"}
 
 
 def failed_names(circumstances: Circumstances) -> set[str]:
-    return {name for name, code in CODES.items() if outcome_of(code, circumstances) == FAILED}
+    return {
+        name
+        for name, code in CODES.items()
+        if outcome_of(code, circumstances) == SendOutcome.FAILED
+    }
 
 
 def test_client_has_the_codes_the_table_was_written_for() -> None:
@@ -55,11 +54,11 @@ def test_outcome_of_an_error_is_failed_only_where_nothing_reached_the_log(
 
 @pytest.mark.parametrize("code", sorted(CODES.values()))
 def test_outcome_of_an_error_is_never_acked(code: int) -> None:
-    assert outcome_of(code, Circumstances()) in {FAILED, UNKNOWN}
+    assert outcome_of(code, Circumstances()) in {SendOutcome.FAILED, SendOutcome.UNKNOWN}
 
 
 def test_outcome_of_no_error_is_acked() -> None:
-    assert outcome_of(None, Circumstances()) == ACKED
+    assert outcome_of(None, Circumstances()) == SendOutcome.ACKED
 
 
 @pytest.mark.parametrize(
@@ -76,4 +75,4 @@ def test_outcome_of_no_error_is_acked() -> None:
     ],
 )
 def test_outcome_of_timeout_fencing_or_sequence_error_is_unknown(name: str) -> None:
-    assert outcome_of(CODES[name], Circumstances(ever_connected=False)) == UNKNOWN
+    assert outcome_of(CODES[name], Circumstances(ever_connected=False)) == SendOutcome.UNKNOWN

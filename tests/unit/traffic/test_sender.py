@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
 from tests.unit.traffic.plans import document
 
+from krt_contract.outcomes import SendOutcome
 from krt_traffic.errors import FatalClientError
 from krt_traffic.plan import load
-from krt_traffic.sending.outcomes import UNKNOWN
 from krt_traffic.sending.records import Records, Sent
 from krt_traffic.sending.sender import Sender
 
@@ -90,4 +90,4 @@ def test_purge_of_a_client_that_is_over_settles_every_send(
     sender.client = cast("Producer", PurgedClient(report))
     sender.purge()
     assert not records.in_flight
-    assert records.snapshot()[0].to_pylist()[0]["outcome"] == UNKNOWN
+    assert records.snapshot()[0].to_pylist()[0]["outcome"] == SendOutcome.UNKNOWN

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from confluent_kafka import KafkaError, KafkaException
 
 from krt_contract.clients import Acks, ProducerSpec, Transactions
+from krt_contract.outcomes import SendOutcome
 from krt_traffic.sending.records import Done, Records, Sent
 from krt_traffic.sending.sender import Sender
 from krt_traffic.sending.transaction_manager import TransactionManager
@@ -57,9 +58,9 @@ class ScriptedSender(Sender):
             self.records.in_flight[seq] = Sent(1, 1, transaction)
         self.records.attempted += count
         if not self.flushes:
-            self.report("acked", None)
+            self.report(SendOutcome.ACKED, None)
 
-    def report(self, outcome: str, error: str | None) -> None:
+    def report(self, outcome: SendOutcome, error: str | None) -> None:
         for seq, sent in list(self.records.in_flight.items()):
             self.records.report(Done(seq, sent, 2, 2, seq, outcome, error))
 
@@ -67,7 +68,7 @@ class ScriptedSender(Sender):
         assert seconds > 0
         self.flushes -= 1
         if self.flushes <= 0:
-            self.report("acked", None)
+            self.report(SendOutcome.ACKED, None)
 
     def serve(self, seconds: float) -> None:
         assert seconds == 0

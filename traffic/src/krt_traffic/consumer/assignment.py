@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_traffic.consumer.lost_positions import LostPositions
 from krt_traffic.consumer.start_offsets import StartOffsets
 
@@ -102,20 +103,20 @@ class Assignment:
         member = client.memberid()
         for item in starts:
             self._buffer.event(
-                "assigned", item.topic, item.partition, item.offset, member_id=member
+                ConsumerEvent.ASSIGNED, item.topic, item.partition, item.offset, member_id=member
             )
         if not starts:
-            self._buffer.event("assigned", member_id=member)
+            self._buffer.event(ConsumerEvent.ASSIGNED, member_id=member)
 
     def revoked(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Commit the positions and give the partitions up."""
         self._positions.settle([(item.topic, item.partition) for item in partitions])
-        self._release(client, partitions, "revoked")
+        self._release(client, partitions, ConsumerEvent.REVOKED)
 
     def lost(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Give up partitions that another member owns already; nothing may be committed."""
         self._positions.lose([(item.topic, item.partition) for item in partitions])
-        self._release(client, partitions, "lost")
+        self._release(client, partitions, ConsumerEvent.LOST)
 
     def seek(self, partition: Partition, target: int) -> None:
         """Go on at ``target`` on an owned partition; what was fetched beyond is dropped.
@@ -164,7 +165,9 @@ class Assignment:
             self.client.assign([*self._positions.topic_partitions(others), again])
         self.ends.pop(partition, None)
 
-    def _release(self, client: Consumer, partitions: list[TopicPartition], event: str) -> None:
+    def _release(
+        self, client: Consumer, partitions: list[TopicPartition], event: ConsumerEvent
+    ) -> None:
         self.changes += 1
         owned = [(item.topic, item.partition) for item in partitions]
         member = client.memberid()

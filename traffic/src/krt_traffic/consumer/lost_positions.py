@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException, TopicPartition
 
+from krt_contract.outcomes import ConsumerEvent
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,5 +78,5 @@ class LostPositions:
             return False
         self._positions.positions[partition] = target
         self._positions.epochs.pop(partition, None)
-        self._buffer.event("reset", *partition, target, detail=reason)
+        self._buffer.event(ConsumerEvent.RESET, *partition, target, detail=reason)
         return True

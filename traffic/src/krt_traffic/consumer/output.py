@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message, TopicPartition
 
     from krt_contract.clients import ProducerSpec
+    from krt_contract.outcomes import TransactionOutcome
     from krt_contract.plan import Plan
     from krt_traffic.consumer.positions import Positions
 
@@ -101,13 +102,13 @@ class Output:
         """
         self._sender.serve(0)
 
-    def commit(self, positions: Positions, offsets: list[TopicPartition]) -> str:
+    def commit(self, positions: Positions, offsets: list[TopicPartition]) -> TransactionOutcome:
         """Send the input's offsets and commit; returns and raises as the transaction manager."""
         return self._manager.commit(self._send_offsets(positions, offsets))
 
     def abort(
         self, positions: Positions, offsets: list[TopicPartition] | None, *, answered: bool
-    ) -> str:
+    ) -> TransactionOutcome:
         """Abort the open transaction; returns and raises as the transaction manager.
 
         Args:

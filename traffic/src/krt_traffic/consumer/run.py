@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
 from krt_contract.clients import Commit
 from krt_contract.control import ControlState
+from krt_contract.outcomes import ConsumerEvent
 from krt_traffic import termination
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
@@ -110,7 +111,7 @@ class ConsumerRun:
             log.error("fatal error of the Kafka client, ending this incarnation: %s", error)  # noqa: TRY400 - no defect of this program to trace
         positions = dict(self._positions.positions)
         self._assignment.leave()
-        self._buffer.event("closed", detail=reason)
+        self._buffer.event(ConsumerEvent.CLOSED, detail=reason)
         self._end(reason, error, positions)
         return self._status(reason)
 
@@ -132,7 +133,7 @@ class ConsumerRun:
                 self._drain = self._begin_drain(instruction.end_offsets)
             if self._drain.done():
                 for partition, position in self._positions.positions.items():
-                    self._buffer.event("drained", *partition, position)
+                    self._buffer.event(ConsumerEvent.DRAINED, *partition, position)
                 return "drained", None
             if self._drain.overdue:
                 return (
@@ -205,7 +206,7 @@ class ConsumerRun:
             topic, partition, offset = location_of(message)
             first = self._assignment.end_reached((topic, partition), offset)
             if first or self._drain is not None:
-                self._buffer.event("eof", topic, partition, offset)
+                self._buffer.event(ConsumerEvent.EOF, topic, partition, offset)
         elif code == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - no public name
             self._assignment.position_lost(partition_of(message), error.str())
         elif error.fatal():

@@ -12,12 +12,10 @@ import logging
 import random
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome, TransactionOutcome
 from krt_traffic.clock import mono
-from krt_traffic.consumer.event_buffer import FAILED, OK
 from krt_traffic.consumer.positions import Partition, Positions
 from krt_traffic.errors import FatalClientError
-from krt_traffic.sending.outcomes import UNKNOWN
-from krt_traffic.sending.transaction_manager import ABORTED, COMMITTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,10 +32,18 @@ LONGEST_MICROS = 500_000
 """Age at which an open transaction ends however few records it has: each end waits for the ledger,
 which must not be every few records."""
 
-EVENTS = {COMMITTED: "committed", ABORTED: "commit_failed", UNKNOWN: "commit_unknown"}
+EVENTS = {
+    TransactionOutcome.COMMITTED: ConsumerEvent.COMMITTED,
+    TransactionOutcome.ABORTED: ConsumerEvent.COMMIT_FAILED,
+    TransactionOutcome.UNKNOWN: ConsumerEvent.COMMIT_UNKNOWN,
+}
 """Outcome of a transaction → event of each offset sent with it."""
 
-DELIVERIES = {COMMITTED: OK, ABORTED: FAILED, UNKNOWN: UNKNOWN}
+DELIVERIES = {
+    TransactionOutcome.COMMITTED: DeliveryOutcome.OK,
+    TransactionOutcome.ABORTED: DeliveryOutcome.FAILED,
+    TransactionOutcome.UNKNOWN: DeliveryOutcome.UNKNOWN,
+}
 """Outcome of a transaction → outcome of the deliveries in it."""
 
 
@@ -155,7 +161,7 @@ class Transform(Positions):
     def finish(self) -> dict[str, int]:
         """Give up what is open and return the counts of the output."""
         counts = self._output.finish()
-        self._buffer.resolve(UNKNOWN)
+        self._buffer.resolve(DeliveryOutcome.UNKNOWN)
         return counts
 
     def close(self) -> None:
@@ -181,7 +187,7 @@ class Transform(Positions):
         offsets, epochs = self.topic_partitions(dirty), dict(self.epochs)
         on_purpose = self._size and self._random.randrange(1000) < self._output.abort_permille
         why = "aborted on purpose" if on_purpose else None if commit else "partitions were lost"
-        outcome = UNKNOWN
+        outcome = TransactionOutcome.UNKNOWN
         self.ending = True
         try:
             self._ledger.settle()
@@ -201,24 +207,26 @@ class Transform(Positions):
         finally:
             self.ending = False
             self._record_end(outcome, dirty, why)
-        if outcome == COMMITTED:
+        if outcome is TransactionOutcome.COMMITTED:
             self._safe |= {item: (offset, epochs.get(item)) for item, offset in dirty.items()}
-        elif outcome == ABORTED:
+        elif outcome is TransactionOutcome.ABORTED:
             self._go_back(set(leaving))
         else:
             self._fatal = FatalClientError("the last transaction was left undecided")
         if self._output.full_file:
             self._ledger.request()
 
-    def _record_end(self, outcome: str, offsets: dict[Partition, int], why: str | None) -> None:
+    def _record_end(
+        self, outcome: TransactionOutcome, offsets: dict[Partition, int], why: str | None
+    ) -> None:
         transaction = self._output.transaction
         self._buffer.resolve(DELIVERIES[outcome])
-        detail = why if outcome != COMMITTED else None
+        detail = why if outcome is not TransactionOutcome.COMMITTED else None
         for partition, offset in offsets.items():
             self._buffer.event(
                 EVENTS[outcome], *partition, offset, detail=detail, transaction=transaction
             )
-            if outcome == COMMITTED:
+            if outcome is TransactionOutcome.COMMITTED:
                 self.succeeded += 1
                 self._committed[partition] = offset
         self._open, self._size = False, 0
@@ -233,4 +241,6 @@ class Transform(Positions):
             if epoch is not None and epoch >= 0:
                 self.epochs[partition] = epoch
             self.seek(partition, offset)
-            self._buffer.event("seek", *partition, offset, detail="its transaction was aborted")
+            self._buffer.event(
+                ConsumerEvent.SEEK, *partition, offset, detail="its transaction was aborted"
+            )

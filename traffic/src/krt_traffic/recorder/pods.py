@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from krt_contract.timeline import EventName, Source
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class PodEvent(NamedTuple):
     """
 
     key: tuple[str, ...]
-    name: str
+    name: EventName
     time: str | None
     detail: dict[str, Any]
 
@@ -113,14 +114,14 @@ class PodEvents:
         condition = pod.condition("Ready")
         if known.ready is (condition is None):
             known.ready = condition is not None
-            name = "ready" if known.ready else "notready"
+            name = EventName.READY if known.ready else EventName.NOT_READY
             time = condition.last_transition_time if condition else None
             self._write(PodEvent((), name, time, {}), pod, live=live)
         self._containers(pod)
 
     def _deleted(self, pod: Pod) -> None:
         self._known.pop(pod.metadata.uid, None)
-        self._write(PodEvent((), "deleted", None, {}), pod, live=True)
+        self._write(PodEvent((), EventName.DELETED, None, {}), pod, live=True)
 
     def _containers(self, pod: Pod) -> None:
         ephemeral = {item.name for item in pod.status.ephemeral_container_statuses}
@@ -152,25 +153,33 @@ class PodEvents:
         at = micros(event.time) if event.time else None
         if at is not None:
             detail["objectAt"] = at
-        self._timeline.write("pod", event.name, pod.metadata.name, detail, at=None if live else at)
+        self._timeline.write(
+            Source.POD, event.name, pod.metadata.name, detail, at=None if live else at
+        )
 
 
 def pod_events(pod: Pod) -> Iterator[PodEvent]:
     """Yield the events that a pod object shows, but readiness, which may come and go."""
-    yield PodEvent(("added",), "added", pod.metadata.creation_timestamp, {})
+    yield PodEvent((EventName.ADDED,), EventName.ADDED, pod.metadata.creation_timestamp, {})
     if condition := pod.condition("PodScheduled"):
-        yield PodEvent(("scheduled",), "scheduled", condition.last_transition_time, {})
+        yield PodEvent(
+            (EventName.SCHEDULED,), EventName.SCHEDULED, condition.last_transition_time, {}
+        )
     for container in pod.containers:
         for state in (container.last_state, container.state):
             if (running := state.running) is not None:
-                key = ("running", container.name, str(running.started_at))
-                yield PodEvent(key, "running", running.started_at, {"container": container.name})
+                key = (EventName.RUNNING, container.name, str(running.started_at))
+                yield PodEvent(
+                    key, EventName.RUNNING, running.started_at, {"container": container.name}
+                )
             if (ended := state.terminated) is not None:
-                key = ("exited", container.name, str(ended.container_id))
-                yield PodEvent(key, "exited", ended.finished_at, _exit(container.name, ended))
+                key = (EventName.EXITED, container.name, str(ended.container_id))
+                yield PodEvent(
+                    key, EventName.EXITED, ended.finished_at, _exit(container.name, ended)
+                )
     if pod.metadata.deletion_timestamp:
         detail = {"gracePeriodSeconds": pod.metadata.deletion_grace_period_seconds}
-        yield PodEvent(("terminating",), "terminating", None, detail)
+        yield PodEvent((EventName.TERMINATING,), EventName.TERMINATING, None, detail)
 
 
 def _exit(container: str, ended: Terminated) -> dict[str, Any]:

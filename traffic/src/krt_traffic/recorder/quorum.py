@@ -6,6 +6,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -52,9 +54,9 @@ class Quorum:
             if leader is None or leader == self._leader:
                 continue
             if leader:
-                self._timeline.write("zookeeper", "leader", leader)
+                self._timeline.write(Source.ZOOKEEPER, EventName.LEADER, leader)
             else:
-                self._timeline.write("zookeeper", "quorum-lost", self._leader)
+                self._timeline.write(Source.ZOOKEEPER, EventName.QUORUM_LOST, self._leader)
             self._leader = leader
 
 

@@ -11,7 +11,7 @@ from lightkube.core.resource import api_info
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
 from krt_contract.labels import LABEL_TEST_UID
-from krt_contract.timeline import PROCESS
+from krt_contract.timeline import PROCESS, EventName, Source
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
@@ -70,7 +70,7 @@ class RecorderRun:
 
     def run(self) -> int:
         """Record until the run is done and return the exit status (``krt_traffic.errors``)."""
-        self._timeline.write("recorder", "started", "recorder")
+        self._timeline.write(Source.RECORDER, EventName.STARTED, "recorder")
         watches: list[Watch[Any]] = [
             follow(self._client, self._environment.control, self._control),
             self._watch(Pod, _by_uid(self._environment), self._pods),
@@ -88,7 +88,7 @@ class RecorderRun:
             follower.stop()
         self._quorum.stop()
         self._znodes.stop()
-        self._timeline.write("recorder", "stopped", "recorder")
+        self._timeline.write(Source.RECORDER, EventName.STOPPED, "recorder")
         self._timeline.close()
         reason = "aborted" if self._control.aborted else "finished"
         text = termination.message("recorder", self._timeline.counts, reason=reason)

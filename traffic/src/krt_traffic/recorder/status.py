@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from krt_contract.timeline import EventName, Source
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
@@ -15,6 +16,24 @@ if TYPE_CHECKING:
 
 SKIPPED = "Skipped"
 _TIME_FIELD = re.compile(r"^(at|.*At)$")
+
+
+class Event(NamedTuple):
+    """An event that the test's status shows.
+
+    Attributes:
+        source: its source in the timeline.
+        name: the timeline event, or the code of an inconclusive reason.
+        subject: the phase or fault it is about.
+        detail: its further fields.
+        time: the status' own time of it (RFC 3339); None where it gives none.
+    """
+
+    source: Source
+    name: str
+    subject: str
+    detail: dict[str, Any]
+    time: str | None = None
 
 
 class StatusEvents:
@@ -45,56 +64,48 @@ class StatusEvents:
         if kind == "DELETED":
             return
         for phase in item.status.phases:
-            if phase.start_time:
-                self._once(
-                    ("phase", phase.name), "phase", "entered", phase.name, {}, phase.start_time
-                )
+            if time := phase.start_time:
+                self._once(Event(Source.PHASE, EventName.ENTERED, phase.name, {}, time))
         for fault in item.status.faults:
             self._fault(fault)
         for reason in item.status.inconclusive_reasons:
             detail = {"kind": reason.kind, "message": reason.message}
-            self._once(
-                ("guard", reason.code, str(reason.at)), "guard", reason.code, "", detail, reason.at
-            )
+            event = Event(Source.GUARD, reason.code, "", detail, reason.at)
+            self._once(event, str(reason.at))
 
     def _fault(self, fault: Fault) -> None:
         detail = self._faults.get(fault.name, {}) | {"targets": list(fault.targets)}
         moments = {
-            "injected": fault.injected_at,
-            "reverted": fault.reverted_at,
-            "recovered": fault.recovered_at,
+            EventName.INJECTED: fault.injected_at,
+            EventName.REVERTED: fault.reverted_at,
+            EventName.RECOVERED: fault.recovered_at,
         }
-        for event, time in moments.items():
-            if time:
-                key = ("fault", fault.name, event, time)
-                if event == "injected" and key not in self._recorded:
-                    self._injected(fault.name, micros(time))
-                self._once(key, "fault", event, fault.name, detail, time)
+        for name, time in moments.items():
+            if not time:
+                continue
+            new = self._once(Event(Source.FAULT, name, fault.name, detail, time), time)
+            if new and name is EventName.INJECTED:
+                self._injected(fault.name, micros(time))
         if fault.state == SKIPPED:
             skipped = detail | {"message": fault.message or ""}
-            key = ("fault", fault.name, "skipped", "")
-            self._once(key, "fault", "skipped", fault.name, skipped, None)
+            self._once(Event(Source.FAULT, EventName.SKIPPED, fault.name, skipped))
         if fault.verified is not None:
-            key = ("fault", fault.name, str(fault.verified), str(len(fault.observations)))
             observed = {
                 "verified": fault.verified,
                 "observations": [in_micros(item) for item in fault.observations],
             }
-            self._once(key, "fault", "observed", fault.name, observed, None)
+            event = Event(Source.FAULT, EventName.OBSERVED, fault.name, observed)
+            self._once(event, str(fault.verified), str(len(fault.observations)))
 
-    def _once(  # noqa: PLR0913, PLR0917 - the fields of an event, and its key
-        self,
-        key: tuple[str, ...],
-        source: str,
-        event: str,
-        subject: str,
-        detail: dict[str, Any],
-        time: str | None,
-    ) -> None:
-        if key not in self._recorded:
-            self._recorded.add(key)
-            at = micros(time) if time else None
-            self._timeline.write(source, event, subject, detail, at=at)
+    def _once(self, event: Event, *state: str) -> bool:
+        """Write an event unless it was written in the same state; return whether it was new."""
+        key = (event.source, event.name, event.subject, *state)
+        if key in self._recorded:
+            return False
+        self._recorded.add(key)
+        at = micros(event.time) if event.time else None
+        self._timeline.write(event.source, event.name, event.subject, event.detail, at=at)
+        return True
 
 
 def in_micros(value: dict[str, Any]) -> dict[str, Any]:
