@@ -1,4 +1,4 @@
-"""What the questions get from a broker that answers, and where nobody does."""
+"""The answers to admin requests of a broker that answers, and where none does."""
 
 from __future__ import annotations
 
@@ -31,31 +31,33 @@ def answers(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_every_question_of_a_fresh_fault_is_asked_once(kafka: LocalKafka, tmp_path: Path) -> None:
+def test_injected_fault_has_each_request_sent_once(kafka: LocalKafka, tmp_path: Path) -> None:
     kafka.create_topic("asked", 1)
     timeline = Timeline(tmp_path, "r1")
-    asked = admin_requests.AdminRequests(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
-    asked.injected("down", wall() - admin_requests.STALE_MICROS - 1)
-    asked.injected("other", wall())
-    asked.injected("down", wall())
-    wait_until("all have answered", lambda: answers(tmp_path).keys() == set(ALL))
+    requests = admin_requests.AdminRequests(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
+    requests.injected("down", wall() - admin_requests.STALE_MICROS - 1)
+    requests.injected("other", wall())
+    requests.injected("down", wall())
+    wait_until("all are answered", lambda: answers(tmp_path).keys() == set(ALL))
     assert {item["answer"] for item in answers(tmp_path).values()} == {"Answered"}
     assert timeline.counts["events"] == len(ALL)
     timeline.close()
 
 
-def test_a_refusal_is_told_with_its_error(kafka: LocalKafka) -> None:
+def test_answer_of_a_refused_request_is_refused_with_its_error(kafka: LocalKafka) -> None:
     client = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    got = admin_requests.ask(lambda: admin_requests.create_topic(client, "too-many-replicas", 3))
-    assert got == ("Refused", "INVALID_REPLICATION_FACTOR")
+    answer = admin_requests.answer_of(
+        lambda: admin_requests.create_topic(client, "too-many-replicas", 3)
+    )
+    assert answer == ("Refused", "INVALID_REPLICATION_FACTOR")
 
 
-def test_nobody_there_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_of_a_request_without_brokers_is_timed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin_requests, "ANSWER_SECONDS", 1.0)
     client = AdminClient({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
-    for question in (
+    for call in (
         lambda: admin_requests.create_topic(client, "x", 1),
         lambda: admin_requests.describe_configs(client, "x"),
         lambda: admin_requests.list_topics(client),
     ):
-        assert admin_requests.ask(question)[0] == "TimedOut"
+        assert admin_requests.answer_of(call)[0] == "TimedOut"

@@ -1,4 +1,4 @@
-"""The open-loop schedule: when each record is due, whatever became of those before it."""
+"""The open-loop schedule: when each record is due, whatever happens to those before it."""
 
 from __future__ import annotations
 

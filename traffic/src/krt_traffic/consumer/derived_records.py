@@ -1,10 +1,10 @@
-"""What is made of the records read: sends whose key and partition follow from their input's."""
+"""Records made of records: sends whose key and partition follow from those of their input."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_traffic.producer.records import Records
+from krt_traffic.sending.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from krt_contract.clients import ProducerSpec
 
 
-class Outputs(Records):
-    """The sends of one incarnation, one for each record it was handed.
+class DerivedRecords(Records):
+    """The sends of one incarnation, one for each record delivered to it.
 
     The key is the input's, the partition the input's modulo those of the output topic: what is
-    in order for a key stays in order. A send is due when its input was handed out.
+    in order for a key stays in order. A send is due when its input was delivered.
 
     Args:
         plan: how the output is written.

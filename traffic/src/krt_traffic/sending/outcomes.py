@@ -1,8 +1,8 @@
 """Error code of a delivery report → outcome of the send.
 
-``failed`` is a claim that nothing reached the log, so it is made only where that is certain;
-everything else that is no acknowledgement is ``unknown``. librdkafka knows whether a message may
-have been written (its message status), but confluent-kafka does not hand that to Python, hence
+``failed`` says that nothing reached the log, so it is used only where that is certain; everything
+else that is no acknowledgement is ``unknown``. librdkafka knows whether a message may
+have been written (its message status), but confluent-kafka does not expose that to Python, hence
 this table. A send whose ``produce()`` raised never gets here: it is failed by its caller.
 """
 
@@ -15,7 +15,8 @@ from confluent_kafka import KafkaError
 from krt_contract.outcomes import SendOutcome
 
 REFUSED_BY_CONTENT = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
-"""The broker refused the record for what it is; no attempt of the same bytes can have landed."""
+"""The broker refused the record for its content; no attempt of the same bytes can have reached the
+log."""
 
 REFUSED_BY_RIGHTS = frozenset(
     {
@@ -24,12 +25,12 @@ REFUSED_BY_RIGHTS = frozenset(
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     }
 )
-"""Certain only while nothing was ever acknowledged: rights may have been taken away between an
-attempt that landed and its retry."""
+"""Certain only while nothing was ever acknowledged: rights may have been revoked between an attempt
+that reached the log and its retry."""
 
 PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})  # noqa: SLF001 - librdkafka's own codes have no public name
-"""Dropped by us. Messages put back into the queue for a retry may have been sent before, so this
-is certain only in an incarnation that never had a connection."""
+"""Dropped by ``purge()``. Messages put back into the queue for a retry may have been sent before,
+so this is certain only in an incarnation that never had a connection."""
 
 REFUSED_BEFORE_APPEND = frozenset({KafkaError.NOT_ENOUGH_REPLICAS})
 """The leader looked at the ISR before it appended; certain where there was but one attempt."""
@@ -37,7 +38,7 @@ REFUSED_BEFORE_APPEND = frozenset({KafkaError.NOT_ENOUGH_REPLICAS})
 
 @dataclass(slots=True)
 class Circumstances:
-    """What an incarnation knows about itself that decides uncertain codes.
+    """What an incarnation knows about itself that decides codes which are uncertain alone.
 
     Attributes:
         ever_acked: whether any send was acknowledged.

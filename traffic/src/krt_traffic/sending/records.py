@@ -1,9 +1,9 @@
-"""The sends of one incarnation: in flight, held by an open transaction, done.
+"""The sends of one incarnation: in flight, in an open transaction, done.
 
-Two threads meet here. The producer's thread moves sends forward; the ledger's thread looks at all
-of them twice a second. There is no lock, so the producer never waits: every move adds before it
-removes, and the ledger copies what is on the way before it takes what is done. It thus sees each
-send at least once, and knows which ones it sees twice.
+Two threads meet here. The producer's thread moves sends forward; the ledger's thread reads all of
+them twice a second. There is no lock, so the producer never waits: every move adds before it
+removes, and the ledger copies the sends on their way before it takes those that are done. It thus
+sees each send at least once, and knows which it sees twice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_contract.clients import ProducerSpec
-    from krt_traffic.producer.rate import Schedule
+    from krt_traffic.producer.schedule import Schedule
 
 IN_FLIGHT = "in flight when last flushed"
 """Error of a row written before its send was done; stays only when the incarnation is killed."""
 
 
 class Sent(NamedTuple):
-    """What the sends of one call to the client share.
+    """What all sends of one call to the client have in common.
 
     Attributes:
         at: UTC microseconds.
@@ -63,17 +63,17 @@ class Records:
         incarnation: pod uid.
 
     Attributes:
-        schedule: when records are due; None where they are sent as fast as may be. Set before the
-            first send.
+        schedule: when records are due; None where they are sent as fast as the client takes them.
+            Set before the first send.
         in_flight: sends the client has not reported on.
-        held: sends reported on whose transaction is open.
+        in_transaction: sends the client has reported on whose transaction is open.
         attempted: sends begun, counted apart from the rows.
         counts: done sends by outcome.
     """
 
     def __init__(self, plan: ProducerSpec, member: str, incarnation: str) -> None:
         self.in_flight: dict[int, Sent] = {}
-        self.held: dict[int, Done] = {}
+        self.in_transaction: dict[int, Done] = {}
         self.attempted = 0
         self.counts = {outcome.value: 0 for outcome in SendOutcome}
         self._done: deque[Done] = deque()
@@ -90,23 +90,23 @@ class Records:
     def partition(self, seq: int) -> int:
         """Return the partition of record ``seq``: that of its key, keys dealt out in turn.
 
-        Ours rather than a hash's, so that each partition has operations due at a steady rate.
+        Not chosen by a hash, so that each partition has operations due at a steady rate.
         """
         return seq % self._plan.key_count % self._plan.partitions
 
     def report(self, record: Done) -> None:
-        """Take the client's report on a send: done, or held while its transaction is open."""
+        """Take the client's report on a send: done, unless its transaction is open."""
         if record.sent.transaction is None:
             self.done(record)
         else:
-            self.held[record.seq] = record
+            self.in_transaction[record.seq] = record
             del self.in_flight[record.seq]
 
     def done(self, record: Done) -> None:
         """Take the final outcome of a send."""
         self.counts[record.outcome] += 1
         self._done.append(record)
-        self.held.pop(record.seq, None)
+        self.in_transaction.pop(record.seq, None)
         self.in_flight.pop(record.seq, None)
 
     def snapshot(self) -> tuple[pa.Table, pa.Table]:
@@ -114,13 +114,13 @@ class Records:
 
         For the ledger's thread. No send is in both or was done in an earlier call.
         """
-        in_flight, held = self.in_flight.copy(), self.held.copy()
+        in_flight, in_transaction = self.in_flight.copy(), self.in_transaction.copy()
         done = [self._done.popleft() for _ in range(len(self._done))]
         # Done, and not yet removed when it was copied: now or at an earlier call.
-        seen = self._lingering.union(record.seq for record in done)
-        self._lingering = {seq for seq in seen if seq in in_flight or seq in held}
+        settled = self._lingering.union(record.seq for record in done)
+        self._lingering = {seq for seq in settled if seq in in_flight or seq in in_transaction}
         at, now = both()
-        sents = in_flight | {seq: record.sent for seq, record in held.items()}
+        sents = in_flight | {seq: record.sent for seq, record in in_transaction.items()}
         rows = [
             Done(seq, sent, at, now, None, SendOutcome.UNKNOWN, IN_FLIGHT)
             for seq, sent in sents.items()
@@ -128,7 +128,7 @@ class Records:
         ]
         return self._table(done), self._table(rows)
 
-    def close_row(self) -> dict[str, Sequence[Any]]:
+    def summary(self) -> dict[str, Sequence[Any]]:
         """Return the row of ``producer_summary``: counts kept apart from the rows."""
         counts = {"attempted": self.attempted, **self.counts}
         return {

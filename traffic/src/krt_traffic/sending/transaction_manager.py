@@ -1,4 +1,4 @@
-"""Beginning and ending transactions: what the coordinator is asked, until it has answered."""
+"""Beginning and ending transactions: requests to the coordinator until it has answered."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ from krt_traffic.errors import FatalClientError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_traffic.producer.records import Records
-    from krt_traffic.producer.sender import Sender
+    from krt_traffic.sending.records import Records
+    from krt_traffic.sending.sender import Sender
 
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 5.0
-"""Each call to the coordinator waits this long before orders are looked at again."""
+"""How long one call to the coordinator waits before instructions are read again."""
 
 LAST_CALL_SECONDS = 2.0
-"""The one call that is still made when nobody waits any more: what is open when the pod is told to
-end would else hold up every read_committed reader until transaction.timeout.ms. Three such calls
+"""The one call that is still made after waiting was stopped: a transaction that is open when the
+pod ends would else block every read_committed reader until transaction.timeout.ms. Three such calls
 end within the pod's grace period (10 s)."""
 
 
-class Coordinator:
+class TransactionManager:
     """Transactions of one producer; a send's outcome is that of its transaction.
 
     Args:
         sender: sends.
-        records: knows what is held by the open transaction.
-        given_up: whether to stop waiting for the coordinator.
+        records: knows the sends of the open transaction.
+        stop_waiting: whether to stop waiting for the coordinator.
 
     Attributes:
         ordinal: of the transaction that is open or was last; -1 before the first.
     """
 
-    def __init__(self, sender: Sender, records: Records, given_up: Callable[[], bool]) -> None:
+    def __init__(self, sender: Sender, records: Records, stop_waiting: Callable[[], bool]) -> None:
         self.ordinal = -1
-        self._sender, self._records, self._given_up = sender, records, given_up
+        self._sender, self._records, self._stop_waiting = sender, records, stop_waiting
 
     def start(self) -> bool:
-        """Register with the coordinator; False where it was given up.
+        """Register with the coordinator; False where waiting for it was stopped.
 
         Raises:
             FatalClientError: the client is over.
         """
         client = self._sender.client
-        while not self._given_up():
+        while not self._stop_waiting():
             if self._call(client.init_transactions):
                 return True
         return False
 
     def begin(self) -> int:
-        """Begin a transaction and return its ordinal; tells nobody yet."""
+        """Begin a transaction and return its ordinal; sends nothing to the coordinator yet."""
         self._sender.client.begin_transaction()
         self.ordinal += 1
         return self.ordinal
 
     def commit(self, first: Callable[[float], None] | None = None) -> TransactionOutcome:
-        """Commit what is open and settle its sends.
+        """Commit the open transaction and settle its sends.
 
         Args:
-            first: called before, with the seconds it may take, again and again until it returns;
-                what it raises counts like an error of the commit.
+            first: called before, with the seconds it may take, and again until it returns; an
+                error that it raises counts like one of the commit.
 
         Returns:
-            COMMITTED; ABORTED where only that was left; UNKNOWN where it was given up.
+            COMMITTED; ABORTED where only that was possible; UNKNOWN where waiting was stopped.
 
         Raises:
             FatalClientError: the client is over; the sends are unknown.
@@ -77,7 +77,7 @@ class Coordinator:
         return self._settling(lambda: self._commit(first))
 
     def abort(self, first: Callable[[float], None] | None = None) -> TransactionOutcome:
-        """Abort what is open and settle its sends: ABORTED, or UNKNOWN where it was given up.
+        """Abort the open transaction and settle its sends: ABORTED, or UNKNOWN as for ``commit``.
 
         Args:
             first: as for ``commit``.
@@ -87,14 +87,15 @@ class Coordinator:
         """
         return self._settling(lambda: self._abort(first))
 
-    def answered(self, seconds: float) -> None:
-        """Take the answers to all that was sent; for ``abort``, where nothing is wrong.
+    def await_answers(self, seconds: float) -> None:
+        """Wait for the answers to all sends; for ``abort``, where nothing is wrong.
 
-        An abort calls back what is on its way. Waited for, it lies in the log, where no reader of
-        what is committed may see it, and its ledger row says that the broker had acked it.
+        An abort calls back the records that are on their way. Once they are answered, they are in
+        the log, where no read_committed reader may see them, and their ledger rows say that the
+        broker had acked them.
 
         Raises:
-            KafkaException: some are still to come.
+            KafkaException: some are still outstanding.
             FatalClientError: the client is over.
         """
         self._sender.flush(seconds)
@@ -102,7 +103,7 @@ class Coordinator:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 - no public name
 
     def abandon(self) -> None:
-        """Settle what a client that is over left open: all of it is unknown."""
+        """Settle the sends that a client left open when it ended: all of them are unknown."""
         self._settle(TransactionOutcome.UNKNOWN)
 
     def _settling(self, end: Callable[[], TransactionOutcome]) -> TransactionOutcome:
@@ -129,16 +130,13 @@ class Coordinator:
                 self._until_done(first)
         except _AbortRequiredError as required:
             log.info("aborting: %s", required)
-        return (
-            TransactionOutcome.ABORTED
-            if self._until_done(self._sender.client.abort_transaction)
-            else TransactionOutcome.UNKNOWN
-        )
+        done = self._until_done(self._sender.client.abort_transaction)
+        return TransactionOutcome.ABORTED if done else TransactionOutcome.UNKNOWN
 
     def _until_done(self, call: Callable[[float], None]) -> bool:
-        """Call again until it is done; False where it was given up, after one more try."""
+        """Call again until it succeeds; False where waiting was stopped, after one more try."""
         while True:
-            last = self._given_up()
+            last = self._stop_waiting()
             if self._call(call, LAST_CALL_SECONDS if last else CALL_SECONDS):
                 return True
             if last:
@@ -157,10 +155,10 @@ class Coordinator:
         return True
 
     def _settle(self, outcome: TransactionOutcome) -> None:
-        # Reports of what the end of the transaction purged come with the next poll.
+        # Reports of sends that the end of the transaction purged come with the next poll.
         self._reports()
         records = self._records
-        for done in list(records.held.values()):
+        for done in list(records.in_transaction.values()):
             final = done._replace(transaction_outcome=outcome)
             if outcome is TransactionOutcome.ABORTED:
                 final = final._replace(outcome=SendOutcome.FAILED)
@@ -172,7 +170,7 @@ class Coordinator:
         try:
             self._sender.serve(0)
         except FatalClientError as error:
-            log.info("settling: %s", error)  # whoever ended the transaction hears of it anyway
+            log.info("while sends were settled: %s", error)  # the transaction's end raises it, too
 
 
 class _AbortRequiredError(Exception):

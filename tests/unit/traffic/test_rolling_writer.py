@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from krt_contract.ledger import table_of
-from krt_traffic import ledger
-from krt_traffic.ledger import LedgerThread, Rolling
+from krt_traffic import rolling_writer
+from krt_traffic.rolling_writer import RollingWriter, writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,11 +29,11 @@ def stored(folder: Path) -> list[int]:
     )
 
 
-def rolling(folder: Path) -> Rolling:
-    return Rolling(ledger.writer(folder, "producer_summary", "p", "u"))
+def rolling(folder: Path) -> RollingWriter:
+    return RollingWriter(writer(folder, "producer_summary", "p", "u"))
 
 
-def test_provisional_rows_are_taken_back_and_settled_ones_stay(tmp_path: Path) -> None:
+def test_flush_takes_earlier_provisional_rows_back_and_keeps_settled_ones(tmp_path: Path) -> None:
     table, folder = rolling(tmp_path), tmp_path / "producer_summary"
     table.flush(rows(1), rows(2, 3))
     assert stored(folder) == [1, 2, 3]
@@ -46,10 +46,10 @@ def test_provisional_rows_are_taken_back_and_settled_ones_stay(tmp_path: Path) -
     assert not list(folder.glob("*open*"))
 
 
-def test_a_full_open_file_gets_its_number_without_losing_what_is_provisional(
+def test_flush_of_a_full_file_numbers_it_and_keeps_provisional_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "ROLL_ROWS", 2)
+    monkeypatch.setattr(rolling_writer, "ROLL_ROWS", 2)
     table, folder = rolling(tmp_path), tmp_path / "producer_summary"
     table.flush(rows(1), rows(9))
     table.flush(rows(2), rows(9))
@@ -59,10 +59,10 @@ def test_a_full_open_file_gets_its_number_without_losing_what_is_provisional(
     assert stored(folder) == [1, 2]
 
 
-def test_a_full_open_file_keeps_its_name_while_somebody_relies_on_what_is_provisional(
+def test_flush_without_roll_keeps_a_full_file_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "ROLL_ROWS", 2)
+    monkeypatch.setattr(rolling_writer, "ROLL_ROWS", 2)
     table, folder = rolling(tmp_path), tmp_path / "producer_summary"
     table.flush(rows(1, 2), rows(9), roll=False)
     assert table.grown
@@ -70,14 +70,3 @@ def test_a_full_open_file_keeps_its_name_while_somebody_relies_on_what_is_provis
     table.flush(rows(9))
     assert [path.name for path in folder.iterdir()] == ["p-u-000000.parquet"]
     assert stored(folder) == [1, 2, 9]
-
-
-def test_what_came_before_settle_is_durable_after_it() -> None:
-    flushed: list[int] = []
-    coming = [1]
-    thread = LedgerThread(lambda: flushed.extend(coming))
-    thread.start()
-    coming.append(2)
-    thread.settle()
-    assert 2 in flushed
-    thread.stop()

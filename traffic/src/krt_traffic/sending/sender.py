@@ -1,4 +1,4 @@
-"""Sending what is due and taking what comes back."""
+"""A producing client that gives every send an outcome."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from krt_contract.clients import Acks
 from krt_contract.outcomes import SendOutcome
 from krt_contract.payload import Encoder
 from krt_traffic.clock import both, mono
-from krt_traffic.error_throttle import Complaints
+from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import FatalClientError
-from krt_traffic.producer.outcomes import (
+from krt_traffic.sending.outcomes import (
     PURGED,
     Circumstances,
     outcome_of,
 )
-from krt_traffic.producer.records import Done, Records, Sent
-from krt_traffic.producer.settings import STATISTICS_MS, client_settings, single_attempt
+from krt_traffic.sending.records import Done, Records, Sent
+from krt_traffic.sending.settings import STATISTICS_MS, client_settings, single_attempt
 
 if TYPE_CHECKING:
     from krt_contract.clients import ProducerSpec
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHUNK = 500
-"""Records handed to the client between two looks at what came back."""
+"""Records given to the client before its delivery reports are taken again."""
 
 UNLIMITED_IN_FLIGHT = 10_000
 """Records in flight at the unlimited rate: about what five requests of 64 KiB to each of a few
 partitions hold, so that neither the client's queue nor the ledger's view of it grows."""
 
 PURGE_SECONDS = 5.0
-"""Purging only hands out delivery reports; nothing goes over the network."""
+"""Purging only calls delivery reports; nothing goes over the network."""
 
 
 class Sender:
@@ -64,7 +64,7 @@ class Sender:
         self._purged: list[Done] = []
         self.positions: dict[str, int] = {}
         self.fatal: KafkaError | None = None
-        self._complaints = Complaints()
+        self._errors = ErrorThrottle()
         self.client = Producer(
             settings | {"error_cb": self._error, "stats_cb": self._count_answers}, logger=log
         )
@@ -94,7 +94,7 @@ class Sender:
             raise FatalClientError(str(self.fatal))
 
     def serve(self, seconds: float) -> None:
-        """Take what came back, waiting up to ``seconds`` for something.
+        """Take delivery reports, waiting up to ``seconds`` for a first one.
 
         Raises:
             FatalClientError: the client is over.
@@ -105,7 +105,7 @@ class Sender:
             self._end(exception)
 
     def flush(self, seconds: float) -> None:
-        """Hand over what lingers and take what came back, for up to ``seconds``.
+        """Send records that linger and take delivery reports, for up to ``seconds``.
 
         Raises:
             FatalClientError: the client is over.
@@ -146,7 +146,7 @@ class Sender:
             try:
                 self.flush(PURGE_SECONDS)
             except FatalClientError as error:
-                log.info("purging: %s", error)  # reports still come; they are what is wanted
+                log.info("while purging: %s", error)  # reports still come, and they are the point
             if self._purged and len(self._purged) == len(self._records.in_flight):
                 break
         if self._purged:
@@ -158,11 +158,11 @@ class Sender:
 
     def _await_statistics(self) -> None:
         # Twice: the first may have been gathered before the purge.
-        seen, deadline = self._statistics, mono() + 3 * STATISTICS_MS * 1000
-        while self._statistics < seen + 2 and mono() < deadline:
-            with contextlib.suppress(FatalClientError):  # known already; statistics still come
+        before, deadline = self._statistics, mono() + 3 * STATISTICS_MS * 1000
+        while self._statistics < before + 2 and mono() < deadline:
+            with contextlib.suppress(FatalClientError):  # it is known; statistics still come
                 self.serve(0.1)
-        if self._statistics < seen + 2:
+        if self._statistics < before + 2:
             self._circumstances.ever_connected = True
 
     def _delivered(self, seq: int, error: KafkaError | None, message: Message) -> None:
@@ -181,7 +181,7 @@ class Sender:
                 self.fatal = error
             if (
                 error.code() in PURGED
-                and outcome == SendOutcome.FAILED
+                and outcome is SendOutcome.FAILED
                 and sent.transaction is None
             ):
                 self._purged.append(done)
@@ -202,7 +202,7 @@ class Sender:
     def _error(self, error: KafkaError) -> None:
         if error.fatal():
             self.fatal = error
-        self._complaints.tell(error)
+        self._errors.log(error)
 
     def _count_answers(self, statistics: str) -> None:
         if self._statistics and self._circumstances.ever_connected:

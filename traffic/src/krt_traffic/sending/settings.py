@@ -1,4 +1,4 @@
-"""The producer's client settings: what is ours, what the resource says, and our few defaults."""
+"""The producer's client settings: those of the run, those of the resource, and a few defaults."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ QUEUE_KIB = 64 * 1024
 IN_FLIGHT_REQUESTS = 5
 """Kafka's own client's default, and librdkafka's with idempotence; its default without (a million)
 lets a slow cluster drown: brokers take one request of a connection at a time, and what waits in
-flight as small requests cannot be batched any more. Seen: 60 s of latency for good after 10 s of
-overload, while the idempotent producer beside it recovered."""
+flight as small requests cannot be batched any more. Measured: 60 s of latency for good after 10 s
+of overload, while the idempotent producer beside it recovered."""
 
 IDEMPOTENT_LINGER_MS = 50
 """Longer than a confirmation takes, and no longer. While five records of a partition are under way
@@ -37,7 +37,7 @@ STATISTICS_MS = 1000
 def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str, Any]:
     """Return librdkafka's settings for one incarnation.
 
-    Kafka's defaults stand unless the resource or the reasons at the constants say otherwise.
+    Kafka's defaults apply, except what the resource sets and the constants above explain.
 
     Args:
         plan: the run.
