@@ -59,7 +59,7 @@ def _anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
 def _claims(suite: ET.Element, card: Mapping[str, Any]) -> None:
     for item in card.get("expectationResults", []):
         case = ET.SubElement(suite, "testcase", classname="expectation", name=item["expectation"])
-        text = f"expected {item['expected']}; seen {item['seen']}"
+        text = f"expected {item['expected']}; observed {item['observed']}"
         if item["result"] == "NotMet":
             ET.SubElement(case, "failure", message=text)
         elif item["result"] == "NotEvaluated":
