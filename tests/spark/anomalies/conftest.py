@@ -41,7 +41,7 @@ import pytest
 
 from krt_contract.timeline import Event
 from krt_scoring.allowances.offsets import java_hash
-from krt_scoring.anomalies import judgement
+from krt_scoring.anomalies import detection
 from krt_scoring.history import base as base_module
 from krt_scoring.history import ledger_tally
 from krt_scoring.history import tables as history_module
@@ -505,7 +505,7 @@ def judged(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
     """Judge cases side by side."""
     base = base_module.build(together(spark, cases))
     outcomes = {case.name: Outcome() for case in cases}
-    found = judgement.findings(base)
+    found = detection.find_all(base)
     for row in found.collect() if found is not None else []:
         owner_of_group = (name for name in outcomes if str(row["grp"]).startswith(f"{name}-"))
         outcome = outcomes[row["topic"] or next(owner_of_group)]

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_scoring.anomalies import judge
-from krt_scoring.anomalies.findings import UNITS, Judgement, result
+from krt_scoring.anomalies.detection import detect
+from krt_scoring.anomalies.registry import UNITS
+from krt_scoring.anomalies.results import Detection, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,21 +31,21 @@ drained c1 0
 
 
 @pytest.fixture(scope="module")
-def lossy(history_of: Callable[..., History]) -> tuple[Judgement, Judgement]:
+def lossy(history_of: Callable[..., History]) -> tuple[Detection, Detection]:
     """The same history twice, its rows in another order and number of files."""
-    return judge(history_of(LOSSY)), judge(history_of(LOSSY, shuffled=True))
+    return detect(history_of(LOSSY)), detect(history_of(LOSSY, shuffled=True))
 
 
-def test_the_same_evidence_gives_the_same_judgement(lossy: tuple[Judgement, Judgement]) -> None:
+def test_the_same_evidence_gives_the_same_detection(lossy: tuple[Detection, Detection]) -> None:
     assert lossy[0] == lossy[1]
 
 
-def test_every_anomaly_is_answered(lossy: tuple[Judgement, Judgement]) -> None:
+def test_every_anomaly_is_answered(lossy: tuple[Detection, Detection]) -> None:
     assert [item.name for item in lossy[0].anomalies] == list(UNITS)
 
 
 def test_a_permitted_loss_is_told_with_what_took_its_place(
-    lossy: tuple[Judgement, Judgement],
+    lossy: tuple[Detection, Detection],
 ) -> None:
     lost = lossy[0].anomaly("lost-write")
     assert (lost.count, lost.permitted, lost.violations) == (1, 1, 0)
@@ -65,20 +66,20 @@ def test_a_permitted_loss_is_told_with_what_took_its_place(
     }
 
 
-def test_the_ledger_says_what_was_lost(lossy: tuple[Judgement, Judgement]) -> None:
+def test_the_ledger_says_what_was_lost(lossy: tuple[Detection, Detection]) -> None:
     terms = lossy[0].ledger
     assert terms["balanced"] == 1
     picked = {name: terms[name] for name in ("attempted", "acked", "lost", "delivered")}
     assert picked == {"attempted": 3, "acked": 3, "lost": 1, "delivered": 2}
 
 
-def test_the_truncation_is_told(lossy: tuple[Judgement, Judgement]) -> None:
+def test_the_truncation_is_told(lossy: tuple[Detection, Detection]) -> None:
     (cut,) = lossy[0].truncations
     assert (cut["partition"], cut["firstOffsetCut"], cut["unclean"]) == (0, 1, 0)
 
 
 def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -> None:
-    judgement = judge(
+    detection = detect(
         history_of(
             """
             send p/1#0 0@0 acked
@@ -90,16 +91,16 @@ def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -
             """
         )
     )
-    codes = [reason.code for reason in judgement.reasons]
+    codes = [reason.code for reason in detection.reasons]
     assert codes == ["GroupNeverStarted", "GroupNotDrained", "ForeignRecords"]
-    assert judgement.ledger["foreign"] == 1
-    assert all(item.cls == "NotObserved" for item in judgement.anomalies)
+    assert detection.ledger["foreign"] == 1
+    assert all(item.cls == "NotObserved" for item in detection.anomalies)
 
 
 def test_a_leader_change_may_cut_a_place_of_a_record_that_is_not_missing(
     history_of: Callable[[str], History],
 ) -> None:
-    judgement = judge(
+    detection = detect(
         history_of(
             """
             producer p acks=1 idempotent=false
@@ -112,21 +113,21 @@ def test_a_leader_change_may_cut_a_place_of_a_record_that_is_not_missing(
             """
         )
     )
-    found = judgement.anomaly("inconsistent-offsets")
+    found = detection.anomaly("inconsistent-offsets")
     assert (found.cls, found.rules) == ("AllowedByConfig", {"acks-1-leader-change": 1})
 
 
 def test_nothing_at_all(history_of: Callable[[str], History]) -> None:
-    judgement = judge(history_of("topic x=y"))
-    assert judgement.ledger["attempted"] == 0
-    assert judgement.ledger["balanced"] == 1
-    assert not judgement.reasons
+    detection = detect(history_of("topic x=y"))
+    assert detection.ledger["attempted"] == 0
+    assert detection.ledger["balanced"] == 1
+    assert not detection.reasons
 
 
 def test_a_class_follows_from_the_counts() -> None:
-    none = result("unseen", {}, {}, ())
-    allowed = result("unseen", {"r": 2}, {}, ())
-    broken = result("unseen", {"r": 2, None: 1}, {}, ())
+    none = summarize("unseen", "records", {}, {}, ())
+    allowed = summarize("unseen", "records", {"r": 2}, {}, ())
+    broken = summarize("unseen", "records", {"r": 2, None: 1}, {}, ())
     assert [none.cls, allowed.cls, broken.cls] == ["NotObserved", "AllowedByConfig", "Violation"]
     assert (broken.count, broken.permitted, broken.violations) == (3, 2, 1)
 
@@ -150,17 +151,17 @@ replica 2 0@0 p/1#0
 def test_of_a_lost_record_it_is_told_who_still_holds_it(
     history_of: Callable[[str], History],
 ) -> None:
-    (lost,) = judge(history_of(GONE)).anomaly("lost-write").examples
+    (lost,) = detect(history_of(GONE)).anomaly("lost-write").examples
     assert (lost["seq"], lost["presentOnBrokers"], lost["dumped"]) == (1, [1], [0, 1, 2])
-    (nowhere,) = judge(history_of(GONE + "undumped 1 0")).anomaly("lost-write").examples
+    (nowhere,) = detect(history_of(GONE + "undumped 1 0")).anomaly("lost-write").examples
     assert (nowhere["presentOnBrokers"], nowhere["dumped"]) == ([1], [0, 2])
     held_by_nobody = GONE.replace("replica 1 0@1 p/1#1", "")
-    (nowhere,) = judge(history_of(held_by_nobody)).anomaly("lost-write").examples
+    (nowhere,) = detect(history_of(held_by_nobody)).anomaly("lost-write").examples
     assert (nowhere["presentOnBrokers"], nowhere["dumped"]) == ([], [0, 1, 2])
 
 
 def test_where_nothing_was_dumped_nobody_is_said_to_hold_it(
-    lossy: tuple[Judgement, Judgement],
+    lossy: tuple[Detection, Detection],
 ) -> None:
     assert "presentOnBrokers" not in lossy[0].anomaly("lost-write").examples[0]
 
@@ -168,7 +169,7 @@ def test_where_nothing_was_dumped_nobody_is_said_to_hold_it(
 def test_replicas_that_differ_are_shown_side_by_side(
     history_of: Callable[[str], History],
 ) -> None:
-    found = judge(
+    found = detect(
         history_of(
             """
             isr 0 0,1,2
@@ -206,6 +207,6 @@ def test_an_offset_a_replica_lacks_is_told_with_its_broker(
     history_of: Callable[[str], History],
 ) -> None:
     text = "bounds 0 0..2\nreplica 0 0@0\nreplica 0 0@1\nreplica 1 0@0"
-    found = judge(history_of(text)).anomaly("replica-divergence")
+    found = detect(history_of(text)).anomaly("replica-divergence")
     assert found.detail == {"lacking": 1}
     assert [one["lacking"] for one in found.examples] == [[1]]

@@ -31,7 +31,7 @@ def rows(topic: str, ops: list[Op]) -> list[tuple[Any, ...]]:
 
 def find(
     spark: SparkSession, table: list[tuple[Any, ...]], windows: tuple[FaultWindow, ...] = ()
-) -> tuple[dict[str, list[gaps.Gap]], list[gaps.Measured]]:
+) -> tuple[dict[str, list[gaps.Gap]], list[gaps.PartitionOperations]]:
     places = Places(tuple(sorted({row[0] for row in table})))
     shuffled = random.Random(7).sample(table, len(table))  # noqa: S311 (order, not secrecy)
     numbered = [(WRITES, places.tp(topic, 0), due, done) for topic, due, done in shuffled]
@@ -121,7 +121,7 @@ def test_gaps_by_hand(spark: SparkSession) -> None:
         for (start, end), (first, last) in zip(told, wanted, strict=True):
             assert abs(start - first) <= STEP, (name, told)
             assert abs(end - last) <= STEP, (name, told)
-        assert (name, len(ops)) in [(item.topic, item.due) for item in measured]
+        assert (name, len(ops)) in [(item.topic, item.scheduled) for item in measured]
     assert {gap.topic for row in found.values() for gap in row if gap.open_end} == {
         "never-again",
         "nothing-succeeds",
@@ -198,7 +198,7 @@ def test_a_stall_is_measured_to_within_one_inter_arrival_time(spark: SparkSessio
 def test_progress_counts_what_was_done_while_a_fault_was_open(spark: SparkSession) -> None:
     window = FaultWindow("f", injected_at=500_000, recovered_at=699_999)
     _, (measured,) = find(spark, rows("t", stalled(steady(), 500_000, 600_000)), (window,))
-    assert (measured.due, measured.progress) == (1_000, 100)
+    assert (measured.scheduled, measured.during_faults) == (1_000, 100)
 
 
 def test_without_a_threshold_or_partition_nothing_is_measured(spark: SparkSession) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.spark.job import rich
 
 from krt_contract.bundle import Bundle
-from krt_scoring.anomalies.findings import MAX_EXAMPLES
+from krt_scoring.anomalies.results import MAX_EXAMPLES
 from krt_scoring.engine import session
 from krt_scoring.inputs import inspection
 from krt_scoring.outputs.scorecard import dump

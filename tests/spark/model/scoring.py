@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
-from krt_scoring.anomalies import judgement
+from krt_scoring.anomalies import detection
 from krt_scoring.history import base as base_tables
-from krt_scoring.history import ledger_identity, ledger_missing, tables
+from krt_scoring.history import tables
 from krt_scoring.inputs import run_info
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ def score(spark: SparkSession, root: Path) -> Scored:
     run = run_info.load(Bundle(root).run_json)
     base = base_tables.build(tables.read(spark, root, run))
     try:
-        terms, unbalanced = ledger_identity.ledger(base.totals, base.facts)
-        terms["foreign"] = ledger_missing.foreign(base)
-        scored = Scored(reasons=(*unbalanced, *ledger_missing.reasons(base, terms)))
-        found = judgement.findings(base)
+        _, reasons = detection.balance_ledger(base)
+        scored = Scored(reasons=reasons)
+        found = detection.find_all(base)
         for row in found.collect() if found is not None else []:
             name = row["topic"] or row["grp"]
             scored.findings.setdefault(name, Counter())[row["anomaly"], row["rule"]] += 1

@@ -12,13 +12,13 @@ from tests.spark.selftest.histories import Simulation
 
 from krt_contract.bundle import Bundle
 from krt_scoring import selftest
-from krt_scoring.anomalies import judgement
-from krt_scoring.anomalies.findings import UNITS
+from krt_scoring.anomalies import detection
+from krt_scoring.anomalies.registry import RULES, UNITS
 from krt_scoring.history import base as base_tables
 from krt_scoring.history import tables
 from krt_scoring.inputs import run_info
 from krt_scoring.selftest.corruptions import KINDS
-from krt_scoring.selftest.evaluate import Judged
+from krt_scoring.selftest.evaluate import Detected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,47 +40,47 @@ WANTED = 200
 @contextmanager
 def scored(
     spark: SparkSession, root: Path, seed: int, partitions: int
-) -> Iterator[tuple[Base, Judged]]:
+) -> Iterator[tuple[Base, Detected]]:
     rows = Simulation(seed, SENDS, partitions).run()
     path = bundles.write(root, rows, histories.plan(partitions))
     past = tables.read(spark, path, run_info.load(Bundle(path).run_json))
     base = base_tables.build(past)
-    found = judgement.findings(base)
-    found = found.persist() if found is not None else None
-    judged = judgement.judge_found(base, found)
-    yield base, Judged(found, judged.ledger, judged.reasons)
+    findings = detection.find_all(base)
+    findings = findings.persist() if findings is not None else None
+    detected = detection.count_findings(base, findings)
+    yield base, Detected(findings, detected.ledger, detected.reasons)
     base.release()
 
 
 def test_every_anomaly_has_a_corruption() -> None:
-    assert {name for kind in KINDS for name in kind.shows} == set(UNITS)
+    assert {name for kind in KINDS for name in kind.anomalies} == set(UNITS)
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_each_is_found_exactly(spark: SparkSession, tmp_path: Path, partitions: int) -> None:
     count = 0
-    with scored(spark, tmp_path, partitions, partitions) as (base, judged):
-        assert judged.ledger["balanced"]
+    with scored(spark, tmp_path, partitions, partitions) as (base, detected):
+        assert detected.ledger["balanced"]
         for seed in SEEDS:
-            told, lacking = selftest.records(base, judged, seed, EACH)
-            assert [item.as_dict() for item in told if not item.found] == []
-            hosts = {item.name for item in told} | set(lacking)
+            results, lacking = selftest.records(base, detected, seed, EACH)
+            assert [item.as_dict() for item in results if not item.detected] == []
+            hosts = {item.name for item in results} | set(lacking)
             assert hosts == {kind.name for kind in KINDS}
             assert set(lacking) <= ({"wrong-partition"} if partitions == 1 else set())
-            count += len(told)
+            count += len(results)
     assert count >= WANTED // 2
 
 
 def test_a_rule_that_does_not_work_is_noticed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with scored(spark, tmp_path, 5, 2) as (base, judged):
-        broken = tuple(rule for rule in judgement.RULES if "vanished" not in rule[0].__module__)
-        monkeypatch.setattr(judgement, "RULES", broken)
-        told, _ = selftest.records(base, judged, 5)
-    score = selftest.DetectorScore(tuple(told), {})
-    assert [item.name for item in told if not item.found] == ["lost-record-read"]
-    assert (score.found, score.applicable) == (len(told) - 1, len(told))
+    with scored(spark, tmp_path, 5, 2) as (base, detected):
+        broken = tuple(rule for rule in RULES if "vanished-read" not in rule.units)
+        monkeypatch.setattr(detection, "RULES", broken)
+        results, _ = selftest.records(base, detected, 5)
+    score = selftest.SelfTestResult(tuple(results), {})
+    assert [item.name for item in results if not item.detected] == ["lost-record-read"]
+    assert (score.detected, score.total) == (len(results) - 1, len(results))
     reason = score.reason()
     assert reason is not None
     assert (reason.kind, reason.code) == ("coverage", "DetectorFailed")

@@ -200,7 +200,7 @@ def test_damaged_files_of_a_copy_are_found_and_the_bundle_stays_as_it_was(
 ) -> None:
     before = {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")}
     told, lacking = files.run(inspection.inspect(bundle), seed)
-    assert [item.as_dict() for item in told if not item.found] == []
+    assert [item.as_dict() for item in told if not item.detected] == []
     assert {item.name for item in told} == set(files.KINDS)
     assert lacking == {}
     assert {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")} == before

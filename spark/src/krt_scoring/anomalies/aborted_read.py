@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.records import (
     ABORTED,
     FAILED,
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from krt_scoring.history.base import Base
 
 NAME = "aborted-read"
+
+
+def possible(base: Base) -> bool:
+    """Whether any failed or aborted send left a trace."""
+    return base.totals["failedInLog"] + base.totals["aborted"] > 0
 
 
 def find(base: Base) -> DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
 from krt_scoring.history.base import named
 from krt_scoring.history.elections import states
@@ -45,6 +45,11 @@ def windows(base: Base) -> list[tuple[int, int, int]]:
         if since is not None:
             found.append((tp, since, FOREVER))
     return found
+
+
+def possible(base: Base) -> bool:
+    """Whether any observed ISR was too small."""
+    return bool(windows(base))
 
 
 def find(base: Base) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,16 +21,21 @@ def rewound(base: Base) -> list[dict[str, Any]]:
     """Return one finding an ownership that began below what the group had committed."""
     lost = lost_commits(base.history, base.facts)
     return [
-        from_driver.of_interval(base, NAME, item)
+        driver_findings.of_interval(base, NAME, item)
         | {"rule": _rule(item, base.spans, lost), "detail": {"lastCommit": item.committed}}
         for item in base.reading.owned
         if item.start is not None and item.committed is not None and item.start < item.committed
     ]
 
 
+def possible(base: Base) -> bool:
+    """Whether any ownership began below a commit."""
+    return bool(rewound(base))
+
+
 def find(base: Base) -> DataFrame:
     """Return the findings."""
-    return from_driver.findings(base, rewound(base))
+    return driver_findings.findings(base, rewound(base))
 
 
 def _rule(item: Interval, spans: Spans, lost: dict[int, int]) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.positions import tp_of
 from krt_scoring.history.records import BAD_DELIVERED, BAD_IN_LOG, has
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from krt_scoring.history.base import Base
 
 NAME = "corrupt-payload"
+
+
+def possible(base: Base) -> bool:
+    """Whether any record has damaged bytes or an unknown identity."""
+    return base.totals["corrupt"] + base.totals["strange"] > 0
 
 
 def find(base: Base) -> DataFrame:

@@ -9,7 +9,7 @@ from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.allowances.groups import handover
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,6 +32,11 @@ def overlaps(base: Base) -> list[tuple[Interval, Interval, int]]:
     return found
 
 
+def possible(base: Base) -> bool:
+    """Whether any two ownerships overlap."""
+    return bool(overlaps(base))
+
+
 def find(base: Base) -> DataFrame:
     """Return one finding a pair of ownerships."""
     rows: list[dict[str, Any]] = []
@@ -41,7 +46,7 @@ def find(base: Base) -> DataFrame:
         lapsed = older.lapse <= deadline and last[0] <= older.tolerated
         if min(last) > deadline and not lapsed:
             rows.append(
-                from_driver.of_interval(base, NAME, newer)
+                driver_findings.of_interval(base, NAME, newer)
                 | {"detail": {"otherIncarnation": older.incarnation, "until": min(last)}}
             )
-    return from_driver.findings(base, rows)
+    return driver_findings.findings(base, rows)

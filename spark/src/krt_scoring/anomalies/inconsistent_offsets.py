@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.losses import place_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.base import located
 from krt_scoring.history.facts import key, ours
 from krt_scoring.history.union import together
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from krt_scoring.history.base import Base
 
 NAME = "inconsistent-offsets"
+
+
+def possible(base: Base) -> bool:
+    """Whether any record was reported at an offset where it does not lie."""
+    return base.totals["misplaced"] > 0
 
 
 def find(base: Base) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.allowances.groups import patience
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,6 +49,11 @@ def unexplained(base: Base) -> list[dict[str, Any]]:
     return rows
 
 
+def possible(base: Base) -> bool:
+    """Whether any rebalance has no explanation."""
+    return bool(unexplained(base))
+
+
 def find(base: Base) -> DataFrame:
     """Return the findings."""
-    return from_driver.findings(base, unexplained(base))
+    return driver_findings.findings(base, unexplained(base))

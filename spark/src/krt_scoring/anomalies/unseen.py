@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import consequences
 from krt_scoring.allowances.transactions import undecided_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.records import (
     ACKED,
     HANDED,
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from krt_scoring.history.facts import Group
 
 NAME = "unseen"
+
+
+def possible(base: Base) -> bool:
+    """Whether any record was not delivered to a group."""
+    return base.totals["undelivered"] + base.totals["skipped"] > 0
 
 
 def find(base: Base) -> DataFrame:

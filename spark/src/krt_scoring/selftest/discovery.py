@@ -1,4 +1,4 @@
-"""Looking for ground: a few places by chance, and the evidence around them, in two queries."""
+"""Finds mutation points: a few places by chance, and the evidence around them, in two queries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from krt_scoring.history.records import (
 )
 from krt_scoring.history.union import together
 from krt_scoring.selftest import mutation_points
-from krt_scoring.selftest.baseline import STRIDE, Ground
+from krt_scoring.selftest.baseline import STRIDE, Baseline
 from krt_scoring.selftest.mutation_points import REACH
 
 if TYPE_CHECKING:
@@ -38,14 +38,15 @@ if TYPE_CHECKING:
     from krt_scoring.history.base import Base
     from krt_scoring.selftest.patch import Row, Sent
 
-SITES = 64
-"""Sites looked for: twice as many as there are corruptions, since not each can host each."""
+MAX_POINTS = 64
+"""Mutation points looked for: twice as many as there are corruptions, since few can host every
+corruption."""
 
 TAILS = 16
 """Partitions whose last records are looked at."""
 
 COMMITS = 64
-"""Commits held of a group and partition, the highest."""
+"""Commits kept of a group and partition, the highest."""
 
 IN_FLIGHT = 16
 """Sends of which it is asked what else was under way: the quickest."""
@@ -54,26 +55,31 @@ DETAILS = ("previousOffset", "first", "last", "missing", "lastCommit")
 """Offsets a finding may name beside its own."""
 
 
-def survey(
-    base: Base, found: DataFrame | None, seed: int, doubts: frozenset[str], *, balanced: bool
-) -> Ground:
-    """Return the ground of a run.
+def discover(
+    base: Base,
+    findings: DataFrame | None,
+    seed: int,
+    reason_codes: frozenset[str],
+    *,
+    balanced: bool,
+) -> Baseline:
+    """Return what the corruptions of a run are made from.
 
     Args:
         base: its base tables.
-        found: what was found in it, None where nothing was.
+        findings: of every rule, None where nothing was found.
         seed: of the choice of places.
-        doubts: codes of the reasons given by the judgement.
-        balanced: whether the ledger identity holds.
+        reason_codes: codes of the reasons that the detection gave.
+        balanced: whether the ledger balances.
     """
     anchors, ends = _anchors(base, seed)
     windows = _windows(base, anchors, ends, seed)
     quickest = sorted(anchors, key=lambda row: (row["took"], row["place"]))[:IN_FLIGHT]
-    rows = _around(base, found, windows, quickest)
+    rows = _around(base, findings, windows, quickest)
     facts = base.facts
     conditions = mutation_points.Conditions(facts, base.faults, _cuts(base))
     keys = {item.key: (item.producer, item.incarnation) for item in facts.incarnations.values()}
-    told = mutation_points.Rows(
+    rows_read = mutation_points.Rows(
         log=rows["log"],
         consume=[_strided(row) for row in rows["consume"]],
         produce=rows["produce"],
@@ -96,10 +102,10 @@ def survey(
         causes[member.group] += [at for at in (member.came, member.left) if at is not None]
     consequences = {(facts.groups[group].name, *facts.places.name(tp)) for group, tp in base.spans}
     troubled = {(row.get("grp"), row.get("topic"), row.get("partition")) for row in rows["spot"]}
-    return Ground(
+    return Baseline(
         seed=seed,
         facts=facts,
-        sites=mutation_points.build(windows, told, conditions),
+        points=mutation_points.build(windows, rows_read, conditions),
         owned=tuple(_strided_interval(item) for item in base.reading.owned),
         causes={group: tuple(sorted(times)) for group, times in causes.items()},
         commits={spot: tuple(commits[:COMMITS]) for spot, commits in spots.items()},
@@ -112,13 +118,13 @@ def survey(
             for spot, sequence in states(base.history).items()
         },
         compared={
-            (one.topic, one.partition): tuple(
-                each.broker for each in one.compared if each.broker in one.whole
+            (item.topic, item.partition): tuple(
+                replica.broker for replica in item.compared if replica.broker in item.whole
             )
-            for one in base.replicas
+            for item in base.replicas
         },
         replicas={place: tuple(rows) for place, rows in dumped.items()},
-        doubts=doubts,
+        reason_codes=reason_codes,
         balanced=balanced,
     )
 
@@ -172,7 +178,7 @@ def _alone() -> Column:
 def _anchors(base: Base, seed: int) -> tuple[list[Row], dict[int, int]]:
     """Return records chosen by chance, and partition → the last place of its log."""
     attempted = sum(item.attempted for item in base.facts.incarnations.values())
-    every = max(1, attempted // (2 * SITES))
+    every = max(1, attempted // (2 * MAX_POINTS))
     chosen = sf.pmod(sf.xxhash64("pk", "seq", sf.lit(seed)), sf.lit(every)) == 0
     named = sf.struct(
         "place",
@@ -189,7 +195,7 @@ def _anchors(base: Base, seed: int) -> tuple[list[Row], dict[int, int]]:
         )
         .collect()
     )
-    anchors = [one.asDict() for row in rows for one in row["anchors"]]
+    anchors = [anchor.asDict() for row in rows for anchor in row["anchors"]]
     anchors.sort(key=lambda row: row["place"])
     return anchors, {row["tp"]: row["last"] for row in rows}
 
@@ -199,30 +205,30 @@ def _windows(
 ) -> tuple[mutation_points.Window, ...]:
     """Return ranges around the anchors that do not meet, those at the logs' ends first."""
     chance = random.Random(seed)  # noqa: S311 (it chooses examples, no secrets)
-    wanted = [(ends[tp] - 2 * REACH, ends[tp]) for tp in sorted(ends)[:TAILS]]
+    ranges = [(ends[tp] - 2 * REACH, ends[tp]) for tp in sorted(ends)[:TAILS]]
     places = [row["place"] for row in anchors]
-    wanted += [(place - REACH, place + REACH) for place in chance.sample(places, len(places))]
-    found: list[mutation_points.Window] = []
+    ranges += [(place - REACH, place + REACH) for place in chance.sample(places, len(places))]
+    windows: list[mutation_points.Window] = []
     taken: set[int] = set()
-    for low, high in wanted:
+    for low, high in ranges:
         topic, partition, end = _place(base, high)
         last = ends[high >> OFFSET_BITS]
         # At the start of a partition there is nothing below.
         first = max(low, (high >> OFFSET_BITS) << OFFSET_BITS)
-        if taken & set(range(first - 1, high + 2)) or len(found) >= SITES:
+        if taken & set(range(first - 1, high + 2)) or len(windows) >= MAX_POINTS:
             continue
         taken |= set(range(first, high + 1))
-        found.append(
+        windows.append(
             mutation_points.Window(
                 topic, partition, end - (high - first), end, last=first <= last <= high
             )
         )
-    return tuple(found)
+    return tuple(windows)
 
 
 def _around(
     base: Base,
-    found: DataFrame | None,
+    findings: DataFrame | None,
     windows: tuple[mutation_points.Window, ...],
     quickest: list[Row],
 ) -> dict[str, list[Row]]:
@@ -250,27 +256,27 @@ def _around(
         ),
         "commit": _commits(base),
     }
-    if found is not None:
-        parts["spot"] = found.select("grp", "topic", "partition").distinct()
-        parts["dirty"] = _dirty(base, found).join(places, "place").distinct()
-    if any(one.compared for one in base.replicas):
-        held = history.replica_log.withColumn("place", column)
-        parts["replica"] = held.join(places, "place").drop("place")
-    told = [
+    if findings is not None:
+        parts["spot"] = findings.select("grp", "topic", "partition").distinct()
+        parts["dirty"] = _dirty(base, findings).join(places, "place").distinct()
+    if any(item.compared for item in base.replicas):
+        replica_rows = history.replica_log.withColumn("place", column)
+        parts["replica"] = replica_rows.join(places, "place").drop("place")
+    parts_as_json = [
         rows.select(sf.lit(kind).alias("kind"), sf.to_json(sf.struct(*rows.columns)).alias("row"))
         for kind, rows in parts.items()
     ]
     columns = {kind: rows.columns for kind, rows in parts.items()}
     result: dict[str, list[Row]] = {kind: [] for kind in (*parts, "spot", "dirty", "replica")}
-    for row in together(told).collect():
+    for row in together(parts_as_json).collect():
         # JSON leaves nulls out.
-        whole = dict.fromkeys(columns[row["kind"]]) | json.loads(row["row"])
-        result[row["kind"]].append(whole)
+        full_row = dict.fromkeys(columns[row["kind"]]) | json.loads(row["row"])
+        result[row["kind"]].append(full_row)
     return result
 
 
 def _flight(base: Base, quickest: list[Row]) -> DataFrame:
-    """Sends acked while one of the given ones was under way, by that one."""
+    """Sends acked while a given send was under way, with that send."""
     rows = [
         (row["place"] >> OFFSET_BITS, row["pk"], row["seq"], row["sent_at"], row["done_at"])
         for row in quickest
@@ -290,7 +296,7 @@ def _flight(base: Base, quickest: list[Row]) -> DataFrame:
 
 
 def _commits(base: Base) -> DataFrame:
-    """The highest commits of each group and partition, one more than are held."""
+    """The highest commits of each group and partition, one more than are kept."""
     order = Window.partitionBy("group", "topic", "partition").orderBy(
         sf.col("offset").desc(), "incarnation", "event_seq"
     )
@@ -299,9 +305,9 @@ def _commits(base: Base) -> DataFrame:
     return ranked.filter(sf.col("rank") <= COMMITS + 1)
 
 
-def _dirty(base: Base, found: DataFrame) -> DataFrame:
+def _dirty(base: Base, findings: DataFrame) -> DataFrame:
     offsets = [sf.get_json_object("detail", f"$.{name}").cast("long") for name in DETAILS]
     tp = base.facts.places.tp_column()
-    each = found.select(tp.alias("tp"), sf.explode(sf.array("offset", *offsets)).alias("offset"))
+    each = findings.select(tp.alias("tp"), sf.explode(sf.array("offset", *offsets)).alias("offset"))
     place = sf.shiftleft("tp", OFFSET_BITS).bitwiseOR(sf.col("offset"))
     return each.filter(sf.col("offset").isNotNull()).select(place.alias("place"))

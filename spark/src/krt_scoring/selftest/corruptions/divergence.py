@@ -20,7 +20,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
     from krt_scoring.selftest.patch import Row
 
 
@@ -41,22 +41,26 @@ def _short(_: Row) -> list[Row]:
 
 
 def _apart(
-    ground: Ground, name: str, tag: str, change: Callable[[Row], list[Row]]
+    baseline: Baseline, name: str, tag: str, change: Callable[[Row], list[Row]]
 ) -> Iterator[Corruption]:
     """Change what one of the compared replicas holds at one offset."""
-    chance = ground.chance(name)
-    for site, index in ground.places(name):
-        place = site.records[index].place
-        brokers = ground.compared.get(place[:2], ())
-        rows = {row["broker"]: row for row in ground.replicas.get(place, ())}
-        alike = {tuple(rows[one][column] for column in ALIKE) for one in brokers if one in rows}
+    chance = baseline.chance(name)
+    for point, index in baseline.places(name):
+        place = point.records[index].place
+        brokers = baseline.compared.get(place[:2], ())
+        rows = {row["broker"]: row for row in baseline.replicas.get(place, ())}
+        alike = {
+            tuple(rows[broker][column] for column in ALIKE) for broker in brokers if broker in rows
+        }
         if len(brokers) < 2 or set(brokers) - set(rows) or len(alike) > 1:  # noqa: PLR2004 (a pair)
             continue
-        odd = chance.choice(brokers)
-        held = [row for broker, row in rows.items() if broker != odd] + change(rows[odd])
+        different = chance.choice(brokers)
+        replica_rows = [row for broker, row in rows.items() if broker != different] + change(
+            rows[different]
+        )
         named: dict[str, Any] = dict(zip(("topic", "partition", "offset"), place, strict=True))
-        found = once(Finding(NAME, tag=tag, **named))
-        yield Corruption(name, place, Patch(replicas={place: held}), Difference(found))
+        findings = once(Finding(NAME, tag=tag, **named))
+        yield Corruption(name, place, Patch(replicas={place: replica_rows}), Difference(findings))
 
 
 _NEEDS = "two replicas of a partition in sync and dumped whole (evidence.compareReplicas)"

@@ -1,0 +1,87 @@
+"""A fault counts only where its effect was observed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from krt_scoring.inputs.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.inputs.recording import Recording
+    from krt_scoring.inputs.timeline import Timeline
+
+IMPLIED: Final[Mapping[str, frozenset[str]]] = {
+    "DeletePod": frozenset({"PodDeleted"}),
+    "CrashPod": frozenset({"ProcessKilled"}),
+    "FreezePod": frozenset({"ProcessStopped"}),
+    "EvictPod": frozenset({"PodDeleted", "EvictionRefused"}),
+    "LoseDisk": frozenset({"VolumeReplaced"}),
+    "RollingRestart": frozenset({"PodDeleted"}),
+    "Reassign": frozenset({"ReplicasMoved"}),
+    "ElectPreferredLeaders": frozenset({"PreferredLeaderElected"}),
+}
+"""Action → kinds of observation, of which each target needs one for the fault to count.
+The controller has the same table, and a test compares them."""
+
+KILLED = 137
+"""Exit code of a process that ended by SIGKILL (128 + 9)."""
+
+
+def check(recording: Recording) -> Iterator[Reason]:
+    """Yield ``FaultNotVerified`` for unverified faults, ``FaultSkipped`` for those not injected."""
+    for window in recording.faults:
+        if window.skipped or window.injected_at is None:
+            message = (
+                "the fault was not injected, so the run does not test it; the test's events say why"
+            )
+            yield Reason("coverage", "FaultSkipped", window.name, message)
+        elif not verified(window, recording.timeline):
+            message = (
+                f"{window.action or 'the fault'} was injected, but its effect was not observed on "
+                "every target; see the fault's observations in the scorecard"
+            )
+            yield Reason("coverage", "FaultNotVerified", window.name, message)
+    seen = {window.name for window in recording.faults}
+    for fault in recording.run.spec.get("faults") or ():
+        if fault["name"] not in seen:
+            message = (
+                "the plan has this fault, but the timeline does not show that it was injected; the "
+                "test's events say why"
+            )
+            yield Reason("coverage", "FaultSkipped", fault["name"], message)
+
+
+def verified(window: FaultWindow, timeline: Timeline) -> bool:
+    """Whether the controller observed the effect, or the timeline shows it."""
+    if window.verified:
+        return True
+    kinds = IMPLIED.get(window.action, frozenset())
+    return bool(window.target_uids) and all(
+        any(_seen(kind, uid, window.injected_at, timeline) for kind in kinds)
+        for uid in window.target_uids
+    )
+
+
+def _seen(kind: str, uid: str, start: int | None, timeline: Timeline) -> bool:
+    """Whether the timeline itself shows this of a pod since the fault."""
+    if start is None:
+        return False
+    match kind:
+        case "PodDeleted":
+            events = timeline.of("pod", "deleted")
+            return any(event.at >= start and event.detail.get("uid") == uid for event in events)
+        case "ProcessKilled":
+            return any(
+                event.detail.get("uid") == uid
+                and (event.event == "killed" or event.detail.get("exitCode") == KILLED)
+                for event in timeline.of("member", "killed", "exited")
+            )
+        case "ProcessStopped":
+            # The freezing container uses the same clock as the fault's injectedAt.
+            events = timeline.of("member", "frozen")
+            return any(event.at >= start and event.detail.get("uid") == uid for event in events)
+        case _:
+            return False
