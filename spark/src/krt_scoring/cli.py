@@ -18,7 +18,7 @@ from krt_scoring.errors import (
     PlanError,
     SparkFailedError,
 )
-from krt_scoring.inputs import importers, inspection
+from krt_scoring.inputs import importers, inspection, schema_version
 from krt_scoring.inputs.importers.verifiable.layout import SETTINGS
 from krt_scoring.outputs import files
 from krt_scoring.outputs.scorecard import dump
@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Score the bundle named on the command line and print the verdict.
 
     Returns:
-        0 whatever the verdict, 1 where Spark failed, 2 where the path is not a bundle or the
-        scorecard cannot be written.
+        0 whatever the verdict, 1 where Spark failed, 2 where the path is not a bundle of this
+        release or the scorecard cannot be written.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -82,6 +82,7 @@ def _score(options: argparse.Namespace) -> Assessment:
     """
     if options.source is None:
         bundle = inspection.require_bundle(options.bundle)
+        schema_version.require_current(bundle)
         files.require_place(bundle, options.out)
         return _score_inspected(inspection.inspect(bundle), options)
     with tempfile.TemporaryDirectory(prefix="krt-import-") as folder:

@@ -61,6 +61,18 @@ def test_main_with_a_read_only_bundle_names_the_remedy(
     assert "--out FILE" in line
 
 
+@pytest.mark.parametrize("version", [1, 3])
+def test_main_with_a_bundle_of_another_version_is_refused_by_name(
+    folder: Path, version: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "run.json").write_text(f'{{"schemaVersion": {version}}}')
+    line = refused(capsys, str(folder))
+    assert f"the bundle has schema version {version}" in line
+    assert "this release reads version 2 only" in line
+    assert "score it with the release that recorded it, or run the test again" in line
+    assert [path.name for path in folder.iterdir()] == ["run.json"]
+
+
 @pytest.fixture
 def history(folder: Path) -> Path:
     """Output of other tools with unusable settings, which are refused before Spark starts."""

@@ -195,7 +195,7 @@ def test_a_missing_timeline(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_damaged_files_of_a_copy_are_found_and_the_bundle_stays_as_it_was(
+def test_files_run_of_damaged_copies_detects_them_and_leaves_the_bundle(
     bundle: Bundle, seed: int
 ) -> None:
     before = {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")}
@@ -206,7 +206,7 @@ def test_damaged_files_of_a_copy_are_found_and_the_bundle_stays_as_it_was(
     assert {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")} == before
 
 
-def test_a_bundle_of_one_file_a_writer_cannot_lack_one_between(bundle: Bundle) -> None:
+def test_files_run_of_single_files_cannot_host_a_missing_file(bundle: Bundle) -> None:
     for number in (1, 2):
         (bundle.table("produce") / f"p-0-i-{number:06d}.parquet").unlink()
     told, lacking = files.run(inspection.inspect(bundle), 1)

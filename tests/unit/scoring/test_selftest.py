@@ -146,7 +146,7 @@ def sound() -> Baseline:
     return baseline()
 
 
-def test_a_run_with_everything_hosts_every_corruption(sound: Baseline) -> None:
+def test_pack_of_a_complete_baseline_hosts_every_corruption(sound: Baseline) -> None:
     plan = packing.pack(sound)
     assert [kind.name for kind in plan.inapplicable] == []
     names = [item.name for copy in plan.copies for item in copy.corruptions]
@@ -154,13 +154,13 @@ def test_a_run_with_everything_hosts_every_corruption(sound: Baseline) -> None:
     assert len(plan.copies) <= 2
 
 
-def test_a_run_without_sites_hosts_what_needs_none(sound: Baseline) -> None:
+def test_pack_without_mutation_points_hosts_what_needs_none(sound: Baseline) -> None:
     plan = packing.pack(replace(sound, points=()))
     names = {item.name for copy in plan.copies for item in copy.corruptions}
     assert names == {"start-below-commit", "two-owners", "rebalance-without-cause"}
 
 
-def test_each_shows_what_it_says_it_shows(sound: Baseline) -> None:
+def test_pack_gives_corruptions_that_expect_their_anomalies(sound: Baseline) -> None:
     kinds = {kind.name: kind for kind in KINDS}
     for copy in packing.pack(sound).copies:
         for item in copy.corruptions:
@@ -169,7 +169,7 @@ def test_each_shows_what_it_says_it_shows(sound: Baseline) -> None:
             assert item.expected
 
 
-def test_corruptions_of_a_copy_leave_each_other_alone(sound: Baseline) -> None:
+def test_pack_gives_corruptions_that_do_not_overlap(sound: Baseline) -> None:
     for copy in packing.pack(sound, each=2).copies:
         for left, right in combinations(copy.corruptions, 2):
             assert not left.reserved & right.reserved, (left.name, right.name)
@@ -180,7 +180,7 @@ def test_corruptions_of_a_copy_leave_each_other_alone(sound: Baseline) -> None:
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_what_a_group_is_not_handed_lies_between_what_it_is(seed: int) -> None:
+def test_attempts_drop_deliveries_between_others_alone(seed: int) -> None:
     """Beside aborted records its next delivery can lie outside the site, and a skip with it."""
     here = baseline(seed)
     whose: dict[object, MutationPoint] = {

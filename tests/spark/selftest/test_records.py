@@ -52,12 +52,14 @@ def scored(
     base.release()
 
 
-def test_every_anomaly_has_a_corruption() -> None:
+def test_corruptions_cover_every_anomaly() -> None:
     assert {name for kind in KINDS for name in kind.anomalies} == set(UNITS)
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
-def test_each_is_found_exactly(spark: SparkSession, tmp_path: Path, partitions: int) -> None:
+def test_records_of_a_correct_history_are_all_detected(
+    spark: SparkSession, tmp_path: Path, partitions: int
+) -> None:
     count = 0
     with scored(spark, tmp_path, partitions, partitions) as (base, detected):
         assert detected.ledger["balanced"]
@@ -71,7 +73,7 @@ def test_each_is_found_exactly(spark: SparkSession, tmp_path: Path, partitions: 
     assert count >= WANTED // 2
 
 
-def test_a_rule_that_does_not_work_is_noticed(
+def test_records_without_a_rule_miss_its_corruption(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with scored(spark, tmp_path, 5, 2) as (base, detected):

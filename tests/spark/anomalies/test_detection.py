@@ -36,15 +36,17 @@ def lossy(history_of: Callable[..., History]) -> tuple[Detection, Detection]:
     return detect(history_of(LOSSY)), detect(history_of(LOSSY, shuffled=True))
 
 
-def test_the_same_evidence_gives_the_same_detection(lossy: tuple[Detection, Detection]) -> None:
+def test_detect_of_shuffled_evidence_gives_the_same_result(
+    lossy: tuple[Detection, Detection],
+) -> None:
     assert lossy[0] == lossy[1]
 
 
-def test_every_anomaly_is_answered(lossy: tuple[Detection, Detection]) -> None:
+def test_detect_reports_every_anomaly(lossy: tuple[Detection, Detection]) -> None:
     assert [item.name for item in lossy[0].anomalies] == list(UNITS)
 
 
-def test_a_permitted_loss_is_told_with_what_took_its_place(
+def test_detect_of_a_permitted_loss_shows_what_took_its_place(
     lossy: tuple[Detection, Detection],
 ) -> None:
     lost = lossy[0].anomaly("lost-write")
@@ -66,19 +68,19 @@ def test_a_permitted_loss_is_told_with_what_took_its_place(
     }
 
 
-def test_the_ledger_says_what_was_lost(lossy: tuple[Detection, Detection]) -> None:
+def test_detect_of_a_loss_counts_it_in_the_ledger(lossy: tuple[Detection, Detection]) -> None:
     terms = lossy[0].ledger
     assert terms["balanced"] == 1
     picked = {name: terms[name] for name in ("attempted", "acked", "lost", "delivered")}
     assert picked == {"attempted": 3, "acked": 3, "lost": 1, "delivered": 2}
 
 
-def test_the_truncation_is_told(lossy: tuple[Detection, Detection]) -> None:
+def test_detect_of_a_loss_reports_the_truncation(lossy: tuple[Detection, Detection]) -> None:
     (cut,) = lossy[0].truncations
     assert (cut["partition"], cut["firstOffsetCut"], cut["unclean"]) == (0, 1, 0)
 
 
-def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -> None:
+def test_detect_of_incomplete_evidence_gives_reasons(history_of: Callable[[str], History]) -> None:
     detection = detect(
         history_of(
             """
@@ -97,7 +99,7 @@ def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -
     assert all(item.cls == "NotObserved" for item in detection.anomalies)
 
 
-def test_a_leader_change_may_cut_a_place_of_a_record_that_is_not_missing(
+def test_detect_of_a_leader_change_may_cut_an_offset_of_a_present_record(
     history_of: Callable[[str], History],
 ) -> None:
     detection = detect(
@@ -117,14 +119,14 @@ def test_a_leader_change_may_cut_a_place_of_a_record_that_is_not_missing(
     assert (found.cls, found.rules) == ("AllowedByConfig", {"acks-1-leader-change": 1})
 
 
-def test_nothing_at_all(history_of: Callable[[str], History]) -> None:
+def test_detect_of_an_empty_history_finds_nothing(history_of: Callable[[str], History]) -> None:
     detection = detect(history_of("topic x=y"))
     assert detection.ledger["attempted"] == 0
     assert detection.ledger["balanced"] == 1
     assert not detection.reasons
 
 
-def test_a_class_follows_from_the_counts() -> None:
+def test_summarize_derives_the_class_from_the_counts() -> None:
     none = summarize("unseen", "records", {}, {}, ())
     allowed = summarize("unseen", "records", {"r": 2}, {}, ())
     broken = summarize("unseen", "records", {"r": 2, None: 1}, {}, ())
@@ -148,7 +150,7 @@ replica 2 0@0 p/1#0
 """
 
 
-def test_of_a_lost_record_it_is_told_who_still_holds_it(
+def test_detect_of_a_lost_record_names_the_brokers_that_kept_it(
     history_of: Callable[[str], History],
 ) -> None:
     (lost,) = detect(history_of(GONE)).anomaly("lost-write").examples
@@ -160,13 +162,13 @@ def test_of_a_lost_record_it_is_told_who_still_holds_it(
     assert (nowhere["presentOnBrokers"], nowhere["dumped"]) == ([], [0, 1, 2])
 
 
-def test_where_nothing_was_dumped_nobody_is_said_to_hold_it(
+def test_detect_without_dumps_names_no_broker(
     lossy: tuple[Detection, Detection],
 ) -> None:
     assert "presentOnBrokers" not in lossy[0].anomaly("lost-write").examples[0]
 
 
-def test_replicas_that_differ_are_shown_side_by_side(
+def test_detect_of_diverging_replicas_shows_them_side_by_side(
     history_of: Callable[[str], History],
 ) -> None:
     found = detect(
@@ -203,7 +205,7 @@ def test_replicas_that_differ_are_shown_side_by_side(
     assert [(one["batch"], one["batchLast"]) for one in rest[0]["replicas"]] == [(3, 4)] * 3
 
 
-def test_an_offset_a_replica_lacks_is_told_with_its_broker(
+def test_detect_of_a_missing_offset_names_the_broker(
     history_of: Callable[[str], History],
 ) -> None:
     text = "bounds 0 0..2\nreplica 0 0@0\nreplica 0 0@1\nreplica 1 0@0"
