@@ -14,25 +14,24 @@ from pyspark.sql import functions as sf
 
 from krt_contract.schemas import TABLES
 from krt_scoring import durations, expectations, selftest
+from krt_scoring.anomalies import context, lost_write
 from krt_scoring.anomalies import judgement as rules
-from krt_scoring.anomalies import lost_write
 from krt_scoring.engine import local_rows
-from krt_scoring.engine.caching import hold
-from krt_scoring.engine.concurrency import beside
+from krt_scoring.engine.caching import cache
+from krt_scoring.engine.concurrency import in_background
 from krt_scoring.errors import PlanError
 from krt_scoring.expectations.admin_requests import answers
 from krt_scoring.expectations.counts import rejections
 from krt_scoring.expectations.evidence import Evidence
-from krt_scoring.history import base as base_tables
 from krt_scoring.history import tables
 from krt_scoring.inputs import (
+    bundle_files,
     fault_windows,
-    inspection,
     run_info,
-    sequence_log,
-    state_log,
     timeline,
 )
+from krt_scoring.inputs.member_logs.partition_states import with_missed_states
+from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
 from krt_scoring.inputs.reasons import ALL, Reason, by_deliveries
 from krt_scoring.metrics import (
     breakdown,
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 
     from krt_contract.bundle import Bundle
     from krt_scoring.anomalies.findings import Judgement
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.measures import Measures
@@ -95,13 +94,13 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
         run = run_info.load(bundle.run_json)
     except PlanError as error:
         return without_plan(bundle, str(error))
-    events = state_log.filled(timeline.read(bundle.timeline), bundle.logs)
-    events = sequence_log.filled(events, bundle.logs)
+    events = with_missed_states(timeline.read(bundle.timeline), bundle.logs)
+    events = with_refused_sequences(events, bundle.logs)
     try:
         return _assess(spark, inspected, run, events, self_test=self_test)
     except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):
         # A footer can be whole while the pages are not. Only then is every file read twice.
-        deep = inspection.inspect(bundle, deep=True)
+        deep = bundle_files.inspect(bundle, deep=True)
         if deep.left_out == inspected.left_out:
             raise
         return _assess(spark, deep, run, events, self_test=self_test)
@@ -138,20 +137,20 @@ def _assess(
     *,
     self_test: bool,
 ) -> Assessment:
-    faults = fault_windows.fault_windows(events)
+    faults = fault_windows.fault_windows(events.events)
     span = _span(inspected, run, events, faults)
-    past = tables.of(run, _tables(spark, inspected), events.events)
+    past = tables.build(run, _tables(spark, inspected), events.events)
     whole = recovery.wholes(events, run, faults, span.end)
-    base = base_tables.build(past)
+    ctx = context.build(past)
     held = None
     try:
-        with beside(spark, partial(measure, base, span, faults, whole)) as measuring:
-            found = rules.findings(base)
-            held = hold(found) if found is not None else None
+        with in_background(spark, partial(measure, ctx.history, span, faults, whole)) as measuring:
+            found = rules.findings(ctx)
+            held = cache(found) if found is not None else None
             found = held.rows if held is not None else None
-            judgement = rules.judge_found(base, found)
+            judgement = rules.judge_found(ctx, found)
         measures: Measures = measuring.result()
-        around = breakdown.Surroundings(faults, events, breakdown.assignments(base))
+        around = breakdown.Surroundings(faults, events, breakdown.assignments(ctx.history))
         violations = {item.name: item.violations for item in judgement.anomalies}
         facts = Facts(
             run=run,
@@ -164,17 +163,17 @@ def _assess(
             gaps=tuple(measures.gaps),
             thresholds=measures.thresholds,
             violations=violations,
-            ownerships=base.reading.owned,
-            replicas=base.replicas,
+            ownerships=ctx.history.ownership.intervals,
+            replicas=ctx.history.replicas,
         )
         tested = None
         if self_test or selftest.wanted(run.spec):
             judged = Judged(found, judgement.ledger, judgement.reasons)
-            tested = selftest.run(base, judged, facts, run.seed)
+            tested = selftest.run(ctx, judged, facts, run.seed)
     finally:
         if held is not None:
             held.release()
-        base.release()
+        ctx.release()
 
     missed = tested.reason() if tested else None
     reasons = sorted(
@@ -266,7 +265,7 @@ def _tables(spark: SparkSession, inspected: Inspection) -> dict[str, DataFrame]:
         paths = [str(path.resolve()) for path in files] if table in inspected.left_out else folder
         rows = reader.parquet(*([paths] if isinstance(paths, str) else paths))
         # What is alike in every row need not be read, nor compared row by row.
-        same = inspected.same.get(table, {})
+        same = inspected.constants.get(table, {})
         found[table] = rows.withColumns({name: sf.lit(text) for name, text in same.items()})
     return found
 

@@ -41,10 +41,9 @@ import pytest
 
 from krt_contract.timeline import Event
 from krt_scoring.allowances.offsets import java_hash
-from krt_scoring.anomalies import judgement
-from krt_scoring.history import base as base_module
-from krt_scoring.history import ledger_tally
+from krt_scoring.anomalies import context, judgement
 from krt_scoring.history import tables as history_module
+from krt_scoring.history import tally
 from krt_scoring.inputs.run_info import RunInfo, parse
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 CASES = Path(__file__).parent / "cases"
 BATCH = 40
@@ -142,7 +141,7 @@ class Case:
             "seq": int(seq),
         }
 
-    def place(self, text: str) -> dict[str, Any]:
+    def position(self, text: str) -> dict[str, Any]:
         partition, _, offset = text.partition("@")
         known = None if partition == "-" else int(partition)
         return {
@@ -152,11 +151,11 @@ class Case:
         }
 
     def do_send(self, plain: list[str], options: dict[str, str], at: int) -> None:
-        transaction, _, fate = options.get("txn", "").partition(":")
+        transaction, _, record_outcome = options.get("txn", "").partition(":")
         self.rows["produce"].append(
             {
                 **self.identity(plain[0]),
-                **self.place(plain[1]),
+                **self.position(plain[1]),
                 "key": options.get("key"),
                 "scheduled_at": at,
                 "sent_at": at,
@@ -166,7 +165,7 @@ class Case:
                 "outcome": plain[2],
                 "error": options.get("error"),
                 "transaction": int(transaction) if transaction else None,
-                "transaction_outcome": fate or None,
+                "transaction_outcome": record_outcome or None,
             }
         )
 
@@ -175,7 +174,7 @@ class Case:
         blank = {"producer": None, "producer_incarnation": None, "seq": None}
         self.rows["log"].append(
             {
-                **self.place(plain[0]),
+                **self.position(plain[0]),
                 **(blank if foreign else self.identity(plain[1])),
                 "run_uid": None if foreign else RUN,
                 "key": options.get("key"),
@@ -210,7 +209,7 @@ class Case:
                 **member,
                 "poll": int(options.get("poll", member["event_seq"] + 1000)),
                 "poll_index": member["event_seq"],
-                **self.place(plain[1]),
+                **self.position(plain[1]),
                 **(blank if foreign else self.identity(plain[2])),
                 "run_uid": None if foreign else RUN,
                 "checksum_ok": "bad" not in options and not foreign,
@@ -236,7 +235,7 @@ class Case:
 
     def consumer_event(self, kind: str, plain: list[str], options: dict[str, str], at: int) -> None:
         member = self.member(plain[0])
-        place = self.place(plain[1]) if len(plain) > 1 else {"topic": None}
+        position = self.position(plain[1]) if len(plain) > 1 else {"topic": None}
         self.rows["consumer_events"].append(
             {
                 **member,
@@ -244,7 +243,7 @@ class Case:
                 "at": at,
                 "mono": at,
                 "event": kind,
-                **place,
+                **position,
                 "generation": int(options["gen"]) if "gen" in options else None,
                 "member_id": member["incarnation"],
                 "detail": None,
@@ -305,9 +304,9 @@ class Case:
         if plain[-1] == "empty":
             return
         first, _, last = offsets.partition("..")
-        base, end = int(first), int(last or first)
+        ctx, end = int(first), int(last or first)
         whose = self.identity(plain[2]) if len(plain) > 2 else {}
-        for offset in range(base, end + 1):
+        for offset in range(ctx, end + 1):
             held.append(offset)
             self.rows["replica_log"].append(
                 {
@@ -316,9 +315,9 @@ class Case:
                     "partition": int(partition),
                     "offset": offset,
                     "leader_epoch": int(options.get("epoch", 0)),
-                    "batch": base,
+                    "batch": ctx,
                     "batch_last": end,
-                    "size": 100 * (end - base + 1),
+                    "size": 100 * (end - ctx + 1),
                     "crc": int(options.get("crc", 1)),
                     "valid": "bad" not in options,
                     "control": options.get("control"),
@@ -476,7 +475,7 @@ def plan(cases: list[Case]) -> RunInfo:
     )
 
 
-def together(spark: SparkSession, cases: list[Case], *, shuffled: bool = False) -> History:
+def together(spark: SparkSession, cases: list[Case], *, shuffled: bool = False) -> Tables:
     """One history of many cases; shuffled, its rows come in another order, in other pieces."""
     tables = {}
     for table, schema in history_module.SCHEMAS.items():
@@ -489,7 +488,7 @@ def together(spark: SparkSession, cases: list[Case], *, shuffled: bool = False) 
         pieces = 3 if shuffled else 1
         tables[table] = spark.createDataFrame(rows, schema).coalesce(pieces)
     events = [event for case in cases for event in case.events]
-    return history_module.of(plan(cases), tables, events)
+    return history_module.build(plan(cases), tables, events)
 
 
 @dataclass
@@ -503,9 +502,9 @@ class Outcome:
 
 def judged(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
     """Judge cases side by side."""
-    base = base_module.build(together(spark, cases))
+    ctx = context.build(together(spark, cases))
     outcomes = {case.name: Outcome() for case in cases}
-    found = judgement.findings(base)
+    found = judgement.findings(ctx)
     for row in found.collect() if found is not None else []:
         owner_of_group = (name for name in outcomes if str(row["grp"]).startswith(f"{name}-"))
         outcome = outcomes[row["topic"] or next(owner_of_group)]
@@ -513,19 +512,19 @@ def judged(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
         outcome.rows.append(row.asDict())
     owner = {
         incarnation.key: name
-        for incarnation in base.facts.incarnations.values()
+        for incarnation in ctx.history.facts.incarnations.values()
         for name in outcomes
         if incarnation.producer.startswith(f"{name}-")
     }
     faulty = {case.name for case in cases if any(item.source == "fault" for item in case.events)}
-    for item in ledger_tally.take(base.records):
-        name, fate = owner[item.pk], item.fate
-        if name not in faulty and fate == "deliveredLate":
+    for item in tally.count(ctx.history.records.rows):
+        name, record_outcome = owner[item.pk], item.record_outcome
+        if name not in faulty and record_outcome == "deliveredLate":
             # Late after the fault of another case: the cases share their clock.
-            fate = "delivered"
+            record_outcome = "delivered"
         fates = outcomes[name].fates
-        fates[fate] = fates.get(fate, 0) + item.records
-    base.release()
+        fates[record_outcome] = fates.get(record_outcome, 0) + item.records
+    ctx.release()
     return outcomes
 
 
@@ -565,10 +564,10 @@ def outcome_of(spark: SparkSession) -> Callable[[Case], Outcome]:
 
 
 @pytest.fixture(scope="session")
-def history_of(spark: SparkSession) -> Callable[..., History]:
+def history_of(spark: SparkSession) -> Callable[..., Tables]:
     """Makes a history of one case."""
 
-    def make(text: str, *, shuffled: bool = False) -> History:
+    def make(text: str, *, shuffled: bool = False) -> Tables:
         return together(spark, [Case("topic").parse(text)], shuffled=shuffled)
 
     return make

@@ -10,7 +10,7 @@ from krt_scoring.anomalies.findings import UNITS, Judgement, result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 LOSSY = """
 producer p acks=1 idempotent=false
@@ -30,7 +30,7 @@ drained c1 0
 
 
 @pytest.fixture(scope="module")
-def lossy(history_of: Callable[..., History]) -> tuple[Judgement, Judgement]:
+def lossy(history_of: Callable[..., Tables]) -> tuple[Judgement, Judgement]:
     """The same history twice, its rows in another order and number of files."""
     return judge(history_of(LOSSY)), judge(history_of(LOSSY, shuffled=True))
 
@@ -77,7 +77,7 @@ def test_the_truncation_is_told(lossy: tuple[Judgement, Judgement]) -> None:
     assert (cut["partition"], cut["firstOffsetCut"], cut["unclean"]) == (0, 1, 0)
 
 
-def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -> None:
+def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], Tables]) -> None:
     judgement = judge(
         history_of(
             """
@@ -97,7 +97,7 @@ def test_what_the_evidence_lacks_is_said(history_of: Callable[[str], History]) -
 
 
 def test_a_leader_change_may_cut_a_place_of_a_record_that_is_not_missing(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     judgement = judge(
         history_of(
@@ -116,7 +116,7 @@ def test_a_leader_change_may_cut_a_place_of_a_record_that_is_not_missing(
     assert (found.cls, found.rules) == ("AllowedByConfig", {"acks-1-leader-change": 1})
 
 
-def test_nothing_at_all(history_of: Callable[[str], History]) -> None:
+def test_nothing_at_all(history_of: Callable[[str], Tables]) -> None:
     judgement = judge(history_of("topic x=y"))
     assert judgement.ledger["attempted"] == 0
     assert judgement.ledger["balanced"] == 1
@@ -148,7 +148,7 @@ replica 2 0@0 p/1#0
 
 
 def test_of_a_lost_record_it_is_told_who_still_holds_it(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     (lost,) = judge(history_of(GONE)).anomaly("lost-write").examples
     assert (lost["seq"], lost["presentOnBrokers"], lost["dumped"]) == (1, [1], [0, 1, 2])
@@ -166,7 +166,7 @@ def test_where_nothing_was_dumped_nobody_is_said_to_hold_it(
 
 
 def test_replicas_that_differ_are_shown_side_by_side(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     found = judge(
         history_of(
@@ -203,7 +203,7 @@ def test_replicas_that_differ_are_shown_side_by_side(
 
 
 def test_an_offset_a_replica_lacks_is_told_with_its_broker(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     text = "bounds 0 0..2\nreplica 0 0@0\nreplica 0 0@1\nreplica 1 0@0"
     found = judge(history_of(text)).anomaly("replica-divergence")

@@ -13,12 +13,12 @@ from krt_contract.timeline import Event
 from krt_operator.api.spec import Action
 from krt_operator.faults import observations
 from krt_operator.faults.registry import DEEDS
-from krt_scoring.history.faults import FOREVER
-from krt_scoring.history.ownership import Interval
+from krt_scoring.history.intervals import Interval
 from krt_scoring.history.replicas import Partition, Replica
 from krt_scoring.inputs import run_info
-from krt_scoring.inputs.fault_windows import fault_windows
-from krt_scoring.inputs.inspection import Counted, Inspection
+from krt_scoring.inputs.bundle_files import Inspection
+from krt_scoring.inputs.fault_windows import FOREVER, fault_windows
+from krt_scoring.inputs.footers import Counted
 from krt_scoring.inputs.reasons import (
     DELIVERY_ANOMALIES,
     UNREAD_LOG_ANOMALIES,
@@ -111,7 +111,7 @@ def facts(events: tuple[Event, ...] = EVENTS, **changes: Any) -> Facts:
         run=RUN,
         inspection=Inspection(Bundle(Path()), {}, {}, WRITERS, {}),
         timeline=line,
-        windows=fault_windows(line),
+        windows=fault_windows(line.events),
         operations=Operations(outcomes=dict(OUTCOMES)),
         bounds=(BOUND,),
         ledger={"attempted": 2000, "acked": 2000},

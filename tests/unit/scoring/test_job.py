@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krt_scoring import job
-from krt_scoring.engine import session
+from krt_scoring.engine import jvm, session
 from krt_scoring.errors import (
     NoExecutorsError,
     PlanError,
@@ -126,15 +126,15 @@ def test_huge_pages_are_asked_for_where_there_are_any(
     told = tmp_path / "enabled"
     if offered:
         told.write_text(f"{offered}\n")
-    monkeypatch.setattr(session, "HUGE_PAGES", told)
+    monkeypatch.setattr(jvm, "HUGE_PAGES", told)
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 
 
 def test_what_the_compiler_leaves_alone_comes_with_the_package() -> None:
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
-    assert f"-XX:CompilerDirectivesFile={session.COMPILING}" in flags
-    assert "Exclude: true" in session.COMPILING.read_text(encoding="utf-8")
+    assert f"-XX:CompilerDirectivesFile={jvm.COMPILING}" in flags
+    assert "Exclude: true" in jvm.COMPILING.read_text(encoding="utf-8")
 
 
 def test_bounds_are_read_in_order() -> None:

@@ -114,7 +114,7 @@ def test_windows_are_read_from_the_journal() -> None:
         event(9, "fault", "recovered", "f"),
         event(1, "fault", "skipped", "g"),
     )
-    first, second = fault_windows(Timeline(events))
+    first, second = fault_windows(events)
     assert (first.injected_at, first.reverted_at, first.recovered_at) == (5, 8, 9)
     assert (first.verified, first.duration, first.members) == (True, 7, {"kafka-0"})
     assert second.skipped

@@ -13,6 +13,7 @@ from krt_scoring.anomalies import (
     accepted_below_min_isr,
     commit_ahead,
     commit_rewind,
+    context,
     corrupt_payload,
     double_ownership,
     duplicate_delivery,
@@ -38,96 +39,110 @@ from krt_scoring.anomalies.findings import (
     Judgement,
     result,
 )
-from krt_scoring.engine.caching import hold
-from krt_scoring.history import base as base_module
-from krt_scoring.history import ledger_identity, ledger_missing
-from krt_scoring.history.union import together
+from krt_scoring.engine.caching import cache
+from krt_scoring.engine.dataframes import coalesced, union_all
+from krt_scoring.history import ledger_identity, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.tables import History
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.tables import Tables
 
-Rule = tuple["Callable[[Base], DataFrame]", "Callable[[Base], bool]"]
+Rule = tuple["Callable[[Context], DataFrame]", "Callable[[Context], bool]"]
 
 RULES: tuple[Rule, ...] = (
-    (lost_write.find, lambda base: base.totals["missing"] > 0),
-    (vanished_read.find, lambda base: base.totals["vanished"] > 0),
-    (unseen.find, lambda base: base.totals["undelivered"] + base.totals["skipped"] > 0),
-    (duplicate_write.find, lambda base: base.totals["copied"] > 0),
-    (inconsistent_offsets.find, lambda base: base.totals["misplaced"] > 0),
-    (aborted_read.find, lambda base: base.totals["failedInLog"] + base.totals["aborted"] > 0),
-    (poll_order.find_skips, lambda base: bool(base.reading.skipped)),
-    (poll_order.find_back, lambda base: bool(base.reading.back)),
+    (lost_write.find, lambda ctx: ctx.history.records.totals["missing"] > 0),
+    (vanished_read.find, lambda ctx: ctx.history.records.totals["vanished"] > 0),
+    (
+        unseen.find,
+        lambda ctx: (
+            ctx.history.records.totals["undelivered"] + ctx.history.records.totals["skipped"] > 0
+        ),
+    ),
+    (duplicate_write.find, lambda ctx: ctx.history.records.totals["copied"] > 0),
+    (inconsistent_offsets.find, lambda ctx: ctx.history.records.totals["misplaced"] > 0),
+    (
+        aborted_read.find,
+        lambda ctx: (
+            ctx.history.records.totals["failedInLog"] + ctx.history.records.totals["aborted"] > 0
+        ),
+    ),
+    (poll_order.find_skips, lambda ctx: bool(ctx.history.reading.skipped)),
+    (poll_order.find_back, lambda ctx: bool(ctx.history.reading.back)),
     (nonmonotonic_send.find, lambda _: True),
     (
         duplicate_delivery.find,
-        lambda base: base.totals["oddly"] > 0,
+        lambda ctx: ctx.history.records.totals["oddly"] > 0,
     ),
-    (commit_ahead.find, lambda base: base.totals["skipped"] > 0),
-    (commit_rewind.find, lambda base: bool(commit_rewind.rewound(base))),
-    (double_ownership.find, lambda base: bool(double_ownership.overlaps(base))),
-    (unexpected_rebalance.find, lambda base: bool(unexpected_rebalance.unexplained(base))),
+    (commit_ahead.find, lambda ctx: ctx.history.records.totals["skipped"] > 0),
+    (commit_rewind.find, lambda ctx: bool(commit_rewind.rewound(ctx))),
+    (double_ownership.find, lambda ctx: bool(double_ownership.overlaps(ctx))),
+    (unexpected_rebalance.find, lambda ctx: bool(unexpected_rebalance.unexplained(ctx))),
     (key_order.find, key_order.possible),
-    (accepted_below_min_isr.find, lambda base: bool(accepted_below_min_isr.windows(base))),
+    (accepted_below_min_isr.find, lambda ctx: bool(accepted_below_min_isr.windows(ctx))),
     (precommitted_read.find, precommitted_read.possible),
-    (corrupt_payload.find, lambda base: base.totals["corrupt"] + base.totals["strange"] > 0),
-    (replica_divergence.find, lambda base: bool(base.apart)),
+    (
+        corrupt_payload.find,
+        lambda ctx: (
+            ctx.history.records.totals["corrupt"] + ctx.history.records.totals["strange"] > 0
+        ),
+    ),
+    (replica_divergence.find, lambda ctx: bool(ctx.history.differing_replicas)),
 )
 """(rule, whether the totals leave it anything to find): planning and compiling a query that
 cannot find anything costs more than running it."""
 
 
-def judge(history: History) -> Judgement:
+def judge(history: Tables) -> Judgement:
     """Judge a history.
 
     Deterministic: the same evidence gives the same judgement whatever the order of files and
     the parallelism.
     """
-    base = base_module.build(history)
+    ctx = context.build(history)
     try:
-        return judge_base(base)
+        return judge_base(ctx)
     finally:
-        base.release()
+        ctx.release()
 
 
-def judge_base(base: Base) -> Judgement:
+def judge_base(ctx: Context) -> Judgement:
     """Judge a history whose base tables are built."""
-    found = findings(base)
+    found = findings(ctx)
     if found is None:
-        return judge_found(base, found)
-    held = hold(found)
+        return judge_found(ctx, found)
+    held = cache(found)
     try:
-        return judge_found(base, held.rows)
+        return judge_found(ctx, held.rows)
     finally:
         held.release()
 
 
-def judge_found(base: Base, found: DataFrame | None) -> Judgement:
+def judge_found(ctx: Context, found: DataFrame | None) -> Judgement:
     """Judge a history whose findings are there; cached, since they are read twice."""
-    terms, unbalanced = ledger_identity.ledger(base.totals, base.facts)
-    terms["foreign"] = ledger_missing.foreign(base)
-    anomalies = _results(found, base)
+    terms, unbalanced = ledger_identity.ledger(ctx.history.records.totals, ctx.history.facts)
+    terms["foreign"] = missing.foreign(ctx.history)
+    anomalies = _results(found, ctx)
     return Judgement(
         ledger=terms,
         anomalies=anomalies,
-        reasons=(*unbalanced, *ledger_missing.reasons(base, terms)),
-        truncations=tuple(item.as_dict() for item in base.truncations),
+        reasons=(*unbalanced, *missing.reasons(ctx.history, terms)),
+        truncations=tuple(item.as_dict() for item in ctx.allowances.truncations),
     )
 
 
-def findings(base: Base) -> DataFrame | None:
+def findings(ctx: Context) -> DataFrame | None:
     """Return the findings of every rule, None where no rule has anything to find."""
     # Else every rule would add a task for each partition of all records.
-    suspects = base.totals["suspects"]
-    due = [base_module.gathered(find(base), suspects) for find, applies in RULES if applies(base)]
-    return together(due) if due else None
+    suspects = ctx.history.records.totals["suspects"]
+    due = [coalesced(find(ctx), suspects) for find, applies in RULES if applies(ctx)]
+    return union_all(due) if due else None
 
 
-def _results(found: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:
+def _results(found: DataFrame | None, ctx: Context) -> tuple[AnomalyResult, ...]:
     counts: dict[str, dict[str | None, int]] = {name: {} for name in UNITS}
     tags: dict[str, dict[str, int]] = {name: {} for name in UNITS}
     examples: dict[str, list[dict[str, Any]]] = {name: [] for name in UNITS}
@@ -141,8 +156,8 @@ def _results(found: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:
                 by_tag[row["tag"]] = by_tag.get(row["tag"], 0) + row["count"]
         if rows:
             examples |= _examples(found)
-            neighbourhood.add(base, examples)
-            holders.add(base, examples)
+            neighbourhood.add(ctx, examples)
+            holders.add(ctx, examples)
     return tuple(result(name, counts[name], tags[name], tuple(examples[name])) for name in UNITS)
 
 

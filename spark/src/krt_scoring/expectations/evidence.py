@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from krt_scoring.expectations.states import States
-from krt_scoring.verdict.verdict import voided
+from krt_scoring.inputs.reasons import invalidated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ class Evidence:
     @cached_property
     def void(self) -> frozenset[str]:
         """Anomalies that rest on damaged evidence."""
-        return voided(self.reasons)
+        return invalidated(self.reasons)
 
     def window(self, fault: str) -> FaultWindow | None:
         """Return a fault that is known to have acted, None for any other."""

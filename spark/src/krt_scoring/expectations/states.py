@@ -152,7 +152,10 @@ def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, .
         for topic in run.topics
         for partition in range(topic.partitions)
     }
-    given = {fault["name"]: tuple(fault.get("targetReplicas") or ()) for fault in run.spec.get("faults") or ()}
+    given = {
+        fault["name"]: tuple(fault.get("targetReplicas") or ())
+        for fault in run.spec.get("faults") or ()
+    }
     moves: dict[tuple[Place, str], Replicas] = {}
     for event in timeline.of("fault", "observed"):
         for proof in event.detail.get("observations") or ():

@@ -11,7 +11,7 @@ from krt_scoring.metrics import operations
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.history.history import History
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.metrics.gaps import Gap, Measured
     from krt_scoring.metrics.operations import Lanes, Operations, Span
@@ -41,7 +41,7 @@ class Measures:
 
 
 def measure(
-    base: Base, span: Span, faults: Sequence[FaultWindow], whole: Sequence[int | None]
+    history: History, span: Span, faults: Sequence[FaultWindow], whole: Sequence[int | None]
 ) -> Measures:
     """Measure a run in two passes over its operations.
 
@@ -51,10 +51,10 @@ def measure(
         faults: the faults.
         whole: for each fault, when every ISR was whole again; None where it never was.
     """
-    named, rows = operations.lanes(base), operations.operations(base)
+    named, rows = operations.lanes(history), operations.operations(history)
     counted = operations.count(rows, named, span, faults, whole)
     # Who does not tell when an operation was due leaves nothing to measure a gap by.
-    limits = {} if base.facts.run.imported else gap_finder.thresholds(_steady(counted, named))
+    limits = {} if history.facts.run.imported else gap_finder.thresholds(_steady(counted, named))
     settled = rows.where(f"due >= {span.steady}")
     done = sum(histogram.total for histogram in counted.histograms.values())
     block = gap_finder.BLOCK_SLOTS if done >= gap_finder.MANY else 1

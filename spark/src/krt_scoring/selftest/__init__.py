@@ -18,7 +18,7 @@ from krt_scoring.selftest.outcome import DetectorScore, outcomes
 from krt_scoring.selftest.packing import pack
 
 if TYPE_CHECKING:
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
     from krt_scoring.selftest.evaluate import Judged
     from krt_scoring.selftest.outcome import Outcome
     from krt_scoring.verdict.guards.facts import Facts
@@ -33,7 +33,7 @@ def wanted(spec: object) -> bool:
 
 
 def records(
-    base: Base, judged: Judged, seed: int, each: int = 1
+    ctx: Context, judged: Judged, seed: int, each: int = 1
 ) -> tuple[list[Outcome], dict[str, str]]:
     """Corrupt records; return the outcomes, and what those need that could not be tried.
 
@@ -45,16 +45,16 @@ def records(
     """
     codes = frozenset(reason.code for reason in judged.reasons)
     balanced = bool(judged.ledger.get("balanced"))
-    ground = survey(base, judged.found, seed, codes, balanced=balanced)
+    ground = survey(ctx, judged.found, seed, codes, balanced=balanced)
     plan = pack(ground, each=each)
     told: list[Outcome] = []
     for copy in plan.copies:
-        actual = difference(judged, corrupted(base.history, base.facts, copy.patch))
+        actual = difference(judged, corrupted(ctx.history.tables, ctx.history.facts, copy.patch))
         told += outcomes(copy, actual)
     return told, {kind.name: kind.needs for kind in plan.inapplicable}
 
 
-def run(base: Base, judged: Judged, facts: Facts, seed: int) -> DetectorScore:
+def run(ctx: Context, judged: Judged, facts: Facts, seed: int) -> DetectorScore:
     """Test the detector on a run's evidence.
 
     Args:
@@ -64,7 +64,7 @@ def run(base: Base, judged: Judged, facts: Facts, seed: int) -> DetectorScore:
         seed: of the choice of places; the run's own, so that the same bundle gives the same.
     """
     tried = (
-        records(base, judged, seed),
+        records(ctx, judged, seed),
         guard_checks.run(facts),
         files.run(facts.inspection, seed),
     )

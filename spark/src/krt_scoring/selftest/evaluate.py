@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies import judgement
-from krt_scoring.history import base as base_module
-from krt_scoring.history import ledger_identity, ledger_missing
+from krt_scoring.anomalies import context, judgement
+from krt_scoring.history import ledger_identity, missing
 from krt_scoring.selftest.baseline import STRIDE
 from krt_scoring.selftest.difference import (
     KEY,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
 
 LIMIT = 10_000
@@ -40,26 +39,26 @@ class Judged:
     reasons: tuple[Reason, ...]
 
 
-def difference(before: Judged, history: History) -> Difference:
+def difference(before: Judged, history: Tables) -> Difference:
     """Judge a corrupted copy by the scorer's own rules and return what it differs in.
 
     Args:
         before: the judgement on the history as it is.
         history: the copy.
     """
-    base = base_module.build(history)
+    ctx = context.build(history)
     try:
-        found = judgement.findings(base)
-        terms, unbalanced = ledger_identity.ledger(base.totals, base.facts)
-        terms["foreign"] = ledger_missing.foreign(base)
-        reasons = (*unbalanced, *ledger_missing.reasons(base, terms))
+        found = judgement.findings(ctx)
+        terms, unbalanced = ledger_identity.ledger(ctx.history.records.totals, ctx.history.facts)
+        terms["foreign"] = missing.foreign(ctx.history)
+        reasons = (*unbalanced, *missing.reasons(ctx.history, terms))
         return Difference(
             findings=plus(_compared(before.found, found), {}),
             ledger=plus(terms, before.ledger, -1),
             reasons=doubts(reasons) ^ doubts(before.reasons),
         )
     finally:
-        base.release()
+        ctx.release()
 
 
 def _compared(before: DataFrame | None, after: DataFrame | None) -> dict[Finding, int]:

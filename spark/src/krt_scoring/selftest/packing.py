@@ -61,7 +61,7 @@ def pack(ground: Ground, kinds: Iterable[Kind] = KINDS, each: int = 1) -> Plan:
         thing: number
         for number, site in enumerate(ground.sites)
         for record in site.records
-        for thing in (record.place, record.sent)
+        for thing in (record.position, record.sent)
     }
     copies: list[list[Corruption]] = []
     held: list[set[object]] = []

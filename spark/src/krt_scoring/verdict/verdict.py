@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from krt_scoring.inputs.reasons import invalidated
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -34,14 +36,9 @@ class Decision:
     objectives: tuple[Objective, ...]
 
 
-def voided(reasons: Iterable[Reason]) -> frozenset[str]:
-    """Return the anomalies that rest on damaged evidence."""
-    return frozenset(name for reason in reasons for name in reason.invalidates)
-
-
 def standing(violations: Mapping[str, int], reasons: Iterable[Reason]) -> dict[str, int]:
     """Return the violations whose evidence is intact: anomaly → count, zeros left out."""
-    void = voided(reasons)
+    void = invalidated(reasons)
     return {name: count for name, count in sorted(violations.items()) if count and name not in void}
 
 

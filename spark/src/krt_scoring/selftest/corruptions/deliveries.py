@@ -27,7 +27,7 @@ FAILED, FAILED_IN_POLL = "failed-delivery", "failed-delivery-in-poll"
 
 def _commits(ground: Ground, record: Record, group: str) -> Counter[Finding] | None:
     """The group's commits above a record it was never handed; None where not all are known."""
-    topic, partition, offset = record.place
+    topic, partition, offset = record.position
     spot = group, topic, partition
     commits = ground.commits.get(spot, ())
     above = [row for row in commits if row["offset"] > offset]
@@ -50,11 +50,11 @@ def _drop(ground: Ground, name: str, site: Site, record: Record, group: str) -> 
     found = plus(found, reading(ground, site, group, after))
     found = plus(found, once(of_record("unseen", record, grp=group, tag="acked")))
     ledger = Counter(undelivered=1, delivered=-1, deliveries=-1)
-    topic, partition, _ = record.place
+    topic, partition, _ = record.position
     return Corruption(
         name,
-        record.place,
-        Patch(consume={record.place: left}),
+        record.position,
+        Patch(consume={record.position: left}),
         Difference(found, ledger),
         # The lowest record a group was never handed decides which commits are ahead.
         frozenset({("missing", group, topic, partition)}),
@@ -63,7 +63,7 @@ def _drop(ground: Ground, name: str, site: Site, record: Record, group: str) -> 
 
 def _dropped(ground: Ground) -> Iterator[Corruption]:
     """Drop one delivery between others."""
-    for site, index in ground.places(DROPPED):
+    for site, index in ground.positions(DROPPED):
         record = site.records[index]
         for group in sorted(record.got):
             if not record.aborted and site.around(group, record.offset, record.offset):
@@ -89,7 +89,7 @@ def _dropped_last(ground: Ground) -> Iterator[Corruption]:
 
 
 def _failing(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for site, index in ground.places(name):
+    for site, index in ground.positions(name):
         record = site.records[index]
         for group in sorted(record.got):
             rows = site.read(group)
@@ -111,13 +111,15 @@ def _failing(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]
             )
             follower = next(item for item in site.records if item.got.get(group) is later)
             consume = {
-                record.place: [failed if other is row else other for other in record.deliveries],
-                follower.place: [
+                record.position: [failed if other is row else other for other in record.deliveries],
+                follower.position: [
                     moved if other is later else other for other in follower.deliveries
                 ],
             }
             ledger = Counter(undelivered=1, delivered=-1)
-            yield Corruption(name, record.place, Patch(consume=consume), Difference(found, ledger))
+            yield Corruption(
+                name, record.position, Patch(consume=consume), Difference(found, ledger)
+            )
 
 
 def _failed(ground: Ground) -> Iterator[Corruption]:

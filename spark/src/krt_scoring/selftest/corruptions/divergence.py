@@ -12,7 +12,7 @@ from krt_scoring.anomalies.replica_divergence import (
     LEADER_EPOCH,
     NAME,
 )
-from krt_scoring.history.replicas import ALIKE
+from krt_scoring.history.replicas import IDENTICAL
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -45,18 +45,18 @@ def _apart(
 ) -> Iterator[Corruption]:
     """Change what one of the compared replicas holds at one offset."""
     chance = ground.chance(name)
-    for site, index in ground.places(name):
-        place = site.records[index].place
-        brokers = ground.compared.get(place[:2], ())
-        rows = {row["broker"]: row for row in ground.replicas.get(place, ())}
-        alike = {tuple(rows[one][column] for column in ALIKE) for one in brokers if one in rows}
+    for site, index in ground.positions(name):
+        position = site.records[index].position
+        brokers = ground.compared.get(position[:2], ())
+        rows = {row["broker"]: row for row in ground.replicas.get(position, ())}
+        alike = {tuple(rows[one][column] for column in IDENTICAL) for one in brokers if one in rows}
         if len(brokers) < 2 or set(brokers) - set(rows) or len(alike) > 1:  # noqa: PLR2004 (a pair)
             continue
         odd = chance.choice(brokers)
         held = [row for broker, row in rows.items() if broker != odd] + change(rows[odd])
-        named: dict[str, Any] = dict(zip(("topic", "partition", "offset"), place, strict=True))
+        named: dict[str, Any] = dict(zip(("topic", "partition", "offset"), position, strict=True))
         found = once(Finding(NAME, tag=tag, **named))
-        yield Corruption(name, place, Patch(replicas={place: held}), Difference(found))
+        yield Corruption(name, position, Patch(replicas={position: held}), Difference(found))
 
 
 _NEEDS = "two replicas of a partition in sync and dumped whole (evidence.compareReplicas)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.groups import handover, patience
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
-from krt_scoring.history.ownership import FOREVER
+from krt_scoring.history.intervals import FOREVER
+from krt_scoring.inputs.client_settings import handover_time, rebalance_window
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -14,7 +14,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.history.intervals import Interval
     from krt_scoring.selftest.baseline import Ground
     from krt_scoring.selftest.patch import Row
 
@@ -30,18 +30,18 @@ def _owned(ground: Ground, name: str) -> Iterator[tuple[Interval, str, str, int]
     """Yield ownerships of partitions about which nothing was found: group, topic, partition."""
     for item in ground.chance(name).sample(ground.owned, len(ground.owned)):
         group = ground.facts.groups[item.group].name
-        topic, partition = ground.facts.places.name(item.tp)
+        topic, partition = ground.facts.positions.name(item.tp)
         if (group, topic, partition) not in ground.troubled:
             yield item, group, topic, partition
 
 
 def _event(ground: Ground, item: Interval, event: str, **columns: object) -> Row:
-    topic, partition = ground.facts.places.name(item.tp)
+    topic, partition = ground.facts.positions.name(item.tp)
     row: Row = {
         "consumer": item.consumer,
         "incarnation": item.incarnation,
         "group": ground.facts.groups[item.group].name,
-        "event_seq": item.first_n,
+        "event_seq": item.first_seq,
         "poll": None,
         "at": item.begin,
         "mono": 0,
@@ -57,7 +57,7 @@ def _event(ground: Ground, item: Interval, event: str, **columns: object) -> Row
 
 
 def _about(ground: Ground, anomaly: str, item: Interval) -> Finding:
-    topic, partition = ground.facts.places.name(item.tp)
+    topic, partition = ground.facts.positions.name(item.tp)
     return Finding(
         anomaly,
         topic=topic,
@@ -66,7 +66,7 @@ def _about(ground: Ground, anomaly: str, item: Interval) -> Finding:
         grp=ground.facts.groups[item.group].name,
         consumer=item.consumer,
         incarnation=item.incarnation,
-        event_seq=item.first_n,
+        event_seq=item.first_seq,
     )
 
 
@@ -85,7 +85,7 @@ def _rewound(ground: Ground) -> Iterator[Corruption]:
             and other.start < committed
             and (other.committed is None or other.committed <= other.start)
         ]
-        row = _event(ground, item, "committed", event_seq=item.first_n - 1, offset=committed)
+        row = _event(ground, item, "committed", event_seq=item.first_seq - 1, offset=committed)
         found = once(*[_about(ground, "commit-rewind", other) for other in below])
         claims: set[object] = {("commits", group, topic, partition)}
         first = ground.facts.starts.get((item.group, item.tp))
@@ -110,10 +110,10 @@ def _shared(ground: Ground) -> Iterator[Corruption]:
         if item is not owners[0] or start is None or start.offset is None:
             continue
         info = ground.facts.groups[item.group]
-        late = item.begin + handover(ground.facts.run, info) + 1
+        late = item.begin + handover_time(ground.facts.run, info.name) + 1
         ghost = {"incarnation": GHOST, "generation": item.generation, "offset": start.offset}
         # The owner commits as late: a run shorter than the handover ends before that.
-        own = {"event_seq": item.first_n + 1, "at": late, "offset": start.offset}
+        own = {"event_seq": item.first_seq + 1, "at": late, "offset": start.offset}
         events = (
             _event(ground, item, "assigned", **ghost | {"event_seq": 0, "at": item.begin - 1}),
             _event(ground, item, "committed", **ghost | {"event_seq": 1, "at": late}),
@@ -137,10 +137,10 @@ def _rebalanced(ground: Ground) -> Iterator[Corruption]:
         info = ground.facts.groups[item.group]
         known = [other for other in ground.owned if other.group == item.group]
         latest = max([*ground.causes[item.group], *[other.begin for other in known]])
-        at = latest + patience(ground.facts.run, info) + ROUND + SECOND
+        at = latest + rebalance_window(ground.facts.run, info.name) + ROUND + SECOND
         generations = [other.generation for other in known if other.generation is not None]
         # Behind everything the member did with the partition while it owned it.
-        n = item.last_n - 1 if item.last_n < FOREVER else item.first_n + (1 << 40)
+        n = item.last_seq - 1 if item.last_seq < FOREVER else item.first_seq + (1 << 40)
         generation = max(generations) + 1 if generations else None
         row = _event(ground, item, "assigned", event_seq=n, at=at, generation=generation)
         found = once(Finding("unexpected-rebalance", rule=RULE, grp=group))

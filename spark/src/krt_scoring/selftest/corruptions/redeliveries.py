@@ -24,7 +24,7 @@ NEXT, INSIDE = "redelivered-by-next-poll", "redelivered-in-poll"
 
 
 def _again(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for site, index in ground.places(name):
+    for site, index in ground.positions(name):
         record = site.records[index]
         for group in sorted(record.got):
             row = record.got[group]
@@ -41,8 +41,8 @@ def _again(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
             )
             yield Corruption(
                 name,
-                record.place,
-                Patch(consume={record.place: [*record.deliveries, again]}),
+                record.position,
+                Patch(consume={record.position: [*record.deliveries, again]}),
                 Difference(found, Counter(deliveries=1)),
             )
 

@@ -30,17 +30,17 @@ def _swapped(
     rows = [record.got[group] for record in records]
     moved = [_at(rows[0], rows[1]), _at(rows[1], rows[0])]
     consume = {
-        record.place: [new if other is old else other for other in record.deliveries]
+        record.position: [new if other is old else other for other in record.deliveries]
         for record, old, new in zip(records, rows, moved, strict=True)
     }
     after = [row for row in site.read(group) if row not in rows] + moved
     found = reading(ground, site, group, after)
-    return Corruption(name, records[0].place, Patch(consume=consume), Difference(found))
+    return Corruption(name, records[0].position, Patch(consume=consume), Difference(found))
 
 
 def _polls(ground: Ground) -> Iterator[Corruption]:
     """Swap two neighbours, each handed out by a poll of its own."""
-    for site, index in ground.places(POLLS):
+    for site, index in ground.positions(POLLS):
         if index + 1 not in site.inner:
             continue
         pair = site.records[index], site.records[index + 1]
@@ -54,7 +54,7 @@ def _polls(ground: Ground) -> Iterator[Corruption]:
 
 def _keys(ground: Ground) -> Iterator[Corruption]:
     """Swap two records of one key."""
-    for site, index in ground.places(KEYS):
+    for site, index in ground.positions(KEYS):
         first = site.records[index]
         others = [
             site.records[other]

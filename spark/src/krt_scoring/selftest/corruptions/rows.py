@@ -19,7 +19,7 @@ MISSING = "missing-ledger-row"
 
 def _missing(ground: Ground) -> Iterator[Corruption]:
     """Take the row of an acked send out of a ledger that was closed."""
-    for site, index in ground.places(MISSING):
+    for site, index in ground.positions(MISSING):
         record = site.records[index]
         if record.aborted or not ground.balanced or not ground.closed(record):
             continue
@@ -29,11 +29,11 @@ def _missing(ground: Ground) -> Iterator[Corruption]:
         doubt = ("evidence", "LedgerDoesNotBalance", "produce")
         yield Corruption(
             MISSING,
-            record.place,
+            record.position,
             Patch(produce={record.sent: []}),
             Difference(ledger=ledger, reasons=frozenset({doubt})),
             # A ledger that does not balance twice over is no more out of balance.
-            frozenset({record.place, "balance"}),
+            frozenset({record.position, "balance"}),
         )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.settings import of_identity
 from krt_scoring.anomalies.nonmonotonic_send import RULE
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -27,13 +27,13 @@ WHO = ("run_uid", "producer", "producer_incarnation", "seq", "checksum_ok")
 """Columns of a delivery that say what was delivered."""
 
 
-def _told(places: Record, values: Record) -> list[Row]:
+def _told(positions: Record, values: Record) -> list[Row]:
     """The deliveries from one record's place, had the other lain there."""
-    return [row | {name: values.log[name] for name in WHO} for row in places.deliveries]
+    return [row | {name: values.log[name] for name in WHO} for row in positions.deliveries]
 
 
 def _swapped(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for site, index in ground.places(name):
+    for site, index in ground.positions(name):
         first = site.records[index]
         later = [item for item in site.records[index + 1 :] if item.sent[:2] == first.sent[:2]]
         if not later or site.records.index(later[0]) not in site.inner:
@@ -47,7 +47,7 @@ def _swapped(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]
             continue
         if second.sent[2] < first.sent[2] or set(first.got) != set(second.got):
             continue
-        settings = of_identity(ground.facts.run, first.sent[0])
+        settings = producer_settings(ground.facts.run, first.sent[0])
         permitted = not settings.idempotent and settings.retries and settings.in_flight > 1
         patch = Patch(
             produce={
@@ -55,14 +55,14 @@ def _swapped(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]
                 second.sent: [second.send | {"offset": first.offset}],
             },
             log={
-                first.place: [second.log | {"offset": first.offset}],
-                second.place: [first.log | {"offset": second.offset}],
+                first.position: [second.log | {"offset": first.offset}],
+                second.position: [first.log | {"offset": second.offset}],
             },
-            consume={first.place: _told(first, second), second.place: _told(second, first)},
+            consume={first.position: _told(first, second), second.position: _told(second, first)},
         )
         anomaly = "int-nonmonotonic-send" if inside else "nonmonotonic-send"
         found = of_record(anomaly, second, offset=first.offset, rule=RULE if permitted else None)
-        yield Corruption(name, first.place, patch, Difference(once(found)))
+        yield Corruption(name, first.position, patch, Difference(once(found)))
 
 
 def _plain(ground: Ground) -> Iterator[Corruption]:

@@ -32,7 +32,7 @@ def _closing(ground: Ground, record: Record, **deltas: int) -> Counter[tuple[str
 
 def _failed(ground: Ground) -> Iterator[Corruption]:
     """Let a producer say that a send certainly failed; it lies in the log all the same."""
-    for site, index in ground.places(FAILED):
+    for site, index in ground.positions(FAILED):
         record = site.records[index]
         if record.aborted or record.send["transaction"] is not None:
             continue
@@ -43,15 +43,15 @@ def _failed(ground: Ground) -> Iterator[Corruption]:
         )
         found = once(of_record("aborted-read", record, tag="failedSend"))
         ledger = Counter(acked=-1, failed=1, delivered=-1, failedInLog=1)
-        held = frozenset({record.place})
-        yield Corruption(FAILED, record.place, patch, Difference(found, ledger), held)
+        held = frozenset({record.position})
+        yield Corruption(FAILED, record.position, patch, Difference(found, ledger), held)
 
 
 def _aborted(ground: Ground) -> Iterator[Corruption]:
     """Let the log hold a send of an aborted transaction as committed."""
-    for site, index in ground.places(ABORTED):
+    for site, index in ground.positions(ABORTED):
         record = site.records[index]
-        tp = ground.facts.places.tp(*site.place)
+        tp = ground.facts.positions.tp(*site.position)
         strict = [
             group.name
             for group in ground.facts.groups
@@ -66,14 +66,14 @@ def _aborted(ground: Ground) -> Iterator[Corruption]:
         for group in sorted({group for item in site.records for group in item.got}):
             found = plus(found, reading(ground, site, group, site.read(group), log))
         ledger = Counter(failedNotInLog=-1, failedInLog=1)
-        patch = Patch(log={record.place: [committed]})
+        patch = Patch(log={record.position: [committed]})
         held = frozenset({record.sent})
-        yield Corruption(ABORTED, record.place, patch, Difference(found, ledger), held)
+        yield Corruption(ABORTED, record.position, patch, Difference(found, ledger), held)
 
 
 def _early(ground: Ground) -> Iterator[Corruption]:
     """Let the pod that wrote a record read it before it sent the rest of its transaction."""
-    for site, index in ground.places(EARLY):
+    for site, index in ground.positions(EARLY):
         record = site.records[index]
         groups = [name for name in sorted(record.got) if ground.group(name).committed_only]
         if record.aborted or record.send["transaction"] is None or not groups:
@@ -95,12 +95,14 @@ def _early(ground: Ground) -> Iterator[Corruption]:
             once(of_record("precommitted-read", record, grp=group)),
         )
         patch = Patch(
-            log={record.place: [keyless]},
-            consume={record.place: [own if other is row else other for other in record.deliveries]},
+            log={record.position: [keyless]},
+            consume={
+                record.position: [own if other is row else other for other in record.deliveries]
+            },
         )
         # Two such deliveries of one pod would be a sequence of their own.
-        held = frozenset({record.sent, ("read by", record.sent[1], group, *site.place)})
-        yield Corruption(EARLY, record.place, patch, Difference(found), held)
+        held = frozenset({record.sent, ("read by", record.sent[1], group, *site.position)})
+        yield Corruption(EARLY, record.position, patch, Difference(found), held)
 
 
 KINDS = (

@@ -25,23 +25,23 @@ IN_LOG, DELIVERED = "damaged-in-log", "damaged-delivery"
 
 def _offset(ground: Ground) -> Iterator[Corruption]:
     """Let an ack name the offset of the next record."""
-    for site, index in ground.places(OFFSET):
+    for site, index in ground.positions(OFFSET):
         record = site.records[index]
         if record.aborted or record.send["offset"] is None or index + 1 not in site.inner:
             continue
         other = site.records[index + 1]
-        topic, partition, offset = other.place
+        topic, partition, offset = other.position
         patch = Patch(produce={record.sent: [record.send | {"offset": offset}]})
         found = Finding("inconsistent-offsets", topic=topic, partition=partition, offset=offset)
-        held = frozenset({record.place, other.place, other.sent})
-        yield Corruption(OFFSET, other.place, patch, Difference(once(found)), held)
+        held = frozenset({record.position, other.position, other.sent})
+        yield Corruption(OFFSET, other.position, patch, Difference(once(found)), held)
 
 
 def _partition(ground: Ground) -> Iterator[Corruption]:
     """Let a producer say that it sent to another partition."""
-    for site, index in ground.places(PARTITION):
+    for site, index in ground.positions(PARTITION):
         record = site.records[index]
-        topic, partition, _ = record.place
+        topic, partition, _ = record.position
         info = ground.facts.run.topic(topic)
         count = info.partitions if info else 1
         if record.aborted or count == 1:
@@ -50,35 +50,35 @@ def _partition(ground: Ground) -> Iterator[Corruption]:
         found = of_record("corrupt-payload", record, tag="otherPartition")
         yield Corruption(
             PARTITION,
-            record.place,
+            record.position,
             Patch(produce={record.sent: [elsewhere]}),
             Difference(once(found)),
-            frozenset({record.place}),
+            frozenset({record.position}),
         )
 
 
 def _in_log(ground: Ground) -> Iterator[Corruption]:
     """Damage the bytes the log holds."""
-    for site, index in ground.places(IN_LOG):
+    for site, index in ground.positions(IN_LOG):
         record = site.records[index]
         if record.aborted:
             continue
         found = once(of_record("corrupt-payload", record, tag="checksum"))
-        patch = Patch(log={record.place: [record.log | {"checksum_ok": False}]})
-        yield Corruption(IN_LOG, record.place, patch, Difference(found, Counter(corrupt=1)))
+        patch = Patch(log={record.position: [record.log | {"checksum_ok": False}]})
+        yield Corruption(IN_LOG, record.position, patch, Difference(found, Counter(corrupt=1)))
 
 
 def _delivered(ground: Ground) -> Iterator[Corruption]:
     """Damage the bytes a group got."""
-    for site, index in ground.places(DELIVERED):
+    for site, index in ground.positions(DELIVERED):
         record = site.records[index]
         if record.aborted or not record.got:
             continue
         rows = record.deliveries
         found = once(of_record("corrupt-payload", record, tag="checksum"))
         damaged = [rows[0] | {"checksum_ok": False}, *rows[1:]]
-        patch = Patch(consume={record.place: damaged})
-        yield Corruption(DELIVERED, record.place, patch, Difference(found, Counter(corrupt=1)))
+        patch = Patch(consume={record.position: damaged})
+        yield Corruption(DELIVERED, record.position, patch, Difference(found, Counter(corrupt=1)))
 
 
 KINDS = (

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.history.intervals import Interval
     from krt_scoring.history.replicas import Partition
+    from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.inputs.inspection import Inspection
     from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.gaps import Gap
