@@ -18,7 +18,7 @@ from krt_scoring.errors import (
     PlanError,
     SparkFailedError,
 )
-from krt_scoring.inputs import importers, inspection, schema_version
+from krt_scoring.inputs import bundle_files, importers, schema_version
 from krt_scoring.inputs.importers.verifiable.layout import SETTINGS
 from krt_scoring.outputs import files
 from krt_scoring.outputs.scorecard import dump
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.pipeline import Assessment
 
 EXIT_SCORED = 0
@@ -81,17 +81,17 @@ def _score(options: argparse.Namespace) -> Assessment:
         NotWritableError: the outputs could not be written.
     """
     if options.source is None:
-        bundle = inspection.require_bundle(options.bundle)
+        bundle = bundle_files.require_bundle(options.bundle)
         schema_version.require_current(bundle)
         files.require_place(bundle, options.out)
-        return _score_inspected(inspection.inspect(bundle), options)
+        return _score_inspected(bundle_files.inspect(bundle), options)
     with tempfile.TemporaryDirectory(prefix="krt-import-") as folder:
         try:
             imported = importers.IMPORTERS[options.source](options.bundle, Path(folder))
         except PlanError as error:
             return without_plan(Bundle(options.bundle), str(error), SETTINGS)
         files.require_place(Bundle(options.bundle), options.out)
-        inspected = inspection.inspect(imported.bundle, needed=())
+        inspected = bundle_files.inspect(imported.bundle, needed=())
         reasons = (*inspected.reasons, *imported.reasons)
         return _score_inspected(replace(inspected, reasons=reasons), options)
 
@@ -100,7 +100,7 @@ def _score_inspected(inspected: Inspection, options: argparse.Namespace) -> Asse
     cores = options.cores or os.cpu_count() or 1
     rows = sum(inspected.rows.values())
     memory = options.driver_memory or session.Sizing(rows, cores).local_memory
-    with spark_errors.told(f"give it more with --driver-memory (it had {memory})"):
+    with spark_errors.translate_errors(f"give it more with --driver-memory (it had {memory})"):
         spark = session.local(rows, memory, cores)
         return _assess_and_stop(inspected, spark, self_test=options.self_test)
 

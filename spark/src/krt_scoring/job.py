@@ -23,7 +23,7 @@ from krt_scoring.errors import (
     SparkFailedError,
     TopicReadError,
 )
-from krt_scoring.inputs import inspection, run_info, topics
+from krt_scoring.inputs import bundle_files, run_info, topics
 from krt_scoring.outputs import config_map, files, termination
 from krt_scoring.pipeline import assess
 
@@ -98,7 +98,7 @@ def main() -> int:
     # Files in the bundle belong to group 0, whatever uid the cluster assigns.
     os.umask(0o002)
     try:
-        with spark_errors.told(MORE_MEMORY):
+        with spark_errors.translate_errors(MORE_MEMORY):
             message = termination.message(run(Settings.of(os.environ)).card)
         code = 0
     except ScoringError as error:
@@ -129,9 +129,9 @@ def run(settings: Settings) -> Assessment:
     """
     clock = _Clock()
     plan = run_info.load(settings.plan)
-    bundle = inspection.require_bundle(settings.evidence / str(plan.raw["bundle"]))
+    bundle = bundle_files.require_bundle(settings.evidence / str(plan.raw["bundle"]))
     bounds = _bounds(settings.control)
-    rows = sum(inspection.inspect(bundle).rows.values())
+    rows = sum(bundle_files.inspect(bundle).rows.values())
     rows += sum(bound.high_watermark - bound.log_start for bound in bounds)
     clock.lap("inspect")
     spark = session.kubernetes(settings.cluster, rows)
@@ -141,7 +141,7 @@ def run(settings: Settings) -> Assessment:
         clock.lap("executors")
         topics.read(spark, plan, bounds, bundle)
         clock.lap("topics")
-        assessment = assess(spark, inspection.inspect(bundle))
+        assessment = assess(spark, bundle_files.inspect(bundle))
         clock.lap("rules")
         version = spark.version
     finally:

@@ -16,13 +16,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from krt_scoring import selftest
-from krt_scoring.anomalies import detection
-from krt_scoring.engine.concurrency import beside
+from krt_scoring.anomalies import context, detection
+from krt_scoring.engine.concurrency import in_background
 from krt_scoring.errors import PlanError
 from krt_scoring.expectations import registry as expectations
-from krt_scoring.history import base as base_tables
 from krt_scoring.history import ledger_tables
-from krt_scoring.inputs import inspection, recording, run_info
+from krt_scoring.inputs import bundle_files, recording, run_info
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics.measures import measure
 from krt_scoring.metrics.partition_states import States
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from krt_contract.bundle import Bundle
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.recording import Recording
     from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.selftest.results import SelfTestResult
@@ -74,7 +73,7 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
         return _assess(spark, recording.load(inspected, run), self_test=self_test)
     except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):
         # A footer can be intact while the pages are not. Only then is every file read twice.
-        deep = inspection.inspect(bundle, deep=True)
+        deep = bundle_files.inspect(bundle, deep=True)
         if deep.left_out == inspected.left_out:
             raise
         return _assess(spark, recording.load(deep, run), self_test=self_test)
@@ -114,19 +113,23 @@ def _analyse(
     spark: SparkSession, recorded: Recording, *, self_test: bool
 ) -> tuple[GuardInputs, SelfTestResult | None]:
     """Detect and measure what Spark is needed for, and run the self-test where it is requested."""
-    base = base_tables.build(ledger_tables.read(spark, recorded))
+    ctx = context.build(ledger_tables.read(spark, recorded))
     try:
         with (
-            beside(spark, partial(measure, base, recorded)) as measuring,
-            detection.cached_findings(base) as findings,
+            in_background(spark, partial(measure, ctx.history, recorded)) as measuring,
+            detection.cached_findings(ctx) as findings,
         ):
-            detected = detection.count_findings(base, findings)
+            detected = detection.count_findings(ctx, findings)
             given = GuardInputs(
-                recorded, detected, measuring.result(), base.reading.owned, base.replicas
+                recorded,
+                detected,
+                measuring.result(),
+                ctx.history.ownership.intervals,
+                ctx.history.replicas,
             )
             if not (self_test or selftest.requested(recorded.run.spec)):
                 return given, None
             before = Detected(findings, detected.ledger, detected.reasons)
-            return given, selftest.run(base, before, given, recorded.run.seed)
+            return given, selftest.run(ctx, before, given, recorded.run.seed)
     finally:
-        base.release()
+        ctx.release()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 
 BATCH = 40
@@ -50,10 +50,10 @@ def outcome_of(spark: SparkSession) -> Callable[[Case], Outcome]:
 
 
 @pytest.fixture(scope="session")
-def history_of(spark: SparkSession) -> Callable[..., History]:
+def history_of(spark: SparkSession) -> Callable[..., Tables]:
     """Makes a history of one case."""
 
-    def make(text: str, *, shuffled: bool = False) -> History:
+    def make(text: str, *, shuffled: bool = False) -> Tables:
         return history_of_cases(spark, [Case("topic").parse(text)], shuffled=shuffled)
 
     return make

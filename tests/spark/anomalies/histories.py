@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from tests.spark.anomalies.language import RUN, Case
 
-from krt_scoring.anomalies import detection
-from krt_scoring.history import base as base_module
-from krt_scoring.history import ledger_tally
+from krt_scoring.anomalies import context, detection
 from krt_scoring.history import tables as history_module
+from krt_scoring.history import tally
 from krt_scoring.inputs.run_info import RunInfo, parse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 
 CASES = Path(__file__).parent / "cases"
@@ -72,7 +71,7 @@ def plan(cases: list[Case]) -> RunInfo:
     )
 
 
-def history_of_cases(spark: SparkSession, cases: list[Case], *, shuffled: bool = False) -> History:
+def history_of_cases(spark: SparkSession, cases: list[Case], *, shuffled: bool = False) -> Tables:
     """One history of many cases; shuffled, its rows come in another order, in other pieces."""
     tables = {}
     for table, schema in history_module.SCHEMAS.items():
@@ -85,7 +84,7 @@ def history_of_cases(spark: SparkSession, cases: list[Case], *, shuffled: bool =
         pieces = 3 if shuffled else 1
         tables[table] = spark.createDataFrame(rows, schema).coalesce(pieces)
     events = [event for case in cases for event in case.events]
-    return history_module.of(plan(cases), tables, events)
+    return history_module.build(plan(cases), tables, events)
 
 
 @dataclass
@@ -99,9 +98,9 @@ class Outcome:
 
 def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
     """Detect the anomalies of many cases in one history."""
-    base = base_module.build(history_of_cases(spark, cases))
+    ctx = context.build(history_of_cases(spark, cases))
     outcomes = {case.name: Outcome() for case in cases}
-    found = detection.find_all(base)
+    found = detection.find_all(ctx)
     for row in found.collect() if found is not None else []:
         owner_of_group = (name for name in outcomes if str(row["grp"]).startswith(f"{name}-"))
         outcome = outcomes[row["topic"] or next(owner_of_group)]
@@ -109,19 +108,19 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
         outcome.rows.append(row.asDict())
     owner = {
         incarnation.key: name
-        for incarnation in base.facts.incarnations.values()
+        for incarnation in ctx.history.facts.incarnations.values()
         for name in outcomes
         if incarnation.producer.startswith(f"{name}-")
     }
     faulty = {case.name for case in cases if any(item.source == "fault" for item in case.events)}
-    for item in ledger_tally.take(base.records):
-        name, outcome_name = owner[item.pk], item.fate
+    for item in tally.count(ctx.history.records.rows):
+        name, outcome_name = owner[item.pk], item.record_outcome
         if name not in faulty and outcome_name == "deliveredLate":
             # Late after the fault of another case: the cases share their clock.
             outcome_name = "delivered"
         counted = outcomes[name].outcomes
         counted[outcome_name] = counted.get(outcome_name, 0) + item.records
-    base.release()
+    ctx.release()
     return outcomes
 
 

@@ -131,7 +131,7 @@ class Case:
             "seq": int(seq),
         }
 
-    def place(self, text: str) -> dict[str, Any]:
+    def position(self, text: str) -> dict[str, Any]:
         partition, _, offset = text.partition("@")
         known = None if partition == "-" else int(partition)
         return {
@@ -145,7 +145,7 @@ class Case:
         self.rows["produce"].append(
             {
                 **self.identity(plain[0]),
-                **self.place(plain[1]),
+                **self.position(plain[1]),
                 "key": options.get("key"),
                 "scheduled_at": at,
                 "sent_at": at,
@@ -164,7 +164,7 @@ class Case:
         blank = {"producer": None, "producer_incarnation": None, "seq": None}
         self.rows["log"].append(
             {
-                **self.place(plain[0]),
+                **self.position(plain[0]),
                 **(blank if foreign else self.identity(plain[1])),
                 "run_uid": None if foreign else RUN,
                 "key": options.get("key"),
@@ -199,7 +199,7 @@ class Case:
                 **member,
                 "poll": int(options.get("poll", member["event_seq"] + 1000)),
                 "poll_index": member["event_seq"],
-                **self.place(plain[1]),
+                **self.position(plain[1]),
                 **(blank if foreign else self.identity(plain[2])),
                 "run_uid": None if foreign else RUN,
                 "checksum_ok": "bad" not in options and not foreign,
@@ -225,7 +225,7 @@ class Case:
 
     def consumer_event(self, kind: str, plain: list[str], options: dict[str, str], at: int) -> None:
         member = self.member(plain[0])
-        place = self.place(plain[1]) if len(plain) > 1 else {"topic": None}
+        position = self.position(plain[1]) if len(plain) > 1 else {"topic": None}
         self.rows["consumer_events"].append(
             {
                 **member,
@@ -233,7 +233,7 @@ class Case:
                 "at": at,
                 "mono": at,
                 "event": kind,
-                **place,
+                **position,
                 "generation": int(options["gen"]) if "gen" in options else None,
                 "member_id": member["incarnation"],
                 "detail": None,

@@ -11,7 +11,7 @@ from krt_scoring.anomalies.results import Detection, summarize
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 LOSSY = """
 producer p acks=1 idempotent=false
@@ -31,7 +31,7 @@ drained c1 0
 
 
 @pytest.fixture(scope="module")
-def lossy(history_of: Callable[..., History]) -> tuple[Detection, Detection]:
+def lossy(history_of: Callable[..., Tables]) -> tuple[Detection, Detection]:
     """The same history twice, its rows in another order and number of files."""
     return detect(history_of(LOSSY)), detect(history_of(LOSSY, shuffled=True))
 
@@ -80,7 +80,7 @@ def test_detect_of_a_loss_reports_the_truncation(lossy: tuple[Detection, Detecti
     assert (cut["partition"], cut["firstOffsetCut"], cut["unclean"]) == (0, 1, 0)
 
 
-def test_detect_of_incomplete_evidence_gives_reasons(history_of: Callable[[str], History]) -> None:
+def test_detect_of_incomplete_evidence_gives_reasons(history_of: Callable[[str], Tables]) -> None:
     detection = detect(
         history_of(
             """
@@ -100,7 +100,7 @@ def test_detect_of_incomplete_evidence_gives_reasons(history_of: Callable[[str],
 
 
 def test_detect_of_a_leader_change_may_cut_an_offset_of_a_present_record(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     detection = detect(
         history_of(
@@ -119,7 +119,7 @@ def test_detect_of_a_leader_change_may_cut_an_offset_of_a_present_record(
     assert (found.cls, found.rules) == ("AllowedByConfig", {"acks-1-leader-change": 1})
 
 
-def test_detect_of_an_empty_history_finds_nothing(history_of: Callable[[str], History]) -> None:
+def test_detect_of_an_empty_history_finds_nothing(history_of: Callable[[str], Tables]) -> None:
     detection = detect(history_of("topic x=y"))
     assert detection.ledger["attempted"] == 0
     assert detection.ledger["balanced"] == 1
@@ -151,7 +151,7 @@ replica 2 0@0 p/1#0
 
 
 def test_detect_of_a_lost_record_names_the_brokers_that_kept_it(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     (lost,) = detect(history_of(GONE)).anomaly("lost-write").examples
     assert (lost["seq"], lost["presentOnBrokers"], lost["dumped"]) == (1, [1], [0, 1, 2])
@@ -169,7 +169,7 @@ def test_detect_without_dumps_names_no_broker(
 
 
 def test_detect_of_diverging_replicas_shows_them_side_by_side(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     found = detect(
         history_of(
@@ -206,7 +206,7 @@ def test_detect_of_diverging_replicas_shows_them_side_by_side(
 
 
 def test_detect_of_a_missing_offset_names_the_broker(
-    history_of: Callable[[str], History],
+    history_of: Callable[[str], Tables],
 ) -> None:
     text = "bounds 0 0..2\nreplica 0 0@0\nreplica 0 0@1\nreplica 1 0@0"
     found = detect(history_of(text)).anomaly("replica-divergence")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_scoring.history.positions import Places
+from krt_scoring.history.positions import Positions
 from krt_scoring.inputs.fault_windows import FaultWindow
 from krt_scoring.metrics import gaps
 from krt_scoring.metrics.operations import WRITES, Lanes
@@ -32,10 +32,10 @@ def rows(topic: str, ops: list[Op]) -> list[tuple[Any, ...]]:
 def find(
     spark: SparkSession, table: list[tuple[Any, ...]], windows: tuple[FaultWindow, ...] = ()
 ) -> tuple[dict[str, list[gaps.Gap]], list[gaps.PartitionOperations]]:
-    places = Places(tuple(sorted({row[0] for row in table})))
+    positions = Positions(tuple(sorted({row[0] for row in table})))
     shuffled = random.Random(7).sample(table, len(table))  # noqa: S311 (order, not secrecy)
-    numbered = [(WRITES, places.tp(topic, 0), due, done) for topic, due, done in shuffled]
-    frame, named = spark.createDataFrame(numbered, SCHEMA), Lanes((), places)
+    numbered = [(WRITES, positions.tp(topic, 0), due, done) for topic, due, done in shuffled]
+    frame, named = spark.createDataFrame(numbered, SCHEMA), Lanes((), positions)
     limits = {("write", ""): LIMIT}
     found, measured = gaps.find(gaps.timed(frame, named, limits), named, END, windows)
     for block in BLOCKS:
@@ -202,7 +202,7 @@ def test_find_counts_operations_done_during_faults(spark: SparkSession) -> None:
 
 
 def test_find_without_threshold_or_partition_measures_nothing(spark: SparkSession) -> None:
-    named = Lanes((), Places(("t",)))
+    named = Lanes((), Positions(("t",)))
     nowhere = spark.createDataFrame([(WRITES, None, 0, None)], SCHEMA)
     for limits in ({}, {("write", ""): LIMIT}):
         for block in (1, *BLOCKS):

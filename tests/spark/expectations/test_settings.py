@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from krt_scoring.allowances.offsets import java_hash
-from krt_scoring.allowances.settings import STRICT, of_identity
+from krt_scoring.inputs.client_settings import STRICT, producer_settings
 from krt_scoring.inputs.run_info import RunInfo, parse
 
 
@@ -19,7 +19,7 @@ def run(**producer: object) -> RunInfo:
 
 
 def test_a_producer_nobody_planned_is_permitted_nothing() -> None:
-    assert of_identity(run(), "stranger-0") == STRICT
+    assert producer_settings(run(), "stranger-0") == STRICT
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ def test_a_producer_nobody_planned_is_permitted_nothing() -> None:
 def test_the_client_defaults_hold_where_nothing_is_set(
     config: dict[str, str], retries: bool, in_flight: int
 ) -> None:
-    settings = of_identity(run(acks="1", config=config), "p-0")
+    settings = producer_settings(run(acks="1", config=config), "p-0")
     assert (settings.acks, settings.retries, settings.in_flight) == ("1", retries, in_flight)
 
 
 def test_transactions_imply_idempotence() -> None:
-    settings = of_identity(run(transactional={"recordsPerTransaction": 5}), "p-0")
+    settings = producer_settings(run(transactional={"recordsPerTransaction": 5}), "p-0")
     assert settings.idempotent
     assert settings.in_flight == 5
 

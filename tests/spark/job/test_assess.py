@@ -13,7 +13,7 @@ from tests.spark.job.bundles import SECOND, T0, Scenario
 from krt_contract.bundle import Bundle
 from krt_contract.timeline import Event
 from krt_scoring.engine import session
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 from krt_scoring.outputs import files
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def score(spark: SparkSession, root: Path) -> dict[str, Any]:
-    return assess(spark, inspection.inspect(Bundle(root))).card
+    return assess(spark, bundle_files.inspect(Bundle(root))).card
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_assess_with_expectations_evaluates_them_apart_from_the_verdict(
         expect={"loss": "Required", "partitionsPerKey": {"max": 1}, "faults": [fault]}
     )
     root = bundles.make(tmp_path, scenario)
-    result = assess(spark, inspection.inspect(Bundle(root)))
+    result = assess(spark, bundle_files.inspect(Bundle(root)))
     assert result.card["verdict"] == "Passed"
     assert {item["expectation"]: item["result"] for item in result.card["expectationResults"]} == {
         "loss": "NotMet",
@@ -219,7 +219,7 @@ def test_assess_with_another_schema_version_is_inconclusive(
     shutil.copytree(clean, root)
     document = json.loads((root / "run.json").read_text())
     (root / "run.json").write_text(json.dumps({**document, "schemaVersion": 1}))
-    result = assess(spark, inspection.inspect(Bundle(root)))
+    result = assess(spark, bundle_files.inspect(Bundle(root)))
     assert result.card["verdict"] == "Inconclusive"
     assert result.card["run"] == {"namespace": "ns", "name": "t", "uid": "run-uid"}
     assert "schemaVersion 1" in result.card["summary"]
@@ -238,7 +238,7 @@ def test_assess_without_traffic_is_inconclusive(spark: SparkSession, tmp_path: P
 
 def test_write_leaves_complete_outputs(clean: Path, spark: SparkSession) -> None:
     bundle = Bundle(clean)
-    result = assess(spark, inspection.inspect(bundle))
+    result = assess(spark, bundle_files.inspect(bundle))
     files.write(bundle, result)
     assert json.loads(bundle.scorecard.read_text())["verdict"] == "Passed"
     assert "<h1>Passed" in bundle.report.read_text()

@@ -10,7 +10,7 @@ from tests.spark.job import rich
 from krt_contract.bundle import Bundle
 from krt_scoring.anomalies.results import MAX_EXAMPLES
 from krt_scoring.engine import session
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess
 
@@ -41,7 +41,7 @@ def score(spark: SparkSession, root: Path, pieces: int) -> dict[str, Any]:
     for name, wanted in PIECES[pieces].items():
         spark.conf.set(name, wanted)
     try:
-        return assess(spark, inspection.inspect(Bundle(root))).card
+        return assess(spark, bundle_files.inspect(Bundle(root))).card
     finally:
         for name, value in before.items():
             spark.conf.set(name, value)

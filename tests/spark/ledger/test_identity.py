@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_scoring.history.facts import Close, Facts, Incarnation
+from krt_scoring.history.facts import Facts
+from krt_scoring.history.identity import Close, Incarnation
 from krt_scoring.history.ledger_identity import Totals, ledger
-from krt_scoring.history.outcomes import FATES
-from krt_scoring.history.positions import Places
+from krt_scoring.history.outcomes import RECORD_OUTCOMES
+from krt_scoring.history.positions import Positions
 from krt_scoring.inputs.run_info import parse
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def incarnation(close: Close | None = None, **counts: int) -> Incarnation:
 def facts(*items: Incarnation) -> Facts:
     return Facts(
         run=RUN,
-        places=Places(()),
+        positions=Positions(()),
         groups=(),
         incarnations=dict(enumerate(items)),
         bounds={},
@@ -58,7 +59,14 @@ def facts(*items: Incarnation) -> Facts:
 
 
 def totals(**counts: int) -> Totals:
-    names = (*FATES, "unledgered", "lostAfterDelivery", "corrupt", "offsetUnusable", "repeated")
+    names = (
+        *RECORD_OUTCOMES,
+        "unledgered",
+        "lostAfterDelivery",
+        "corrupt",
+        "offsetUnusable",
+        "repeated",
+    )
     base: Mapping[str, int] = dict.fromkeys(names, 0) | {"delivered": 1, "failedNotInLog": 1}
     return Totals({**base, **counts})
 

@@ -10,7 +10,7 @@ from tests.spark.model import evidence
 from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
 
 from krt_contract.bundle import Bundle
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_score_of_a_history_alone_gives_the_same_findings(
     flawed = {item.name: item for item in FLAWED}
     world = flawed[name].play() if name in flawed else sound(int(name.removeprefix("seed-")))
     root = evidence.write(tmp_path, {name: world})
-    card = assess(spark, inspection.inspect(Bundle(root))).card
+    card = assess(spark, bundle_files.inspect(Bundle(root))).card
     alone: Findings = Counter()
     for anomaly, told in card["anomalies"].items():
         alone[anomaly, None] += told["violations"]

@@ -12,9 +12,8 @@ from tests.spark.selftest.histories import Simulation
 
 from krt_contract.bundle import Bundle
 from krt_scoring import selftest
-from krt_scoring.anomalies import detection
+from krt_scoring.anomalies import context, detection
 from krt_scoring.anomalies.registry import RULES, UNITS
-from krt_scoring.history import base as base_tables
 from krt_scoring.history import tables
 from krt_scoring.inputs import run_info
 from krt_scoring.selftest.corruptions import KINDS
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 SENDS = 1_500
 EACH = 3
@@ -40,16 +39,16 @@ WANTED = 200
 @contextmanager
 def scored(
     spark: SparkSession, root: Path, seed: int, partitions: int
-) -> Iterator[tuple[Base, Detected]]:
+) -> Iterator[tuple[Context, Detected]]:
     rows = Simulation(seed, SENDS, partitions).run()
     path = bundles.write(root, rows, histories.plan(partitions))
     past = tables.read(spark, path, run_info.load(Bundle(path).run_json))
-    base = base_tables.build(past)
-    findings = detection.find_all(base)
+    ctx = context.build(past)
+    findings = detection.find_all(ctx)
     findings = findings.persist() if findings is not None else None
-    detected = detection.count_findings(base, findings)
-    yield base, Detected(findings, detected.ledger, detected.reasons)
-    base.release()
+    detected = detection.count_findings(ctx, findings)
+    yield ctx, Detected(findings, detected.ledger, detected.reasons)
+    ctx.release()
 
 
 def test_corruptions_cover_every_anomaly() -> None:
@@ -61,10 +60,10 @@ def test_records_of_a_correct_history_are_all_detected(
     spark: SparkSession, tmp_path: Path, partitions: int
 ) -> None:
     count = 0
-    with scored(spark, tmp_path, partitions, partitions) as (base, detected):
+    with scored(spark, tmp_path, partitions, partitions) as (ctx, detected):
         assert detected.ledger["balanced"]
         for seed in SEEDS:
-            results, lacking = selftest.records(base, detected, seed, EACH)
+            results, lacking = selftest.records(ctx, detected, seed, EACH)
             assert [item.as_dict() for item in results if not item.detected] == []
             hosts = {item.name for item in results} | set(lacking)
             assert hosts == {kind.name for kind in KINDS}
@@ -76,10 +75,10 @@ def test_records_of_a_correct_history_are_all_detected(
 def test_records_without_a_rule_miss_its_corruption(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with scored(spark, tmp_path, 5, 2) as (base, detected):
+    with scored(spark, tmp_path, 5, 2) as (ctx, detected):
         broken = tuple(rule for rule in RULES if "vanished-read" not in rule.units)
         monkeypatch.setattr(detection, "RULES", broken)
-        results, _ = selftest.records(base, detected, 5)
+        results, _ = selftest.records(ctx, detected, 5)
     score = selftest.SelfTestResult(tuple(results), {})
     assert [item.name for item in results if not item.detected] == ["lost-record-read"]
     assert (score.detected, score.total) == (len(results) - 1, len(results))

@@ -11,7 +11,7 @@ from hack import bench_lines, bench_plain, bench_tables
 from hack.bench_history import BUNDLE, PLAIN, Planted
 
 from krt_contract.bundle import Bundle
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_file_can_be_used(root: Path) -> None:
-    inspected = inspection.inspect(Bundle(root / BUNDLE))
+    inspected = bundle_files.inspect(Bundle(root / BUNDLE))
     assert inspected.reasons == ()
     terms = Planted(SENDS).terms
     assert inspected.rows["produce"] == terms["attempted"]

@@ -19,8 +19,8 @@ from krt_scoring.anomalies.registry import UNITS
 from krt_scoring.anomalies.results import AnomalyResult, Detection, summarize
 from krt_scoring.expectations.registry import ExpectationInputs, evaluate
 from krt_scoring.inputs import run_info
+from krt_scoring.inputs.bundle_files import Inspection
 from krt_scoring.inputs.fault_windows import FaultWindow, fault_windows
-from krt_scoring.inputs.inspection import Inspection
 from krt_scoring.inputs.recording import LogEnd, Recording
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics.counting import OperationCounts
@@ -255,7 +255,7 @@ def guard_inputs(  # noqa: PLR0913 (each test gives a few of them)
     }
     return replace(
         GuardInputs(
-            Recording(run, timeline, fault_windows(timeline), inspection, log_ends),
+            Recording(run, timeline, fault_windows(timeline.events), inspection, log_ends),
             detection(found, ledger),
             Measures(
                 counts or OperationCounts(outcomes=dict(OUTCOMES)),

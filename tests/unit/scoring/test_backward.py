@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krt_scoring.history import rewinds
-from krt_scoring.history.ownership import Extent
+from krt_scoring.history.extents import Extent
 
 if TYPE_CHECKING:
     from krt_scoring.history.rewinds import Span
@@ -60,17 +60,17 @@ DELIVERIES = st.lists(
 @given(DELIVERIES, st.integers(1, 3))
 def test_what_lies_outside_decides_nothing(owned: list[list[int]], keys: int) -> None:
     """Inversions of a key, adjacent deliveries of it, are the same without the places outside."""
-    extents = [extent(n, places[0], places[-1]) for n, places in enumerate(owned)]
+    extents = [extent(n, positions[0], positions[-1]) for n, positions in enumerate(owned)]
     spans = list(rewinds.between(extents))
-    told = [place for places in owned for place in places]
+    told = [position for positions in owned for position in positions]
     first = list(dict.fromkeys(told))
     near = [p for p in first if any(low <= p <= high for *_, low, high in spans)]
     assert _inversions(near, keys) == _inversions(first, keys)
 
 
-def _inversions(places: list[int], keys: int) -> list[tuple[int, int]]:
+def _inversions(positions: list[int], keys: int) -> list[tuple[int, int]]:
     found = []
     for key in range(keys):
-        its = [place for place in places if place % keys == key]
+        its = [position for position in positions if position % keys == key]
         found += [(a, b) for a, b in pairwise(its) if b < a]
     return found

@@ -8,7 +8,7 @@ import pytest
 from tests.spark.selftest import histories
 
 from krt_scoring.errors import PlanError
-from krt_scoring.history.facts import MAX_GROUPS, groups_of
+from krt_scoring.history.groups import MAX_GROUPS, groups_of
 from krt_scoring.inputs import run_info
 
 RUN = run_info.parse(histories.plan(1))

@@ -40,7 +40,7 @@ def test_fault_windows_reads_the_timeline() -> None:
         event(9, "fault", "recovered", "f"),
         event(1, "fault", "skipped", "g"),
     )
-    first, second = fault_windows(Timeline(events))
+    first, second = fault_windows(events)
     assert (first.injected_at, first.reverted_at, first.recovered_at) == (5, 8, 9)
     assert (first.verified, first.duration, first.members) == (True, 7, {"kafka-0"})
     assert second.skipped

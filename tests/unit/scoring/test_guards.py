@@ -24,7 +24,8 @@ from tests.unit.scoring.builders import (
 
 from krt_contract.bundle import Bundle
 from krt_scoring.history.replicas import Partition, Replica
-from krt_scoring.inputs.inspection import Counted, Inspection
+from krt_scoring.inputs.bundle_files import Inspection
+from krt_scoring.inputs.footers import Counted
 from krt_scoring.inputs.reasons import DELIVERY_ANOMALIES, UNREAD_LOG_ANOMALIES, Reason
 from krt_scoring.metrics.counting import OperationCounts
 from krt_scoring.metrics.gaps import Gap

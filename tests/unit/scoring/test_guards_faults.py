@@ -18,9 +18,9 @@ from tests.unit.scoring.builders import (
 from krt_operator.api.spec import Action
 from krt_operator.faults import observations
 from krt_operator.faults.registry import DEEDS
-from krt_scoring.history.faults import FOREVER
-from krt_scoring.history.ownership import Interval
-from krt_scoring.inputs.inspection import Counted
+from krt_scoring.history.intervals import Interval
+from krt_scoring.inputs.fault_windows import FOREVER
+from krt_scoring.inputs.footers import Counted
 from krt_scoring.verdict.guards import fault_verification
 
 

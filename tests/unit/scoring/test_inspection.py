@@ -15,7 +15,7 @@ from krt_contract.ledger import LedgerWriter
 from krt_contract.schemas import TABLES
 from krt_scoring import cli
 from krt_scoring.errors import NotABundleError, PlanError
-from krt_scoring.inputs import inspection, run_info, timeline
+from krt_scoring.inputs import bundle_files, run_info, timeline
 from krt_scoring.selftest import files
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def bundle(tmp_path: Path) -> Bundle:
 
 
 def reasons(bundle: Bundle, *, deep: bool = False) -> list[tuple[str, str]]:
-    found = inspection.inspect(bundle, deep=deep)
+    found = bundle_files.inspect(bundle, deep=deep)
     return [(reason.code, reason.subject) for reason in found.reasons]
 
 
 def test_a_whole_bundle(bundle: Bundle) -> None:
-    found = inspection.inspect(bundle)
+    found = bundle_files.inspect(bundle)
     assert found.reasons == ()
     assert found.rows["produce"] == 3
     assert found.incarnations["produce"] == {("p-0", "i")}
@@ -71,7 +71,7 @@ def test_a_truncated_file(bundle: Bundle) -> None:
     path = bundle.table("produce") / "p-0-i-000001.parquet"
     path.write_bytes(path.read_bytes()[:-20])
     assert reasons(bundle) == [("FileUnreadable", "produce/p-0-i-000001.parquet")]
-    found = inspection.inspect(bundle)
+    found = bundle_files.inspect(bundle)
     assert found.rows["produce"] == 2
     assert found.left_out == {"produce"}
     assert "lost-write" in found.reasons[0].invalidates
@@ -100,13 +100,13 @@ def test_a_duplicated_file(bundle: Bundle) -> None:
     folder = bundle.table("produce")
     shutil.copy(folder / "p-0-i-000001.parquet", folder / "p-0-i-000003.parquet")
     assert reasons(bundle) == [("FileDuplicated", "produce/p-0-i-000003.parquet")]
-    assert inspection.inspect(bundle).rows["produce"] == 3
+    assert bundle_files.inspect(bundle).rows["produce"] == 3
 
 
 def test_another_schema(bundle: Bundle) -> None:
     path = bundle.table("produce") / "x.parquet"
     pq.write_table(pa.table({"producer": ["p"]}), path)
-    found = inspection.inspect(bundle)
+    found = bundle_files.inspect(bundle)
     assert [reason.code for reason in found.reasons] == ["SchemaDiffers"]
     assert found.reasons[0].message == "column producer_incarnation is missing"
 
@@ -130,7 +130,7 @@ def test_a_text_alike_in_every_row_is_told_by_the_footers(
         columns = {field.name: pa.nulls(len(runs), field.type) for field in TABLES["log"]}
         columns["run_uid"] = pa.array(runs, pa.string())
         pq.write_table(pa.table(columns), folder / f"{number}.parquet")
-    assert inspection.inspect(bundle).same["log"] == told
+    assert bundle_files.inspect(bundle).constants["log"] == told
 
 
 @pytest.mark.parametrize(("table", "column"), [("produce", "outcome"), ("consume", "group")])
@@ -143,12 +143,12 @@ def test_texts_that_are_alike_where_all_went_well(table: str, column: str, bundl
     columns[column] = pa.array(["x", "x"], pa.string())
     metadata = TABLES[table].metadata
     pq.write_table(pa.table(columns).replace_schema_metadata(metadata), folder / "0.parquet")
-    assert inspection.inspect(bundle).same[table] == {column: "x"}
+    assert bundle_files.inspect(bundle).constants[table] == {column: "x"}
 
 
 def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(NotABundleError, match="holds no evidence bundle"):
-        inspection.require_bundle(tmp_path)
+        bundle_files.require_bundle(tmp_path)
     for path in (tmp_path, tmp_path / "missing"):
         assert cli.main([str(path)]) == 2
         told = capsys.readouterr()
@@ -199,7 +199,7 @@ def test_files_run_of_damaged_copies_detects_them_and_leaves_the_bundle(
     bundle: Bundle, seed: int
 ) -> None:
     before = {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")}
-    told, lacking = files.run(inspection.inspect(bundle), seed)
+    told, lacking = files.run(bundle_files.inspect(bundle), seed)
     assert [item.as_dict() for item in told if not item.detected] == []
     assert {item.name for item in told} == set(files.KINDS)
     assert lacking == {}
@@ -209,6 +209,6 @@ def test_files_run_of_damaged_copies_detects_them_and_leaves_the_bundle(
 def test_files_run_of_single_files_cannot_host_a_missing_file(bundle: Bundle) -> None:
     for number in (1, 2):
         (bundle.table("produce") / f"p-0-i-{number:06d}.parquet").unlink()
-    told, lacking = files.run(inspection.inspect(bundle), 1)
+    told, lacking = files.run(bundle_files.inspect(bundle), 1)
     assert {item.name for item in told} == {"torn-file", "doubled-file"}
     assert set(lacking) == {"missing-file"}

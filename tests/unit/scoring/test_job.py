@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krt_scoring import job
-from krt_scoring.engine import session
+from krt_scoring.engine import jvm, session
 from krt_scoring.errors import (
     NoExecutorsError,
     PlanError,
@@ -124,15 +124,15 @@ def test_java_flags_request_huge_pages_where_offered(
     told = tmp_path / "enabled"
     if offered:
         told.write_text(f"{offered}\n")
-    monkeypatch.setattr(session, "HUGE_PAGES", told)
+    monkeypatch.setattr(jvm, "HUGE_PAGES", told)
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 
 
 def test_java_flags_name_the_packaged_compiler_directives() -> None:
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
-    assert f"-XX:CompilerDirectivesFile={session.COMPILING}" in flags
-    assert "Exclude: true" in session.COMPILING.read_text(encoding="utf-8")
+    assert f"-XX:CompilerDirectivesFile={jvm.COMPILING}" in flags
+    assert "Exclude: true" in jvm.COMPILING.read_text(encoding="utf-8")
 
 
 def test_parse_bounds_sorts_by_partition() -> None:

@@ -12,16 +12,11 @@ from tests.spark.job.bundles import T0
 from tests.spark.selftest import histories
 from tests.spark.selftest.histories import GROUPS, TOPIC, Simulation
 
-from krt_scoring.history.facts import (
-    Bounds,
-    Close,
-    Facts,
-    Incarnation,
-    Start,
-    groups_of,
-)
-from krt_scoring.history.ownership import FOREVER, Interval
-from krt_scoring.history.positions import Places
+from krt_scoring.history.facts import Bounds, Facts, Start
+from krt_scoring.history.groups import groups_of
+from krt_scoring.history.identity import Close, Incarnation
+from krt_scoring.history.intervals import FOREVER, Interval
+from krt_scoring.history.positions import Positions
 from krt_scoring.inputs import run_info
 from krt_scoring.selftest import mutation_points, packing
 from krt_scoring.selftest import results as selftest_results
@@ -38,7 +33,7 @@ PARTITIONS = 3
 
 def facts(run: Simulation) -> Facts:
     info = run_info.parse(histories.plan(PARTITIONS))
-    places, groups = Places.of(info), groups_of(info)
+    positions, groups = Positions.of(info), groups_of(info)
     incarnations = {}
     for key, row in enumerate(run.tables["producer_summary"]):
         close = Close(*[row[name] for name in ("attempted", "acked", "failed", "unknown")])
@@ -56,7 +51,7 @@ def facts(run: Simulation) -> Facts:
         )
     return Facts(
         run=info,
-        places=places,
+        positions=positions,
         groups=groups,
         incarnations=incarnations,
         bounds={p: Bounds(0, end, settled=True) for p, end in run.ends.items()},
@@ -108,8 +103,8 @@ def baseline(seed: int = 1) -> Baseline:
             tp=row["partition"],
             consumer=row["consumer"],
             incarnation=row["incarnation"],
-            first_n=row["event_seq"] * STRIDE,
-            last_n=FOREVER,
+            first_seq=row["event_seq"] * STRIDE,
+            last_seq=FOREVER,
             begin=row["at"],
             end=FOREVER,
             start=row["offset"],
@@ -135,7 +130,7 @@ def baseline(seed: int = 1) -> Baseline:
         lost_commits=frozenset(),
         states={},
         compared={(TOPIC, partition): (0, 1, 2) for partition in run.ends},
-        replicas={place: tuple(rows) for place, rows in replicas.items()},
+        replicas={position: tuple(rows) for position, rows in replicas.items()},
         reason_codes=frozenset(),
         balanced=True,
     )
@@ -184,14 +179,14 @@ def test_attempts_drop_deliveries_between_others_alone(seed: int) -> None:
     """Beside aborted records its next delivery can lie outside the site, and a skip with it."""
     here = baseline(seed)
     whose: dict[object, MutationPoint] = {
-        record.place: point for point in here.points for record in point.records
+        record.position: point for point in here.points for record in point.records
     }
     for kind in KINDS:
         for item in kind.attempts(here):
             if item.name not in ("dropped-delivery", "aborted-send-committed"):
                 break
-            (place,) = item.patch.touches
-            point, offset = whose[place], item.at[2] if item.at else None
+            (position,) = item.patch.touches
+            point, offset = whose[position], item.at[2] if item.at else None
             assert offset is not None
             groups = [finding.grp for finding in item.expected.findings if finding.grp]
             assert all(point.around(group, offset, offset) for group in set(groups))

@@ -9,7 +9,7 @@ from krt_scoring.history.elections import elections
 
 if TYPE_CHECKING:
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.run_info import RunInfo
 
 OFFSETS_LOST = "offsets-partition-loss"
@@ -38,10 +38,10 @@ def partition_of(group: str, run: RunInfo) -> int:
     return (java_hash(group) & (_SIGN - 1)) % count
 
 
-def lost_commits(history: History, facts: Facts) -> dict[int, int]:
+def lost_commits(tables: Tables, facts: Facts) -> dict[int, int]:
     """Return group index → when its partition of commits may first have lost some, in UTC µs."""
     found: dict[int, int] = {}
-    for election in elections(history):
+    for election in elections(tables):
         if election.topic != "__consumer_offsets" or rule_of(election, facts) is None:
             continue
         for group in facts.groups:

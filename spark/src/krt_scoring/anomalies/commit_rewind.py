@@ -11,31 +11,34 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from krt_scoring.allowances.consequences import Spans
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.intervals import Interval
 
 NAME = "commit-rewind"
 
 
-def rewound(base: Base) -> list[dict[str, Any]]:
+def rewound(ctx: Context) -> list[dict[str, Any]]:
     """Return one finding an ownership that began below what the group had committed."""
-    lost = lost_commits(base.history, base.facts)
+    lost = lost_commits(ctx.history.tables, ctx.history.facts)
     return [
-        driver_findings.of_interval(base, NAME, item)
-        | {"rule": _rule(item, base.spans, lost), "detail": {"lastCommit": item.committed}}
-        for item in base.reading.owned
+        driver_findings.of_interval(ctx, NAME, item)
+        | {
+            "rule": _rule(item, ctx.allowances.consequences, lost),
+            "detail": {"lastCommit": item.committed},
+        }
+        for item in ctx.history.ownership.intervals
         if item.start is not None and item.committed is not None and item.start < item.committed
     ]
 
 
-def possible(base: Base) -> bool:
+def possible(ctx: Context) -> bool:
     """Whether any ownership began below a commit."""
-    return bool(rewound(base))
+    return bool(rewound(ctx))
 
 
-def find(base: Base) -> DataFrame:
+def find(ctx: Context) -> DataFrame:
     """Return the findings."""
-    return driver_findings.findings(base, rewound(base))
+    return driver_findings.findings(ctx, rewound(ctx))
 
 
 def _rule(item: Interval, spans: Spans, lost: dict[int, int]) -> str | None:

@@ -9,92 +9,89 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies import example_history, surviving_replicas
+from krt_scoring.anomalies import context, example_history, surviving_replicas
 from krt_scoring.anomalies.registry import RULES, UNITS
 from krt_scoring.anomalies.results import MAX_EXAMPLES, AnomalyResult, Detection, summarize
 from krt_scoring.anomalies.schema import FINDING
-from krt_scoring.engine.caching import hold
-from krt_scoring.history import base as base_module
-from krt_scoring.history import ledger_identity, ledger_missing
-from krt_scoring.history.union import together
+from krt_scoring.engine.caching import cache
+from krt_scoring.engine.dataframes import coalesced, union_all
+from krt_scoring.history import ledger_identity, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.tables import History
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
 
 
-def detect(history: History) -> Detection:
+def detect(history: Tables) -> Detection:
     """Detect the anomalies of a history.
 
     Deterministic: the same evidence gives the same result whatever the order of files and the
     parallelism.
     """
-    base = base_module.build(history)
+    ctx = context.build(history)
     try:
-        return detect_in(base)
+        return detect_in(ctx)
     finally:
-        base.release()
+        ctx.release()
 
 
-def detect_in(base: Base) -> Detection:
-    """Detect the anomalies of a history whose base tables are built."""
-    with cached_findings(base) as findings:
-        return count_findings(base, findings)
+def detect_in(ctx: Context) -> Detection:
+    """Detect the anomalies of a history that is built already."""
+    with cached_findings(ctx) as findings:
+        return count_findings(ctx, findings)
 
 
 @contextmanager
-def cached_findings(base: Base) -> Iterator[DataFrame | None]:
+def cached_findings(ctx: Context) -> Iterator[DataFrame | None]:
     """Cache the findings of every rule within the block; None where no rule can find anything."""
-    findings = find_all(base)
+    findings = find_all(ctx)
     if findings is None:
         yield None
         return
-    cached = hold(findings)
+    cached = cache(findings)
     try:
         yield cached.rows
     finally:
         cached.release()
 
 
-def find_all(base: Base) -> DataFrame | None:
+def find_all(ctx: Context) -> DataFrame | None:
     """Return the findings of every rule, None where no rule can find anything."""
     # Else every rule would add a task for each partition of all records.
-    suspects = base.totals["suspects"]
-    found = [
-        base_module.gathered(rule.find(base), suspects) for rule in RULES if rule.possible(base)
-    ]
-    return together(found) if found else None
+    suspects = ctx.history.records.totals["suspects"]
+    found = [coalesced(rule.find(ctx), suspects) for rule in RULES if rule.possible(ctx)]
+    return union_all(found) if found else None
 
 
-def count_findings(base: Base, findings: DataFrame | None) -> Detection:
+def count_findings(ctx: Context, findings: DataFrame | None) -> Detection:
     """Count the findings of a history and choose the examples.
 
     Args:
-        base: the base tables of the history.
+        ctx: the history and what its configuration allows.
         findings: the findings of every rule; they are read twice, so they should be cached.
     """
-    ledger, reasons = balance_ledger(base)
+    ledger, reasons = balance_ledger(ctx)
     return Detection(
         ledger=ledger,
-        anomalies=_results(findings, base),
+        anomalies=_results(findings, ctx),
         reasons=reasons,
-        truncations=tuple(item.as_dict() for item in base.truncations),
+        truncations=tuple(item.as_dict() for item in ctx.allowances.truncations),
     )
 
 
-def balance_ledger(base: Base) -> tuple[dict[str, int], tuple[Reason, ...]]:
+def balance_ledger(ctx: Context) -> tuple[dict[str, int], tuple[Reason, ...]]:
     """Return outcome of the ledger identity → records, and what the ledgers lack."""
-    outcomes, unbalanced = ledger_identity.ledger(base.totals, base.facts)
-    outcomes["foreign"] = ledger_missing.foreign(base)
-    return outcomes, (*unbalanced, *ledger_missing.reasons(base, outcomes))
+    outcomes, unbalanced = ledger_identity.ledger(ctx.history.records.totals, ctx.history.facts)
+    outcomes["foreign"] = missing.foreign(ctx.history)
+    return outcomes, (*unbalanced, *missing.reasons(ctx.history, outcomes))
 
 
-def _results(findings: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...]:
+def _results(findings: DataFrame | None, ctx: Context) -> tuple[AnomalyResult, ...]:
     counts: dict[str, dict[str | None, int]] = {name: {} for name in UNITS}
     tags: dict[str, dict[str, int]] = {name: {} for name in UNITS}
     examples: dict[str, list[dict[str, Any]]] = {name: [] for name in UNITS}
@@ -108,8 +105,8 @@ def _results(findings: DataFrame | None, base: Base) -> tuple[AnomalyResult, ...
                 by_tag[row["tag"]] = by_tag.get(row["tag"], 0) + row["count"]
         if rows:
             examples |= _examples(findings)
-            example_history.add(base, examples)
-            surviving_replicas.add(base, examples)
+            example_history.add(ctx, examples)
+            surviving_replicas.add(ctx, examples)
     return tuple(
         summarize(name, unit, counts[name], tags[name], tuple(examples[name]))
         for name, unit in UNITS.items()

@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from krt_scoring.engine import local_rows
-from krt_scoring.history.facts import key
-from krt_scoring.history.union import together
+from krt_scoring.engine.dataframes import union_all
+from krt_scoring.history.identity import key
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 REACH = 2
 """Offsets shown on either side of the example's: enough to see what took a record's place."""
@@ -34,7 +34,7 @@ COLUMNS = (
 )
 
 
-def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
+def add(ctx: Context, examples: dict[str, list[dict[str, Any]]]) -> None:
     """Add ``history`` and ``faults`` to every example that has a place or a record.
 
     One query over the ledgers for all examples together.
@@ -42,7 +42,7 @@ def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
     flat = [example for name in sorted(examples) for example in examples[name]]
     if not flat:
         return
-    rows = _around(base, flat).collect()
+    rows = _around(ctx, flat).collect()
     found: dict[int, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: (row["id"], row["nth"])):
         shown = {name: row[name] for name in COLUMNS[1:] if row[name] is not None}
@@ -53,7 +53,7 @@ def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
         times = [row["at"] for row in history]
         example["faults"] = [
             fault.name
-            for fault in base.faults
+            for fault in ctx.history.faults
             if times and fault.begin <= max(times) and fault.end >= min(times)
         ]
 
@@ -71,19 +71,19 @@ class _Asked:
     RECORD: ClassVar = ("pk", "seq")
     SCHEMA: ClassVar = "id int, _topic string, _partition int, _offset long, _pk long, _seq long"
 
-    places: list[tuple[int, str, int, int]]
+    positions: list[tuple[int, str, int, int]]
     records: list[tuple[int, int, int]]
 
     def rows(self) -> list[tuple[int | str | None, ...]]:
         """Return both as rows of ``SCHEMA``."""
-        return [(*place, None, None) for place in self.places] + [
+        return [(*position, None, None) for position in self.positions] + [
             (number, None, None, None, pk, seq) for number, pk, seq in self.records
         ]
 
     def near(self) -> Column:
         """Whether a row can be one of them, told by its own columns: most cannot."""
         offsets: dict[tuple[str, int], set[int]] = {}
-        for _, topic, partition, offset in self.places:
+        for _, topic, partition, offset in self.positions:
             offsets.setdefault((topic, partition), set()).add(offset)
         near = sf.col("seq").isin(*sorted({seq for _, _, seq in self.records}))
         for (topic, partition), wanted in sorted(offsets.items()):
@@ -98,7 +98,7 @@ class _Asked:
         partition.
         """
         seqs = {seq for _, _, seq in self.records}
-        offsets = {offset for *_, offset in self.places}
+        offsets = {offset for *_, offset in self.positions}
         return _low_bits("seq", seqs) | _low_bits("offset", offsets)
 
 
@@ -110,43 +110,44 @@ def _low_bits(column: str, wanted: set[int]) -> Column:
         words[low >> WORD_BITS] |= 1 << (low & ((1 << WORD_BITS) - 1))
     # As text: a column for each word would be a call into the JVM for each.
     table = sf.expr(f"array({','.join(f'{word}L' for word in words)})")
-    place = sf.shiftright(column, WORD_BITS).bitwiseAND(sf.lit((1 << WORDS_BITS) - 1))
+    position = sf.shiftright(column, WORD_BITS).bitwiseAND(sf.lit((1 << WORDS_BITS) - 1))
     bit = sf.col(column).bitwiseAND(sf.lit((1 << WORD_BITS) - 1)).cast("int")
-    word = sf.get(table, place.cast("int"))
+    word = sf.get(table, position.cast("int"))
     return sf.coalesce(sf.call_function("shiftright", word, bit) % 2 == 1, sf.lit(col=False))
 
 
-def _asked(base: Base, examples: list[dict[str, Any]]) -> _Asked:
-    places, records = [], []
+def _asked(ctx: Context, examples: list[dict[str, Any]]) -> _Asked:
+    positions, records = [], []
     keys = {
-        (item.producer, item.incarnation): item.key for item in base.facts.incarnations.values()
+        (item.producer, item.incarnation): item.key
+        for item in ctx.history.facts.incarnations.values()
     }
     for number, example in enumerate(examples):
         offset, topic = example.get("offset"), example.get("topic")
         if offset is not None and topic is not None:
             around = range(max(0, offset - REACH), offset + REACH + 1)
-            places += [(number, topic, example["partition"], near) for near in around]
+            positions += [(number, topic, example["partition"], near) for near in around]
         identity = example.get("producer"), example.get("producer_incarnation")
         if identity in keys and example.get("seq") is not None:
             records.append((number, keys[identity], example["seq"]))
-    return _Asked(places, records)
+    return _Asked(positions, records)
 
 
-def _around(base: Base, examples: list[dict[str, Any]]) -> DataFrame:
-    asked = _asked(base, examples)
-    wanted = sf.broadcast(local_rows.frame(base.spark, asked.rows(), _Asked.SCHEMA))
+def _around(ctx: Context, examples: list[dict[str, Any]]) -> DataFrame:
+    asked = _asked(ctx, examples)
+    wanted = sf.broadcast(local_rows.frame(ctx.spark, asked.rows(), _Asked.SCHEMA))
     parts = []
     for rows, what, at, state in (
-        (base.history.produce, "sent", "sent_at", "outcome"),
-        (base.history.log, "log", "timestamp", "state"),
-        (base.history.consume, "delivered", "delivered_at", "outcome"),
+        (ctx.history.tables.produce, "sent", "sent_at", "outcome"),
+        (ctx.history.tables.log, "log", "timestamp", "state"),
+        (ctx.history.tables.consume, "delivered", "delivered_at", "outcome"),
     ):
         near = rows.filter(asked.alike()).filter(asked.near()).withColumn("pk", key())
         there = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.PLACE])
         same = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.RECORD])
         parts.append(_shown(near.join(wanted, there | same), what, at, state))
     order = [sf.col(name).asc_nulls_first() for name in COLUMNS[1:]]
-    ranked = together(parts).distinct()
+    ranked = union_all(parts).distinct()
     nth = sf.row_number().over(Window.partitionBy("id").orderBy(*order))
     return ranked.withColumn("nth", nth).filter(sf.col("nth") <= MAX_ROWS)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Rule:
     """
 
     units: Mapping[str, str]
-    find: Callable[[Base], DataFrame]
-    possible: Callable[[Base], bool]
+    find: Callable[[Context], DataFrame]
+    possible: Callable[[Context], bool]
 
 
 RULES: tuple[Rule, ...] = (

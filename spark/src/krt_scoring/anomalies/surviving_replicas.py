@@ -8,16 +8,16 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.anomalies import lost_write, vanished_read
 from krt_scoring.engine import local_rows
-from krt_scoring.history.facts import key
+from krt_scoring.history.identity import key
 
 if TYPE_CHECKING:
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 OF = (lost_write.NAME, vanished_read.NAME)
 """Anomalies about records that are gone."""
 
 
-def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
+def add(ctx: Context, examples: dict[str, list[dict[str, Any]]]) -> None:
     """Add ``presentOnBrokers`` and ``dumped`` to every example of a record that is gone.
 
     ``presentOnBrokers``: the brokers whose replica has it, at whatever offset; ``dumped``: the
@@ -25,27 +25,28 @@ def add(base: Base, examples: dict[str, list[dict[str, Any]]]) -> None:
     Nothing is added where no replica was dumped.
     """
     gone = [example for name in OF for example in examples.get(name, [])]
-    if not gone or not any(one.replicas for one in base.replicas):
+    if not gone or not any(one.replicas for one in ctx.history.replicas):
         return
     keys = {
-        (item.producer, item.incarnation): item.key for item in base.facts.incarnations.values()
+        (item.producer, item.incarnation): item.key
+        for item in ctx.history.facts.incarnations.values()
     }
     asked = [
         (number, keys[example["producer"], example["producer_incarnation"]], example["seq"])
         for number, example in enumerate(gone)
     ]
-    records = local_rows.frame(base.spark, asked, "id int, pk long, seq long")
+    records = local_rows.frame(ctx.spark, asked, "id int, pk long, seq long")
     rows = (
-        base.history.replica_log.filter(sf.col("run_uid") == base.facts.run.uid)
+        ctx.history.tables.replica_log.filter(sf.col("run_uid") == ctx.history.facts.run.uid)
         .withColumn("pk", key())
         .join(sf.broadcast(records), ["pk", "seq"])
         .select("id", "broker")
         .distinct()
         .collect()
     )
-    whole = {(one.topic, one.partition): one.whole for one in base.replicas}
+    whole = {(one.topic, one.partition): one.fully_dumped for one in ctx.history.replicas}
     for number, example in enumerate(gone):
         example["presentOnBrokers"] = sorted(row["broker"] for row in rows if row["id"] == number)
         # A send may have been to no partition anybody knows of.
-        place = str(example.get("topic")), int(example.get("partition", -1))
-        example["dumped"] = list(whole.get(place, ()))
+        position = str(example.get("topic")), int(example.get("partition", -1))
+        example["dumped"] = list(whole.get(position, ()))

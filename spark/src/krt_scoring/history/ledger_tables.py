@@ -13,15 +13,15 @@ from krt_scoring.history import tables
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from krt_scoring.history.tables import History
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.history.tables import Tables
+    from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.recording import Recording
 
 
-def read(spark: SparkSession, recording: Recording) -> History:
+def read(spark: SparkSession, recording: Recording) -> Tables:
     """Read the ledgers of a recorded run: of each table the files that can be used."""
     rows = {table: _table(spark, recording.inspection, table) for table in TABLES}
-    return tables.of(recording.run, rows, recording.timeline.events)
+    return tables.build(recording.run, rows, recording.timeline.events)
 
 
 def _table(spark: SparkSession, inspection: Inspection, table: str) -> DataFrame:
@@ -35,5 +35,5 @@ def _table(spark: SparkSession, inspection: Inspection, table: str) -> DataFrame
     else:
         rows = reader.parquet(str(inspection.bundle.table(table).resolve()))
     # A value that is the same in every row need not be read, nor compared row by row.
-    same = inspection.same.get(table, {})
+    same = inspection.constants.get(table, {})
     return rows.withColumns({name: sf.lit(text) for name, text in same.items()})

@@ -1,8 +1,8 @@
 """Why a run, or a part of it, proves nothing.
 
-Two kinds: **evidence** invalidates the anomalies that rest on what is missing or damaged, and no
-others; **coverage** means that the run did not exercise what it should have, and never overrides a
-violation.
+There are two kinds: **evidence** invalidates the anomalies that rest on what is missing or damaged,
+and no others; **coverage** means that the run did not exercise what it was to exercise, and never
+overrides a violation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOG_ANOMALIES = (
 """Anomalies that rest on what the brokers hold."""
 
 UNREAD_LOG_ANOMALIES = tuple(name for name in LOG_ANOMALIES if name != "lost-write")
-"""Anomalies that rest on a log that was not read; lost-write then rests on deliveries."""
+"""Anomalies that rest on a log that was not read; lost-write is then judged by deliveries."""
 
 SEND_ANOMALIES = (
     "lost-write",
@@ -107,7 +107,7 @@ ALL = tuple(
         }
     )
 )
-"""Every anomaly: what a run whose identity is in doubt invalidates."""
+"""Every anomaly: what doubts about the identity of a run invalidate."""
 
 BY_TABLE = {
     "produce": SEND_ANOMALIES,
@@ -119,7 +119,7 @@ BY_TABLE = {
     "replica_log": REPLICA_ANOMALIES,
     "replica_bounds": REPLICA_ANOMALIES,
 }
-"""Table of the bundle → anomalies that cannot be detected when some of it is missing."""
+"""Table of the bundle → anomalies that cannot be judged when some of it is gone."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -131,7 +131,7 @@ class Reason:
         code: stable, in CamelCase.
         subject: the file, fault, pod, partition or group it is about.
         message: a sentence a person can act on.
-        invalidates: the anomalies that rest on the damaged evidence; empty for coverage.
+        invalidates: names of the anomalies it invalidates; empty for coverage.
     """
 
     kind: Kind
@@ -152,5 +152,5 @@ class Reason:
 
 
 def invalidated(reasons: Iterable[Reason]) -> frozenset[str]:
-    """Return the anomalies that rest on damaged evidence."""
+    """Return the anomalies that rest on missing or damaged evidence."""
     return frozenset(name for reason in reasons for name in reason.invalidates)

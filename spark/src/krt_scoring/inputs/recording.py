@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from krt_scoring.inputs import fault_windows, sequence_log, state_log, timeline
+from krt_scoring.inputs import fault_windows, timeline
+from krt_scoring.inputs.member_logs.partition_states import with_missed_states
+from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
 
 if TYPE_CHECKING:
+    from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.inputs.inspection import Inspection
     from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
 
@@ -53,9 +55,9 @@ class Recording:
 def load(inspection: Inspection, run: RunInfo) -> Recording:
     """Load the recording of a bundle whose files were inspected."""
     bundle = inspection.bundle
-    events = state_log.filled(timeline.read(bundle.timeline), bundle.logs)
-    events = sequence_log.filled(events, bundle.logs)
-    faults = fault_windows.fault_windows(events)
+    events = with_missed_states(timeline.read(bundle.timeline), bundle.logs)
+    events = with_refused_sequences(events, bundle.logs)
+    faults = fault_windows.fault_windows(events.events)
     return Recording(run, events, faults, inspection, _log_ends(inspection))
 
 

@@ -18,7 +18,7 @@ from krt_scoring.inputs.brokers import member_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.history.history import History
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.gaps import Gap
@@ -62,11 +62,11 @@ def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     return open_windows[0] if open_windows else None
 
 
-def assignments(base: Base) -> dict[tuple[str, str, int], list[int]]:
+def assignments(history: History) -> dict[tuple[str, str, int], list[int]]:
     """Return (group, topic, partition) → when it was assigned to a member, UTC µs."""
     found: dict[tuple[str, str, int], list[int]] = {}
-    for item in base.reading.owned:
-        key = (base.facts.groups[item.group].name, *base.facts.places.name(item.tp))
+    for item in history.ownership.intervals:
+        key = (history.facts.groups[item.group].name, *history.facts.positions.name(item.tp))
         found.setdefault(key, []).append(item.begin)
     return found
 

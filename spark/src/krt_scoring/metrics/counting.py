@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.records import OUTCOME_CODES
+from krt_scoring.history.record_columns import OUTCOME_CODES
 from krt_scoring.inputs.fault_windows import PARTS, part_column
 from krt_scoring.metrics.histogram import bin_column
 from krt_scoring.metrics.latency import Latencies

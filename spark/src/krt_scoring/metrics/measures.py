@@ -12,7 +12,7 @@ from krt_scoring.metrics.span import span_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.history.history import History
     from krt_scoring.inputs.recording import Recording
     from krt_scoring.metrics.counting import OperationCounts
     from krt_scoring.metrics.gaps import Gap, PartitionOperations
@@ -52,16 +52,16 @@ class Measures:
         return recovery.longest(self.recoveries)
 
 
-def measure(base: Base, recording: Recording) -> Measures:
+def measure(history: History, recording: Recording) -> Measures:
     """Measure a run in two passes over its operations.
 
     Args:
-        base: the base tables of the history.
+        history: the history of the run.
         recording: what was recorded of the run.
     """
     faults, span = recording.faults, span_of(recording)
     isr_restored = recovery.isr_restored_times(recording.timeline, recording.run, faults, span.end)
-    named, rows = operations.lanes(base), operations.operations(base)
+    named, rows = operations.lanes(history), operations.operations(history)
     counts = counting.count(rows, named, span, faults, isr_restored)
     # A tool that does not record when an operation was due leaves no base to measure a gap by.
     limits = {} if recording.run.imported else gap_finder.thresholds(_steady(counts, named))
@@ -75,7 +75,7 @@ def measure(base: Base, recording: Recording) -> Measures:
         gaps,
         measured,
         recovery.recoveries(faults, isr_restored, counts.last_read, span.end),
-        breakdown.assignments(base),
+        breakdown.assignments(history),
     )
 
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.records import (
+from krt_scoring.history.record_columns import (
     ACKED,
     UNDONE_ACK,
-    handed,
+    delivered_at,
     has,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.positions import Places
+    from krt_scoring.history.history import History
+    from krt_scoring.history.positions import Positions
 
 WRITE, READ, END_TO_END = "write", "read", "endToEnd"
 
@@ -42,11 +42,11 @@ class Lanes:
     """
 
     groups: tuple[str, ...]
-    places: Places
+    positions: Positions
 
     def name(self, lane: int, tp: int) -> tuple[str, str, str, int]:
         """Return direction, group (empty for writes), topic and partition."""
-        return (*self.kind(lane), *self.places.name(tp))
+        return (*self.kind(lane), *self.positions.name(tp))
 
     def kind(self, lane: int) -> tuple[str, str]:
         """Return direction and group of a lane."""
@@ -57,12 +57,12 @@ class Lanes:
         return WRITES if kind[0] == WRITE else self.groups.index(kind[1]) + 1
 
 
-def lanes(base: Base) -> Lanes:
+def lanes(history: History) -> Lanes:
     """Return what the numbers of a history's operations mean."""
-    return Lanes(tuple(group.name for group in base.facts.groups), base.facts.places)
+    return Lanes(tuple(group.name for group in history.facts.groups), history.facts.positions)
 
 
-def operations(base: Base) -> DataFrame:
+def operations(history: History) -> DataFrame:
     """Return every operation, from the records that are cached already.
 
     Columns: ``lane, tp`` (null where the partition is not known), ``outcome`` code,
@@ -70,18 +70,18 @@ def operations(base: Base) -> DataFrame:
     given up), ``skew``. Failed and unknown sends are writes that were never done, but for those
     acked ones that an abort undid.
     """
-    groups = base.facts.groups
+    groups = history.facts.groups
     # Numbers, repeated for each record, and a choice by number: a fraction of what it costs to
     # make an array of structs of every record.
     lanes_of_each = sf.array(*[sf.lit(lane) for lane in range(len(groups) + 1)])
-    rows = base.records.where("outcome IS NOT NULL").select(
+    rows = history.records.rows.where("outcome IS NOT NULL").select(
         *("tp", "outcome", "bits", "scheduled_at", "sent_at", "done_at", "drift"),
-        *[handed(group) for group in groups],
+        *[delivered_at(group) for group in groups],
         sf.explode(lanes_of_each).alias("lane"),
     )
     reached = sf.lit(None).cast("long")
     for group in groups:
-        reached = sf.when(sf.col("lane") == group.index + 1, sf.col(handed(group))).otherwise(
+        reached = sf.when(sf.col("lane") == group.index + 1, sf.col(delivered_at(group))).otherwise(
             reached
         )
     write = sf.col("lane") == WRITES

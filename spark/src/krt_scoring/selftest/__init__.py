@@ -18,7 +18,7 @@ from krt_scoring.selftest.packing import pack
 from krt_scoring.selftest.results import SelfTestResult, results_of
 
 if TYPE_CHECKING:
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
     from krt_scoring.selftest.evaluate import Detected
     from krt_scoring.selftest.results import CorruptionResult
     from krt_scoring.verdict.guards.registry import GuardInputs
@@ -33,38 +33,38 @@ def requested(spec: object) -> bool:
 
 
 def records(
-    base: Base, detected: Detected, seed: int, each: int = 1
+    ctx: Context, detected: Detected, seed: int, each: int = 1
 ) -> tuple[list[CorruptionResult], dict[str, str]]:
     """Corrupt records; return the results, and what the corruptions need that could not be tried.
 
     Args:
-        base: the run's base tables.
+        ctx: the run's history and what its configuration allows.
         detected: what the rules detected in the run as it is.
         seed: decides which places are chosen.
         each: corruptions of a kind, where there is room for more than one.
     """
     codes = frozenset(reason.code for reason in detected.reasons)
     balanced = bool(detected.ledger.get("balanced"))
-    baseline = discover(base, detected.findings, seed, codes, balanced=balanced)
+    baseline = discover(ctx, detected.findings, seed, codes, balanced=balanced)
     plan = pack(baseline, each=each)
     results: list[CorruptionResult] = []
     for copy in plan.copies:
-        actual = difference(detected, corrupted(base.history, base.facts, copy.patch))
+        actual = difference(detected, corrupted(ctx.history.tables, ctx.history.facts, copy.patch))
         results += results_of(copy, actual)
     return results, {kind.name: kind.needs for kind in plan.inapplicable}
 
 
-def run(base: Base, detected: Detected, given: GuardInputs, seed: int) -> SelfTestResult:
+def run(ctx: Context, detected: Detected, given: GuardInputs, seed: int) -> SelfTestResult:
     """Test the detector on a run's evidence.
 
     Args:
-        base: the run's base tables.
+        ctx: the run's history and what its configuration allows.
         detected: what the rules detected in the run as it is.
         given: what the guards look at.
         seed: decides which places are chosen; the run's own, so that the result is the bundle's.
     """
     tried = (
-        records(base, detected, seed),
+        records(ctx, detected, seed),
         guard_checks.run(given),
         files.run(given.recording.inspection, seed),
     )

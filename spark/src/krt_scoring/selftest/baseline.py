@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.history.facts import Facts, Group, Incarnation
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.groups import Group
+    from krt_scoring.history.identity import Incarnation
+    from krt_scoring.history.intervals import Interval
     from krt_scoring.selftest.patch import Place, Row, Sent
 
 STRIDE = 4
@@ -40,7 +42,7 @@ class Record:
     got: Mapping[str, Row]
 
     @property
-    def place(self) -> Place:
+    def position(self) -> Place:
         """Where it lies."""
         return self.log["topic"], self.log["partition"], self.log["offset"]
 
@@ -78,9 +80,9 @@ class MutationPoint:
         return range(EDGE, len(self.records) - EDGE)
 
     @property
-    def place(self) -> tuple[str, int]:
+    def position(self) -> tuple[str, int]:
         """Topic and partition."""
-        return self.records[0].place[:2]
+        return self.records[0].position[:2]
 
     def around(self, group: str, low: int, high: int) -> bool:
         """Whether a group read something of the point on either side of some offsets.
@@ -136,7 +138,7 @@ class Baseline:
         """Return the chance a corruption draws from: the same for the same seed and name."""
         return random.Random(f"{self.seed} {name}")  # noqa: S311 (it chooses examples, no secrets)
 
-    def places(self, name: str) -> Iterator[tuple[MutationPoint, int]]:
+    def positions(self, name: str) -> Iterator[tuple[MutationPoint, int]]:
         """Yield the records that may be changed, in an order by chance."""
         chance = self.chance(name)
         for point in chance.sample(self.points, len(self.points)):
@@ -162,10 +164,10 @@ class Baseline:
 
     def drained(self, group: str, record: Record) -> bool:
         """Whether a group read a record's partition to its end."""
-        topic, partition, _ = record.place
-        tp = self.facts.places.tp(topic, partition)
+        topic, partition, _ = record.position
+        tp = self.facts.positions.tp(topic, partition)
         return self.facts.starts[self.group(group).index, tp].drained
 
     def end(self, topic: str, partition: int) -> int:
         """Return the first offset above the partition's log."""
-        return self.facts.bounds[self.facts.places.tp(topic, partition)].high_watermark
+        return self.facts.bounds[self.facts.positions.tp(topic, partition)].high_watermark

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
     from krt_scoring.selftest.patch import (
         Patch,
         Place,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
 
 
-def corrupted(history: History, facts: Facts, patch: Patch) -> History:
+def corrupted(history: Tables, facts: Facts, patch: Patch) -> Tables:
     """Return a copy of a history with a patch applied; the history itself stays as it is."""
     log = history.log.filter(~_at(facts, patch.log))
     consume = history.consume.filter(~_at(facts, patch.consume))
@@ -51,20 +51,20 @@ def corrupted(history: History, facts: Facts, patch: Patch) -> History:
         ),
         "replica_bounds": history.replica_bounds,
     }
-    return history_module.of(history.run, tables, _timeline(history.timeline, patch.states))
+    return history_module.build(history.run, tables, _timeline(history.timeline, patch.states))
 
 
 def _strided(rows: DataFrame) -> DataFrame:
     return rows.withColumns({name: sf.col(name) * STRIDE for name in ("event_seq", "poll")})
 
 
-def _at(facts: Facts, places: Collection[Place]) -> Column:
+def _at(facts: Facts, positions: Collection[Place]) -> Column:
     known = [
-        (facts.places.tp(topic, partition) << OFFSET_BITS) + offset
-        for topic, partition, offset in sorted(places)
+        (facts.positions.tp(topic, partition) << OFFSET_BITS) + offset
+        for topic, partition, offset in sorted(positions)
     ]
     # A place that is not of the run stays.
-    return sf.coalesce(facts.places.column().isin(known), sf.lit(col=False))
+    return sf.coalesce(facts.positions.column().isin(known), sf.lit(col=False))
 
 
 def _sent(sends: Collection[Sent]) -> Column:

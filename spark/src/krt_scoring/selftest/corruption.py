@@ -58,7 +58,7 @@ class Kind:
 
 def of_record(anomaly: str, record: Record, **more: Any) -> Finding:
     """Return a finding about a record."""
-    topic, partition, offset = record.place
+    topic, partition, offset = record.position
     producer, incarnation, seq = record.sent
     named: dict[str, Any] = {"topic": topic, "partition": partition, "offset": offset}
     named |= {"producer": producer, "producer_incarnation": incarnation, "seq": seq}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies import detection
-from krt_scoring.history import base as base_module
+from krt_scoring.anomalies import context, detection
 from krt_scoring.selftest.baseline import STRIDE
 from krt_scoring.selftest.difference import (
     KEY,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
 
 LIMIT = 10_000
@@ -45,24 +44,24 @@ class Detected:
     reasons: tuple[Reason, ...]
 
 
-def difference(before: Detected, history: History) -> Difference:
+def difference(before: Detected, history: Tables) -> Difference:
     """Apply the scorer's own rules to a corrupted copy and return how the result differs.
 
     Args:
         before: what was detected in the history as it is.
         history: the copy.
     """
-    base = base_module.build(history)
+    ctx = context.build(history)
     try:
-        findings = detection.find_all(base)
-        ledger, reasons = detection.balance_ledger(base)
+        findings = detection.find_all(ctx)
+        ledger, reasons = detection.balance_ledger(ctx)
         return Difference(
             findings=plus(_compared(before.findings, findings), {}),
             ledger=plus(ledger, before.ledger, -1),
             reasons=identities(reasons) ^ identities(before.reasons),
         )
     finally:
-        base.release()
+        ctx.release()
 
 
 def _compared(before: DataFrame | None, after: DataFrame | None) -> dict[Finding, int]:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 from krt_scoring.selftest.difference import Difference, ReasonIdentity, identities
 from krt_scoring.selftest.results import CorruptionResult
 
 if TYPE_CHECKING:
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.inputs.bundle_files import Inspection
 
 TORN_BYTES = 4096
 """Bytes kept of a torn file: its footer is gone, whatever its size."""
@@ -54,9 +54,9 @@ def _tried(
         folder.mkdir()
         for path in paths:
             (folder / path.name).symlink_to(path.resolve())
-        before = identities(inspection.inspect_table(bundle, table).reasons)
+        before = identities(bundle_files.inspect_table(bundle, table).reasons)
         code, file = damage(folder, paths, chance)
-        after = identities(inspection.inspect_table(bundle, table).reasons)
+        after = identities(bundle_files.inspect_table(bundle, table).reasons)
     reason: ReasonIdentity = ("evidence", code, f"{table}/{file}")
     expected = Difference(reasons=frozenset({reason}))
     unexpected = Difference(reasons=after ^ before) - expected

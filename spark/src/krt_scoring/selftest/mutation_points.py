@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.settings import of_identity
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.baseline import EDGE, MutationPoint, Record
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krt_scoring.allowances.truncations import Truncation
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.faults import FaultWindow
+    from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.selftest.patch import Place, Row, Sent
 
 SMALLEST = 2 * EDGE + 1
@@ -68,8 +68,8 @@ class Conditions:
         """Whether neither a fault nor an election bears on a record."""
         if any(fault.begin <= send["done_at"] < fault.end for fault in self.faults):
             return False
-        tp = self.facts.places.tp(send["topic"], send["partition"])
-        acks = of_identity(self.facts.run, send["producer"]).acks
+        tp = self.facts.positions.tp(send["topic"], send["partition"])
+        acks = producer_settings(self.facts.run, send["producer"]).acks
         return all(_above(cut, acks, send, offset) for cut in self.cuts if cut.tp == tp)
 
 
@@ -114,11 +114,17 @@ def build(
     for window in windows:
         stretches: list[list[Record]] = [[]]
         for offset in range(window.low, window.high + 1):
-            place = window.topic, window.partition, offset
-            if place not in rows.dirty and not known.in_log[place] and not known.read[place]:
+            position = window.topic, window.partition, offset
+            if (
+                position not in rows.dirty
+                and not known.in_log[position]
+                and not known.read[position]
+            ):
                 # A marker, or nothing.
                 continue
-            record = None if place in rows.dirty else _record(place, known, rows.quiet, conditions)
+            record = (
+                None if position in rows.dirty else _record(position, known, rows.quiet, conditions)
+            )
             if record is None:
                 stretches.append([])
             else:
@@ -140,10 +146,10 @@ def _sent(row: Row) -> Sent:
 
 
 def _record(
-    place: Place, known: _Rows, quiet: frozenset[Sent], conditions: Conditions
+    position: Place, known: _Rows, quiet: frozenset[Sent], conditions: Conditions
 ) -> Record | None:
     """Return the record of a place where it is in order, else None."""
-    in_log = known.in_log[place]
+    in_log = known.in_log[position]
     if len(in_log) != 1 or in_log[0]["seq"] is None or _sent(in_log[0]) not in quiet:
         return None
     log, sends = in_log[0], known.sends[_sent(in_log[0])]
@@ -152,7 +158,7 @@ def _record(
     if not conditions.undisturbed(sends[0], log["offset"]):
         return None
     got: dict[str, Row] = {}
-    for row in known.read[place]:
+    for row in known.read[position]:
         intact = row["outcome"] == "ok" and row["checksum_ok"] and _sent(row) == _sent(log)
         if not intact or row["group"] in got:
             return None
@@ -175,7 +181,7 @@ def _agree(send: Row, log: Row) -> bool:
 
 def _owed(log: Row, facts: Facts) -> Iterator[str]:
     """Yield the groups that must have got a record of the log."""
-    tp = facts.places.tp(log["topic"], log["partition"])
+    tp = facts.positions.tp(log["topic"], log["partition"])
     for group in facts.groups:
         start = facts.starts.get((group.index, tp))
         begun = start is not None and start.offset is not None and start.offset <= log["offset"]
@@ -184,7 +190,7 @@ def _owed(log: Row, facts: Facts) -> Iterator[str]:
 
 
 def _in_order(point: MutationPoint, marks: Mapping[tuple[str, str, int], Sequence[int]]) -> bool:
-    topic, partition = point.place
+    topic, partition = point.position
     for group in {name for record in point.records for name in record.got}:
         for before, row in pairwise(point.read(group)):
             if (

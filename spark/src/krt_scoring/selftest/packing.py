@@ -61,7 +61,7 @@ def pack(baseline: Baseline, kinds: Iterable[Kind] = KINDS, each: int = 1) -> Pl
         thing: number
         for number, point in enumerate(baseline.points)
         for record in point.records
-        for thing in (record.place, record.sent)
+        for thing in (record.position, record.sent)
     }
     copies: list[list[Corruption]] = []
     reserved: list[set[object]] = []

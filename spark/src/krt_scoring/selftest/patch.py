@@ -52,7 +52,7 @@ class Patch:
     @property
     def touches(self) -> frozenset[object]:
         """What of the evidence is changed: sends and places."""
-        apart = {("replica", *place) for place in self.replicas}
+        apart = {("replica", *position) for position in self.replicas}
         return frozenset({*self.produce, *self.log, *self.consume, *apart})
 
     def __add__(self, other: Patch) -> Patch:

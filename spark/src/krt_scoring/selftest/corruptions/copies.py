@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from krt_scoring.allowances.duplicates import RETRIES
-from krt_scoring.allowances.settings import of_identity
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -29,30 +29,30 @@ ABOVE = {COPY: 0, FOREIGN: 1}
 
 def _copy(baseline: Baseline) -> Iterator[Corruption]:
     """Put a record a second time at the end of its partition's log."""
-    for point, index in baseline.places(COPY):
+    for point, index in baseline.positions(COPY):
         record = point.records[index]
         producer = baseline.incarnation(record)
-        settings = of_identity(baseline.facts.run, producer.producer)
+        settings = producer_settings(baseline.facts.run, producer.producer)
         # Where a message timeout may have expired, a duplicate of that incarnation is permitted.
         if record.aborted or (settings.idempotent and producer.unknown):
             continue
-        topic, partition, _ = record.place
-        place = topic, partition, baseline.end(topic, partition) + ABOVE[COPY]
+        topic, partition, _ = record.position
+        position = topic, partition, baseline.end(topic, partition) + ABOVE[COPY]
         rule = RETRIES if not settings.idempotent and settings.retries else None
-        patch = Patch(log={place: [record.log | {"offset": place[2]}]})
+        patch = Patch(log={position: [record.log | {"offset": position[2]}]})
         findings = once(of_record("duplicate-write", record, rule=rule))
         yield Corruption(
             COPY,
-            record.place,
+            record.position,
             patch,
             Difference(findings, Counter(logRecords=1)),
-            frozenset({record.place, record.sent}),
+            frozenset({record.position, record.sent}),
         )
 
 
 def _doubled(baseline: Baseline) -> Iterator[Corruption]:
     """List a record twice at its offset."""
-    for point, index in baseline.places(DOUBLED):
+    for point, index in baseline.positions(DOUBLED):
         record = point.records[index]
         if record.aborted or "DuplicateLogRows" in baseline.reason_codes:
             continue
@@ -60,25 +60,25 @@ def _doubled(baseline: Baseline) -> Iterator[Corruption]:
             ledger=Counter(logRecords=1),
             reasons=frozenset({("evidence", "DuplicateLogRows", "log")}),
         )
-        patch = Patch(log={record.place: [record.log, record.log]})
-        yield Corruption(DOUBLED, record.place, patch, expected)
+        patch = Patch(log={record.position: [record.log, record.log]})
+        yield Corruption(DOUBLED, record.position, patch, expected)
 
 
 def _foreign(baseline: Baseline) -> Iterator[Corruption]:
     """Put a record of somebody else at the end of a log."""
-    for point, index in baseline.places(FOREIGN):
+    for point, index in baseline.positions(FOREIGN):
         if "ForeignRecords" in baseline.reason_codes:
             return
         row = point.records[index].log
-        topic, partition = point.place
-        place = topic, partition, baseline.end(topic, partition) + ABOVE[FOREIGN]
+        topic, partition = point.position
+        position = topic, partition, baseline.end(topic, partition) + ABOVE[FOREIGN]
         nobody = dict.fromkeys(("run_uid", "producer", "producer_incarnation", "seq", "key"))
-        stray = row | nobody | {"offset": place[2], "checksum_ok": False, "state": "plain"}
+        stray = row | nobody | {"offset": position[2], "checksum_ok": False, "state": "plain"}
         expected = Difference(
             ledger=Counter(logRecords=1, foreign=1),
             reasons=frozenset({("evidence", "ForeignRecords", "log")}),
         )
-        yield Corruption(FOREIGN, place, Patch(log={place: [stray]}), expected)
+        yield Corruption(FOREIGN, position, Patch(log={position: [stray]}), expected)
 
 
 KINDS = (

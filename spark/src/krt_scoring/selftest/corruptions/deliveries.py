@@ -27,7 +27,7 @@ FAILED, FAILED_IN_POLL = "failed-delivery", "failed-delivery-in-poll"
 
 def _commits(baseline: Baseline, record: Record, group: str) -> Counter[Finding] | None:
     """The group's commits above a record it was never handed; None where not all are known."""
-    topic, partition, offset = record.place
+    topic, partition, offset = record.position
     spot = group, topic, partition
     commits = baseline.commits.get(spot, ())
     above = [row for row in commits if row["offset"] > offset]
@@ -52,11 +52,11 @@ def _drop(
     findings = plus(findings, reading(baseline, point, group, after))
     findings = plus(findings, once(of_record("unseen", record, grp=group, tag="acked")))
     ledger = Counter(undelivered=1, delivered=-1, deliveries=-1)
-    topic, partition, _ = record.place
+    topic, partition, _ = record.position
     return Corruption(
         name,
-        record.place,
-        Patch(consume={record.place: left}),
+        record.position,
+        Patch(consume={record.position: left}),
         Difference(findings, ledger),
         # The lowest record a group was never handed decides which commits are ahead.
         frozenset({("missing", group, topic, partition)}),
@@ -65,7 +65,7 @@ def _drop(
 
 def _dropped(baseline: Baseline) -> Iterator[Corruption]:
     """Drop one delivery between others."""
-    for point, index in baseline.places(DROPPED):
+    for point, index in baseline.positions(DROPPED):
         record = point.records[index]
         for group in sorted(record.got):
             if not record.aborted and point.around(group, record.offset, record.offset):
@@ -91,7 +91,7 @@ def _dropped_last(baseline: Baseline) -> Iterator[Corruption]:
 
 
 def _failing(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for point, index in baseline.places(name):
+    for point, index in baseline.positions(name):
         record = point.records[index]
         for group in sorted(record.got):
             rows = point.read(group)
@@ -113,14 +113,14 @@ def _failing(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corrupt
             )
             follower = next(item for item in point.records if item.got.get(group) is later)
             consume = {
-                record.place: [failed if other is row else other for other in record.deliveries],
-                follower.place: [
+                record.position: [failed if other is row else other for other in record.deliveries],
+                follower.position: [
                     moved if other is later else other for other in follower.deliveries
                 ],
             }
             ledger = Counter(undelivered=1, delivered=-1)
             yield Corruption(
-                name, record.place, Patch(consume=consume), Difference(findings, ledger)
+                name, record.position, Patch(consume=consume), Difference(findings, ledger)
             )
 
 

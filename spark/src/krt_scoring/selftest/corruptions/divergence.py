@@ -12,7 +12,7 @@ from krt_scoring.anomalies.replica_divergence import (
     LEADER_EPOCH,
     NAME,
 )
-from krt_scoring.history.replicas import ALIKE
+from krt_scoring.history.replicas import IDENTICAL
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -45,12 +45,14 @@ def _apart(
 ) -> Iterator[Corruption]:
     """Change what one of the compared replicas holds at one offset."""
     chance = baseline.chance(name)
-    for point, index in baseline.places(name):
-        place = point.records[index].place
-        brokers = baseline.compared.get(place[:2], ())
-        rows = {row["broker"]: row for row in baseline.replicas.get(place, ())}
+    for point, index in baseline.positions(name):
+        position = point.records[index].position
+        brokers = baseline.compared.get(position[:2], ())
+        rows = {row["broker"]: row for row in baseline.replicas.get(position, ())}
         alike = {
-            tuple(rows[broker][column] for column in ALIKE) for broker in brokers if broker in rows
+            tuple(rows[broker][column] for column in IDENTICAL)
+            for broker in brokers
+            if broker in rows
         }
         if len(brokers) < 2 or set(brokers) - set(rows) or len(alike) > 1:  # noqa: PLR2004 (a pair)
             continue
@@ -58,9 +60,11 @@ def _apart(
         replica_rows = [row for broker, row in rows.items() if broker != different] + change(
             rows[different]
         )
-        named: dict[str, Any] = dict(zip(("topic", "partition", "offset"), place, strict=True))
+        named: dict[str, Any] = dict(zip(("topic", "partition", "offset"), position, strict=True))
         findings = once(Finding(NAME, tag=tag, **named))
-        yield Corruption(name, place, Patch(replicas={place: replica_rows}), Difference(findings))
+        yield Corruption(
+            name, position, Patch(replicas={position: replica_rows}), Difference(findings)
+        )
 
 
 _NEEDS = "two replicas of a partition in sync and dumped whole (evidence.compareReplicas)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.groups import handover, patience
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
-from krt_scoring.history.ownership import FOREVER
+from krt_scoring.history.intervals import FOREVER
+from krt_scoring.inputs.client_settings import handover_time, rebalance_window
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -14,7 +14,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.history.intervals import Interval
     from krt_scoring.selftest.baseline import Baseline
     from krt_scoring.selftest.patch import Row
 
@@ -30,18 +30,18 @@ def _owned(baseline: Baseline, name: str) -> Iterator[tuple[Interval, str, str, 
     """Yield ownerships of partitions about which nothing was found: group, topic, partition."""
     for item in baseline.chance(name).sample(baseline.owned, len(baseline.owned)):
         group = baseline.facts.groups[item.group].name
-        topic, partition = baseline.facts.places.name(item.tp)
+        topic, partition = baseline.facts.positions.name(item.tp)
         if (group, topic, partition) not in baseline.troubled:
             yield item, group, topic, partition
 
 
 def _event(baseline: Baseline, item: Interval, event: str, **columns: object) -> Row:
-    topic, partition = baseline.facts.places.name(item.tp)
+    topic, partition = baseline.facts.positions.name(item.tp)
     row: Row = {
         "consumer": item.consumer,
         "incarnation": item.incarnation,
         "group": baseline.facts.groups[item.group].name,
-        "event_seq": item.first_n,
+        "event_seq": item.first_seq,
         "poll": None,
         "at": item.begin,
         "mono": 0,
@@ -57,7 +57,7 @@ def _event(baseline: Baseline, item: Interval, event: str, **columns: object) ->
 
 
 def _about(baseline: Baseline, anomaly: str, item: Interval) -> Finding:
-    topic, partition = baseline.facts.places.name(item.tp)
+    topic, partition = baseline.facts.positions.name(item.tp)
     return Finding(
         anomaly,
         topic=topic,
@@ -66,7 +66,7 @@ def _about(baseline: Baseline, anomaly: str, item: Interval) -> Finding:
         grp=baseline.facts.groups[item.group].name,
         consumer=item.consumer,
         incarnation=item.incarnation,
-        event_seq=item.first_n,
+        event_seq=item.first_seq,
     )
 
 
@@ -85,7 +85,7 @@ def _rewound(baseline: Baseline) -> Iterator[Corruption]:
             and other.start < committed
             and (other.committed is None or other.committed <= other.start)
         ]
-        row = _event(baseline, item, "committed", event_seq=item.first_n - 1, offset=committed)
+        row = _event(baseline, item, "committed", event_seq=item.first_seq - 1, offset=committed)
         findings = once(*[_about(baseline, "commit-rewind", other) for other in below])
         depends_on: set[object] = {("commits", group, topic, partition)}
         first = baseline.facts.starts.get((item.group, item.tp))
@@ -110,10 +110,10 @@ def _shared(baseline: Baseline) -> Iterator[Corruption]:
         if item is not owners[0] or start is None or start.offset is None:
             continue
         info = baseline.facts.groups[item.group]
-        late = item.begin + handover(baseline.facts.run, info) + 1
+        late = item.begin + handover_time(baseline.facts.run, info.name) + 1
         ghost = {"incarnation": GHOST, "generation": item.generation, "offset": start.offset}
         # The owner commits as late: a run shorter than the handover ends before that.
-        own = {"event_seq": item.first_n + 1, "at": late, "offset": start.offset}
+        own = {"event_seq": item.first_seq + 1, "at": late, "offset": start.offset}
         events = (
             _event(baseline, item, "assigned", **ghost | {"event_seq": 0, "at": item.begin - 1}),
             _event(baseline, item, "committed", **ghost | {"event_seq": 1, "at": late}),
@@ -137,10 +137,10 @@ def _rebalanced(baseline: Baseline) -> Iterator[Corruption]:
         info = baseline.facts.groups[item.group]
         known = [other for other in baseline.owned if other.group == item.group]
         latest = max([*baseline.causes[item.group], *[other.begin for other in known]])
-        at = latest + patience(baseline.facts.run, info) + ROUND + SECOND
+        at = latest + rebalance_window(baseline.facts.run, info.name) + ROUND + SECOND
         generations = [other.generation for other in known if other.generation is not None]
         # Behind everything the member did with the partition while it owned it.
-        n = item.last_n - 1 if item.last_n < FOREVER else item.first_n + (1 << 40)
+        n = item.last_seq - 1 if item.last_seq < FOREVER else item.first_seq + (1 << 40)
         generation = max(generations) + 1 if generations else None
         row = _event(baseline, item, "assigned", event_seq=n, at=at, generation=generation)
         findings = once(Finding("unexpected-rebalance", rule=RULE, grp=group))

@@ -25,7 +25,7 @@ UNREAD, READ = "lost-record", "lost-record-read"
 
 def _unread(baseline: Baseline) -> Iterator[Corruption]:
     """Take a record out of the log and out of every consumer's ledger."""
-    for point, index in baseline.places(UNREAD):
+    for point, index in baseline.positions(UNREAD):
         record = point.records[index]
         if record.aborted or record.send["offset"] is None:
             continue
@@ -37,13 +37,13 @@ def _unread(baseline: Baseline) -> Iterator[Corruption]:
         ledger = Counter(lost=1, delivered=-1, logRecords=-1)
         if record.got:
             ledger["deliveries"] = -len(record.got)
-        patch = Patch(log={record.place: []}, consume={record.place: []})
-        yield Corruption(UNREAD, record.place, patch, Difference(findings, ledger))
+        patch = Patch(log={record.position: []}, consume={record.position: []})
+        yield Corruption(UNREAD, record.position, patch, Difference(findings, ledger))
 
 
 def _read(baseline: Baseline) -> Iterator[Corruption]:
     """Take a record out of the log only: somebody has read it."""
-    for point, index in baseline.places(READ):
+    for point, index in baseline.positions(READ):
         record = point.records[index]
         if record.aborted or record.send["offset"] is None or not record.got:
             continue
@@ -55,8 +55,8 @@ def _read(baseline: Baseline) -> Iterator[Corruption]:
         for group in record.got:
             findings = plus(findings, reading(baseline, point, group, point.read(group), log))
         ledger = Counter(lost=1, lostAfterDelivery=1, delivered=-1, logRecords=-1)
-        patch = Patch(log={record.place: []})
-        yield Corruption(READ, record.place, patch, Difference(findings, ledger))
+        patch = Patch(log={record.position: []})
+        yield Corruption(READ, record.position, patch, Difference(findings, ledger))
 
 
 NEEDS = "a record acked with an offset where no election may have cut the log"

@@ -24,7 +24,7 @@ NEXT, INSIDE = "redelivered-by-next-poll", "redelivered-in-poll"
 
 
 def _again(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for point, index in baseline.places(name):
+    for point, index in baseline.positions(name):
         record = point.records[index]
         for group in sorted(record.got):
             row = record.got[group]
@@ -41,8 +41,8 @@ def _again(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corruptio
             )
             yield Corruption(
                 name,
-                record.place,
-                Patch(consume={record.place: [*record.deliveries, again]}),
+                record.position,
+                Patch(consume={record.position: [*record.deliveries, again]}),
                 Difference(findings, Counter(deliveries=1)),
             )
 

@@ -30,17 +30,17 @@ def _swapped(
     rows = [record.got[group] for record in records]
     moved = [_at(rows[0], rows[1]), _at(rows[1], rows[0])]
     consume = {
-        record.place: [new if other is old else other for other in record.deliveries]
+        record.position: [new if other is old else other for other in record.deliveries]
         for record, old, new in zip(records, rows, moved, strict=True)
     }
     after = [row for row in point.read(group) if row not in rows] + moved
     findings = reading(baseline, point, group, after)
-    return Corruption(name, records[0].place, Patch(consume=consume), Difference(findings))
+    return Corruption(name, records[0].position, Patch(consume=consume), Difference(findings))
 
 
 def _polls(baseline: Baseline) -> Iterator[Corruption]:
     """Swap two neighbours, each handed out by a poll of its own."""
-    for point, index in baseline.places(POLLS):
+    for point, index in baseline.positions(POLLS):
         if index + 1 not in point.inner:
             continue
         pair = point.records[index], point.records[index + 1]
@@ -54,7 +54,7 @@ def _polls(baseline: Baseline) -> Iterator[Corruption]:
 
 def _keys(baseline: Baseline) -> Iterator[Corruption]:
     """Swap two records of one key."""
-    for point, index in baseline.places(KEYS):
+    for point, index in baseline.positions(KEYS):
         first = point.records[index]
         others = [
             point.records[other]

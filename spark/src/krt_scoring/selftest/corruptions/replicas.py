@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.settings import of_identity
 from krt_scoring.anomalies.accepted_below_min_isr import SETTLING
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -25,7 +25,7 @@ SHORT = "ack-below-min-isr"
 
 def _isr(baseline: Baseline, record: Record, minimum: int) -> tuple[int, ...] | None:
     """The replicas to name while the ISR is short; None where it was, or changed, around it."""
-    topic, partition, _ = record.place
+    topic, partition, _ = record.position
     states = baseline.states.get((topic, partition), ())
     begin, end = record.send["sent_at"] - SETTLING, record.send["done_at"]
     before = [isr for at, isr in states if at <= begin]
@@ -37,9 +37,9 @@ def _isr(baseline: Baseline, record: Record, minimum: int) -> tuple[int, ...] | 
 
 def _short(baseline: Baseline) -> Iterator[Corruption]:
     """Let the ISR have been too short from just before a send until its ack."""
-    for point, index in baseline.places(SHORT):
+    for point, index in baseline.positions(SHORT):
         record = point.records[index]
-        topic, partition, _ = record.place
+        topic, partition, _ = record.position
         minimum = baseline.facts.run.min_insync(topic)
         together = baseline.in_flight.get(record.sent)
         isr = _isr(baseline, record, minimum)
@@ -48,7 +48,9 @@ def _short(baseline: Baseline) -> Iterator[Corruption]:
             continue
         under = [here[sent] for sent in together]
         acked = [
-            item for item in under if of_identity(baseline.facts.run, item.sent[0]).acks == "all"
+            item
+            for item in under
+            if producer_settings(baseline.facts.run, item.sent[0]).acks == "all"
         ]
         if record not in acked:
             continue
@@ -60,10 +62,10 @@ def _short(baseline: Baseline) -> Iterator[Corruption]:
             isr,
         )
         findings = once(*[of_record("accepted-below-min-isr", item) for item in acked])
-        depends_on = {item.place for item in under} | {item.sent for item in under}
+        depends_on = {item.position for item in under} | {item.sent for item in under}
         yield Corruption(
             SHORT,
-            record.place,
+            record.position,
             Patch(states=(state,)),
             Difference(findings),
             frozenset({*depends_on, ("states", topic, partition)}),

@@ -19,7 +19,7 @@ MISSING = "missing-ledger-row"
 
 def _missing(baseline: Baseline) -> Iterator[Corruption]:
     """Take the row of an acked send out of a ledger that was closed."""
-    for point, index in baseline.places(MISSING):
+    for point, index in baseline.positions(MISSING):
         record = point.records[index]
         if record.aborted or not baseline.balanced or not baseline.closed(record):
             continue
@@ -29,11 +29,11 @@ def _missing(baseline: Baseline) -> Iterator[Corruption]:
         doubt = ("evidence", "LedgerDoesNotBalance", "produce")
         yield Corruption(
             MISSING,
-            record.place,
+            record.position,
             Patch(produce={record.sent: []}),
             Difference(ledger=ledger, reasons=frozenset({doubt})),
             # A ledger that does not balance twice over is no more out of balance.
-            frozenset({record.place, "balance"}),
+            frozenset({record.position, "balance"}),
         )
 
 

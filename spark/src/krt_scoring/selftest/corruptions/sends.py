@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.settings import of_identity
 from krt_scoring.anomalies.nonmonotonic_send import RULE
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -27,13 +27,13 @@ WHO = ("run_uid", "producer", "producer_incarnation", "seq", "checksum_ok")
 """Columns of a delivery that say what was delivered."""
 
 
-def _exchanged(places: Record, values: Record) -> list[Row]:
+def _exchanged(positions: Record, values: Record) -> list[Row]:
     """The deliveries from one record's place, had the other lain there."""
-    return [row | {name: values.log[name] for name in WHO} for row in places.deliveries]
+    return [row | {name: values.log[name] for name in WHO} for row in positions.deliveries]
 
 
 def _swapped(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for point, index in baseline.places(name):
+    for point, index in baseline.positions(name):
         first = point.records[index]
         later = [item for item in point.records[index + 1 :] if item.sent[:2] == first.sent[:2]]
         if not later or point.records.index(later[0]) not in point.inner:
@@ -47,7 +47,7 @@ def _swapped(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corrupt
             continue
         if second.sent[2] < first.sent[2] or set(first.got) != set(second.got):
             continue
-        settings = of_identity(baseline.facts.run, first.sent[0])
+        settings = producer_settings(baseline.facts.run, first.sent[0])
         permitted = not settings.idempotent and settings.retries and settings.in_flight > 1
         patch = Patch(
             produce={
@@ -55,17 +55,17 @@ def _swapped(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corrupt
                 second.sent: [second.send | {"offset": first.offset}],
             },
             log={
-                first.place: [second.log | {"offset": first.offset}],
-                second.place: [first.log | {"offset": second.offset}],
+                first.position: [second.log | {"offset": first.offset}],
+                second.position: [first.log | {"offset": second.offset}],
             },
             consume={
-                first.place: _exchanged(first, second),
-                second.place: _exchanged(second, first),
+                first.position: _exchanged(first, second),
+                second.position: _exchanged(second, first),
             },
         )
         anomaly = "int-nonmonotonic-send" if inside else "nonmonotonic-send"
         findings = of_record(anomaly, second, offset=first.offset, rule=RULE if permitted else None)
-        yield Corruption(name, first.place, patch, Difference(once(findings)))
+        yield Corruption(name, first.position, patch, Difference(once(findings)))
 
 
 def _plain(baseline: Baseline) -> Iterator[Corruption]:

@@ -32,7 +32,7 @@ def _closing(baseline: Baseline, record: Record, **deltas: int) -> Counter[tuple
 
 def _failed(baseline: Baseline) -> Iterator[Corruption]:
     """Let a producer say that a send certainly failed; it lies in the log all the same."""
-    for point, index in baseline.places(FAILED):
+    for point, index in baseline.positions(FAILED):
         record = point.records[index]
         if record.aborted or record.send["transaction"] is not None:
             continue
@@ -43,15 +43,15 @@ def _failed(baseline: Baseline) -> Iterator[Corruption]:
         )
         findings = once(of_record("aborted-read", record, tag="failedSend"))
         ledger = Counter(acked=-1, failed=1, delivered=-1, failedInLog=1)
-        depends_on = frozenset({record.place})
-        yield Corruption(FAILED, record.place, patch, Difference(findings, ledger), depends_on)
+        depends_on = frozenset({record.position})
+        yield Corruption(FAILED, record.position, patch, Difference(findings, ledger), depends_on)
 
 
 def _aborted(baseline: Baseline) -> Iterator[Corruption]:
     """Let the log hold a send of an aborted transaction as committed."""
-    for point, index in baseline.places(ABORTED):
+    for point, index in baseline.positions(ABORTED):
         record = point.records[index]
-        tp = baseline.facts.places.tp(*point.place)
+        tp = baseline.facts.positions.tp(*point.position)
         strict = [
             group.name
             for group in baseline.facts.groups
@@ -66,14 +66,14 @@ def _aborted(baseline: Baseline) -> Iterator[Corruption]:
         for group in sorted({group for item in point.records for group in item.got}):
             findings = plus(findings, reading(baseline, point, group, point.read(group), log))
         ledger = Counter(failedNotInLog=-1, failedInLog=1)
-        patch = Patch(log={record.place: [committed]})
+        patch = Patch(log={record.position: [committed]})
         depends_on = frozenset({record.sent})
-        yield Corruption(ABORTED, record.place, patch, Difference(findings, ledger), depends_on)
+        yield Corruption(ABORTED, record.position, patch, Difference(findings, ledger), depends_on)
 
 
 def _early(baseline: Baseline) -> Iterator[Corruption]:
     """Let the pod that wrote a record read it before it sent the rest of its transaction."""
-    for point, index in baseline.places(EARLY):
+    for point, index in baseline.positions(EARLY):
         record = point.records[index]
         groups = [name for name in sorted(record.got) if baseline.group(name).committed_only]
         if record.aborted or record.send["transaction"] is None or not groups:
@@ -95,12 +95,14 @@ def _early(baseline: Baseline) -> Iterator[Corruption]:
             once(of_record("precommitted-read", record, grp=group)),
         )
         patch = Patch(
-            log={record.place: [keyless]},
-            consume={record.place: [own if other is row else other for other in record.deliveries]},
+            log={record.position: [keyless]},
+            consume={
+                record.position: [own if other is row else other for other in record.deliveries]
+            },
         )
         # Two such deliveries of one pod would be a sequence of their own.
-        depends_on = frozenset({record.sent, ("read by", record.sent[1], group, *point.place)})
-        yield Corruption(EARLY, record.place, patch, Difference(findings), depends_on)
+        depends_on = frozenset({record.sent, ("read by", record.sent[1], group, *point.position)})
+        yield Corruption(EARLY, record.position, patch, Difference(findings), depends_on)
 
 
 KINDS = (

@@ -25,23 +25,23 @@ IN_LOG, DELIVERED = "damaged-in-log", "damaged-delivery"
 
 def _offset(baseline: Baseline) -> Iterator[Corruption]:
     """Let an ack name the offset of the next record."""
-    for point, index in baseline.places(OFFSET):
+    for point, index in baseline.positions(OFFSET):
         record = point.records[index]
         if record.aborted or record.send["offset"] is None or index + 1 not in point.inner:
             continue
         other = point.records[index + 1]
-        topic, partition, offset = other.place
+        topic, partition, offset = other.position
         patch = Patch(produce={record.sent: [record.send | {"offset": offset}]})
         findings = Finding("inconsistent-offsets", topic=topic, partition=partition, offset=offset)
-        depends_on = frozenset({record.place, other.place, other.sent})
-        yield Corruption(OFFSET, other.place, patch, Difference(once(findings)), depends_on)
+        depends_on = frozenset({record.position, other.position, other.sent})
+        yield Corruption(OFFSET, other.position, patch, Difference(once(findings)), depends_on)
 
 
 def _partition(baseline: Baseline) -> Iterator[Corruption]:
     """Let a producer say that it sent to another partition."""
-    for point, index in baseline.places(PARTITION):
+    for point, index in baseline.positions(PARTITION):
         record = point.records[index]
-        topic, partition, _ = record.place
+        topic, partition, _ = record.position
         info = baseline.facts.run.topic(topic)
         count = info.partitions if info else 1
         if record.aborted or count == 1:
@@ -50,35 +50,37 @@ def _partition(baseline: Baseline) -> Iterator[Corruption]:
         findings = of_record("corrupt-payload", record, tag="otherPartition")
         yield Corruption(
             PARTITION,
-            record.place,
+            record.position,
             Patch(produce={record.sent: [elsewhere]}),
             Difference(once(findings)),
-            frozenset({record.place}),
+            frozenset({record.position}),
         )
 
 
 def _in_log(baseline: Baseline) -> Iterator[Corruption]:
     """Damage the bytes the log holds."""
-    for point, index in baseline.places(IN_LOG):
+    for point, index in baseline.positions(IN_LOG):
         record = point.records[index]
         if record.aborted:
             continue
         findings = once(of_record("corrupt-payload", record, tag="checksum"))
-        patch = Patch(log={record.place: [record.log | {"checksum_ok": False}]})
-        yield Corruption(IN_LOG, record.place, patch, Difference(findings, Counter(corrupt=1)))
+        patch = Patch(log={record.position: [record.log | {"checksum_ok": False}]})
+        yield Corruption(IN_LOG, record.position, patch, Difference(findings, Counter(corrupt=1)))
 
 
 def _delivered(baseline: Baseline) -> Iterator[Corruption]:
     """Damage the bytes a group got."""
-    for point, index in baseline.places(DELIVERED):
+    for point, index in baseline.positions(DELIVERED):
         record = point.records[index]
         if record.aborted or not record.got:
             continue
         rows = record.deliveries
         findings = once(of_record("corrupt-payload", record, tag="checksum"))
         damaged = [rows[0] | {"checksum_ok": False}, *rows[1:]]
-        patch = Patch(consume={record.place: damaged})
-        yield Corruption(DELIVERED, record.place, patch, Difference(findings, Counter(corrupt=1)))
+        patch = Patch(consume={record.position: damaged})
+        yield Corruption(
+            DELIVERED, record.position, patch, Difference(findings, Counter(corrupt=1))
+        )
 
 
 KINDS = (

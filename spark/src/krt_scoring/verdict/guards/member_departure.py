@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_scoring import durations
-from krt_scoring.allowances.groups import handover
-from krt_scoring.history.facts import groups_of
+from krt_scoring.history.groups import groups_of
+from krt_scoring.inputs.client_settings import handover_time
 from krt_scoring.inputs.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.history.intervals import Interval
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.run_info import RunInfo
 
@@ -28,7 +28,7 @@ def check(
     run: RunInfo, faults: Sequence[FaultWindow], ownerships: Sequence[Interval]
 ) -> Iterator[Reason]:
     """Yield ``FaultNotVerified`` for each fault on a consumer that its group did not notice."""
-    sessions = [handover(run, group) for group in groups_of(run)]
+    sessions = [handover_time(run, group.name) for group in groups_of(run)]
     for window in faults:
         if any(proof.get("kind") in ANSWERS for proof in window.observations):
             continue

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from krt_scoring.anomalies.results import Detection
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.history.intervals import Interval
     from krt_scoring.history.replicas import Partition
     from krt_scoring.inputs.reasons import Reason
     from krt_scoring.inputs.recording import Recording

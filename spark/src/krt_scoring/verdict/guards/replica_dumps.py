@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krt_scoring.history.replicas import Partition
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.inputs.bundle_files import Inspection
 
 
 def check(replicas: Sequence[Partition], inspection: Inspection) -> Iterator[Reason]:

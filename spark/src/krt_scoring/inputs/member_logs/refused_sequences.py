@@ -1,6 +1,6 @@
-"""The sequence numbers that brokers refused, as their logs tell of them.
+"""The sequence numbers that brokers refused, from their logs.
 
-No ledger tells of one: librdkafka raises its epoch and goes on
+No ledger has them: librdkafka raises its epoch and goes on
 (docs/decisions/0017-a-refused-sequence-renumbers-too.md). The leader that refused logs it (Kafka
 3.9: ReplicaManager, level ERROR, with the exception's own text).
 """
@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import Event
-from krt_scoring.inputs import member_logs
+from krt_scoring.inputs.member_logs.lines import lines, written_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,16 +28,16 @@ _REFUSED = re.compile(
 )
 
 
-def filled(timeline: Timeline, logs: Path) -> Timeline:
-    """Return a timeline with every refusal of a sequence number that a log tells of.
+def with_refused_sequences(timeline: Timeline, logs: Path) -> Timeline:
+    """Return a timeline with every refusal of a sequence number that a log has.
 
     Args:
         timeline: the events of a run.
         logs: folder of the members' logs, as the recorder wrote them; need not be there.
     """
     added = []
-    for line in member_logs.lines(logs, "OutOfOrderSequenceException"):
-        match, at = _REFUSED.search(line), member_logs.written_at(line)
+    for line in lines(logs, "OutOfOrderSequenceException"):
+        match, at = _REFUSED.search(line), written_at(line)
         if match and at is not None:
             numbers = {name: int(match[name]) for name in ("producer", "incoming", "current")}
             added.append(Event(at, 0, SOURCE, EVENT, match["subject"], numbers))

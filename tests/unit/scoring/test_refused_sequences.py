@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import Event
-from krt_scoring.inputs.sequence_log import filled
+from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
 from krt_scoring.inputs.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -34,15 +34,19 @@ def test_a_refusal_stands_where_the_broker_wrote_it(tmp_path: Path) -> None:
     before, after = (Event(at, 0, "phase", "entered", "") for at in (AT - 1, AT + 1))
     detail = {"producer": 7, "incoming": 1035, "current": 1032}
     refused = Event(AT, 0, "partition", "sequence-refused", "foo-1", detail)
-    assert filled(Timeline((before, after)), tmp_path).events == (before, refused, after)
+    assert with_refused_sequences(Timeline((before, after)), tmp_path).events == (
+        before,
+        refused,
+        after,
+    )
 
 
 def test_other_lines_and_lines_without_a_time_tell_nothing(tmp_path: Path) -> None:
     torn = REFUSED.partition("incoming")[0]
     untimed = REFUSED.partition(" ")[2]
     logged(tmp_path, ERROR, torn, untimed)
-    assert not filled(Timeline(()), tmp_path).events
+    assert not with_refused_sequences(Timeline(()), tmp_path).events
 
 
 def test_a_bundle_need_have_no_logs(tmp_path: Path) -> None:
-    assert not filled(Timeline(()), tmp_path / "logs").events
+    assert not with_refused_sequences(Timeline(()), tmp_path / "logs").events

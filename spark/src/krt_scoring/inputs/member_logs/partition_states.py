@@ -1,8 +1,8 @@
-"""The states of partitions that the recorder missed, as the brokers' logs tell of them.
+"""The states of partitions that the recorder missed, from the brokers' logs.
 
-A watch of ZooKeeper tells that a znode changed and what it holds when it is read, so of two quick
-writes the first goes by unseen; its version tells that it was there. Who wrote it, the controller
-or the partition's leader, logged what it had written (Kafka 3.9 on ZooKeeper, level INFO:
+A watch of ZooKeeper reports that a znode changed and its content when it is read, so the first of
+two quick writes is missed; the version shows that there was one. The writer, which is the
+controller or the partition's leader, logged what it had written (Kafka 3.9 on ZooKeeper, level INFO:
 PartitionStateMachine, ReplicaStateMachine, KafkaController, Partition).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import Event
-from krt_scoring.inputs import member_logs
+from krt_scoring.inputs.member_logs.lines import lines, written_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ Written = tuple[str, int]
 """A partition as Kafka writes it, and the version of its state."""
 
 SOURCE = "log"
-"""What ``from`` says in the detail of a state that was taken from a log."""
+"""The value of ``from`` in the detail of a state that was taken from a log."""
 
 _WRITES = (
     re.compile(
@@ -56,7 +56,7 @@ _BROKER = re.compile(r"brokerId=(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What a line tells of a state; None where it does not."""
+    """What a line says of a state; None where it does not."""
 
     at: int
     leader: int | None
@@ -64,8 +64,8 @@ class _Line:
     isr: tuple[int, ...] | None
 
 
-def filled(timeline: Timeline, logs: Path) -> Timeline:
-    """Return a timeline with the states that it lacks and a log tells of.
+def with_missed_states(timeline: Timeline, logs: Path) -> Timeline:
+    """Return a timeline with the states that it lacks and a log has.
 
     Nothing is added unless the versions show that it is missing, and nothing whose leader, epoch
     or ISR is not known.
@@ -77,13 +77,13 @@ def filled(timeline: Timeline, logs: Path) -> Timeline:
     seen: dict[Written, Event] = {}
     for event in timeline.of("partition", "state"):
         seen[event.subject, int(event.detail.get("version", 0))] = event
-    wanting = _wanting(seen)
-    if not wanting:
+    missing = _missing_versions(seen)
+    if not missing:
         return timeline
-    told = _told(logs, wanting)
+    logged = _logged(logs, missing)
     added = []
-    for subject, version in sorted(wanting):
-        line = told.get((subject, version))
+    for subject, version in sorted(missing):
+        line = logged.get((subject, version))
         state = _state(line, subject, version, seen) if line else None
         if state is not None:
             seen[subject, version] = state
@@ -91,8 +91,8 @@ def filled(timeline: Timeline, logs: Path) -> Timeline:
     return timeline.joined(added)
 
 
-def _wanting(seen: Mapping[Written, Event]) -> set[Written]:
-    """Return the versions below each partition's last that nobody saw."""
+def _missing_versions(seen: Mapping[Written, Event]) -> set[Written]:
+    """Return the versions below each partition's last that are not in the timeline."""
     last: dict[str, int] = {}
     for subject, version in seen:
         last[subject] = max(version, last.get(subject, 0))
@@ -101,26 +101,28 @@ def _wanting(seen: Mapping[Written, Event]) -> set[Written]:
     )
 
 
-def _told(logs: Path, wanting: set[Written]) -> dict[Written, _Line]:
+def _logged(logs: Path, missing: set[Written]) -> dict[Written, _Line]:
     found: dict[Written, _Line] = {}
-    for line in member_logs.lines(logs, "artition"):
+    for line in lines(logs, "artition"):
         match = next((match for pattern in _WRITES if (match := pattern.search(line))), None)
         if match is None:
             continue
         written = match["subject"], int(match["version"])
-        at = member_logs.written_at(line) if written in wanting else None
+        at = written_at(line) if written in missing else None
         if at is not None:
             found.setdefault(written, _line(at, match.groupdict()))
     return found
 
 
-def _line(at: int, said: Mapping[str, str]) -> _Line:
-    brokers = said["isr"].split(",") if "isr" in said else _BROKER.findall(said.get("brokers", ""))
+def _line(at: int, fields: Mapping[str, str]) -> _Line:
+    brokers = (
+        fields["isr"].split(",") if "isr" in fields else _BROKER.findall(fields.get("brokers", ""))
+    )
     return _Line(
         at=at,
-        leader=int(said["leader"]) if "leader" in said else None,
-        epoch=int(said["epoch"]) if "epoch" in said else None,
-        isr=_ids(brokers) if {"isr", "brokers"} & said.keys() else None,
+        leader=int(fields["leader"]) if "leader" in fields else None,
+        epoch=int(fields["epoch"]) if "epoch" in fields else None,
+        isr=_ids(brokers) if {"isr", "brokers"} & fields.keys() else None,
     )
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def lines(logs: Path, word: str) -> Iterator[str]:
-    """Yield every line that holds a word, which most do not.
+    """Yield every line that contains a word.
 
     Args:
         logs: folder of the logs; need not be there.
@@ -26,7 +26,7 @@ def written_at(line: str) -> int | None:
     """Return Kubernetes' timestamp of a line in UTC µs; None where there is none."""
     seconds, _, fraction = line.partition(" ")[0].rstrip("Z").partition(".")
     try:
-        whole = datetime.fromisoformat(seconds).replace(tzinfo=UTC)
-        return int(whole.timestamp()) * 1_000_000 + int(fraction[:6].ljust(6, "0"))
+        moment = datetime.fromisoformat(seconds).replace(tzinfo=UTC)
+        return int(moment.timestamp()) * 1_000_000 + int(fraction[:6].ljust(6, "0"))
     except ValueError:
         return None

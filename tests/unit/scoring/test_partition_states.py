@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krt_contract.timeline import Event
-from krt_scoring.inputs.state_log import filled
+from krt_scoring.inputs.member_logs.partition_states import with_missed_states
 from krt_scoring.inputs.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ def test_a_missing_version_is_taken_from_the_log(
     line: tuple[tuple[str, str], ...],
     expected: tuple[int, int, int, int, list[int]],
 ) -> None:
-    found = filled(Timeline(seen), logged(tmp_path, *line))
+    found = with_missed_states(Timeline(seen), logged(tmp_path, *line))
     assert expected in versions(found)
     assert [event.at for event in found.events] == sorted(event.at for event in found.events)
 
 
 def test_versions_missing_in_a_row_build_on_one_another(tmp_path: Path) -> None:
     lines = (("000700", JOINED), ("000200", VACANT), ("000300", ELECTED))
-    found = filled(Timeline((FIRST, LAST)), logged(tmp_path, *lines))
+    found = with_missed_states(Timeline((FIRST, LAST)), logged(tmp_path, *lines))
     assert versions(found) == [
         (0, 0, 1, 0, [1, 2]),
         (1, 200, -1, 1, [2]),
@@ -118,7 +118,9 @@ def test_versions_missing_in_a_row_build_on_one_another(tmp_path: Path) -> None:
 
 def test_what_was_seen_stays_as_it_was_seen(tmp_path: Path) -> None:
     seen = (FIRST, state(1, 1, 2, 7, 2), THIRD)
-    assert filled(Timeline(seen), logged(tmp_path, ("000200", VACANT))) == Timeline(seen)
+    assert with_missed_states(Timeline(seen), logged(tmp_path, ("000200", VACANT))) == Timeline(
+        seen
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,14 +133,14 @@ def test_what_was_seen_stays_as_it_was_seen(tmp_path: Path) -> None:
 )
 def test_nothing_is_made_up(tmp_path: Path, line: str) -> None:
     seen = Timeline((FIRST, THIRD))
-    assert filled(seen, logged(tmp_path, ("000200", line))) == seen
+    assert with_missed_states(seen, logged(tmp_path, ("000200", line))) == seen
 
 
 def test_an_isr_on_a_state_nobody_knows_tells_nothing(tmp_path: Path) -> None:
     seen = Timeline((FIRST, LAST))
-    assert filled(seen, logged(tmp_path, ("000500", JOINED))) == seen
+    assert with_missed_states(seen, logged(tmp_path, ("000500", JOINED))) == seen
 
 
 def test_without_logs_the_timeline_is_as_it_was(tmp_path: Path) -> None:
     seen = Timeline((FIRST, THIRD))
-    assert filled(seen, tmp_path / "logs") == seen
+    assert with_missed_states(seen, tmp_path / "logs") == seen

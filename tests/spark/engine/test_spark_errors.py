@@ -1,4 +1,4 @@
-"""Spark without enough memory ends in words that name the remedy. Real JVMs, each on its own."""
+"""Spark without enough memory ends with a message that names the remedy. Real JVMs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 SCRIPT = """
 import sys
-from krt_scoring import session, trouble
+from krt_scoring.engine import session, spark_errors
 from krt_scoring.errors import SparkFailedError
 
 try:
-    with trouble.told("raise the setting"):
+    with spark_errors.translate_errors("raise the setting"):
         spark = session.local(rows=1_000, memory=sys.argv[1], cores=1)
         spark.sparkContext.setLogLevel("OFF")
         spark.sql(sys.argv[2]).collect()
@@ -31,7 +31,9 @@ MORE_THAN_THE_HEAP = "SELECT sort_array(array_repeat(id, 200000000)) FROM range(
         pytest.param("480m", MORE_THAN_THE_HEAP, id="a heap that the work does not fit in"),
     ],
 )
-def test_the_remedy_is_named(memory: str, query: str) -> None:
+def test_translate_errors_where_memory_is_too_little_names_the_remedy(
+    memory: str, query: str
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, memory, query],
         capture_output=True,

@@ -32,7 +32,7 @@ VALUES = [
 ]
 
 
-def test_every_value_is_read_as_python_reads_it(spark: SparkSession) -> None:
+def test_parse_every_value_agrees_with_python(spark: SparkSession) -> None:
     frame = spark.createDataFrame(list(enumerate(VALUES)), "n int, value binary")
     for row in payload.parse(frame).collect():
         wanted = decode(VALUES[row["event_seq"]])

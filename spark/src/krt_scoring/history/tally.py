@@ -1,4 +1,4 @@
-"""What the records of each producer incarnation come to: one pass over all of them."""
+"""Tallies: the records of each producer incarnation counted, in one pass over all of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.outcomes import FATES
-from krt_scoring.history.records import (
+from krt_scoring.history.outcomes import RECORD_OUTCOMES
+from krt_scoring.history.record_columns import (
     BAD_DELIVERED,
     BAD_IN_LOG,
     LOG_ABORTED,
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Records of one incarnation, of one outcome and one fate.
+    """Records of one incarnation, of one ledger outcome and one record outcome.
 
     Attributes:
         pk: the incarnation's key.
-        outcome: code; None where no ledger tells of them.
-        fate: a name of ``FATES``.
+        outcome: code; None where no ledger has them.
+        record_outcome: a name of ``RECORD_OUTCOMES``.
         records: how many.
-        odd: of which are not clean.
+        anomalous: how many of them are not clean.
         rows, log_rows, got_rows: their rows in ledger, log and deliveries.
         highest: their highest seq.
-        known: the highest that a ledger or whole bytes tell of; -1 where there is none.
+        known: the highest in a ledger or in undamaged bytes; -1 where there is none.
     """
 
     pk: int
     outcome: int | None
-    fate: str
+    record_outcome: str
     records: int
-    odd: int
+    anomalous: int
     rows: int
     log_rows: int
     got_rows: int
@@ -47,17 +47,17 @@ class Tally:
     known: int
 
 
-def take(packed: DataFrame) -> tuple[Tally, ...]:
-    """Tally the records of ``derive.packed``."""
+def count(packed: DataFrame) -> tuple[Tally, ...]:
+    """Tally the records of ``packing.pack``."""
 
     def rows(name: str, clean: Column) -> Column:
-        return sf.sum(sf.coalesce(sf.col(f"whole.{name}"), clean).cast("long")).alias(name)
+        return sf.sum(sf.coalesce(sf.col(f"every.{name}"), clean).cast("long")).alias(name)
 
     found = (
-        packed.groupBy("pk", "outcome", "fate")
+        packed.groupBy("pk", "outcome", "record_outcome")
         .agg(
             sf.count("*").alias("records"),
-            sf.sum("odd").alias("odd"),
+            sf.sum("anomalous").alias("anomalous"),
             rows("rows", sf.lit(1)),
             rows("log_rows", sf.col("once").cast("int")),
             rows("got_rows", sf.col("got_rows")),
@@ -66,12 +66,14 @@ def take(packed: DataFrame) -> tuple[Tally, ...]:
         )
         .collect()
     )
-    named = [row.asDict() | {"fate": FATES[row["fate"]]} for row in found]
+    named = [
+        row.asDict() | {"record_outcome": RECORD_OUTCOMES[row["record_outcome"]]} for row in found
+    ]
     return tuple(Tally(**row) for row in named)
 
 
 def _vouched() -> Column:
-    """Whether a record's seq is told by a ledger, or by bytes as they were sent."""
+    """Whether a ledger, or undamaged bytes, show a record's seq."""
     in_log = has(PRESENT | LOG_ABORTED) & ~has(BAD_IN_LOG)
     delivered = (sf.col("got_rows") > 0) & ~has(BAD_DELIVERED)
     return sf.col("outcome").isNotNull() | in_log | delivered
