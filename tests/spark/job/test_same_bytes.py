@@ -59,7 +59,7 @@ def card(spark: SparkSession, root: Path) -> dict[str, Any]:
     return score(spark, root, pieces=1)
 
 
-def test_more_is_found_than_is_shown(card: dict[str, Any]) -> None:
+def test_assess_rich_bundle_finds_more_than_it_shows(card: dict[str, Any]) -> None:
     found = card["anomalies"]
     cut = {name for name, told in found.items() if told["count"] > len(told["examples"])}
     assert len(cut) >= 12
@@ -68,13 +68,13 @@ def test_more_is_found_than_is_shown(card: dict[str, Any]) -> None:
     assert (card["verdict"], card["inconclusiveReasons"]) == ("Failed", [])
 
 
-def test_the_same_bytes_in_other_pieces(
+def test_assess_in_other_pieces_gives_the_same_bytes(
     spark: SparkSession, root: Path, card: dict[str, Any]
 ) -> None:
     assert dump(score(spark, root, pieces=4)) == dump(card)
 
 
-def test_the_same_bytes_from_files_in_another_order(
+def test_assess_files_in_another_order_give_the_same_bytes(
     spark: SparkSession, card: dict[str, Any], tmp_path: Path
 ) -> None:
     turned = rich.write(tmp_path, turned=True)

@@ -107,7 +107,7 @@ def test_the_session_asks_for_what_the_controller_said() -> None:
         (90_000_000, 120, 12, True),
     ],
 )
-def test_a_session_grows_with_the_rows(
+def test_sizing_more_rows_need_more_partitions(
     rows: int, partitions: int, fewer: int, *, large: bool
 ) -> None:
     sizing = session.Sizing(rows, 2)
@@ -120,7 +120,7 @@ def test_a_session_grows_with_the_rows(
     ("offered", "asked"),
     [("always [madvise] never", True), ("always madvise [never]", False), (None, False)],
 )
-def test_huge_pages_are_asked_for_where_there_are_any(
+def test_flags_huge_pages_are_used_where_the_system_offers_them(
     offered: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, asked: bool
 ) -> None:
     told = tmp_path / "enabled"
@@ -131,18 +131,18 @@ def test_huge_pages_are_asked_for_where_there_are_any(
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 
 
-def test_what_the_compiler_leaves_alone_comes_with_the_package() -> None:
+def test_flags_compiler_directives_are_in_the_package() -> None:
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
     assert f"-XX:CompilerDirectivesFile={jvm.COMPILING}" in flags
     assert "Exclude: true" in jvm.COMPILING.read_text(encoding="utf-8")
 
 
-def test_bounds_are_read_in_order() -> None:
+def test_parse_bounds_returns_them_in_order() -> None:
     found = topics.parse_bounds(json.dumps([BOUND, {**BOUND, "partition": 0, "leader": -1}]))
     assert [(bound.partition, bound.readable) for bound in found] == [(0, False), (1, True)]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '[{"topic": "foo"}]', "[1]"])
-def test_bounds_that_cannot_be_used(text: str) -> None:
+def test_parse_bounds_unusable_text_is_refused(text: str) -> None:
     with pytest.raises(TopicReadError, match="key bounds"):
         topics.parse_bounds(text)

@@ -20,9 +20,9 @@ OF = (lost_write.NAME, vanished_read.NAME)
 def add(ctx: Context, examples: dict[str, list[dict[str, Any]]]) -> None:
     """Add ``presentOnBrokers`` and ``dumped`` to every example of a record that is gone.
 
-    ``presentOnBrokers``: the brokers whose replica holds it, at whatever offset; ``dumped``: those whose
-    replica of its partition was dumped whole, so that others say nothing. Nothing is added where
-    no replica was dumped.
+    ``presentOnBrokers``: the brokers whose replica holds it, at whatever offset; ``dumped``: those
+    whose replica of its partition was dumped whole, so that others say nothing. Nothing is added
+    where no replica was dumped.
     """
     gone = [example for name in OF for example in examples.get(name, [])]
     if not gone or not any(one.replicas for one in ctx.history.replicas):

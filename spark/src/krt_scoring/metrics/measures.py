@@ -46,7 +46,7 @@ def measure(
     """Measure a run in two passes over its operations.
 
     Args:
-        base: the history's base tables.
+        history: the history's base tables.
         span: when the run's operations were due.
         faults: the faults.
         whole: for each fault, when every ISR was whole again; None where it never was.

@@ -38,7 +38,7 @@ def records(
     """Corrupt records; return the outcomes, and what those need that could not be tried.
 
     Args:
-        base: the run's base tables.
+        ctx: the run's base tables.
         judged: what the rules say of the run as it is.
         seed: of the choice of places.
         each: corruptions of a kind, where there is room for more than one.
@@ -58,7 +58,7 @@ def run(ctx: Context, judged: Judged, facts: Facts, seed: int) -> DetectorScore:
     """Test the detector on a run's evidence.
 
     Args:
-        base: the run's base tables.
+        ctx: the run's base tables.
         judged: what the rules say of the run as it is.
         facts: what the guards look at.
         seed: of the choice of places; the run's own, so that the same bundle gives the same.

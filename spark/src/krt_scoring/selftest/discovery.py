@@ -60,7 +60,7 @@ def survey(
     """Return the ground of a run.
 
     Args:
-        base: its base tables.
+        ctx: its base tables.
         found: what was found in it, None where nothing was.
         seed: of the choice of places.
         doubts: codes of the reasons given by the judgement.
@@ -112,7 +112,7 @@ def survey(
         lost_commits=frozenset(lost_commits(ctx.history.tables, facts)),
         states={
             spot: tuple((state.at, state.isr) for state in sequence)
-            for spot, sequence in states(ctx.history.tables).items()
+            for spot, sequence in states(ctx.history.tables.timeline).items()
         },
         compared={
             (one.topic, one.partition): tuple(
@@ -153,7 +153,7 @@ def _cuts(ctx: Context) -> tuple[Truncation, ...]:
     eager = {producer.topic for producer in run.producers if producer.acks not in ("all", "-1")}
     known = [
         item
-        for item in elections(ctx.history.tables)
+        for item in elections(ctx.history.tables.timeline)
         if ctx.history.facts.positions.known(item.topic)
     ]
     if any(
