@@ -35,9 +35,9 @@ VALUES = [
 def test_parse_every_value_agrees_with_python(spark: SparkSession) -> None:
     frame = spark.createDataFrame(list(enumerate(VALUES)), "n int, value binary")
     for row in payload.parse(frame).collect():
-        wanted = decode(VALUES[row["event_seq"]])
-        if wanted is None:
-            assert row["producer"] is None, VALUES[row["event_seq"]]
+        expected = decode(VALUES[row["n"]])
+        if expected is None:
+            assert row["producer"] is None, VALUES[row["n"]]
             assert row["checksum_ok"] is False
             continue
         found = tuple(
@@ -45,9 +45,9 @@ def test_parse_every_value_agrees_with_python(spark: SparkSession) -> None:
             for name in ("run_uid", "producer", "producer_incarnation", "seq", "checksum_ok")
         )
         assert found == (
-            wanted.run_uid,
-            wanted.producer,
-            wanted.producer_incarnation,
-            wanted.seq,
-            wanted.checksum_ok,
-        ), VALUES[row["event_seq"]]
+            expected.run_uid,
+            expected.producer,
+            expected.producer_incarnation,
+            expected.seq,
+            expected.checksum_ok,
+        ), VALUES[row["n"]]

@@ -119,7 +119,7 @@ FILES: dict[str, tuple[Damage, set[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("case", sorted(FILES))
-def test_main_with_an_unusable_file_names_it(
+def test_assess_unusable_file_is_named(
     score: Callable[[Path], dict[str, Any]], clean: Path, tmp_path: Path, case: str
 ) -> None:
     damage, wanted = FILES[case]
@@ -140,7 +140,7 @@ PLANS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("case", [*sorted(PLANS), "no plan"])
-def test_main_with_an_unusable_plan_is_inconclusive(
+def test_assess_unusable_plan_is_named(
     score: Callable[[Path], dict[str, Any]], clean: Path, tmp_path: Path, case: str
 ) -> None:
     root = tmp_path / "ns" / "t" / "run-uid"
@@ -206,7 +206,7 @@ CONTENTS: dict[str, tuple[Change, set[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("case", sorted(CONTENTS))
-def test_main_with_doubtful_rows_names_them(
+def test_assess_untrustworthy_rows_are_named(
     score: Callable[[Path], dict[str, Any]], tmp_path: Path, case: str
 ) -> None:
     change, wanted = CONTENTS[case]
@@ -217,7 +217,7 @@ def test_main_with_doubtful_rows_names_them(
     assert reasons(card) == wanted, card["inconclusiveReasons"]
 
 
-def test_main_with_a_plan_alone_is_inconclusive(
+def test_assess_bundle_with_only_a_plan_is_inconclusive(
     score: Callable[[Path], dict[str, Any]], clean: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "ns" / "t" / "run-uid"

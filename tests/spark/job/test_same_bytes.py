@@ -57,7 +57,7 @@ def card(spark: SparkSession, root: Path) -> dict[str, Any]:
     return score(spark, root, pieces=1)
 
 
-def test_assess_of_many_findings_shows_the_first_examples(card: dict[str, Any]) -> None:
+def test_assess_rich_bundle_finds_more_than_it_shows(card: dict[str, Any]) -> None:
     found = card["anomalies"]
     cut = {name for name, told in found.items() if told["count"] > len(told["examples"])}
     assert len(cut) >= 12
@@ -72,7 +72,7 @@ def test_assess_in_other_pieces_gives_the_same_bytes(
     assert dump(score(spark, root, pieces=4)) == dump(card)
 
 
-def test_assess_of_files_in_another_order_gives_the_same_bytes(
+def test_assess_files_in_another_order_give_the_same_bytes(
     spark: SparkSession, card: dict[str, Any], tmp_path: Path
 ) -> None:
     turned = rich.write(tmp_path, turned=True)

@@ -71,14 +71,14 @@ def totals(**counts: int) -> Totals:
     return Totals({**base, **counts})
 
 
-def test_a_whole_ledger_balances() -> None:
+def test_ledger_complete_summary_balances() -> None:
     terms, reasons = ledger(totals(unknownInLog=1), facts(incarnation(Close(3, 1, 1, 1))))
     assert (terms["attempted"], terms["unknownInLog"], terms["unknownNotInLog"]) == (3, 1, 0)
     assert terms["balanced"] == 1
     assert not reasons
 
 
-def test_a_killed_incarnation_has_blind_sends_that_are_unknown() -> None:
+def test_ledger_killed_incarnation_has_unrecorded_sends_that_are_unknown() -> None:
     terms, reasons = ledger(
         totals(unknownInLog=1, unledgered=1), facts(incarnation(known=7, highest=7))
     )
@@ -88,20 +88,20 @@ def test_a_killed_incarnation_has_blind_sends_that_are_unknown() -> None:
     assert not reasons
 
 
-def test_what_was_never_sent_unbalances_nothing() -> None:
+def test_ledger_record_never_sent_still_balances() -> None:
     closed = incarnation(Close(3, 1, 1, 1), known=90, highest=90)
     terms, reasons = ledger(totals(unknownInLog=1), facts(closed))
     assert (terms["attempted"], terms["balanced"]) == (3, 1)
     assert not reasons
 
 
-def test_damaged_bytes_do_not_say_how_much_was_sent() -> None:
+def test_ledger_damaged_bytes_do_not_count_as_sends() -> None:
     terms, reasons = ledger(totals(unknownInLog=1), facts(incarnation(known=2, highest=10**12)))
     assert (terms["attempted"], terms["unrecordedSends"]) == (3, 0)
     assert not reasons
 
 
-def test_an_empty_history_balances() -> None:
+def test_ledger_empty_history_balances() -> None:
     terms, reasons = ledger(totals(delivered=0, failedNotInLog=0), facts())
     assert terms["balanced"] == 1
     assert terms["attempted"] == 0
@@ -120,7 +120,7 @@ def test_an_empty_history_balances() -> None:
         (incarnation(Close(3, 1, 1, 1)), {"unknownInLog": 2}, "unknown 1 is not"),
     ],
 )
-def test_what_does_not_balance_is_said(
+def test_ledger_unbalanced_terms_give_a_reason(
     item: Incarnation, counts: dict[str, int], said: str
 ) -> None:
     terms, reasons = ledger(totals(**counts), facts(item))

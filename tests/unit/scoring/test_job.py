@@ -107,7 +107,9 @@ def test_kubernetes_settings_take_the_controllers_values() -> None:
         (90_000_000, 120, 12, True),
     ],
 )
-def test_sizing_grows_with_the_rows(rows: int, partitions: int, fewer: int, *, large: bool) -> None:
+def test_sizing_more_rows_need_more_partitions(
+    rows: int, partitions: int, fewer: int, *, large: bool
+) -> None:
     sizing = session.Sizing(rows, 2)
     assert (sizing.partitions, sizing.shuffle_partitions) == (partitions, fewer)
     assert sizing.large is large
@@ -118,7 +120,7 @@ def test_sizing_grows_with_the_rows(rows: int, partitions: int, fewer: int, *, l
     ("offered", "asked"),
     [("always [madvise] never", True), ("always madvise [never]", False), (None, False)],
 )
-def test_java_flags_request_huge_pages_where_offered(
+def test_flags_huge_pages_are_used_where_the_system_offers_them(
     offered: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, asked: bool
 ) -> None:
     told = tmp_path / "enabled"
@@ -129,18 +131,18 @@ def test_java_flags_request_huge_pages_where_offered(
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 
 
-def test_java_flags_name_the_packaged_compiler_directives() -> None:
+def test_flags_compiler_directives_are_in_the_package() -> None:
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
     assert f"-XX:CompilerDirectivesFile={jvm.COMPILING}" in flags
     assert "Exclude: true" in jvm.COMPILING.read_text(encoding="utf-8")
 
 
-def test_parse_bounds_sorts_by_partition() -> None:
+def test_parse_bounds_returns_them_in_order() -> None:
     found = topics.parse_bounds(json.dumps([BOUND, {**BOUND, "partition": 0, "leader": -1}]))
     assert [(bound.partition, bound.readable) for bound in found] == [(0, False), (1, True)]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '[{"topic": "foo"}]', "[1]"])
-def test_parse_bounds_of_another_text_is_refused(text: str) -> None:
+def test_parse_bounds_unusable_text_is_refused(text: str) -> None:
     with pytest.raises(TopicReadError, match="key bounds"):
         topics.parse_bounds(text)

@@ -93,7 +93,7 @@ FIRST, THIRD, LAST = (state(0, 0, 1, 0, 1, 2), state(300, 2, 2, 2, 2), state(900
         ((state(250, 0, 1, 0, 1, 2), THIRD), (("000200", VACANT),), (1, 250, -1, 1, [2])),
     ],
 )
-def test_a_missing_version_is_taken_from_the_log(
+def test_with_missed_states_missing_version_is_taken_from_the_log(
     tmp_path: Path,
     seen: tuple[Event, ...],
     line: tuple[tuple[str, str], ...],
@@ -104,7 +104,7 @@ def test_a_missing_version_is_taken_from_the_log(
     assert [event.at for event in found.events] == sorted(event.at for event in found.events)
 
 
-def test_versions_missing_in_a_row_build_on_one_another(tmp_path: Path) -> None:
+def test_with_missed_states_consecutive_versions_build_on_each_other(tmp_path: Path) -> None:
     lines = (("000700", JOINED), ("000200", VACANT), ("000300", ELECTED))
     found = with_missed_states(Timeline((FIRST, LAST)), logged(tmp_path, *lines))
     assert versions(found) == [
@@ -116,7 +116,7 @@ def test_versions_missing_in_a_row_build_on_one_another(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_seen_stays_as_it_was_seen(tmp_path: Path) -> None:
+def test_with_missed_states_recorded_states_are_unchanged(tmp_path: Path) -> None:
     seen = (FIRST, state(1, 1, 2, 7, 2), THIRD)
     assert with_missed_states(Timeline(seen), logged(tmp_path, ("000200", VACANT))) == Timeline(
         seen
@@ -131,16 +131,16 @@ def test_what_was_seen_stays_as_it_was_seen(tmp_path: Path) -> None:
         "Partition foo-1 is fine",
     ],
 )
-def test_nothing_is_made_up(tmp_path: Path, line: str) -> None:
+def test_with_missed_states_incomplete_line_adds_nothing(tmp_path: Path, line: str) -> None:
     seen = Timeline((FIRST, THIRD))
     assert with_missed_states(seen, logged(tmp_path, ("000200", line))) == seen
 
 
-def test_an_isr_on_a_state_nobody_knows_tells_nothing(tmp_path: Path) -> None:
+def test_with_missed_states_isr_of_an_unknown_state_adds_nothing(tmp_path: Path) -> None:
     seen = Timeline((FIRST, LAST))
     assert with_missed_states(seen, logged(tmp_path, ("000500", JOINED))) == seen
 
 
-def test_without_logs_the_timeline_is_as_it_was(tmp_path: Path) -> None:
+def test_with_missed_states_without_logs_adds_nothing(tmp_path: Path) -> None:
     seen = Timeline((FIRST, THIRD))
     assert with_missed_states(seen, tmp_path / "logs") == seen

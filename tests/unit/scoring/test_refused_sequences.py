@@ -29,7 +29,7 @@ def logged(folder: Path, *lines: str) -> None:
     (folder / "t-kafka-2-0-uid.log").write_text(text, encoding="utf-8")
 
 
-def test_a_refusal_stands_where_the_broker_wrote_it(tmp_path: Path) -> None:
+def test_with_refused_sequences_adds_a_refusal_at_the_time_of_its_line(tmp_path: Path) -> None:
     logged(tmp_path, ERROR, REFUSED)
     before, after = (Event(at, 0, "phase", "entered", "") for at in (AT - 1, AT + 1))
     detail = {"producer": 7, "incoming": 1035, "current": 1032}
@@ -41,12 +41,12 @@ def test_a_refusal_stands_where_the_broker_wrote_it(tmp_path: Path) -> None:
     )
 
 
-def test_other_lines_and_lines_without_a_time_tell_nothing(tmp_path: Path) -> None:
+def test_with_refused_sequences_other_lines_add_nothing(tmp_path: Path) -> None:
     torn = REFUSED.partition("incoming")[0]
     untimed = REFUSED.partition(" ")[2]
     logged(tmp_path, ERROR, torn, untimed)
     assert not with_refused_sequences(Timeline(()), tmp_path).events
 
 
-def test_a_bundle_need_have_no_logs(tmp_path: Path) -> None:
+def test_with_refused_sequences_without_logs_adds_nothing(tmp_path: Path) -> None:
     assert not with_refused_sequences(Timeline(()), tmp_path / "logs").events

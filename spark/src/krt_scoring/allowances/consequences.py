@@ -3,9 +3,9 @@
 A group may have read beyond the first offset that was cut by an election that permits the loss of
 committed records. It goes on reading above it, or from its reset: between the cut and the highest
 position delivered to it, it may receive offsets again, skip the records that replaced the lost
-ones, or have a commit above them. Where no record delivered to the group is gone, nothing follows for it.
-A record that its producer sent again, and that lies elsewhere now, is gone from where it was
-delivered.
+ones, or have a commit above them. Where no record delivered to the group is gone, nothing follows
+for it. A record that its producer sent again, and that lies elsewhere now, is gone from where it
+was delivered.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def partition_of(group: str, run: RunInfo) -> int:
 def lost_commits(tables: Tables, facts: Facts) -> dict[int, int]:
     """Return group index → when its partition of commits may first have lost some, in UTC µs."""
     found: dict[int, int] = {}
-    for election in elections(tables):
+    for election in elections(tables.timeline):
         if election.topic != "__consumer_offsets" or rule_of(election, facts) is None:
             continue
         for group in facts.groups:

@@ -95,7 +95,9 @@ def rule_of(election: Election, facts: Facts) -> str | None:
 def derive(history: History) -> tuple[Truncation, ...]:
     """Return every cut that the run's elections may have made."""
     facts, records = history.facts, history.records
-    found = [item for item in elections(history.tables) if facts.positions.known(item.topic)]
+    found = [
+        item for item in elections(history.tables.timeline) if facts.positions.known(item.topic)
+    ]
     if not found:
         return ()
     timeout = facts.run.broker_config.get("zookeeper.session.timeout.ms", SESSION_TIMEOUT_DEFAULT)
@@ -103,7 +105,7 @@ def derive(history: History) -> tuple[Truncation, ...]:
     kept = _kept(
         _moments(found, facts, grace), records.rows.join(sf.broadcast(records.names), "pk")
     )
-    frozen = freezes.collect(history.tables)
+    frozen = freezes.collect(history.tables.timeline)
     truncations = []
     for item in found:
         tp = facts.positions.tp(item.topic, item.partition)

@@ -29,7 +29,7 @@ FOREVER = (1 << 62) - 1
 def windows(ctx: Context) -> list[tuple[int, int, int]]:
     """Return (topic-partition, begin, end) in which every observed ISR was below the minimum."""
     found: list[tuple[int, int, int]] = []
-    for (topic, partition), sequence in states(ctx.history.tables).items():
+    for (topic, partition), sequence in states(ctx.history.tables.timeline).items():
         if not ctx.history.facts.positions.known(topic):
             continue
         tp = ctx.history.facts.positions.tp(topic, partition)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from krt_scoring.inputs.brokers import broker_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krt_contract.timeline import Event
-    from krt_scoring.history.tables import Tables
 
 NO_LEADER = -1
 """Kafka's leader id while no eligible replica lives."""
@@ -55,10 +56,10 @@ class Election:
     since: int
 
 
-def states(tables: Tables) -> dict[tuple[str, int], tuple[State, ...]]:
+def states(timeline: Sequence[Event]) -> dict[tuple[str, int], tuple[State, ...]]:
     """Return every partition's states in the order ZooKeeper had them."""
     found: dict[tuple[str, int], dict[tuple[int, int], State]] = {}
-    for event in tables.timeline:
+    for event in timeline:
         if event.source == "partition" and event.event == "state":
             topic, _, partition = event.subject.rpartition("-")
             state = state_of(event)
@@ -81,11 +82,11 @@ def state_of(event: Event) -> State:
     )
 
 
-def elections(tables: Tables) -> tuple[Election, ...]:
+def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
     """Return the elections of every partition, in order of partition and epoch."""
-    lost = _lost_storage(tables)
+    lost = _lost_storage(timeline)
     found: list[Election] = []
-    for (topic, partition), sequence in states(tables).items():
+    for (topic, partition), sequence in states(timeline).items():
         deposed, since = NO_LEADER, 0
         pending, gone = list(lost), set[int]()
         for before, after in pairwise(sequence):
@@ -115,10 +116,10 @@ def elections(tables: Tables) -> tuple[Election, ...]:
     return tuple(found)
 
 
-def _lost_storage(tables: Tables) -> tuple[tuple[int, int], ...]:
+def _lost_storage(timeline: Sequence[Event]) -> tuple[tuple[int, int], ...]:
     """Return (broker, when) of every storage lost by a fault."""
     found = []
-    for event in tables.timeline:
+    for event in timeline:
         detail = event.detail
         if (event.source, event.event) != ("fault", "injected"):
             continue

@@ -9,9 +9,11 @@ from krt_scoring.history.intervals import FOREVER
 from krt_scoring.inputs import client_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_contract.timeline import Event
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.intervals import Interval
-    from krt_scoring.history.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,11 @@ class Freeze:
     end: int
 
 
-def collect(tables: Tables) -> tuple[Freeze, ...]:
+def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
     """Return the freezes of a run, by begin."""
     open_: dict[str, tuple[int, str]] = {}
     found = []
-    for event in tables.timeline:
+    for event in timeline:
         if event.source != "member":
             continue
         uid = str(event.detail.get("uid", ""))

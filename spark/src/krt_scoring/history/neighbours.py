@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def with_previous(
     rows: DataFrame, keys: Sequence[str], order: str, columns: Sequence[str], condition: Column
 ) -> DataFrame:
-    """Return the rows that meet a condition with ``prev_<column>`` of the row before, by ``order`` within keys.
+    """Return the rows that meet a condition, with ``prev_<column>`` of the row before each.
 
     Args:
         rows: with the keys, ``bucket`` (non-decreasing in ``order``), the order, which is
@@ -32,8 +32,8 @@ def with_previous(
         columns: columns taken from the row before.
         condition: on columns and ``prev_`` columns; only such rows are returned.
     """
-    # A sort compares the first column, and the others only where it is equal: a key is equal for most
-    # rows of a task, a hash of key and bucket only for the few that have to be ordered.
+    # A sort compares the first column, and the others only where it is equal: a key is equal for
+    # most rows of a task, a hash of key and bucket only for the few that have to be ordered.
     spread = rows.withColumn("_spread", sf.xxhash64(*keys, "bucket"))
     inner = Window.partitionBy("_spread", *keys, "bucket").orderBy(order)
     flagged = spread.select(

@@ -14,8 +14,11 @@ from krt_scoring.history import extents, freezes, intervals
 from krt_scoring.history.intervals import FOREVER, Interval, Member, with_lane
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, Row, SparkSession
 
+    from krt_contract.timeline import Event
     from krt_scoring.history.extents import Extent
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.tables import Tables
@@ -77,7 +80,7 @@ def collect(tables: Tables, facts: Facts) -> Ownership:
         sf.col("topic").isNull().alias("whole"),
         *("consumer", "incarnation", "event_seq", "at", "event", "offset", "generation"),
     )
-    deaths = deaths_of(tables)
+    deaths = deaths_of(tables.timeline)
     found: list[Interval] = []
     by_incarnation: dict[tuple[int, str], list[Row]] = {}
     for row in events.collect():
@@ -92,7 +95,7 @@ def collect(tables: Tables, facts: Facts) -> Ownership:
     ]
     found.sort(key=lambda item: (item.group, item.tp, item.begin, item.incarnation, item.first_seq))
     numbered = tuple(replace(item, number=number) for number, item in enumerate(found))
-    lapsed = freezes.with_lapses(numbered, freezes.collect(tables), facts)
+    lapsed = freezes.with_lapses(numbered, freezes.collect(tables.timeline), facts)
     return Ownership(tables, facts, with_commits(tables, facts, lapsed), tuple(members))
 
 
@@ -138,10 +141,10 @@ def _ends(event: Row, tp: int) -> bool:
     return bool(event["tp"] == tp)
 
 
-def deaths_of(tables: Tables) -> dict[str, int]:
+def deaths_of(timeline: Sequence[Event]) -> dict[str, int]:
     """Return pod uid → when its containers had certainly ended, in UTC µs."""
     found: dict[str, int] = {}
-    for event in tables.timeline:
+    for event in timeline:
         if event.source == "pod" and event.event in ("exited", "deleted"):
             uid = str(event.detail.get("uid", ""))
             found[uid] = min(found.get(uid, FOREVER), event.at)

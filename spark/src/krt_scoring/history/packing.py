@@ -31,9 +31,9 @@ def pack(records: DataFrame, facts: Facts) -> DataFrame:
     Columns: ``pk, bucket, seq, tp, scheduled_at, sent_at, done_at, drift, transaction`` and per
     group ``h_i`` as there; ``outcome`` code, null where no ledger has the record; ``bits``;
     ``position`` where the log, or deliveries and acks where it was not read, say that it lies;
-    ``as_acked`` whether it lies once and at the position of its ack; ``once`` whether the log lists it
-    once; ``got_rows`` deliveries; ``record_outcome`` index; ``anomalous`` 1 where it is not clean,
-    and then ``every``, all its columns.
+    ``as_acked`` whether it lies once and at the position of its ack; ``once`` whether the log lists
+    it once; ``got_rows`` deliveries; ``record_outcome`` index; ``anomalous`` 1 where it is not
+    clean, and then ``every``, all its columns.
     """
     unread = sf.when(~sf.col("readable"), sf.coalesce("got_first", "ack_position"))
     as_acked = (sf.col("log_first") == sf.col("ack_position")) & (

@@ -94,7 +94,7 @@ def collect(tables: Tables, facts: Facts) -> tuple[Partition, ...]:
             dumped.setdefault(tp, {})[row["broker"]] = Replica(
                 row["broker"], row["log_start"], row["log_end"], row["rows"], row["problem"] or ""
             )
-    last = {position: sequence[-1].isr for position, sequence in states(tables).items()}
+    last = {position: sequence[-1].isr for position, sequence in states(tables.timeline).items()}
     found = {}
     for row in tables.log_end_offsets.orderBy("taken_at").collect():
         position = row["topic"], row["partition"]

@@ -118,7 +118,7 @@ def discover(
         lost_commits=frozenset(lost_commits(ctx.history.tables, facts)),
         states={
             spot: tuple((state.at, state.isr) for state in sequence)
-            for spot, sequence in states(ctx.history.tables).items()
+            for spot, sequence in states(ctx.history.tables.timeline).items()
         },
         compared={
             (item.topic, item.partition): tuple(
@@ -159,7 +159,7 @@ def _cuts(ctx: Context) -> tuple[Truncation, ...]:
     eager = {producer.topic for producer in run.producers if producer.acks not in ("all", "-1")}
     known = [
         item
-        for item in elections(ctx.history.tables)
+        for item in elections(ctx.history.tables.timeline)
         if ctx.history.facts.positions.known(item.topic)
     ]
     if any(

@@ -2,8 +2,8 @@
 
 A watch of ZooKeeper reports that a znode changed and its content when it is read, so the first of
 two quick writes is missed; the version shows that there was one. The writer, which is the
-controller or the partition's leader, logged what it had written (Kafka 3.9 on ZooKeeper, level INFO:
-PartitionStateMachine, ReplicaStateMachine, KafkaController, Partition).
+controller or the partition's leader, logged what it had written (Kafka 3.9 on ZooKeeper, level
+INFO: PartitionStateMachine, ReplicaStateMachine, KafkaController, Partition).
 """
 
 from __future__ import annotations

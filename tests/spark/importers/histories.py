@@ -23,7 +23,7 @@ Event = dict[str, Any]
 Files = dict[str, list[Event]]
 
 
-def place(partition: int, **more: Any) -> Event:
+def position(partition: int, **more: Any) -> Event:
     return {"topic": "foo", "partition": partition, **more}
 
 
@@ -39,7 +39,7 @@ def correct() -> Files:
             record = {"key": None, "value": f"{producer}.{index}", "offset": len(log)}
             log.append(record)
             sent = {"timestamp": T0 + 10 + index, "name": "producer_send_success"}
-            files[f"producer-{producer}"].append({**sent, **place(index % 2, **record)})
+            files[f"producer-{producer}"].append({**sent, **position(index % 2, **record)})
     for producer in PRODUCERS:
         end = T0 + 10 + RECORDS
         files[f"producer-{producer}"] += [
@@ -83,23 +83,23 @@ class Member:
         self.events.append({"timestamp": self.at, "name": name, **more})
 
     def assigned(self, *partitions: int) -> None:
-        self.tell("partitions_assigned", partitions=[place(p) for p in partitions])
+        self.tell("partitions_assigned", partitions=[position(p) for p in partitions])
 
     def revoked(self, *partitions: int) -> None:
-        self.tell("partitions_revoked", partitions=[place(p) for p in partitions])
+        self.tell("partitions_revoked", partitions=[position(p) for p in partitions])
 
     def read(self, logs: dict[int, list[Event]], spans: dict[int, tuple[int, int]]) -> None:
         for partition, (low, high) in spans.items():
             for start in range(low, high, POLL):
                 part = logs[partition][start : min(start + POLL, high)]
                 for record in part:
-                    self.tell("record_data", **place(partition, **record))
+                    self.tell("record_data", **position(partition, **record))
                 end = part[-1]["offset"]
-                summary = place(
+                summary = position(
                     partition, count=len(part), minOffset=part[0]["offset"], maxOffset=end
                 )
                 self.tell("records_consumed", count=len(part), partitions=[summary])
-                commit = place(partition, offset=end + 1)
+                commit = position(partition, offset=end + 1)
                 self.tell("offsets_committed", offsets=[commit], success=True)
 
 

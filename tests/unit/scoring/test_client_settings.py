@@ -18,7 +18,7 @@ def run(**producer: object) -> RunInfo:
     )
 
 
-def test_a_producer_nobody_planned_is_permitted_nothing() -> None:
+def test_producer_settings_of_an_unknown_identity_are_strict() -> None:
     assert producer_settings(run(), "stranger-0") == STRICT
 
 
@@ -31,23 +31,23 @@ def test_a_producer_nobody_planned_is_permitted_nothing() -> None:
         ({"max.in.flight": "1"}, True, 1),
     ],
 )
-def test_the_client_defaults_hold_where_nothing_is_set(
+def test_producer_settings_without_values_are_the_clients_defaults(
     config: dict[str, str], retries: bool, in_flight: int
 ) -> None:
     settings = producer_settings(run(acks="1", config=config), "p-0")
     assert (settings.acks, settings.retries, settings.in_flight) == ("1", retries, in_flight)
 
 
-def test_transactions_imply_idempotence() -> None:
+def test_producer_settings_with_transactions_are_idempotent() -> None:
     settings = producer_settings(run(transactional={"recordsPerTransaction": 5}), "p-0")
     assert settings.idempotent
     assert settings.in_flight == 5
 
 
 @pytest.mark.parametrize(("text", "value"), [("", 0), ("a", 97), ("krt", 106_477), ("é", 233)])
-def test_java_hash(text: str, value: int) -> None:
+def test_java_hash_text_gives_javas_value(text: str, value: int) -> None:
     assert java_hash(text) == value
 
 
-def test_java_hash_wraps_to_the_sign() -> None:
+def test_java_hash_large_value_wraps_to_the_sign() -> None:
     assert java_hash("polygenelubricants") == -(2**31)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.spark.foreign import histories
+from tests.spark.importers import histories
 
 from krt_scoring import cli
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.spark.foreign.histories import Files
+    from tests.spark.importers.histories import Files
 
     Score = Callable[..., dict[str, Any]]
 
@@ -45,7 +45,7 @@ def codes(card: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(item["kind"], item["code"], item["subject"]) for item in card["inconclusiveReasons"]]
 
 
-def test_a_correct_history_passes(score: Score) -> None:
+def test_score_correct_history_passes(score: Score) -> None:
     card = score(histories.correct())
     assert (card["verdict"], card["inconclusiveReasons"], found(card)) == ("Passed", [], {})
     ledger = card["ledger"]
@@ -59,7 +59,7 @@ def test_a_correct_history_passes(score: Score) -> None:
     assert "latency" not in card
 
 
-def test_an_acked_record_read_past_is_lost(score: Score) -> None:
+def test_score_acked_record_that_was_read_past_is_lost(score: Score) -> None:
     files = histories.correct()
     histories.drop_delivery(files, "2.31")
     card = score(files)
@@ -72,7 +72,7 @@ def test_an_acked_record_read_past_is_lost(score: Score) -> None:
     assert card["ledger"]["lost"] == 1
 
 
-def test_with_acks_1_nobody_knows_whether_a_loss_was_permitted(score: Score) -> None:
+def test_score_loss_with_acks_1_is_inconclusive(score: Score) -> None:
     files = histories.correct()
     histories.drop_delivery(files, "2.31")
     card = score(files, {"producers": {"2": {"acks": "1"}}})
@@ -81,7 +81,7 @@ def test_with_acks_1_nobody_knows_whether_a_loss_was_permitted(score: Score) -> 
     assert found(card) == {"lost-write": 1}
 
 
-def test_a_tail_nobody_read_may_only_be_late(score: Score) -> None:
+def test_score_unread_tail_is_inconclusive(score: Score) -> None:
     files = histories.correct()
     histories.end_early(files)
     card = score(files)
@@ -93,7 +93,7 @@ def test_a_tail_nobody_read_may_only_be_late(score: Score) -> None:
     assert found(card) == {}
 
 
-def test_coverage_does_not_excuse_a_violation(score: Score) -> None:
+def test_score_violation_with_poor_coverage_fails(score: Score) -> None:
     files = histories.correct()
     histories.drop_delivery(files, "2.31")
     histories.end_early(files)
@@ -102,7 +102,7 @@ def test_coverage_does_not_excuse_a_violation(score: Score) -> None:
     assert ("coverage", "GroupNotDrained", "foo-1") in codes(card)
 
 
-def test_a_record_delivered_from_two_offsets_is_written_twice(score: Score) -> None:
+def test_score_record_delivered_from_two_offsets_is_a_duplicate_write(score: Score) -> None:
     files = histories.correct()
     member = histories.Member(histories.T0 + 2_000)
     copy = {"key": None, "value": "1.117", "offset": histories.RECORDS}
@@ -114,7 +114,7 @@ def test_a_record_delivered_from_two_offsets_is_written_twice(score: Score) -> N
     assert (card["verdict"], found(card)) == ("Failed", {"duplicate-write": 1})
 
 
-def test_a_listing_that_lost_a_line_is_no_loss_of_kafka(score: Score) -> None:
+def test_score_listing_without_a_line_is_no_loss_of_kafka(score: Score) -> None:
     files = histories.correct()
     index = next(number for number, event in enumerate(files[histories.FIRST]) if "value" in event)
     del files[histories.FIRST][index]
@@ -126,7 +126,7 @@ def test_a_listing_that_lost_a_line_is_no_loss_of_kafka(score: Score) -> None:
     assert found(card)["lost-write"] == 1
 
 
-def test_a_producer_that_lost_a_line_does_not_balance(score: Score) -> None:
+def test_score_producer_output_without_a_line_does_not_balance(score: Score) -> None:
     files = histories.correct()
     del files["producer-1"][5]
     card = score(files)
@@ -134,7 +134,7 @@ def test_a_producer_that_lost_a_line_does_not_balance(score: Score) -> None:
     assert ("evidence", "LedgerDoesNotBalance", "produce") in codes(card)
 
 
-def test_killed_processes_are_explained_by_a_word(score: Score) -> None:
+def test_score_killed_processes_named_in_the_settings_are_explained(score: Score) -> None:
     files = histories.correct()
     for stem in ("producer-2", histories.SECOND):
         files[stem] = [
@@ -152,7 +152,7 @@ def test_killed_processes_are_explained_by_a_word(score: Score) -> None:
     assert score(files, {"killed": ["producer-2", histories.SECOND]})["verdict"] == "Passed"
 
 
-def test_what_a_killed_member_had_not_committed_may_come_again(score: Score) -> None:
+def test_score_uncommitted_deliveries_of_a_killed_member_may_repeat(score: Score) -> None:
     files = histories.correct()
     # The first member's last commit of partition 1 is gone, and the second begins below it.
     first = files[histories.FIRST]
@@ -183,14 +183,14 @@ def test_what_a_killed_member_had_not_committed_may_come_again(score: Score) -> 
     assert again["detail"] == {"withinUncommittedWindow": half % histories.POLL}
 
 
-def test_no_consumer_no_verdict(score: Score) -> None:
+def test_score_without_a_consumer_is_inconclusive(score: Score) -> None:
     files = {stem: events for stem, events in histories.correct().items() if "producer" in stem}
     card = score(files)
     assert card["verdict"] == "Inconclusive"
     assert codes(card) == [("evidence", "FileMissing", "consumer-*.jsonl")]
 
 
-def test_settings_that_mean_nothing_are_refused_by_name(score: Score) -> None:
+def test_score_settings_without_meaning_are_refused_by_name(score: Score) -> None:
     card = score(histories.correct(), {"producers": {"1": {"ack": "1"}}})
     assert card["verdict"] == "Inconclusive"
     (reason,) = card["inconclusiveReasons"]

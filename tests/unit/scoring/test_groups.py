@@ -14,7 +14,7 @@ from krt_scoring.inputs import run_info
 RUN = run_info.parse(histories.plan(1))
 
 
-def test_groups_are_numbered_as_far_as_a_record_has_room_for() -> None:
+def test_groups_of_more_groups_than_a_record_has_bits_for_is_refused() -> None:
     many = [replace(RUN.consumers[0], group=f"g{number:02}") for number in range(MAX_GROUPS + 1)]
     most = groups_of(replace(RUN, consumers=tuple(many[1:])))
     assert [group.index for group in most] == list(range(MAX_GROUPS))

@@ -76,7 +76,7 @@ def rows(imported: Imported, table: str) -> list[dict[str, Any]]:
     return pq.read_table(folder).to_pylist() if any(folder.glob("*.parquet")) else []
 
 
-def test_a_whole_history(root: Path) -> None:
+def test_import_complete_history_gives_every_table(root: Path) -> None:
     imported = load(root)
     assert imported.reasons == ()
     sent = [(row["producer"], row["seq"], row["offset"]) for row in rows(imported, "produce")]
@@ -101,7 +101,7 @@ def test_a_whole_history(root: Path) -> None:
     assert not (imported.bundle.root / "log").exists()
 
 
-def test_log_output_is_passed_over(root: Path) -> None:
+def test_import_log_output_is_ignored(root: Path) -> None:
     noise = "[2026-01-01] INFO Kafka version: 3.9.1 (org.apache.kafka)\n\n"
     (root / "producer-1.jsonl").write_text(noise + PRODUCED)
     assert codes(root) == []
@@ -141,7 +141,7 @@ DAMAGED: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("case", sorted(DAMAGED))
-def test_damage_is_named_by_file_and_line(root: Path, case: str) -> None:
+def test_import_damaged_line_is_named_by_file_and_number(root: Path, case: str) -> None:
     stem, text, number = DAMAGED[case]
     (root / f"{stem}.jsonl").write_text(text)
     found = [item for item in load(root).reasons if item.code == "FileUnreadable"]
@@ -150,13 +150,13 @@ def test_damage_is_named_by_file_and_line(root: Path, case: str) -> None:
     assert "lost-write" in found[0].invalidates
 
 
-def test_what_a_kill_tore_is_no_damage(root: Path) -> None:
+def test_import_torn_last_line_is_no_damage(root: Path) -> None:
     (root / "producer-1.jsonl").write_text(ack(0, 0) + ack(1, 1)[:30])
     (found,) = load(root).reasons
     assert (found.kind, found.code, found.invalidates) == ("coverage", "FileTorn", ())
 
 
-def test_what_a_listing_lacks_is_told_from_what_kafka_lost(root: Path) -> None:
+def test_import_record_missing_in_the_listing_is_no_loss_of_kafka(root: Path) -> None:
     path = root / "consumer-g-1.jsonl"
     path.write_text(ASSIGNED + got(0, 0) + polled(2))
     assert codes(root) == [("DeliveriesNotListed", "consumer-g-1.jsonl:3")]
@@ -165,7 +165,7 @@ def test_what_a_listing_lacks_is_told_from_what_kafka_lost(root: Path) -> None:
     assert "--verbose" in found.message
 
 
-def test_values_of_nobody(root: Path) -> None:
+def test_import_values_of_no_producer_are_counted(root: Path) -> None:
     text = ASSIGNED + got(0, 0) + got(1, 1, value="7.1") + got(2, 2, value="hello") + polled(3)
     (root / "consumer-g-1.jsonl").write_text(text)
     (found,) = load(root).reasons
@@ -174,17 +174,17 @@ def test_values_of_nobody(root: Path) -> None:
     assert "7.1" in found.message
 
 
-def test_two_producers_of_the_same_values(root: Path) -> None:
+def test_import_two_producers_of_the_same_values_are_refused(root: Path) -> None:
     (root / "producer-2.jsonl").write_text(PRODUCED)
     assert codes(root) == [("ValuesAmbiguous", "producer-2.jsonl")]
 
 
-def test_a_file_of_an_unknown_name(root: Path) -> None:
+def test_import_file_with_an_unknown_name_is_refused(root: Path) -> None:
     (root / "out.jsonl").write_text(PRODUCED)
     assert codes(root) == [("FileUnknown", "out.jsonl")]
 
 
-def test_where_a_group_starts(root: Path) -> None:
+def test_import_group_starts_where_the_settings_say(root: Path) -> None:
     path = root / "consumer-g-1.jsonl"
     path.write_text(ASSIGNED + REVOKED + ASSIGNED + got(1, 1) + polled(1) + REVOKED + ASSIGNED)
 
@@ -198,7 +198,7 @@ def test_where_a_group_starts(root: Path) -> None:
     assert starts() == [1, 1, None]
 
 
-def test_sends_that_a_closed_producer_refused_were_no_attempts(root: Path) -> None:
+def test_import_sends_refused_by_a_closed_producer_are_no_attempts(root: Path) -> None:
     refused = error(2, "class java.lang.IllegalStateException")
     text = ack(0, 0) + ack(1, 1) + refused + closed(3, 2)
     (root / "producer-1.jsonl").write_text(text)
@@ -208,7 +208,7 @@ def test_sends_that_a_closed_producer_refused_were_no_attempts(root: Path) -> No
     assert (close["attempted"], close["acked"], close["unknown"]) == (2, 2, 0)
 
 
-def test_a_commit_that_failed_may_have_happened(root: Path) -> None:
+def test_import_failed_commit_is_unknown(root: Path) -> None:
     offsets = [{"topic": "foo", "partition": 0, "offset": 2}]
     failed = line(name="offsets_committed", offsets=offsets, success=False, error="timed out")
     (root / "consumer-g-1.jsonl").write_text(CONSUMED + failed)
@@ -216,7 +216,7 @@ def test_a_commit_that_failed_may_have_happened(root: Path) -> None:
     assert (row["event"], row["offset"], row["detail"]) == ("commit_unknown", 2, "timed out")
 
 
-def test_acks_0_tells_no_offset(root: Path) -> None:
+def test_import_acks_0_has_no_offset(root: Path) -> None:
     (root / "producer-1.jsonl").write_text(ack(0, -1) + ack(1, -1) + closed(2, 2))
     (root / "history.json").write_text('{"producers": {"1": {"acks": "0"}}}')
     assert {row["offset"] for row in rows(load(root), "produce")} == {None}
@@ -234,17 +234,17 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize("exception", sorted(OUTCOMES))
-def test_an_error_is_a_failure_only_where_it_is_certain(exception: str) -> None:
+def test_outcome_error_is_a_failure_only_where_it_is_certain(exception: str) -> None:
     wanted = OUTCOMES[exception]
     assert outcomes.outcome(ERRORS + exception, retries=False) == wanted
 
 
-def test_with_retries_an_earlier_attempt_may_have_been_appended() -> None:
+def test_outcome_with_retries_is_unknown() -> None:
     exception = f"{ERRORS}NotEnoughReplicasException"
     assert outcomes.outcome(exception, retries=True) == "unknown"
 
 
-def test_values_with_and_without_prefix() -> None:
+def test_values_with_and_without_prefix_are_read() -> None:
     found = [values.parse(value) for value in ("7", "3.12", "-1.0", "x", "3.", "1.2.3", None, 7)]
     assert found == [("", 7), ("3", 12), ("-1", 0), None, None, None, None, None]
 
@@ -265,7 +265,7 @@ BAD_SETTINGS = {
 
 
 @pytest.mark.parametrize("text", sorted(BAD_SETTINGS))
-def test_settings_that_mean_nothing(
+def test_settings_without_meaning_are_refused(
     root: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (root / "history.json").write_text(text)
@@ -278,7 +278,9 @@ def test_settings_that_mean_nothing(
 
 
 @pytest.mark.parametrize("kind", ["missing", "empty", "file"])
-def test_what_is_no_history(tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_other_folder_is_refused(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / kind
     if kind == "empty":
         path.mkdir()

@@ -53,7 +53,7 @@ def reasons(bundle: Bundle, *, deep: bool = False) -> list[tuple[str, str]]:
     return [(reason.code, reason.subject) for reason in found.reasons]
 
 
-def test_a_whole_bundle(bundle: Bundle) -> None:
+def test_inspect_intact_bundle_uses_every_file(bundle: Bundle) -> None:
     found = bundle_files.inspect(bundle)
     assert found.reasons == ()
     assert found.rows["produce"] == 3
@@ -62,12 +62,12 @@ def test_a_whole_bundle(bundle: Bundle) -> None:
     assert found.left_out == frozenset()
 
 
-def test_a_file_in_progress_is_not_looked_at(bundle: Bundle) -> None:
+def test_inspect_file_in_progress_is_ignored(bundle: Bundle) -> None:
     (bundle.table("produce") / "p-0-i-000003.parquet.tmp").write_bytes(b"PAR1")
     assert reasons(bundle) == []
 
 
-def test_a_truncated_file(bundle: Bundle) -> None:
+def test_inspect_truncated_file_is_unreadable(bundle: Bundle) -> None:
     path = bundle.table("produce") / "p-0-i-000001.parquet"
     path.write_bytes(path.read_bytes()[:-20])
     assert reasons(bundle) == [("FileUnreadable", "produce/p-0-i-000001.parquet")]
@@ -77,7 +77,7 @@ def test_a_truncated_file(bundle: Bundle) -> None:
     assert "lost-write" in found.reasons[0].invalidates
 
 
-def test_damage_behind_a_whole_footer_is_found_by_reading_deep(bundle: Bundle) -> None:
+def test_inspect_damage_behind_an_intact_footer_is_found_by_deep_reading(bundle: Bundle) -> None:
     path = bundle.table("produce") / "p-0-i-000001.parquet"
     data = bytearray(path.read_bytes())
     data[4:400] = bytes(396)
@@ -86,24 +86,24 @@ def test_damage_behind_a_whole_footer_is_found_by_reading_deep(bundle: Bundle) -
     assert reasons(bundle, deep=True) == [("FileUnreadable", "produce/p-0-i-000001.parquet")]
 
 
-def test_a_missing_file(bundle: Bundle) -> None:
+def test_inspect_gap_in_numbers_is_a_missing_file(bundle: Bundle) -> None:
     (bundle.table("produce") / "p-0-i-000000.parquet").unlink()
     assert reasons(bundle) == [("FileMissing", "produce/p-0-i-000000.parquet")]
 
 
-def test_a_missing_table(bundle: Bundle) -> None:
+def test_inspect_needed_table_without_files_is_missing(bundle: Bundle) -> None:
     shutil.rmtree(bundle.table("produce"))
     assert reasons(bundle) == [("FileMissing", "produce")]
 
 
-def test_a_duplicated_file(bundle: Bundle) -> None:
+def test_inspect_file_with_the_same_bytes_is_counted_once(bundle: Bundle) -> None:
     folder = bundle.table("produce")
     shutil.copy(folder / "p-0-i-000001.parquet", folder / "p-0-i-000003.parquet")
     assert reasons(bundle) == [("FileDuplicated", "produce/p-0-i-000003.parquet")]
     assert bundle_files.inspect(bundle).rows["produce"] == 3
 
 
-def test_another_schema(bundle: Bundle) -> None:
+def test_inspect_other_schema_is_left_out(bundle: Bundle) -> None:
     path = bundle.table("produce") / "x.parquet"
     pq.write_table(pa.table({"producer": ["p"]}), path)
     found = bundle_files.inspect(bundle)
@@ -121,7 +121,7 @@ def test_another_schema(bundle: Bundle) -> None:
         ([[None]], {}),
     ],
 )
-def test_a_text_alike_in_every_row_is_told_by_the_footers(
+def test_inspect_text_equal_in_every_row_is_a_constant(
     files: list[list[str | None]], told: dict[str, str], bundle: Bundle
 ) -> None:
     folder = bundle.table("log")
@@ -134,7 +134,9 @@ def test_a_text_alike_in_every_row_is_told_by_the_footers(
 
 
 @pytest.mark.parametrize(("table", "column"), [("produce", "outcome"), ("consume", "group")])
-def test_texts_that_are_alike_where_all_went_well(table: str, column: str, bundle: Bundle) -> None:
+def test_inspect_outcome_equal_in_every_row_is_a_constant(
+    table: str, column: str, bundle: Bundle
+) -> None:
     folder = bundle.table(table)
     for path in folder.glob("*.parquet"):
         path.unlink()
@@ -146,7 +148,9 @@ def test_texts_that_are_alike_where_all_went_well(table: str, column: str, bundl
     assert bundle_files.inspect(bundle).constants[table] == {column: "x"}
 
 
-def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_require_bundle_other_path_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(NotABundleError, match="holds no evidence bundle"):
         bundle_files.require_bundle(tmp_path)
     for path in (tmp_path, tmp_path / "missing"):
@@ -166,7 +170,7 @@ def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[
         (json.dumps({"schemaVersion": 2}), "not a usable plan"),
     ],
 )
-def test_a_plan_that_cannot_be_used(tmp_path: Path, text: str, problem: str) -> None:
+def test_load_unusable_plan_names_the_problem(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "run.json"
     path.write_text(text)
     with pytest.raises(PlanError, match=problem):
@@ -183,19 +187,21 @@ LINE = '{"at":1,"mono":1,"source":"pod","event":"ready","subject":"x","detail":{
         (LINE[:20] + "\n" + LINE, "evidence", "FileUnreadable"),
     ],
 )
-def test_a_damaged_timeline(tmp_path: Path, text: str, kind: str, code: str) -> None:
+def test_read_damaged_timeline_gives_a_reason(
+    tmp_path: Path, text: str, kind: str, code: str
+) -> None:
     (tmp_path / "events.jsonl").write_text(text)
     found = timeline.read(tmp_path)
     assert len(found.events) == 1
     assert [(reason.kind, reason.code) for reason in found.reasons] == [(kind, code)]
 
 
-def test_a_missing_timeline(tmp_path: Path) -> None:
+def test_read_missing_timeline_gives_a_reason(tmp_path: Path) -> None:
     assert [reason.code for reason in timeline.read(tmp_path / "none").reasons] == ["FileMissing"]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_files_run_of_damaged_copies_detects_them_and_leaves_the_bundle(
+def test_files_run_damaged_copies_are_found_and_the_bundle_is_unchanged(
     bundle: Bundle, seed: int
 ) -> None:
     before = {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")}
@@ -206,7 +212,7 @@ def test_files_run_of_damaged_copies_detects_them_and_leaves_the_bundle(
     assert {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")} == before
 
 
-def test_files_run_of_single_files_cannot_host_a_missing_file(bundle: Bundle) -> None:
+def test_files_run_one_file_a_writer_cannot_lack_one_between(bundle: Bundle) -> None:
     for number in (1, 2):
         (bundle.table("produce") / f"p-0-i-{number:06d}.parquet").unlink()
     told, lacking = files.run(bundle_files.inspect(bundle), 1)

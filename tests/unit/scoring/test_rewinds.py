@@ -40,11 +40,13 @@ CASES: dict[str, tuple[list[Extent], list[Span]]] = {
 
 
 @pytest.mark.parametrize(("extents", "expected"), CASES.values(), ids=CASES)
-def test_between_ownerships(extents: list[Extent], expected: list[Span]) -> None:
+def test_between_extents_yields_the_ranges_gone_back_over(
+    extents: list[Extent], expected: list[Span]
+) -> None:
     assert list(rewinds.between(extents)) == expected
 
 
-def test_within_one_only_where_a_member_was_moved_or_nobody_owned_it() -> None:
+def test_within_moved_or_unowned_extents_yields_them_completely() -> None:
     extents = [extent(None, 0, 9), extent(0, 5, 12), extent(1, 3, 20), extent(2, None, None)]
     assert list(rewinds.within(extents, {1, 2})) == [(0, 0, 0, 9), (0, 0, 3, 20)]
 
@@ -58,7 +60,7 @@ DELIVERIES = st.lists(
 
 
 @given(DELIVERIES, st.integers(1, 3))
-def test_what_lies_outside_decides_nothing(owned: list[list[int]], keys: int) -> None:
+def test_between_positions_outside_have_no_inversions(owned: list[list[int]], keys: int) -> None:
     """Inversions of a key, adjacent deliveries of it, are the same without the places outside."""
     extents = [extent(n, positions[0], positions[-1]) for n, positions in enumerate(owned)]
     spans = list(rewinds.between(extents))
