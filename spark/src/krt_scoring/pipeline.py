@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 
 from krt_contract.schemas import TABLES
-from krt_scoring import durations, expectations, selftest
+from krt_scoring import expectations, selftest
 from krt_scoring.anomalies import context, lost_write
 from krt_scoring.anomalies import judgement as rules
 from krt_scoring.engine import local_rows
@@ -30,8 +30,7 @@ from krt_scoring.inputs import (
     run_info,
     timeline,
 )
-from krt_scoring.inputs.member_logs.partition_states import with_missed_states
-from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
+from krt_scoring.inputs.member_logs import partition_states, refused_sequences
 from krt_scoring.inputs.reasons import ALL, Reason, by_deliveries
 from krt_scoring.metrics import (
     breakdown,
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from krt_contract.bundle import Bundle
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.findings import Judgement
     from krt_scoring.inputs.bundle_files import Inspection
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.measures import Measures
 
@@ -77,7 +76,7 @@ class Assessment:
     """
 
     card: dict[str, Any]
-    run: RunInfo | None
+    run: Plan | None
     events: Timeline = field(default_factory=lambda: timeline.Timeline(()))
 
 
@@ -94,8 +93,8 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
         run = run_info.load(bundle.run_json)
     except PlanError as error:
         return without_plan(bundle, str(error))
-    events = with_missed_states(timeline.read(bundle.timeline), bundle.logs)
-    events = with_refused_sequences(events, bundle.logs)
+    events = partition_states.with_missed_states(timeline.read(bundle.timeline), bundle.logs)
+    events = refused_sequences.with_refused_sequences(events, bundle.logs)
     try:
         return _assess(spark, inspected, run, events, self_test=self_test)
     except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):
@@ -132,7 +131,7 @@ def without_plan(bundle: Bundle, problem: str, where: str = "run.json") -> Asses
 def _assess(
     spark: SparkSession,
     inspected: Inspection,
-    run: RunInfo,
+    run: Plan,
     events: Timeline,
     *,
     self_test: bool,
@@ -167,7 +166,7 @@ def _assess(
             replicas=ctx.history.replicas,
         )
         tested = None
-        if self_test or selftest.wanted(run.spec):
+        if self_test or run.self_test:
             judged = Judged(found, judgement.ledger, judgement.reasons)
             tested = selftest.run(ctx, judged, facts, run.seed)
     finally:
@@ -188,7 +187,7 @@ def _assess(
     if lost_write.BASIS_DELIVERIES in judgement.anomaly(lost_write.NAME).detail:
         reasons = by_deliveries(reasons)
     recovered = recovery.recoveries(faults, whole, measures.operations.last_read, span.end)
-    limits_wanted = objectives.limits(run.spec)
+    limits_wanted = objectives.limits(run.resolved_spec)
     reached = objectives.judge(
         limits_wanted,
         {
@@ -239,7 +238,7 @@ def _assess(
         },
     }
     if run.imported:
-        card["imported"] = dict(run.imported)
+        card["imported"] = run.imported.to_document()
         del card["latency"]
     if run.compares_replicas:
         card["replicas"] = replicas.tables(facts.replicas)
@@ -272,7 +271,7 @@ def _tables(spark: SparkSession, inspected: Inspection) -> dict[str, DataFrame]:
 
 def _span(
     inspected: Inspection,
-    run: RunInfo,
+    run: Plan,
     events: Timeline,
     faults: Sequence[fault_windows.FaultWindow],
 ) -> operations.Span:
@@ -280,8 +279,7 @@ def _span(
     ends = [high for _, high in inspected.times.values()]
     if run.imported:
         return operations.Span(first, first, max(ends, default=0))
-    warmup = durations.parse(run.spec.get("warmup") or "0s")
-    steady = operations.steady_from(first, last, events, faults, warmup)
+    steady = operations.steady_from(first, last, events, faults, run.warmup.micros)
     return operations.Span(first, steady, max(ends, default=0))
 
 

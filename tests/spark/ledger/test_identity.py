@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from krt_contract.plan import Plan
 from krt_scoring.history.facts import Facts
 from krt_scoring.history.identity import Close, Incarnation
 from krt_scoring.history.ledger_identity import Totals, ledger
 from krt_scoring.history.outcomes import RECORD_OUTCOMES
 from krt_scoring.history.positions import Positions
-from krt_scoring.inputs.run_info import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RUN = parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},

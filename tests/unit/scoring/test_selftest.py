@@ -12,12 +12,12 @@ from tests.spark.job.bundles import T0
 from tests.spark.selftest import histories
 from tests.spark.selftest.histories import GROUPS, TOPIC, Simulation
 
+from krt_contract.plan import Plan
 from krt_scoring.history.facts import Bounds, Facts, Start
 from krt_scoring.history.groups import groups_of
 from krt_scoring.history.identity import Close, Incarnation
 from krt_scoring.history.intervals import FOREVER, Interval
 from krt_scoring.history.positions import Positions
-from krt_scoring.inputs import run_info
 from krt_scoring.selftest import mutation_points, outcome, packing
 from krt_scoring.selftest.baseline import STRIDE, Ground, Site
 from krt_scoring.selftest.corruptions import KINDS
@@ -31,7 +31,7 @@ PARTITIONS = 3
 
 
 def facts(run: Simulation) -> Facts:
-    info = run_info.parse(histories.plan(PARTITIONS))
+    info = Plan.from_document(histories.plan(PARTITIONS))
     positions, groups = Positions.of(info), groups_of(info)
     incarnations = {}
     for key, row in enumerate(run.tables["producer_summary"]):

@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 
 def key() -> Column:
@@ -18,7 +18,7 @@ def key() -> Column:
     return sf.xxhash64("producer", "producer_incarnation")
 
 
-def ours(run: RunInfo) -> Column:
+def ours(run: Plan) -> Column:
     """Whether a log or consume row carries an identity of this run."""
     known = (sf.col("run_uid") == run.uid) & sf.col("seq").isNotNull()
     named = sf.col("producer").isNotNull() & sf.col("producer_incarnation").isNotNull()
