@@ -15,7 +15,7 @@ from tests.spark.selftest.histories import GROUPS, TOPIC, Simulation
 from krt_contract.plan import Plan
 from krt_scoring.history.facts import Bounds, Facts, Start
 from krt_scoring.history.groups import groups_of
-from krt_scoring.history.identity import Close, Incarnation
+from krt_scoring.history.identity import Incarnation, ProducerSummary
 from krt_scoring.history.intervals import FOREVER, Interval
 from krt_scoring.history.positions import Positions
 from krt_scoring.selftest import mutation_points, outcome, packing
@@ -35,7 +35,9 @@ def facts(run: Simulation) -> Facts:
     positions, groups = Positions.of(info), groups_of(info)
     incarnations = {}
     for key, row in enumerate(run.tables["producer_summary"]):
-        close = Close(*[row[name] for name in ("attempted", "acked", "failed", "unknown")])
+        close = ProducerSummary(
+            *[row[name] for name in ("attempted", "acked", "failed", "unknown")]
+        )
         incarnations[key] = Incarnation(
             key=key,
             producer=row["producer"],
@@ -45,8 +47,8 @@ def facts(run: Simulation) -> Facts:
             failed=close.failed,
             unknown=0,
             **dict.fromkeys(("sent", "known", "highest"), close.attempted - 1),
-            closes=1,
-            close=close,
+            summaries=1,
+            summary=ProducerSummary(*counts),
         )
     return Facts(
         run=info,

@@ -150,7 +150,7 @@ class Ground:
 
     def closed(self, record: Record) -> bool:
         """Whether the record's producer wrote a close record."""
-        return self.incarnation(record).close is not None
+        return self.incarnation(record).summary is not None
 
     def incarnation(self, record: Record) -> Incarnation:
         """Return the incarnation that sent the record."""
