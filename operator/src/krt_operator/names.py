@@ -5,30 +5,7 @@ T is the test's name (at most 30 characters, a DNS label: the CRD sees to it).
 
 from __future__ import annotations
 
-from krt_operator.api.resource import (
-    API_VERSION,
-    GROUP,
-    KIND,
-    PLURAL,
-    VERSION,
-)
-
-__all__ = ["API_VERSION", "GROUP", "KIND", "PLURAL", "VERSION"]
-
-LABEL_TEST = f"{GROUP}/test"
-LABEL_TEST_UID = f"{GROUP}/test-uid"
-LABEL_MEMBER = f"{GROUP}/member"
-LABEL_COMPONENT = "app.kubernetes.io/component"
-ANNOTATION_APPLIED = f"{GROUP}/applied"
-"""On each object: a hash of what was applied, so that an unchanged object is not applied again."""
-
-MEMBER_KINDS = {"kafka": "kafka", "zk": "zookeeper"}
-"""Member prefix (`kafka-0`, `zk-0`) to the component label's value."""
-
-
-def member(kind: str, ordinal: int) -> str:
-    """`kafka-0` for ("kafka", 0), `zk-1` for ("zookeeper", 1)."""
-    return f"{'zk' if kind == 'zookeeper' else kind}-{ordinal}"
+from krt_contract.labels import LABEL_TEST_UID
 
 
 def of_member(test: str, member_name: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle, write_json
+from krt_contract.control import BOUNDS_KEY
 from krt_scoring.engine import executors, session, spark_errors
 from krt_scoring.errors import (
     NoExecutorsError,
@@ -129,7 +130,7 @@ def run(settings: Settings) -> Assessment:
     """
     clock = _Clock()
     plan = run_info.load(settings.plan)
-    bundle = bundle_files.require_bundle(settings.evidence / str(plan.raw["bundle"]))
+    bundle = bundle_files.require_bundle(settings.evidence / plan.bundle)
     bounds = _bounds(settings.control)
     rows = sum(bundle_files.inspect(bundle).rows.values())
     rows += sum(bound.high_watermark - bound.log_start for bound in bounds)
@@ -162,7 +163,7 @@ def run(settings: Settings) -> Assessment:
 
 
 def _bounds(control: Path) -> list[PartitionBound]:
-    path = control / "bounds"
+    path = control / BOUNDS_KEY
     try:
         return topics.parse_bounds(path.read_text(encoding="utf-8"))
     except OSError as error:

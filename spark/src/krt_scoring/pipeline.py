@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from krt_contract.bundle import Bundle
+    from krt_contract.plan import Plan
     from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.recording import Recording
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.selftest.results import SelfTestResult
 
 
@@ -52,7 +52,7 @@ class Assessment:
     """
 
     card: dict[str, Any]
-    run: RunInfo | None
+    run: Plan | None
     events: Timeline = field(default_factory=lambda: Timeline(()))
 
 
@@ -127,7 +127,7 @@ def _analyse(
                 ctx.history.ownership.intervals,
                 ctx.history.replicas,
             )
-            if not (self_test or selftest.requested(recorded.run.spec)):
+            if not (self_test or recorded.run.self_test):
                 return given, None
             before = Detected(findings, detected.ledger, detected.reasons)
             return given, selftest.run(ctx, before, given, recorded.run.seed)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tests.spark.anomalies.language import RUN, Case
 
+from krt_contract.plan import Plan
 from krt_scoring.anomalies import context, detection
 from krt_scoring.history import tables as history_module
 from krt_scoring.history import tally
-from krt_scoring.inputs.run_info import RunInfo, parse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent / "cases"
 
 
-def plan(cases: list[Case]) -> RunInfo:
+TRANSACTIONS = {"recordsPerTransaction": 10}
+
+
+def plan(cases: list[Case]) -> Plan:
     """The plan under which all the cases ran side by side."""
     own = ("acks", "idempotent", "transactional")
     producers = [
@@ -33,7 +36,7 @@ def plan(cases: list[Case]) -> RunInfo:
             "replicas": 1,
             "acks": options.get("acks", "all"),
             "enableIdempotence": options.get("idempotent", "true") == "true",
-            "transactional": "transactional" in options,
+            "transactional": TRANSACTIONS if "transactional" in options else None,
             "config": {key: value for key, value in options.items() if key not in own},
         }
         for case in cases
@@ -46,7 +49,9 @@ def plan(cases: list[Case]) -> RunInfo:
             "group": case.group(name),
             "commit": options.get("commit", "AfterProcessing"),
             "isolation": options.get("isolation", "read_uncommitted"),
-            "output": {"topic": case.name} if options.get("commit") == "Transactional" else None,
+            "output": {"topic": case.name, **TRANSACTIONS}
+            if options.get("commit") == "Transactional"
+            else None,
             "config": {
                 key: value for key, value in options.items() if key not in ("commit", "isolation")
             },
@@ -58,7 +63,7 @@ def plan(cases: list[Case]) -> RunInfo:
         {"name": case.name, "partitions": 4, "replicationFactor": 3, "config": case.topic}
         for case in cases
     ]
-    return parse(
+    return Plan.from_document(
         {
             "schemaVersion": 2,
             "run": {"namespace": "n", "name": "t", "uid": RUN, "seed": 1},

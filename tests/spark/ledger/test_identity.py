@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from krt_contract.plan import Plan
 from krt_scoring.history.facts import Facts
-from krt_scoring.history.identity import Close, Incarnation
+from krt_scoring.history.identity import Incarnation, ProducerSummary
 from krt_scoring.history.ledger_identity import Totals, ledger
 from krt_scoring.history.outcomes import RECORD_OUTCOMES
 from krt_scoring.history.positions import Positions
-from krt_scoring.inputs.run_info import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RUN = parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
@@ -24,7 +24,7 @@ RUN = parse(
 )
 
 
-def incarnation(close: Close | None = None, **counts: int) -> Incarnation:
+def incarnation(summary: ProducerSummary | None = None, **counts: int) -> Incarnation:
     values: dict[str, Any] = {
         "key": 1,
         "producer": "p-0",
@@ -36,8 +36,8 @@ def incarnation(close: Close | None = None, **counts: int) -> Incarnation:
         "sent": 2,
         "known": 2,
         "highest": 2,
-        "closes": 1 if close else 0,
-        "close": close,
+        "summaries": 1 if summary else 0,
+        "summary": summary,
     }
     return Incarnation(**(values | counts))
 
@@ -72,7 +72,7 @@ def totals(**counts: int) -> Totals:
 
 
 def test_ledger_complete_summary_balances() -> None:
-    terms, reasons = ledger(totals(unknownInLog=1), facts(incarnation(Close(3, 1, 1, 1))))
+    terms, reasons = ledger(totals(unknownInLog=1), facts(incarnation(ProducerSummary(3, 1, 1, 1))))
     assert (terms["attempted"], terms["unknownInLog"], terms["unknownNotInLog"]) == (3, 1, 0)
     assert terms["balanced"] == 1
     assert not reasons
@@ -89,7 +89,7 @@ def test_ledger_killed_incarnation_has_unrecorded_sends_that_are_unknown() -> No
 
 
 def test_ledger_record_never_sent_still_balances() -> None:
-    closed = incarnation(Close(3, 1, 1, 1), known=90, highest=90)
+    closed = incarnation(ProducerSummary(3, 1, 1, 1), known=90, highest=90)
     terms, reasons = ledger(totals(unknownInLog=1), facts(closed))
     assert (terms["attempted"], terms["balanced"]) == (3, 1)
     assert not reasons
@@ -111,13 +111,13 @@ def test_ledger_empty_history_balances() -> None:
 @pytest.mark.parametrize(
     ("item", "counts", "said"),
     [
-        (incarnation(Close(4, 2, 1, 1)), {}, "closed with"),
-        (incarnation(Close(3, 1, 1, 1), sent=5), {}, "seq 5 was sent"),
-        (incarnation(Close(3, 1, 1, 1), closes=2), {}, "2 close records"),
-        (incarnation(Close(3, 1, 1, 1)), {"repeated": 1}, "more than one ledger row"),
-        (incarnation(Close(3, 1, 1, 1)), {"delivered": 2}, "acked 1 is not"),
-        (incarnation(Close(3, 1, 1, 1)), {"failedNotInLog": 0}, "failed 1 is not"),
-        (incarnation(Close(3, 1, 1, 1)), {"unknownInLog": 2}, "unknown 1 is not"),
+        (incarnation(ProducerSummary(4, 2, 1, 1)), {}, "closed with"),
+        (incarnation(ProducerSummary(3, 1, 1, 1), sent=5), {}, "seq 5 was sent"),
+        (incarnation(ProducerSummary(3, 1, 1, 1), summaries=2), {}, "2 producer summaries"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"repeated": 1}, "more than one ledger row"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"delivered": 2}, "acked 1 is not"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"failedNotInLog": 0}, "failed 1 is not"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"unknownInLog": 2}, "unknown 1 is not"),
     ],
 )
 def test_ledger_unbalanced_terms_give_a_reason(

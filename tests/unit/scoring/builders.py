@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from krt_contract.bundle import Bundle
+from krt_contract.plan import Plan
 from krt_contract.schemas import TABLES
 from krt_contract.timeline import Event
 from krt_scoring.anomalies.registry import UNITS
 from krt_scoring.anomalies.results import AnomalyResult, Detection, summarize
 from krt_scoring.expectations.registry import ExpectationInputs, evaluate
-from krt_scoring.inputs import run_info
 from krt_scoring.inputs.bundle_files import Inspection
 from krt_scoring.inputs.fault_windows import FaultWindow, fault_windows
 from krt_scoring.inputs.recording import LogEnd, Recording
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krt_scoring.inputs.reasons import Reason
-    from krt_scoring.inputs.run_info import RunInfo
 
 SECOND = 1_000_000
 
@@ -100,7 +99,7 @@ CRASH = [
 """Broker 0 crashes at 10 s and is back at 30 s: foo-0 moves, both ISRs shrink at 16 s."""
 
 
-def expecting_run(expect: Mapping[str, Any], **spec: Any) -> RunInfo:
+def expecting_run(expect: Mapping[str, Any], **spec: Any) -> Plan:
     """Return a plan with these expectations."""
     document = {
         "schemaVersion": 2,
@@ -115,18 +114,18 @@ def expecting_run(expect: Mapping[str, Any], **spec: Any) -> RunInfo:
             }
         ],
         "members": [
-            {"member": "kafka-0", "kind": "kafka"},
-            {"member": "kafka-1", "kind": "kafka"},
-            {"member": "zk-0", "kind": "zookeeper"},
+            {"member": "kafka-0", "kind": "kafka", "ordinal": 0},
+            {"member": "kafka-1", "kind": "kafka", "ordinal": 1},
+            {"member": "zk-0", "kind": "zookeeper", "ordinal": 0},
         ],
     }
-    return run_info.parse(document)
+    return Plan.from_document(document)
 
 
 def expectation_inputs(  # noqa: PLR0913 (each test gives a few of them)
     expect: Mapping[str, Any],
     *events: Event,
-    run: RunInfo | None = None,
+    run: Plan | None = None,
     faults: tuple[FaultWindow, ...] = (DOWN,),
     verified: Mapping[str, bool] | None = None,
     detected: Detection | None = None,
@@ -154,6 +153,11 @@ def results(expect: Mapping[str, Any], *events: Event, **given: Any) -> dict[str
     """Return expectation → its result."""
     inputs = expectation_inputs(expect, *events, **given)
     return {item.expectation: item.result for item in evaluate(inputs)}
+
+
+def reassign(name: str, *replicas: int) -> dict[str, Any]:
+    """Return a fault that moves partitions to these replicas."""
+    return {"name": name, "action": "Reassign", "targetReplicas": list(replicas)}
 
 
 def of_fault(**expect: Any) -> dict[str, Any]:
@@ -205,7 +209,7 @@ def without(*dropped: tuple[str, str]) -> tuple[Event, ...]:
     return tuple(item for item in EVENTS if (item.source, item.event) not in dropped)
 
 
-RUN = run_info.parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
@@ -214,7 +218,7 @@ RUN = run_info.parse(
                 "producers": [{"name": "p", "topic": "foo"}],
                 "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
             },
-            "faults": [{"name": "leader-down"}],
+            "faults": [{"name": "leader-down", "action": "CrashPod"}],
         },
         "topics": [{"name": "foo", "partitions": 1, "replicationFactor": 3}],
     }
@@ -239,7 +243,7 @@ LEDGER = {"attempted": 2000, "acked": 2000}
 def guard_inputs(  # noqa: PLR0913 (each test gives a few of them)
     events: tuple[Event, ...] = EVENTS,
     *,
-    run: RunInfo = RUN,
+    run: Plan = RUN,
     inspection: Inspection = INSPECTION,
     log_ends: tuple[LogEnd, ...] = (LOG_END,),
     ledger: Mapping[str, int] = LEDGER,

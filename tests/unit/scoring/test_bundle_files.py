@@ -164,10 +164,11 @@ def test_require_bundle_other_path_is_refused(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", "is no JSON"),
-        ("[]", "schemaVersion None"),
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        (json.dumps({"schemaVersion": 1}), "schemaVersion 1 cannot be read"),
         (json.dumps({"schemaVersion": 99}), "schemaVersion 99"),
-        (json.dumps({"schemaVersion": 2}), "not a usable plan"),
+        (json.dumps({"schemaVersion": 2}), "run.namespace is missing"),
     ],
 )
 def test_load_unusable_plan_names_the_problem(tmp_path: Path, text: str, problem: str) -> None:

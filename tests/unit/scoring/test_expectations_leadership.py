@@ -12,6 +12,7 @@ from tests.unit.scoring.builders import (
     expectation_inputs,
     expecting_run,
     of_fault,
+    reassign,
     results,
     second_event,
     state,
@@ -154,7 +155,7 @@ def test_evaluate_non_preferred_leaders_looks_at_the_last_state() -> None:
 
 
 def test_evaluate_non_preferred_leaders_uses_the_last_reassignment() -> None:
-    moves = [{"name": "away", "targetReplicas": [1, 0]}, {"name": "back", "targetReplicas": [0, 1]}]
+    moves = [reassign("away", 1, 0), reassign("back", 0, 1)]
     proof = {"kind": "ReplicasMoved", "subject": "foo-0"}
 
     def effect(at: float, name: str) -> Event:

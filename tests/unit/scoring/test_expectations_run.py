@@ -18,6 +18,7 @@ from tests.unit.scoring.builders import (
     state,
 )
 
+from krt_contract.members import Member, MemberKind
 from krt_scoring.expectations.registry import evaluate
 from krt_scoring.inputs.reasons import Reason
 
@@ -184,9 +185,7 @@ def test_evaluate_closest_replica_fetches_compares_zones(tmp_path: Path) -> None
     consumer = {"name": "c", "topics": ["foo"], "group": "g", "config": {"client.rack": "b"}}
     expect = {"closestReplicaFetches": [{"group": "g", "min": 1, "max": 1}]}
     files = ledger_file(tmp_path, "consumer_events", rows)
-    members = tuple(
-        {"member": f"kafka-{i}", "kind": "kafka", "zone": z} for i, z in enumerate("ab")
-    )
+    members = tuple(Member(f"kafka-{i}", MemberKind.KAFKA, i, zone) for i, zone in enumerate("ab"))
     plan = replace(expecting_run(expect, traffic={"consumers": [consumer]}), members=members)
     (found,) = evaluate(expectation_inputs(expect, run=plan, files=files))
     assert (found.result, found.observed) == ("Met", "1 partitions read in zone b: foo-0")

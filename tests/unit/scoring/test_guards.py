@@ -33,8 +33,8 @@ from krt_scoring.verdict.guards.registry import GuardInputs, check_all
 from krt_scoring.verdict.reasons import extend_to_lost_writes
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_contract.timeline import Event
-    from krt_scoring.inputs.run_info import RunInfo
 
 
 SILENCE = {"stream": "zookeeper", "from": 45, "to": 60}
@@ -48,10 +48,15 @@ def states(at: int, *epochs: int) -> tuple[Event, ...]:
     )
 
 
-def lossy(acks: str = "1", **config: str) -> RunInfo:
+def lossy(acks: str = "1", **config: str) -> Plan:
     """The run with other acks or settings of its topic."""
-    producer = replace(RUN.producers[0], acks=acks)
-    return replace(RUN, producers=(producer,), topics=(replace(RUN.topics[0], config=config),))
+    producer = {"name": "p", "topic": "foo", "acks": acks}
+    traffic = {**RUN.resolved_spec["traffic"], "producers": [producer]}
+    return replace(
+        RUN,
+        resolved_spec={**RUN.resolved_spec, "traffic": traffic},
+        topics=(replace(RUN.topics[0], config=config),),
+    )
 
 
 def replicas(*dumped: Replica, settled: bool = True) -> Partition:

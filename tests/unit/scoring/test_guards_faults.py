@@ -15,13 +15,9 @@ from tests.unit.scoring.builders import (
     without,
 )
 
-from krt_operator.api.spec import Action
-from krt_operator.faults import observations
-from krt_operator.faults.registry import DEEDS
 from krt_scoring.history.intervals import Interval
 from krt_scoring.inputs.fault_windows import FOREVER
 from krt_scoring.inputs.footers import Counted
-from krt_scoring.verdict.guards import fault_verification
 
 
 def test_producer_summary_of_a_killed_producer_gives_no_reason() -> None:
@@ -62,12 +58,6 @@ def test_fault_verification_of_two_targets_needs_both() -> None:
     assert codes(guard_inputs((*events, killed))) == [
         ("coverage", "FaultNotVerified", "leader-down")
     ]
-
-
-def test_fault_verification_needs_the_same_observations_as_the_controller() -> None:
-    asked = {action.value: set(kinds) for action, kinds in observations.IMPLIED.items()}
-    assert asked == {action: set(kinds) for action, kinds in fault_verification.IMPLIED.items()}
-    assert set(asked) == {action.value for action in Action} == {a.value for a in DEEDS}
 
 
 STRUCK = (

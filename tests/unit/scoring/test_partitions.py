@@ -7,6 +7,7 @@ from tests.unit.scoring.builders import (
     SECOND,
     expectation_inputs,
     expecting_run,
+    reassign,
     second_event,
 )
 
@@ -20,7 +21,7 @@ def test_tables_after_a_reassignment_has_its_replicas() -> None:
         {},
         *CRASH,
         second_event(5, "fault", "observed", "away", **detail),
-        run=expecting_run({}, faults=[{"name": "away", "targetReplicas": [1, 0]}]),
+        run=expecting_run({}, faults=[reassign("away", 1, 0)]),
     )
     first, second = partitions.tables(moved.states, moved.recording.faults, moved.end)
     assert (first["replicas"], second["replicas"]) == ([1, 0], [1, 0])

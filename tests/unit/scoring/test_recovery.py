@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.scoring.builders import event
 
-from krt_scoring.inputs import run_info
+from krt_contract.plan import Plan
 from krt_scoring.inputs.fault_windows import FaultWindow
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics import recovery
@@ -20,7 +20,7 @@ def state(at: int, isr: list[int], leader: int = 0, epoch: int = 0) -> Event:
     return event(at, "partition", "state", "foo-0", isr=isr, leader=leader, leader_epoch=epoch)
 
 
-RUN = run_info.parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},

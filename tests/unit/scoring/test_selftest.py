@@ -12,12 +12,12 @@ from tests.spark.job.bundles import T0
 from tests.spark.selftest import histories
 from tests.spark.selftest.histories import GROUPS, TOPIC, Simulation
 
+from krt_contract.plan import Plan
 from krt_scoring.history.facts import Bounds, Facts, Start
 from krt_scoring.history.groups import groups_of
-from krt_scoring.history.identity import Close, Incarnation
+from krt_scoring.history.identity import Incarnation, ProducerSummary
 from krt_scoring.history.intervals import FOREVER, Interval
 from krt_scoring.history.positions import Positions
-from krt_scoring.inputs import run_info
 from krt_scoring.selftest import mutation_points, packing
 from krt_scoring.selftest import results as selftest_results
 from krt_scoring.selftest.baseline import STRIDE, Baseline, MutationPoint
@@ -32,11 +32,13 @@ PARTITIONS = 3
 
 
 def facts(run: Simulation) -> Facts:
-    info = run_info.parse(histories.plan(PARTITIONS))
+    info = Plan.from_document(histories.plan(PARTITIONS))
     positions, groups = Positions.of(info), groups_of(info)
     incarnations = {}
     for key, row in enumerate(run.tables["producer_summary"]):
-        close = Close(*[row[name] for name in ("attempted", "acked", "failed", "unknown")])
+        close = ProducerSummary(
+            *[row[name] for name in ("attempted", "acked", "failed", "unknown")]
+        )
         incarnations[key] = Incarnation(
             key=key,
             producer=row["producer"],
@@ -46,8 +48,8 @@ def facts(run: Simulation) -> Facts:
             failed=close.failed,
             unknown=0,
             **dict.fromkeys(("sent", "known", "highest"), close.attempted - 1),
-            closes=1,
-            close=close,
+            summaries=1,
+            summary=close,
         )
     return Facts(
         run=info,

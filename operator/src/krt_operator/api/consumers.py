@@ -1,10 +1,10 @@
 """The consumer groups of a test."""
 
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
+from krt_contract.clients import Commit, Isolation
 from krt_operator.api.base import (
     LIST_SET,
     MAX_ITEMS,
@@ -17,22 +17,6 @@ from krt_operator.api.clients import MAX_REPLICAS, TRAFFIC_RESOURCES, Compressio
 from krt_operator.api.kafka import Settings
 from krt_operator.api.reserved import CONSUMER, PRODUCER, client_config
 from krt_operator.api.resources import Resources
-
-
-class Commit(StrEnum):
-    """When a consumer commits what it was handed."""
-
-    AFTER_PROCESSING = "AfterProcessing"
-    BEFORE_PROCESSING = "BeforeProcessing"
-    AUTO = "Auto"
-    TRANSACTIONAL = "Transactional"
-
-
-class Isolation(StrEnum):
-    """Which records of transactions a consumer sees."""
-
-    READ_COMMITTED = "read_committed"
-    READ_UNCOMMITTED = "read_uncommitted"
 
 
 class Output(ApiModel):

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
+from krt_contract.faults import AdminAnswer, AdminRequest
 from krt_operator.api.base import (
     MAX_ITEMS,
     ApiModel,
@@ -18,7 +19,6 @@ from krt_operator.api.base import (
     list_map,
 )
 from krt_operator.api.durations import Duration
-from krt_operator.api.faults import AdminRequest
 
 MAX_COUNT = 1_000_000_000
 """Largest count a bound can name: more records than a run can write."""
@@ -177,19 +177,11 @@ class GapBounds(Bounds):
     )
 
 
-class Answer(StrEnum):
-    """What a question got."""
-
-    ANSWERED = "Answered"
-    TIMED_OUT = "TimedOut"
-    REFUSED = "Refused"
-
-
 class AdminRequestExpectation(ApiModel):
     """What a question of the fault is to get."""
 
     request: AdminRequest = Field(description="One of the fault's admin requests.")
-    answer: Answer = Field(
+    answer: AdminAnswer = Field(
         description="Answered, TimedOut (nobody said anything within 15 s) or Refused (an error)."
     )
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from krt_operator.api.durations import PATTERN as DURATION_PATTERN
+from krt_contract.durations import PATTERN as DURATION_PATTERN
 
 Json = dict[str, Any]
 

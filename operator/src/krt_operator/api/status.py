@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, StringConstraints, computed_field
 from pydantic.alias_generators import to_camel
 
+from krt_contract.faults import ObservationKind
 from krt_operator.api.base import (
     LIST_ATOMIC,
     ApiModel,
@@ -114,26 +115,6 @@ class TargetPod(StatusModel):
     claim: Word = Field(default="", description="Its volume claim, where the fault takes that.")
     ip: Word = Field(default="", description="Its address, by which a group's member is known.")
     claim_uid: Word = Field(default="", description="The claim's uid: the precondition of it.")
-
-
-class ObservationKind(StrEnum):
-    """What was seen of a fault's effect."""
-
-    POD_DELETED = "PodDeleted"
-    PROCESS_KILLED = "ProcessKilled"
-    SESSION_EXPIRED = "SessionExpired"
-    LEADER_MOVED = "LeaderMoved"
-    CONTROLLER_MOVED = "ControllerMoved"
-    COORDINATOR_MOVED = "CoordinatorMoved"
-    ISR_SHRANK = "IsrShrank"
-    MEMBER_LEFT = "MemberLeft"
-    PROCESS_STOPPED = "ProcessStopped"
-    EVICTION_REFUSED = "EvictionRefused"
-    VOLUME_GONE = "VolumeGone"
-    VOLUME_REPLACED = "VolumeReplaced"
-    REASSIGNMENT_ACCEPTED = "ReassignmentAccepted"
-    REPLICAS_MOVED = "ReplicasMoved"
-    PREFERRED_LEADER_ELECTED = "PreferredLeaderElected"
 
 
 class Observation(StatusModel):

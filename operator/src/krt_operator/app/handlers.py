@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import kopf
 
-from krt_operator import names
+from krt_contract.labels import GROUP, PLURAL, VERSION
 from krt_operator.api.status import Phase
 from krt_operator.app.assembly import Assembly
 from krt_operator.app.settings import Settings
@@ -68,10 +68,10 @@ def login(logger: kopf.Logger, settings: kopf.OperatorSettings, **_: Any) -> Any
 @kopf.on.startup()
 async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
     """Set what Kopf may do, and assemble the controller."""
-    settings.persistence.finalizer = f"{names.GROUP}/finalizer"
-    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=names.GROUP)
+    settings.persistence.finalizer = f"{GROUP}/finalizer"
+    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP)
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(
-        prefix=names.GROUP, key="last-handled-configuration"
+        prefix=GROUP, key="last-handled-configuration"
     )
     settings.peering.standalone = True
     # Only for resources that come and go; it would take a right to list every CRD.
@@ -118,9 +118,9 @@ def api_server_answers(**_: Any) -> str:
 
 
 @kopf.daemon(
-    names.GROUP,
-    names.VERSION,
-    names.PLURAL,
+    GROUP,
+    VERSION,
+    PLURAL,
     when=under_way,
     # Told to stop, it ends after the pass in flight; cancelled at once, it would leave that pass
     # running with nobody to hear of its failure.

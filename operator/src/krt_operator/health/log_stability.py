@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from krt_operator.constants import SETTLED_APART
 
@@ -40,7 +40,7 @@ def settled(plan: Plan, topics: Sequence[str], before: Sequence[Json], now: Sequ
     it the high watermark does not advance), no transaction is open (high watermark = last stable
     offset), and an earlier reading of the same leadership found the same.
     """
-    minima = {one.name: min_in_sync(plan, one.config) for one in plan.topics}
+    minima = {one.name: plan.min_insync(one.name) for one in plan.topics}
     earlier = {(one["topic"], one["partition"]): one for one in before}
     for one in now:
         name = f"{one['topic']}-{one['partition']}"
@@ -57,12 +57,6 @@ def settled(plan: Plan, topics: Sequence[str], before: Sequence[Json], now: Sequ
             return f"{name} was read twice within {SETTLED_APART} s"
     expected = sum(one.partitions for one in plan.topics if one.name in topics)
     return "" if len(now) == expected else f"{len(now)} of {expected} partitions answered"
-
-
-def min_in_sync(plan: Plan, config: Any) -> int:
-    """min.insync.replicas of a topic: its own, else the brokers', else Kafka's default of 1."""
-    own = config.get("min.insync.replicas")
-    return int(own or plan.broker_config.get("min.insync.replicas", "1"))
 
 
 def end_offsets(bounds: Sequence[Json]) -> dict[str, dict[str, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.labels import Component
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.health import pod_state
 from krt_operator.phases.keepalive import BEHIND
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def producer(one: TrafficPod) -> bool:
     """Those that write the topics."""
-    return one.role == "producer"
+    return one.role is Component.PRODUCER
 
 
 def transformer(one: TrafficPod) -> bool:
@@ -30,7 +31,7 @@ def transformer(one: TrafficPod) -> bool:
 
 def reader(one: TrafficPod) -> bool:
     """Consumers that only read."""
-    return one.role == "consumer" and not one.transforms
+    return one.role is Component.CONSUMER and not one.transforms
 
 
 def alive(plan: Plan, world: Observed, who: Who) -> list[str]:

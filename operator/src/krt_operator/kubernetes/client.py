@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from krt_operator import names
+from krt_contract.labels import GROUP, KIND, FieldManager
 from krt_operator.engine.ports import Eviction
 from krt_operator.errors import ConflictError, GoneError
 from krt_operator.kubernetes.kinds import KINDS
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 list_ = list
 """The builtin, which the method of that name hides inside the class."""
 
-FIELD_MANAGER: Final = "krt-operator"
+FIELD_MANAGER: Final = str(FieldManager.CONTROLLER)
 """Our one field manager: server-side apply takes back fields we no longer render."""
 
 APPLY: Final = "application/apply-patch+yaml"
@@ -57,7 +57,7 @@ class ApiCluster:
 
     def tests(self) -> Sequence[Json]:
         """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
-        kind = KINDS[names.KIND]
+        kind = KINDS[KIND]
         return [
             one
             for namespace in self._watched or ("",)
@@ -163,7 +163,7 @@ class ApiCluster:
 
     def read_test(self, name: str) -> Json | None:
         """The KafkaResilienceTest, fresh from the API server (quorum read)."""
-        return self.get(names.KIND, name)
+        return self.get(KIND, name)
 
     def write_status(self, read: Json, status: Json) -> Json:
         """Replace the status subresource if the resource is still the one that was read.
@@ -183,21 +183,21 @@ class ApiCluster:
             GoneError: the resource was deleted.
         """
         name = read["metadata"]["name"]
-        path = KINDS[names.KIND].path(self._namespace, name, "status")
+        path = KINDS[KIND].path(self._namespace, name, "status")
         query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
         body = {**read, "status": status}
         try:
             return self._object(self._rest.call("PUT", path, query=query, body=body))
         except NotFoundError as error:
-            raise GoneError(f"{names.KIND} {name} is gone") from error
+            raise GoneError(f"{KIND} {name} is gone") from error
 
     def free_finalizers(self, name: str) -> bool:
         """Take our finalizer off a test; False where there was none."""
-        found = self.get(names.KIND, name)
+        found = self.get(KIND, name)
         if found is None:
             return False
         before = found["metadata"].get("finalizers") or []
-        after = [one for one in before if not one.startswith(f"{names.GROUP}/")]
+        after = [one for one in before if not one.startswith(f"{GROUP}/")]
         if before == after:
             return False
         body = {
@@ -206,7 +206,7 @@ class ApiCluster:
                 "finalizers": after,
             }
         }
-        self._rest.call("PATCH", self._path(names.KIND, name), body=body, content_type=MERGE)
+        self._rest.call("PATCH", self._path(KIND, name), body=body, content_type=MERGE)
         return True
 
     def emit(self, event: Json) -> None:

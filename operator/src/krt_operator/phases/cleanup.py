@@ -10,12 +10,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import ControlState
+from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator import names
 from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
 from krt_operator.build.members import budgets, members
 from krt_operator.build.shared import ROLES, control_map
-from krt_operator.build.tools import COMPONENT
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, FAREWELL
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Deletion, Progress
@@ -38,11 +38,19 @@ if TYPE_CHECKING:
     from krt_operator.plan.plan import Plan
 
 TRANSIENT: Final = frozenset(
-    {"kafka", "zookeeper", "producer", "consumer", "recorder", "preflight", COMPONENT}
+    {
+        Component.KAFKA,
+        Component.ZOOKEEPER,
+        Component.PRODUCER,
+        Component.CONSUMER,
+        Component.RECORDER,
+        Component.PREFLIGHT,
+        Component.TOOL,
+    }
 )
 """Components whose pods go at the end."""
 
-WRITERS: Final = frozenset({"producer", "consumer", "recorder"})
+WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RECORDER})
 """Components that write evidence and are let finish first."""
 
 MEMBER_GRACE: Final = 1
@@ -115,7 +123,7 @@ def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
         if _component(one) in TRANSIENT
     ]
     found += [_deletion("StatefulSet", one) for one in world.stateful_sets.values()]
-    tools = [one for one in world.jobs.values() if _component(one) == COMPONENT]
+    tools = [one for one in world.jobs.values() if _component(one) == Component.TOOL]
     found += [_deletion("Job", one) for one in tools]
     if outcome.ending(run.status) == outcome.ABORTED:
         # Nobody waits for it any more; a finished one stays for what it logged.
@@ -144,7 +152,7 @@ def _deletion(kind: str, obj: Json, grace: int | None = None) -> Deletion:
 
 
 def _component(pod: Json) -> str:
-    return str(pod["metadata"].get("labels", {}).get(names.LABEL_COMPONENT, ""))
+    return str(pod["metadata"].get("labels", {}).get(LABEL_COMPONENT, ""))
 
 
 def _complete(job: Json) -> bool:

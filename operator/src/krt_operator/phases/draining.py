@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from krt_contract.control import ControlState
+from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, ControlState
 from krt_operator import names
 from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import (
@@ -147,7 +147,7 @@ class _Settling:
 
 def _settle(this: _Settling, ports: Ports) -> Progress:
     plan, world, data = this.plan, this.world, this.control["data"]
-    before = json.loads(data.get("bounds", "[]"))
+    before = json.loads(data.get(BOUNDS_KEY, "[]"))
     try:
         with ports.kafka(plan.bootstrap) as kafka:
             bounds = [as_json(one) for one in kafka.bounds(list(this.topics))]
@@ -158,7 +158,7 @@ def _settle(this: _Settling, ports: Ports) -> Progress:
     why = settled(plan, this.topics, before, bounds)
     version = _version(this.control)
     if why and not this.late:
-        ends = json.loads(data["endOffsets"]) if "endOffsets" in data else None
+        ends = json.loads(data[END_OFFSETS_KEY]) if END_OFFSETS_KEY in data else None
         first = control_map(
             plan, this.state, end_offsets=ends, bounds=bounds, resource_version=version
         )
@@ -196,7 +196,7 @@ def _settle(this: _Settling, ports: Ports) -> Progress:
 
 def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
     left = reading(plan, world, reader)
-    bounds = json.loads(control["data"].get("bounds", "[]"))
+    bounds = json.loads(control["data"].get(BOUNDS_KEY, "[]"))
     told_at = from_micros(max((one["takenAt"] for one in bounds), default=0))
     late = world.at > told_at + run.spec.timeouts.drain.delta
     if left and not late:
@@ -204,7 +204,7 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
     finished = control_map(
         plan,
         ControlState.DONE,
-        end_offsets=json.loads(control["data"].get("endOffsets", "{}")),
+        end_offsets=json.loads(control["data"].get(END_OFFSETS_KEY, "{}")),
         bounds=bounds,
         resource_version=_version(control),
     )

@@ -29,6 +29,7 @@ from krt_operator.health.objects import condition
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from krt_contract.members import Member
     from krt_operator.engine.ports import (
         Change,
         Json,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         Ports,
         Run,
     )
-    from krt_operator.plan.plan import Member
 
 NOT_DUMPED: Final = "ReplicasNotDumped"
 """InconclusiveReason of a broker whose replicas are not in the evidence, or not all of them."""

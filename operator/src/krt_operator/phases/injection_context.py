@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.faults import IMPLIED
 from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     FaultState,
@@ -206,7 +207,7 @@ class Pass:
         """Add to a fault's effect what can be seen of it now."""
         entry = self.entry(fault)
         seen = []
-        if ObservationKind.POD_DELETED in observations.IMPLIED[fault.action]:
+        if ObservationKind.POD_DELETED in IMPLIED[fault.action]:
             seen += observations.gone(entry, self.world.pods, self.now)
         seen += observations.volumes(entry, self.world.claims, self.now)
         if self.calm():

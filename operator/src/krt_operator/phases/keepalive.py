@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import STATE_KEY, ControlState
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.status import InconclusiveReasonKind, Phase
 from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
@@ -100,7 +101,7 @@ def _needed(run: Run, one: TrafficPod, control: ControlState) -> bool:
         return not journal.has_inconclusive_reason(run.status, NOT_DRAINED)
     # Producers are done when told to stop; consumers when the end offsets have been reached, those
     # that transform before the others.
-    if one.role == "producer":
+    if one.role is Component.PRODUCER:
         return False
     return control in {ControlState.STOP_PRODUCING, ControlState.DRAIN_TRANSFORMS} or (
         control == ControlState.DRAIN and not one.transforms

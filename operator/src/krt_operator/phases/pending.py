@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__, names
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.shared import plan_map
@@ -99,8 +100,8 @@ def _leftovers(cluster: Cluster, run: Run) -> list[str]:
     return [
         f"{kind} {one['metadata']['name']}"
         for kind in LASTING
-        for one in cluster.list(kind, {names.LABEL_TEST: run.name})
-        if one["metadata"]["labels"].get(names.LABEL_TEST_UID) != run.uid
+        for one in cluster.list(kind, {LABEL_TEST: run.name})
+        if one["metadata"]["labels"].get(LABEL_TEST_UID) != run.uid
     ]
 
 
@@ -161,7 +162,7 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
 
 def _write(plan: Plan, ports: Ports) -> Sequence[Change]:
     there = ports.cluster.create(plan_map(plan))
-    if there["metadata"].get("labels", {}).get(names.LABEL_TEST_UID) != plan.uid:
+    if there["metadata"].get("labels", {}).get(LABEL_TEST_UID) != plan.uid:
         raise TransientError(
             f"ConfigMap {names.plan(plan.name)} is of another test of this name; waiting for its "
             "removal"

@@ -82,7 +82,7 @@ def _refusals(history: History) -> list[tuple[int, int, int]]:
     run, positions = history.facts.run, history.facts.positions
     senders: dict[str, list[int]] = {}
     for item in history.facts.incarnations.values():
-        info = run.producer(item.producer)
+        info = run.writer(item.producer)
         if info and producer_settings(run, item.producer).in_flight > 1:
             senders.setdefault(info.topic, []).append(item.key)
     found = set()

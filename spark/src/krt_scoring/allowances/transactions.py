@@ -22,7 +22,11 @@ def undecided_rule(tables: Tables, facts: Facts, group: Group) -> str | None:
     """
     if not group.transactional:
         return None
-    outputs = {item.output for item in facts.run.consumers if item.group == group.name}
+    outputs = {
+        item.output.topic
+        for item in facts.run.consumers
+        if item.group == group.name and item.output is not None
+    }
     rules = [rule_of(item, facts) for item in elections(tables.timeline) if item.topic in outputs]
     permitting = sorted(rule for rule in rules if rule is not None)
     return f"{PREFIX}{permitting[0]}" if permitting else None

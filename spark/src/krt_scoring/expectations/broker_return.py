@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.faults import ObservationKind
 from krt_scoring.expectations.results import Result, evaluate_count, not_evaluated
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ leader epoch and the offset it begins at, which is the end of its own log."""
 
 BY_SIGNAL = 137
 """Exit code of a process that ended by SIGKILL (128 + 9)."""
-
-REFUSED = "EvictionRefused"
-"""Kind of the observation that a disruption budget refused an eviction."""
 
 EPHEMERAL = "krt-"
 """What the names of the containers begin with that act on a member; they end by themselves."""
@@ -43,7 +41,7 @@ def evaluate(expect: Mapping[str, Any], span: FaultSpan, recording: Recording) -
         refused = [
             str(observation.get("subject"))
             for observation in span.fault.observations
-            if observation.get("kind") == REFUSED
+            if observation.get("kind") == ObservationKind.EVICTION_REFUSED
         ]
         where = ", ".join(refused)
         yield evaluate_count(

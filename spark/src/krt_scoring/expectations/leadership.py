@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.members import member_of
 from krt_scoring.expectations.results import (
     Result,
     count_bounds,
     evaluate_count,
     not_evaluated,
 )
-from krt_scoring.inputs.brokers import member_of
 from krt_scoring.metrics.partition_states import name, names
 
 if TYPE_CHECKING:

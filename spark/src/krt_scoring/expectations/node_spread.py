@@ -23,7 +23,7 @@ def evaluate(expect: Mapping[str, Any], recording: Recording) -> Iterator[Result
     word = expect.get("nodeSpread")
     if not word:
         return
-    kinds = {str(item["member"]): str(item["kind"]) for item in recording.run.members}
+    kinds = {item.member: str(item.kind) for item in recording.run.members}
     nodes: dict[str, set[str]] = defaultdict(set)
     for event in recording.timeline.of("pod", "scheduled", "running"):
         member, node = str(event.detail.get("member")), str(event.detail.get("node") or "")

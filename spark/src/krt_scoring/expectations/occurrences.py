@@ -15,8 +15,8 @@ from krt_scoring.history.elections import NO_LEADER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.results import Detection
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.metrics.partition_states import States
 
 ANOMALIES = {
@@ -80,7 +80,7 @@ def _of_anomalies(
 
 
 def evaluate_elections(
-    expect: Mapping[str, Any], states: States, run: RunInfo, end: int
+    expect: Mapping[str, Any], states: States, run: Plan, end: int
 ) -> Iterator[Result]:
     """Yield the result of ``uncleanElections``.
 

@@ -22,14 +22,14 @@ from krt_scoring.expectations.results import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from krt_contract.plan import Plan
     from krt_scoring.expectations.ledger_columns import Files
-    from krt_scoring.inputs.run_info import RunInfo
 
 Delivery = tuple[str, str, int, int]
 """Group, topic, partition, offset."""
 
 
-def evaluate(expect: Mapping[str, Any], run: RunInfo, files: Files) -> Iterator[Result]:
+def evaluate(expect: Mapping[str, Any], run: Plan, files: Files) -> Iterator[Result]:
     """Yield the results of ``unprocessed`` and ``processedTwice``.
 
     Args:
@@ -51,7 +51,7 @@ def evaluate(expect: Mapping[str, Any], run: RunInfo, files: Files) -> Iterator[
             yield evaluate_occurrence(expectation, word, count, 0, f"{count} (record, group)")
 
 
-def count_processing(run: RunInfo, files: Files) -> dict[str, int]:
+def count_processing(run: Plan, files: Files) -> dict[str, int]:
     """Return ``unprocessed`` and ``processedTwice``: records and groups of the run.
 
     Two passes over the deliveries; memory is taken only by what was not recorded as processed at

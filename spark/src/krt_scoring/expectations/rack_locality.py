@@ -5,30 +5,29 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.members import broker_of
+from krt_contract.settings import CLIENT_RACK
 from krt_scoring.expectations.ledger_columns import read_rows
 from krt_scoring.expectations.results import count_bounds, evaluate_count, not_evaluated
-from krt_scoring.inputs.brokers import broker_of
 from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from krt_contract.plan import Plan
     from krt_scoring.expectations.ledger_columns import Files
     from krt_scoring.expectations.results import Result
-    from krt_scoring.inputs.run_info import RunInfo
 
 
-def evaluate(expect: Mapping[str, Any], run: RunInfo, files: Files) -> Iterator[Result]:
+def evaluate(expect: Mapping[str, Any], run: Plan, files: Files) -> Iterator[Result]:
     """Yield the results of ``closestReplicaFetches``."""
     expected = expect.get("closestReplicaFetches") or ()
     if not expected:
         return
     zones = {
-        broker: str(item.get("zone") or "")
-        for item in run.members
-        if (broker := broker_of(str(item["member"]))) is not None
+        broker: item.zone for item in run.members if (broker := broker_of(item.member)) is not None
     }
-    racks = {c.group: c.config.get("client.rack", "") for c in run.consumers}
+    racks = {c.group: c.config.get(CLIENT_RACK, "") for c in run.consumers}
     found = list(_fetches(files))
     for item in expected:
         expectation, zone = f"closestReplicaFetches {item['group']}", racks.get(item["group"], "")

@@ -34,13 +34,13 @@ from krt_scoring.inputs.reasons import invalidated
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.results import Detection
     from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.expectations.ledger_columns import Files
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.reasons import Reason
     from krt_scoring.inputs.recording import Recording
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.metrics.measures import Measures
     from krt_scoring.metrics.partition_states import States
 
@@ -68,7 +68,7 @@ class ExpectationInputs:
     end: int = 0
 
     @property
-    def run(self) -> RunInfo:
+    def run(self) -> Plan:
         """The plan."""
         return self.recording.run
 
@@ -125,7 +125,7 @@ OF_FAULT: tuple[Callable[[Expect, FaultSpan, ExpectationInputs], Iterator[Result
 
 def evaluate(given: ExpectationInputs) -> tuple[Result, ...]:
     """Return the result of every expectation of the run's spec, in the documented order."""
-    return tuple(_evaluate(given.run.spec.get("expect") or {}, given))
+    return tuple(_evaluate(given.run.resolved_spec.get("expect") or {}, given))
 
 
 def _evaluate(expect: Expect, given: ExpectationInputs) -> Iterator[Result]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.durations import Duration
 from krt_scoring import durations
 from krt_scoring.expectations.results import (
     Result,
@@ -30,7 +31,7 @@ def evaluate(expect: Mapping[str, Any], span: FaultSpan, measures: Measures) -> 
 
 
 def _evaluate(item: Mapping[str, Any], span: FaultSpan, measures: Measures) -> Result:
-    direction, least = DIRECTIONS[item["of"]], durations.parse(item["longerThan"])
+    direction, least = DIRECTIONS[item["of"]], Duration.parse(item["longerThan"]).micros
     topic, group = item.get("topic"), item.get("group")
     scope = "".join(f" {word} {value}" for word, value in (("of", topic), ("by", group)) if value)
     expectation = f"{span.name}.unavailability {item['of']}{scope} longer than {item['longerThan']}"

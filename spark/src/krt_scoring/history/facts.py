@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from krt_contract.plan import Plan
     from krt_scoring.history.groups import Group
     from krt_scoring.history.identity import Incarnation
     from krt_scoring.history.tables import Tables
-    from krt_scoring.inputs.run_info import RunInfo
 
 
 MOVING = ("seek", "reset")
@@ -68,7 +68,7 @@ class Facts:
         strays: log records without an identity of this run; stray_deliveries likewise.
     """
 
-    run: RunInfo
+    run: Plan
     positions: Positions
     groups: tuple[Group, ...]
     bounds: dict[int, Bounds]

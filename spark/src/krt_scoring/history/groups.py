@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krt_scoring.errors import PlanError
 
 if TYPE_CHECKING:
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 MAX_GROUPS = 16
 """As many consumers as a resource may have. A record keeps two bits for each group."""
@@ -40,7 +40,7 @@ class Group:
         return "Transactional" in self.commits
 
 
-def groups_of(run: RunInfo) -> tuple[Group, ...]:
+def groups_of(run: Plan) -> tuple[Group, ...]:
     """Return the run's consumer groups, by name.
 
     Raises:

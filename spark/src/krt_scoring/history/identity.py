@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 
 def key() -> Column:
@@ -18,7 +18,7 @@ def key() -> Column:
     return sf.xxhash64("producer", "producer_incarnation")
 
 
-def ours(run: RunInfo) -> Column:
+def ours(run: Plan) -> Column:
     """Whether a log or consume row carries an identity of this run."""
     known = (sf.col("run_uid") == run.uid) & sf.col("seq").isNotNull()
     named = sf.col("producer").isNotNull() & sf.col("producer_incarnation").isNotNull()
@@ -26,7 +26,7 @@ def ours(run: RunInfo) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class ProducerSummary:
     """What an incarnation counted of its sends when it ended in order."""
 
     attempted: int
@@ -45,8 +45,8 @@ class Incarnation:
         sent: highest seq in its ledger; -1 where there is none.
         known: highest seq in ledger, log or deliveries, of undamaged bytes.
         highest: highest seq, of damaged bytes too.
-        closes: producer summaries; more than one is an error of the evidence.
-        close: the producer summary, None where the incarnation was killed.
+        summaries: producer summaries; more than one is an error of the evidence.
+        summary: the producer summary, None where the incarnation was killed.
     """
 
     key: int
@@ -59,10 +59,10 @@ class Incarnation:
     sent: int
     known: int
     highest: int
-    closes: int
-    close: Close | None
+    summaries: int
+    summary: ProducerSummary | None
 
     @property
     def attempted(self) -> int:
         """Sends attempted: as the summary counts them, else one more than the highest seq known."""
-        return self.close.attempted if self.close else self.known + 1
+        return self.summary.attempted if self.summary else self.known + 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.identity import Close, Incarnation, key, ours
+from krt_scoring.history.identity import Incarnation, ProducerSummary, key, ours
 from krt_scoring.history.record_columns import ACKED, FAILED, UNKNOWN
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krt_scoring.history.tally import Tally
 
 NAMES = ("producer", "producer_incarnation")
-CLOSED = ("attempted", "acked", "failed", "unknown")
+COUNTS = ("attempted", "acked", "failed", "unknown")
 
 
 def with_incarnations(facts: Facts, tables: Tables, tallies: Iterable[Tally]) -> Facts:
@@ -32,17 +32,17 @@ def with_incarnations(facts: Facts, tables: Tables, tallies: Iterable[Tally]) ->
     by_key: dict[int, list[Tally]] = {}
     for tally in tallies:
         by_key.setdefault(tally.pk, []).append(tally)
-    closes: dict[int, list[Row]] = {}
+    summaries: dict[int, list[Row]] = {}
     for row in tables.producer_summary.withColumn("pk", key()).collect():
-        closes.setdefault(row["pk"], []).append(row)
-    names = _names(tables, set(by_key) | set(closes), closes)
+        summaries.setdefault(row["pk"], []).append(row)
+    names = _names(tables, set(by_key) | set(summaries), summaries)
     logged = sum(tally.log_rows for tally in tallies)
     delivered = sum(tally.got_rows for tally in tallies)
     log_records, deliveries = tables.log.count(), tables.consume.count()
     return replace(
         facts,
         incarnations={
-            pk: _incarnation(pk, names[pk], by_key.get(pk, []), closes.get(pk, []))
+            pk: _incarnation(pk, names[pk], by_key.get(pk, []), summaries.get(pk, []))
             for pk in sorted(names)
         },
         log_records=log_records,
@@ -53,10 +53,12 @@ def with_incarnations(facts: Facts, tables: Tables, tallies: Iterable[Tally]) ->
 
 
 def _names(
-    tables: Tables, keys: set[int], closes: dict[int, list[Row]]
+    tables: Tables, keys: set[int], summaries: dict[int, list[Row]]
 ) -> dict[int, tuple[str, str]]:
     """Return key → names: of the summary, or else of some row of the incarnation."""
-    found = _checked((row[NAMES[0]], row[NAMES[1]], pk) for pk in closes for row in closes[pk])
+    found = _checked(
+        (row[NAMES[0]], row[NAMES[1]], pk) for pk in summaries for row in summaries[pk]
+    )
     mine = ours(tables.run)
     for rows in (tables.produce, tables.log.filter(mine), tables.consume.filter(mine)):
         missing = sorted(keys - set(found))
@@ -80,7 +82,7 @@ def _checked(rows: Iterable[tuple[str, str, int]]) -> dict[int, tuple[str, str]]
 
 
 def _incarnation(
-    pk: int, names: tuple[str, str], tallies: list[Tally], closes: list[Row]
+    pk: int, names: tuple[str, str], tallies: list[Tally], summaries: list[Row]
 ) -> Incarnation:
     def rows(code: int) -> int:
         return sum(tally.rows for tally in tallies if tally.outcome == code)
@@ -96,10 +98,10 @@ def _incarnation(
         sent=max((tally.highest for tally in tallies if tally.outcome is not None), default=-1),
         known=max((tally.known for tally in tallies), default=-1),
         highest=max((tally.highest for tally in tallies), default=-1),
-        closes=len(closes),
-        close=_close(closes) if closes else None,
+        summaries=len(summaries),
+        summary=_summary(summaries) if summaries else None,
     )
 
 
-def _close(rows: list[Row]) -> Close:
-    return Close(*[max(row[name] for row in rows) for name in CLOSED])
+def _summary(rows: list[Row]) -> ProducerSummary:
+    return ProducerSummary(*[max(row[name] for row in rows) for name in COUNTS])

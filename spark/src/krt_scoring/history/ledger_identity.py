@@ -146,7 +146,7 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
         problems.append(f"{totals['repeated']} records have more than one ledger row")
     acked = sum(item.acked for item in incarnations)
     failed = sum(item.failed for item in incarnations)
-    blind = sum(item.attempted - item.rows for item in incarnations if item.close is None)
+    blind = sum(item.attempted - item.rows for item in incarnations if item.summary is None)
     unknown = sum(item.unknown for item in incarnations) + blind
     attempted = sum(item.attempted for item in incarnations)
     known = totals["unknownInLog"] + totals["unledgered"]
@@ -178,18 +178,18 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
 
 def _problems(item: Incarnation) -> list[str]:
     name = f"{item.producer}/{item.incarnation}"
-    if item.close is None:
+    if item.summary is None:
         return []
-    if item.closes > 1:
-        return [f"{name}: {item.closes} close records where one was written"]
-    close = item.close
-    summary = (close.attempted, close.acked, close.failed, close.unknown)
+    if item.summaries > 1:
+        return [f"{name}: {item.summaries} producer summaries where one was written"]
+    summary = item.summary
+    counted = (summary.attempted, summary.acked, summary.failed, summary.unknown)
     rows = (item.rows, item.acked, item.failed, item.unknown)
-    if summary != rows:
+    if counted != rows:
         terms = "(attempted, acked, failed, unknown)"
-        return [f"{name}: closed with {terms} = {summary}, its ledger has {rows}"]
-    if item.sent >= close.attempted:
-        return [f"{name}: seq {item.sent} was sent, but only {close.attempted} were attempted"]
+        return [f"{name}: closed with {terms} = {counted}, its ledger has {rows}"]
+    if item.sent >= summary.attempted:
+        return [f"{name}: seq {item.sent} was sent, but only {summary.attempted} were attempted"]
     return []
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from krt_contract.plan import Plan
     from krt_contract.timeline import Event
-    from krt_scoring.inputs.run_info import RunInfo
 
 _PLAIN: dict[pa.DataType, DataType] = {
     pa.string(): StringType(),
@@ -73,7 +73,7 @@ class Tables:
         timeline: events in order of ``at``; equal times in order of their text.
     """
 
-    run: RunInfo
+    run: Plan
     produce: DataFrame
     producer_summary: DataFrame
     consume: DataFrame
@@ -90,7 +90,7 @@ class Tables:
         return self.produce.sparkSession
 
 
-def read(spark: SparkSession, root: Path, run: RunInfo) -> Tables:
+def read(spark: SparkSession, root: Path, run: Plan) -> Tables:
     """Read a bundle; a table without files is empty.
 
     Torn or unreadable timeline lines are left out here; ``inputs.timeline`` names them.
@@ -100,7 +100,7 @@ def read(spark: SparkSession, root: Path, run: RunInfo) -> Tables:
     return build(run, tables, timeline.read(bundle.timeline).events)
 
 
-def build(run: RunInfo, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> Tables:
+def build(run: Plan, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> Tables:
     """Return the evidence made of given tables and events, the events in order of time."""
     ordered = tuple(sorted(events, key=lambda event: (event.at, event.line())))
     return Tables(run=run, timeline=ordered, **tables)

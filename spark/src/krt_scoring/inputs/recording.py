@@ -13,9 +13,9 @@ from krt_scoring.inputs.member_logs.partition_states import with_missed_states
 from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
 
 
@@ -45,14 +45,14 @@ class Recording:
         log_ends: from where to where each partition's log was read.
     """
 
-    run: RunInfo
+    run: Plan
     timeline: Timeline
     faults: tuple[FaultWindow, ...]
     inspection: Inspection
     log_ends: tuple[LogEnd, ...] = ()
 
 
-def load(inspection: Inspection, run: RunInfo) -> Recording:
+def load(inspection: Inspection, run: Plan) -> Recording:
     """Load the recording of a bundle whose files were inspected."""
     bundle = inspection.bundle
     events = with_missed_states(timeline.read(bundle.timeline), bundle.logs)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krt_scoring import durations
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -68,6 +66,7 @@ def span_of(recording: Recording) -> Span:
     end = max((high for _, high in recording.inspection.times.values()), default=0)
     if recording.run.imported:
         return Span(first, first, end)
-    warmup = durations.parse(recording.run.spec.get("warmup") or "0s")
-    steady = steady_from(first, last, recording.timeline, recording.faults, warmup)
+    steady = steady_from(
+        first, last, recording.timeline, recording.faults, recording.run.warmup.micros
+    )
     return Span(first, steady, end)

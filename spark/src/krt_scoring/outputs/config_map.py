@@ -8,6 +8,7 @@ from lightkube.core.client import Client
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from lightkube.resources.core_v1 import ConfigMap
 
+from krt_contract.labels import Component, FieldManager, object_labels, owner_reference
 from krt_scoring.outputs.scorecard import dump
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 256 * 1024
 """Bytes of the scorecard in its ConfigMap; the API server accepts 1 MiB, but etcd holds it all."""
-
-FIELD_MANAGER = "krt-scoring"
 
 
 def slim(card: Mapping[str, Any]) -> str:
@@ -49,25 +48,8 @@ def build(name: str, namespace: str, test: str, uid: str, card: Mapping[str, Any
         metadata=ObjectMeta(
             name=name,
             namespace=namespace,
-            labels={
-                "app.kubernetes.io/name": "kafka-resilience",
-                "app.kubernetes.io/instance": test,
-                "app.kubernetes.io/component": "scoring",
-                "app.kubernetes.io/part-of": "kafka-resilience",
-                "app.kubernetes.io/managed-by": "krt-operator",
-                "kafkaresilience.dev/test": test,
-                "kafkaresilience.dev/test-uid": uid,
-                "kafkaresilience.dev/member": "scoring",
-            },
-            ownerReferences=[
-                OwnerReference(
-                    apiVersion="kafkaresilience.dev/v1alpha1",
-                    kind="KafkaResilienceTest",
-                    name=test,
-                    uid=uid,
-                    controller=True,
-                )
-            ],
+            labels=object_labels(test, uid, Component.SCORING, Component.SCORING),
+            ownerReferences=[OwnerReference(**owner_reference(test, uid, blocks_deletion=False))],
         ),
         data={"scorecard.json": slim(card)},
     )
@@ -79,4 +61,4 @@ def publish(config_map: ConfigMap) -> None:
     Raises:
         lightkube.ApiError: the API server refused it.
     """
-    Client().apply(config_map, field_manager=FIELD_MANAGER, force=True)
+    Client().apply(config_map, field_manager=str(FieldManager.SCORING), force=True)

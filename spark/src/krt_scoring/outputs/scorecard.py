@@ -84,7 +84,7 @@ def build(given: GuardInputs, conclusion: Conclusion, evaluated: Evaluated) -> d
         },
     }
     if run.imported:
-        card["imported"] = dict(run.imported)
+        card["imported"] = run.imported.to_document()
     else:
         card["latency"] = sections.latency(measures.counts.latencies)
     if run.compares_replicas:

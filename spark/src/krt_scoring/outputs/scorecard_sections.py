@@ -11,10 +11,10 @@ from krt_scoring.metrics.operations import END_TO_END, READ, WRITE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.results import AnomalyResult
     from krt_scoring.history.replicas import Partition
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.metrics.breakdown import GapContext
     from krt_scoring.metrics.gaps import Gap
     from krt_scoring.metrics.latency import Latencies
@@ -91,7 +91,7 @@ def latency(latencies: Latencies) -> dict[str, Any]:
     }
 
 
-def availability(run: RunInfo, measures: Measures, context: GapContext) -> list[dict[str, Any]]:
+def availability(run: Plan, measures: Measures, context: GapContext) -> list[dict[str, Any]]:
     """Return a row for each partition, direction and group in which gaps can be measured."""
     counted = {(m.direction, m.group, m.topic, m.partition): m for m in measures.measured}
     rows = []
@@ -117,11 +117,11 @@ def availability(run: RunInfo, measures: Measures, context: GapContext) -> list[
     return rows
 
 
-def _measurable(run: RunInfo) -> list[tuple[str, str, str, int]]:
+def _measurable(run: Plan) -> list[tuple[str, str, str, int]]:
     keys = []
     for topic in run.topics:
         directions = []
-        if any(producer.topic == topic.name for producer in run.producers):
+        if any(producer.topic == topic.name for producer in run.writers):
             directions.append((WRITE, ""))
         groups = sorted({c.group for c in run.consumers if topic.name in c.topics})
         directions += [(READ, group) for group in groups]

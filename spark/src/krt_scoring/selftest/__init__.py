@@ -23,13 +23,7 @@ if TYPE_CHECKING:
     from krt_scoring.selftest.results import CorruptionResult
     from krt_scoring.verdict.guards.registry import GuardInputs
 
-__all__ = ["SelfTestResult", "requested", "run"]
-
-
-def requested(spec: object) -> bool:
-    """Whether a run's spec requests the self-test."""
-    scoring = spec.get("scoring") if isinstance(spec, dict) else None
-    return isinstance(scoring, dict) and bool(scoring.get("selfTest"))
+__all__ = ["SelfTestResult", "run"]
 
 
 def records(

@@ -151,7 +151,7 @@ class Baseline:
 
     def closed(self, record: Record) -> bool:
         """Whether the record's producer wrote a close record."""
-        return self.incarnation(record).close is not None
+        return self.incarnation(record).summary is not None
 
     def incarnation(self, record: Record) -> Incarnation:
         """Return the incarnation that sent the record."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.faults import Action
 from krt_contract.timeline import Event
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.selftest.difference import Difference, ReasonIdentity, identities
@@ -100,8 +101,10 @@ def _mixed(given: GuardInputs) -> DamagedInputs | None:
 
 def _skipped(given: GuardInputs) -> DamagedInputs | None:
     run = given.recording.run
-    spec = {**run.spec, "faults": [*(run.spec.get("faults") or ()), {"name": GHOST}]}
-    changed = _recorded(given, run=replace(run, spec=spec))
+    fault = {"name": GHOST, "action": str(Action.CRASH_POD)}
+    spec = run.resolved_spec
+    faults = [*(spec.get("faults") or ()), fault]
+    changed = _recorded(given, run=replace(run, resolved_spec={**spec, "faults": faults}))
     return DamagedInputs(changed, ("coverage", "FaultSkipped", GHOST))
 
 

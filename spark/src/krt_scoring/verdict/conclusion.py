@@ -66,7 +66,7 @@ def _objectives(given: GuardInputs) -> tuple[Objective, ...]:
     lost = max(detection.anomaly("lost-write").count, detection.ledger.get("lost", 0))
     complete = all(item.complete for item in measures.recoveries)
     return objectives.evaluate(
-        objectives.limits(given.recording.run.spec),
+        objectives.limits(given.recording.run.resolved_spec),
         {
             "lostRecords": lost,
             "maxWriteUnavailability": measures.longest_gap(operations.WRITE),

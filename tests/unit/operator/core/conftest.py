@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+from krt_contract.labels import API_VERSION, KIND, LABEL_COMPONENT, LABEL_MEMBER
 from krt_operator import names
 from krt_operator.api.times import to_micros
 from krt_operator.app.metrics import Metrics
@@ -112,8 +113,8 @@ class World:
         self.classes = {"krt-evidence"}
         self.put(
             {
-                "apiVersion": names.API_VERSION,
-                "kind": names.KIND,
+                "apiVersion": API_VERSION,
+                "kind": KIND,
                 "metadata": {"name": TEST, "namespace": NAMESPACE, "uid": UID, "generation": 1},
                 "spec": spec(**changes),
             }
@@ -146,7 +147,7 @@ class World:
 
     @property
     def test(self) -> Json:
-        return self.objects[names.KIND, TEST]
+        return self.objects[KIND, TEST]
 
     @property
     def status(self) -> Json:
@@ -183,7 +184,7 @@ class World:
         ]
 
     def tests(self) -> Sequence[Json]:
-        return self.list(names.KIND)
+        return self.list(KIND)
 
     def apply(self, obj: Json) -> Json:
         with self.mutation():
@@ -252,14 +253,14 @@ class World:
         statuses.append({"name": container["name"], "state": ended})
 
     def read_test(self, name: str) -> Json | None:
-        return self.get(names.KIND, name)
+        return self.get(KIND, name)
 
     def write_status(self, read: Json, status: Json) -> Json:
         if self.before_write is not None:
             other, self.before_write = self.before_write, None
             other()
         with self.mutation():
-            there = self.objects.get((names.KIND, read["metadata"]["name"]))
+            there = self.objects.get((KIND, read["metadata"]["name"]))
             if there is None:
                 raise GoneError("test")
             if there["metadata"]["resourceVersion"] != read["metadata"]["resourceVersion"]:
@@ -348,7 +349,7 @@ class World:
     def up(self, component: str) -> Sequence[Json]:
         return [
             one
-            for one in self.list("Pod", {names.LABEL_COMPONENT: component})
+            for one in self.list("Pod", {LABEL_COMPONENT: component})
             if one["status"]["phase"] == "Running"
         ]
 
@@ -417,7 +418,7 @@ class World:
 
     def _kubelet(self, name: str, pod: Json) -> None:
         age, phase = self.time - pod["born"], pod["status"]["phase"]
-        component = pod["metadata"]["labels"][names.LABEL_COMPONENT]
+        component = pod["metadata"]["labels"][LABEL_COMPONENT]
         if name in self.stuck or phase in {"Succeeded", "Failed"}:
             return
         if pod["metadata"]["uid"] in self.unschedulable:
@@ -490,7 +491,7 @@ class FakeKafka:
     def racks(self) -> dict[int, str]:
         found = {}
         for pod in self.world.up("kafka"):
-            member = pod["metadata"]["labels"][names.LABEL_MEMBER]
+            member = pod["metadata"]["labels"][LABEL_MEMBER]
             files = self.world.objects["ConfigMap", names.of_member(TEST, member)]["data"]
             lines = files["server.properties"].splitlines()
             told = dict(line.split("=", 1) for line in lines)

@@ -9,11 +9,11 @@ from krt_scoring.inputs.reasons import LOG_ANOMALIES, UNREAD_LOG_ANOMALIES, Reas
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from krt_contract.plan import Plan
     from krt_scoring.inputs.recording import LogEnd
-    from krt_scoring.inputs.run_info import RunInfo
 
 
-def check(run: RunInfo, log_ends: Sequence[LogEnd]) -> Iterator[Reason]:
+def check(run: Plan, log_ends: Sequence[LogEnd]) -> Iterator[Reason]:
     """Yield ``LogNotStable`` and ``LogNotRead`` for each partition concerned."""
     by_partition = {(log_end.topic, log_end.partition): log_end for log_end in log_ends}
     for topic in run.topics:

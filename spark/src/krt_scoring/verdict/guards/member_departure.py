@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.faults import Action, ObservationKind
 from krt_scoring import durations
 from krt_scoring.history.groups import groups_of
 from krt_scoring.inputs.client_settings import handover_time
@@ -16,16 +17,16 @@ from krt_scoring.inputs.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from krt_contract.plan import Plan
     from krt_scoring.history.intervals import Interval
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.inputs.run_info import RunInfo
 
-ANSWERS = frozenset({"MemberLeft", "EvictionRefused"})
+ANSWERS = frozenset({ObservationKind.MEMBER_LEFT, ObservationKind.EVICTION_REFUSED})
 """Observations of the controller that the member left, or never was unavailable."""
 
 
 def check(
-    run: RunInfo, faults: Sequence[FaultWindow], ownerships: Sequence[Interval]
+    run: Plan, faults: Sequence[FaultWindow], ownerships: Sequence[Interval]
 ) -> Iterator[Reason]:
     """Yield ``FaultNotVerified`` for each fault on a consumer that its group did not notice."""
     sessions = [handover_time(run, group.name) for group in groups_of(run)]
@@ -57,7 +58,7 @@ def _owned(window: FaultWindow, uid: str, ownerships: Sequence[Interval]) -> Ite
 
 def _due(window: FaultWindow, session: int) -> bool:
     """Whether the member was unavailable, or the run went on, for as long as a session lasts."""
-    end = window.reverted_at if window.action == "FreezePod" else window.recovered_at
+    end = window.reverted_at if window.action == Action.FREEZE_POD else window.recovered_at
     return end is not None and end - (window.injected_at or end) >= session
 
 

@@ -12,12 +12,12 @@ from krt_scoring.verdict import objectives
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 
-def check(run: RunInfo, thresholds: Mapping[tuple[str, str], int]) -> Iterator[Reason]:
+def check(run: Plan, thresholds: Mapping[tuple[str, str], int]) -> Iterator[Reason]:
     """Yield ``BaselineTooSlow`` where the threshold of a gap is above the objective."""
-    limits = objectives.limits(run.spec)
+    limits = objectives.limits(run.resolved_spec)
     for (direction, group), threshold in sorted(thresholds.items()):
         name = "maxWriteUnavailability" if direction == WRITE else "maxReadUnavailability"
         if threshold > limits[name]:

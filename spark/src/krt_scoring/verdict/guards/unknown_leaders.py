@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.clients import Acks
 from krt_scoring.history.elections import STORAGE_LOSING_ACTIONS
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
 
@@ -46,6 +47,6 @@ def permitting(recording: Recording, topic: str) -> tuple[tuple[str, ...], str] 
         return TIMELINE_ANOMALIES, "unclean election is on"
     if any(window.action in STORAGE_LOSING_ACTIONS for window in recording.faults):
         return TIMELINE_ANOMALIES, "a member lost its disk"
-    if any(p.topic == topic and p.acks in ("0", "1") for p in recording.run.producers):
+    if any(p.topic == topic and p.acks is not Acks.ALL for p in recording.run.writers):
         return BY_LEADER_CHANGE, "not every producer asked for all acks"
     return None

@@ -19,7 +19,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring import durations
+from krt_contract.durations import Duration
+from krt_contract.settings import GROUP_SESSION
 from krt_scoring.errors import PlanError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ GROUP_DEFAULTS: Mapping[str, Any] = {
 }
 """VerifiableConsumer commits by itself after it printed a poll; the rest are Kafka's defaults."""
 
-GROUP_CONFIG = {"session.timeout.ms": "30000"}
+GROUP_CONFIG = {GROUP_SESSION: "30000"}
 """VerifiableConsumer's ``--session-timeout``."""
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
@@ -137,7 +138,7 @@ def _check(where: str, raw: Mapping[str, Any]) -> None:
     _check_numbers(f"{where}: brokerConfig", raw.get("brokerConfig", {}))
     try:
         for limit in raw.get("objectives", {}).values():
-            durations.parse(limit) if isinstance(limit, str) else int(limit or 0)
+            Duration.parse(limit) if isinstance(limit, str) else int(limit or 0)
     except (TypeError, ValueError) as error:
         raise PlanError(f"{where}: objectives: {error}") from error
     for key in sorted(raw.keys() & _ALLOWED.keys()):
