@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.contract.traffic.local_kafka import wait_until
 
-from krt_operator.engine.ports import TopicPlan
+from krt_contract.entries import Topic
 from krt_operator.errors import TransientError, UserError
 from krt_operator.kafka.admin import LOOK_SECONDS, KafkaAdmin
 from krt_operator.kafka.zookeeper import four_letter, mode
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def topic(kafka: LocalKafka) -> str:
     name = f"t-{uuid4().hex[:8]}"
     with KafkaAdmin(kafka.bootstrap) as admin:
-        admin.create_topics([TopicPlan(name, {"retention.ms": "3600000"}, {0: (0,), 1: (0,)})])
+        admin.create_topics([Topic(name, 2, 1, {"retention.ms": "3600000"}, {0: (0,), 1: (0,)})])
     return name
 
 
@@ -44,12 +44,12 @@ def test_brokers_racks_controller_and_partitions(kafka: LocalKafka, topic: str) 
 
 def test_creating_again_changes_nothing(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
-        admin.create_topics([TopicPlan(topic, {}, {0: (0,)})])
+        admin.create_topics([Topic(topic, 1, 1, {}, {0: (0,)})])
         assert admin.view().partition(topic, 1) is not None
 
 
 def test_a_setting_kafka_refuses_is_the_users(kafka: LocalKafka) -> None:
-    plan = TopicPlan("refused", {"min.insync.replicas": "none"}, {0: (0,)})
+    plan = Topic("refused", 1, 1, {"min.insync.replicas": "none"}, {0: (0,)})
     with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(UserError) as caught:
         admin.create_topics([plan])
     assert caught.value.field == "spec.topics[refused]"

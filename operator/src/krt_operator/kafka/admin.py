@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from krt_operator.engine.ports import TopicPlan
+    from krt_contract.entries import Topic
 
 LOOK_SECONDS: Final = 5.0
 """How long all requests of one look may take together: a broker answers within 10 ms, and a pass
@@ -118,7 +118,7 @@ class KafkaAdmin:
         cluster = self._wait(self._client.describe_cluster(request_timeout=self._left()), doing)
         return {node.id: node.rack or "" for node in cluster.nodes}
 
-    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+    def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist with the replicas assigned; existing ones stay as is."""
         if not topics:
             return
