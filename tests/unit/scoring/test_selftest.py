@@ -48,7 +48,7 @@ def facts(run: Simulation) -> Facts:
             unknown=0,
             **dict.fromkeys(("sent", "known", "highest"), close.attempted - 1),
             summaries=1,
-            summary=ProducerSummary(*counts),
+            summary=close,
         )
     return Facts(
         run=info,
