@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.timeline import Source
 from krt_scoring.expectations.results import (
     Result,
     count_bounds,
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.inputs.timeline import Timeline
-
-ZOOKEEPER = "zookeeper"
 
 
 def evaluate(expect: Mapping[str, Any], span: FaultSpan, timeline: Timeline) -> Iterator[Result]:
@@ -45,8 +44,8 @@ def evaluate(expect: Mapping[str, Any], span: FaultSpan, timeline: Timeline) -> 
 EVENTS = {
     "brokerSessionExpirations": ("broker", "unregistered", "expired broker sessions"),
     "controllerChanges": ("controller", "elected", "changes of controller"),
-    "zookeeperLeaderChanges": (ZOOKEEPER, "leader", "changes of ZooKeeper's leader"),
-    "quorumLosses": (ZOOKEEPER, "quorum-lost", "losses of ZooKeeper's quorum"),
+    "zookeeperLeaderChanges": (Source.ZOOKEEPER, "leader", "changes of ZooKeeper's leader"),
+    "quorumLosses": (Source.ZOOKEEPER, "quorum-lost", "losses of ZooKeeper's quorum"),
 }
 """Field → source and event of the timeline, and what they count."""
 

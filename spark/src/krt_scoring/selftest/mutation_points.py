@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import LogState
 from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.baseline import EDGE, MutationPoint, Record
 
@@ -185,7 +186,7 @@ def _owed(log: Row, facts: Facts) -> Iterator[str]:
     for group in facts.groups:
         start = facts.starts.get((group.index, tp))
         begun = start is not None and start.offset is not None and start.offset <= log["offset"]
-        if begun and (log["state"] != "aborted" or not group.committed_only):
+        if begun and (log["state"] != LogState.ABORTED or not group.committed_only):
             yield group.name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -36,7 +37,11 @@ def _failed(baseline: Baseline) -> Iterator[Corruption]:
         record = point.records[index]
         if record.aborted or record.send["transaction"] is not None:
             continue
-        failed = record.send | {"outcome": "failed", "offset": None, "error": "MSG_SIZE_TOO_LARGE"}
+        failed = record.send | {
+            "outcome": SendOutcome.FAILED.value,
+            "offset": None,
+            "error": "MSG_SIZE_TOO_LARGE",
+        }
         patch = Patch(
             produce={record.sent: [failed]},
             close=_closing(baseline, record, acked=-1, failed=1),
