@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.spark.anomalies.conftest import SECOND, Case, together
+from tests.spark.anomalies.histories import history_of_cases
+from tests.spark.anomalies.language import SECOND, Case
 
 from krt_scoring.anomalies import context
 from krt_scoring.metrics import operations
@@ -24,8 +25,8 @@ log 0@2 p/1#1 state=aborted
 """
 
 
-def test_an_ack_is_an_ack_whatever_became_of_its_transaction(spark: SparkSession) -> None:
-    ctx = context.build(together(spark, [Case("t").parse(TEXT)]))
+def test_operations_of_an_aborted_send_count_its_ack(spark: SparkSession) -> None:
+    ctx = context.build(history_of_cases(spark, [Case("t").parse(TEXT)]))
     try:
         rows = operations.operations(ctx.history).where(f"lane = {operations.WRITES}").collect()
     finally:

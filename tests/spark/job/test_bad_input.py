@@ -133,7 +133,7 @@ def test_assess_unusable_file_is_named(
 
 
 PLANS: dict[str, Callable[[str], str]] = {
-    "another schema version": lambda text: json.dumps({**json.loads(text), "schemaVersion": 1}),
+    "no schema version": lambda text: json.dumps({**json.loads(text), "schemaVersion": None}),
     "no JSON": lambda text: text[:100],
     "no topics": lambda text: json.dumps({**json.loads(text), "topics": None}),
 }

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.job import rich
 
 from krt_contract.bundle import Bundle
-from krt_scoring.anomalies.findings import MAX_EXAMPLES
-from krt_scoring.engine import jvm, session
+from krt_scoring.anomalies.results import MAX_EXAMPLES
+from krt_scoring.engine import session
 from krt_scoring.inputs import bundle_files
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess
@@ -79,46 +77,3 @@ def test_assess_files_in_another_order_give_the_same_bytes(
 ) -> None:
     turned = rich.write(tmp_path, turned=True)
     assert dump(score(spark, turned, pieces=4)) == dump(card)
-
-
-def test_assess_in_a_plain_session_gives_the_same_bytes(
-    spark: SparkSession, root: Path, card: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in jvm.CLASSES:
-        monkeypatch.delattr(spark.sparkContext._jvm, name)  # noqa: SLF001 (as the engine keeps them)
-    spark.conf.set(session.PLAIN, "true")
-    try:
-        plain = score(spark, root, pieces=1)
-    finally:
-        spark.conf.set(session.PLAIN, "false")
-    assert dump(plain) == dump(card)
-
-
-LARGE = """
-import sys
-from pathlib import Path
-from krt_contract.bundle import Bundle
-from krt_scoring.engine import session
-from krt_scoring.inputs import bundle_files
-from krt_scoring.outputs.scorecard import dump
-from krt_scoring.pipeline import assess
-
-spark = session.local(session.LARGE_ROWS, cores=2)
-card = assess(spark, bundle_files.inspect(Bundle(Path(sys.argv[1])))).card
-Path(sys.argv[2]).write_text(dump(card), encoding="utf-8")
-"""
-
-
-def test_assess_with_the_flags_of_a_large_history_gives_the_same_bytes(
-    root: Path, card: dict[str, Any], tmp_path: Path
-) -> None:
-    scorecard = tmp_path / "scorecard.json"
-    done = subprocess.run(
-        [sys.executable, "-c", LARGE, str(root), str(scorecard)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=400,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert scorecard.read_text(encoding="utf-8") == dump(card)

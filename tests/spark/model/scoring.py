@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
-from krt_scoring.anomalies import context, judgement
-from krt_scoring.history import ledger_identity, missing, tables
+from krt_scoring.anomalies import context, detection
+from krt_scoring.history import tables
 from krt_scoring.inputs import run_info
 
 if TYPE_CHECKING:
@@ -50,10 +50,9 @@ def score(spark: SparkSession, root: Path) -> Scored:
     run = run_info.load(Bundle(root).run_json)
     ctx = context.build(tables.read(spark, root, run))
     try:
-        terms, unbalanced = ledger_identity.ledger(ctx.history.records.totals, ctx.history.facts)
-        terms["foreign"] = missing.foreign(ctx.history)
-        scored = Scored(reasons=(*unbalanced, *missing.reasons(ctx.history, terms)))
-        found = judgement.findings(ctx)
+        _, reasons = detection.balance_ledger(ctx)
+        scored = Scored(reasons=reasons)
+        found = detection.find_all(ctx)
         for row in found.collect() if found is not None else []:
             name = row["topic"] or row["grp"]
             scored.findings.setdefault(name, Counter())[row["anomaly"], row["rule"]] += 1

@@ -207,7 +207,7 @@ def test_files_run_damaged_copies_are_found_and_the_bundle_is_unchanged(
 ) -> None:
     before = {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")}
     told, lacking = files.run(bundle_files.inspect(bundle), seed)
-    assert [item.as_dict() for item in told if not item.found] == []
+    assert [item.as_dict() for item in told if not item.detected] == []
     assert {item.name for item in told} == set(files.KINDS)
     assert lacking == {}
     assert {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")} == before

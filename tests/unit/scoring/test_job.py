@@ -1,4 +1,4 @@
-"""What the Job is told, what it answers, and how its Spark session is set up."""
+"""The Job: its settings, exit codes, termination message and Spark session."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ BOUND = {
 }
 
 
-def test_the_environment_is_read() -> None:
+def test_settings_of_an_environment_have_its_values() -> None:
     found = job.Settings.of(ENV)
     assert (found.namespace, found.cluster.executors) == ("ns", 2)
     assert found.cluster.executor_memory_mib == 640
 
 
 @pytest.mark.parametrize("name", sorted(ENV))
-def test_a_missing_variable_is_named(name: str) -> None:
+def test_settings_without_a_variable_name_it(name: str) -> None:
     with pytest.raises(ScoringError, match=f"{name} is not set"):
         job.Settings.of({key: value for key, value in ENV.items() if key != name})
 
@@ -68,23 +68,23 @@ def test_a_missing_variable_is_named(name: str) -> None:
     ("error", "code"),
     [(NoExecutorsError("x"), 4), (TopicReadError("x"), 5), (PlanError("x"), 2)],
 )
-def test_each_failure_has_its_exit_code_and_says_why(
+def test_main_of_a_failure_returns_its_exit_code_and_writes_the_reason(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: ScoringError, code: int
 ) -> None:
     def fail(_: job.Settings) -> None:
         raise error
 
-    told = tmp_path / "termination-log"
-    told.touch()
+    message = tmp_path / "termination-log"
+    message.touch()
     monkeypatch.setattr(job, "run", fail)
-    monkeypatch.setattr(job, "TERMINATION_LOG", told)
+    monkeypatch.setattr(job, "TERMINATION_LOG", message)
     for name, value in ENV.items():
         monkeypatch.setenv(name, value)
     assert job.main() == code
-    assert told.read_text() == "x"
+    assert message.read_text() == "x"
 
 
-def test_the_session_asks_for_what_the_controller_said() -> None:
+def test_kubernetes_settings_take_the_controllers_values() -> None:
     settings = session.kubernetes_settings(job.Settings.of(ENV).cluster, 1_000)
     assert settings["spark.executor.instances"] == "2"
     assert settings["spark.executor.memory"] == "640m"

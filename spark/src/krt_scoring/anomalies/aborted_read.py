@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.record_columns import (
     ABORTED,
     FAILED,
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from krt_scoring.anomalies.context import Context
 
 NAME = "aborted-read"
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any failed or aborted send left a trace."""
+    return ctx.history.records.totals["failedInLog"] + ctx.history.records.totals["aborted"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
 from krt_scoring.history.elections import states
 from krt_scoring.history.record_columns import ACKED
@@ -45,6 +45,11 @@ def windows(ctx: Context) -> list[tuple[int, int, int]]:
         if since is not None:
             found.append((tp, since, FOREVER))
     return found
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any observed ISR was too small."""
+    return bool(windows(ctx))
 
 
 def find(ctx: Context) -> DataFrame:

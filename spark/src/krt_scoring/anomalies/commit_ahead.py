@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import consequences
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history import intervals
 from krt_scoring.history.positions import OFFSET_BITS
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from krt_scoring.anomalies.context import Context
 
 NAME = "commit-ahead"
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record was never handed to a group."""
+    return ctx.history.records.totals["skipped"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

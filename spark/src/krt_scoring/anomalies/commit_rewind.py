@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,7 +21,7 @@ def rewound(ctx: Context) -> list[dict[str, Any]]:
     """Return one finding an ownership that began below what the group had committed."""
     lost = lost_commits(ctx.history.tables, ctx.history.facts)
     return [
-        from_driver.of_interval(ctx, NAME, item)
+        driver_findings.of_interval(ctx, NAME, item)
         | {
             "rule": _rule(item, ctx.allowances.consequences, lost),
             "detail": {"lastCommit": item.committed},
@@ -31,9 +31,14 @@ def rewound(ctx: Context) -> list[dict[str, Any]]:
     ]
 
 
+def possible(ctx: Context) -> bool:
+    """Whether any ownership began below a commit."""
+    return bool(rewound(ctx))
+
+
 def find(ctx: Context) -> DataFrame:
     """Return the findings."""
-    return from_driver.findings(ctx, rewound(ctx))
+    return driver_findings.findings(ctx, rewound(ctx))
 
 
 def _rule(item: Interval, spans: Spans, lost: dict[int, int]) -> str | None:

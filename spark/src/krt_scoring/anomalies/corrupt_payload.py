@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.positions import tp_of
 from krt_scoring.history.record_columns import BAD_DELIVERED, BAD_IN_LOG, has
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from krt_scoring.anomalies.context import Context
 
 NAME = "corrupt-payload"
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record has damaged bytes or an unknown identity."""
+    return ctx.history.records.totals["corrupt"] + ctx.history.records.totals["strange"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

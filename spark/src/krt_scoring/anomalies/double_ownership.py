@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
 from krt_scoring.inputs.client_settings import handover_time
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ def overlaps(ctx: Context) -> list[tuple[Interval, Interval, int]]:
     return found
 
 
+def possible(ctx: Context) -> bool:
+    """Whether any two ownerships overlap."""
+    return bool(overlaps(ctx))
+
+
 def find(ctx: Context) -> DataFrame:
     """Return one finding a pair of ownerships."""
     rows: list[dict[str, Any]] = []
@@ -46,7 +51,7 @@ def find(ctx: Context) -> DataFrame:
         lapsed = older.lapse <= deadline and last[0] <= older.tolerated
         if min(last) > deadline and not lapsed:
             rows.append(
-                from_driver.of_interval(ctx, NAME, newer)
+                driver_findings.of_interval(ctx, NAME, newer)
                 | {"detail": {"otherIncarnation": older.incarnation, "until": min(last)}}
             )
-    return from_driver.findings(ctx, rows)
+    return driver_findings.findings(ctx, rows)

@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import consequences
 from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history import intervals
 from krt_scoring.history.positions import offset_of
@@ -41,6 +41,11 @@ OWNERSHIP = (
 CLOCK_SLACK = 1_000_000
 """µs by which the clocks of two members may differ before it is told against them; clocks
 further apart are the guards' business."""
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record was delivered more than once, or from elsewhere."""
+    return ctx.history.records.totals["oddly"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.duplicates import write_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.positions import offset_of
 
 if TYPE_CHECKING:
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from krt_scoring.anomalies.context import Context
 
 NAME = "duplicate-write"
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record has more than one offset."""
+    return ctx.history.records.totals["copied"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.losses import position_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history.identity import key, ours
 from krt_scoring.history.records import with_offsets
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from krt_scoring.anomalies.context import Context
 
 NAME = "inconsistent-offsets"
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record was reported at an offset where it does not lie."""
+    return ctx.history.records.totals["misplaced"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

@@ -15,7 +15,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import consequences
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
 from krt_scoring.history import intervals, rewinds
 from krt_scoring.history.identity import key, ours

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.losses import write_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.outcomes import EXPIRED
 from krt_scoring.history.record_columns import (
     ACKED,
@@ -27,6 +27,11 @@ NAME = "lost-write"
 
 BASIS_DELIVERIES = "basisDeliveries"
 """Sub-count of those told by deliveries alone, the log of their partition not having been read."""
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record is missing from the log."""
+    return ctx.history.records.totals["missing"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.neighbours import with_previous
 from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.history.records import with_names
@@ -24,6 +24,11 @@ RULE = "retries-without-idempotence"
 in flight."""
 
 NO_TRANSACTION = -1
+
+
+def possible(_: Context) -> bool:
+    """Always: only the query itself can tell."""
+    return True
 
 
 def find(ctx: Context) -> DataFrame:

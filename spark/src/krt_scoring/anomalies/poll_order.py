@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import consequences
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history import offset_jumps
 from krt_scoring.history.positions import offset_of
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 SKIP, BACK = "poll-skip", "nonmonotonic-poll"
 INSIDE_SKIP, INSIDE_BACK = "int-poll-skip", "int-nonmonotonic-poll"
+
+
+def back_possible(ctx: Context) -> bool:
+    """Whether any step did not go forward."""
+    return bool(ctx.history.reading.back)
 
 
 def find_back(ctx: Context) -> DataFrame:
@@ -35,6 +40,11 @@ def find_back(ctx: Context) -> DataFrame:
     )
     name = sf.when(sf.col("inside"), INSIDE_BACK).otherwise(BACK)
     return _findings(name, steps, ctx)
+
+
+def skips_possible(ctx: Context) -> bool:
+    """Whether any step passed over a record."""
+    return bool(ctx.history.reading.skipped)
 
 
 def find_skips(ctx: Context) -> DataFrame:

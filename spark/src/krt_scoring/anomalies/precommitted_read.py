@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history import intervals
 from krt_scoring.history.identity import key
 from krt_scoring.history.records import with_offsets

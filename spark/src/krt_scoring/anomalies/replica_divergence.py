@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
 from krt_scoring.history import replicas
 from krt_scoring.history.positions import partition_of
@@ -29,6 +29,11 @@ LEADER_EPOCH = "leaderEpoch"
 CONTENT = "content"
 """Sub-counts: a replica has nothing there; its bytes do not match their checksum; it differs in
 the leader epoch alone; it holds another batch."""
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any compared replicas differ."""
+    return bool(ctx.history.differing_replicas)
 
 
 def find(ctx: Context) -> DataFrame:

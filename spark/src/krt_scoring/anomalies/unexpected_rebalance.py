@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
 from krt_scoring.inputs.client_settings import rebalance_window
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ def unexplained(ctx: Context) -> list[dict[str, Any]]:
     return rows
 
 
+def possible(ctx: Context) -> bool:
+    """Whether any rebalance has no explanation."""
+    return bool(unexplained(ctx))
+
+
 def find(ctx: Context) -> DataFrame:
     """Return the findings."""
-    return from_driver.findings(ctx, unexplained(ctx))
+    return driver_findings.findings(ctx, unexplained(ctx))

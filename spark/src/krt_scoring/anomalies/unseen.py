@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import consequences
 from krt_scoring.allowances.transactions import undecided_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history.record_columns import (
     ACKED,
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from krt_scoring.history.groups import Group
 
 NAME = "unseen"
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record was not delivered to a group."""
+    return ctx.history.records.totals["undelivered"] + ctx.history.records.totals["skipped"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.losses import appended_by, committed_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.positions import offset_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from krt_scoring.anomalies.context import Context
 
 NAME = "vanished-read"
+
+
+def possible(ctx: Context) -> bool:
+    """Whether any record that was delivered is gone from the log."""
+    return ctx.history.records.totals["vanished"] > 0
 
 
 def find(ctx: Context) -> DataFrame:

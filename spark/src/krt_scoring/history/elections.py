@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import Action
 from krt_contract.members import broker_of
+from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ def _lost_storage(timeline: Sequence[Event]) -> tuple[tuple[int, int], ...]:
     found = []
     for event in timeline:
         detail = event.detail
-        if (event.source, event.event) != ("fault", "injected"):
+        if (event.source, event.event) != (Source.FAULT, EventName.INJECTED):
             continue
         if detail.get("action") not in STORAGE_LOSING_ACTIONS:
             continue

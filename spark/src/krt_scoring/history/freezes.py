@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName
 from krt_scoring.history.intervals import FOREVER
 from krt_scoring.inputs import client_settings
 
@@ -39,9 +40,9 @@ def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
         if event.source != "member":
             continue
         uid = str(event.detail.get("uid", ""))
-        if event.event == "frozen":
+        if event.event == EventName.FROZEN:
             open_[uid] = event.at, str(event.detail.get("member") or "")
-        elif event.event == "thawed" and uid in open_:
+        elif event.event == EventName.THAWED and uid in open_:
             begin, member = open_.pop(uid)
             found.append(Freeze(uid, member, begin, event.at))
     found += [Freeze(uid, member, begin, FOREVER) for uid, (begin, member) in open_.items()]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.engine.session import partitions
 from krt_scoring.history import offset_ranks
 from krt_scoring.history.neighbours import with_previous
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.tables import Tables
 
-EXCUSING = ("assigned", "revoked", "lost", "seek", "reset")
+EXCUSING = (
+    ConsumerEvent.ASSIGNED,
+    ConsumerEvent.REVOKED,
+    ConsumerEvent.LOST,
+    ConsumerEvent.SEEK,
+    ConsumerEvent.RESET,
+)
 """Consumer events after which the next delivery may be anywhere."""
 
 BUCKET_BITS = 12

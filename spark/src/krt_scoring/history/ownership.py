@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.engine import local_rows
 from krt_scoring.history import extents, freezes, intervals
 from krt_scoring.history.intervals import FOREVER, Interval, Member, with_lane
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.tables import Tables
 
-ENDING = ("assigned", "revoked", "lost", "closed")
+ENDING = (
+    ConsumerEvent.ASSIGNED,
+    ConsumerEvent.REVOKED,
+    ConsumerEvent.LOST,
+    ConsumerEvent.CLOSED,
+)
 """Events that end the interval of their partition before them."""
 
 LEAVING = ("lost", "closed")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
+from krt_contract.timeline import EventName
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -95,12 +97,12 @@ def fault_windows(events: Iterable[Event]) -> tuple[FaultWindow, ...]:
             changes["targets"] = tuple(detail["targets"])
         if detail.get("duration"):
             changes["duration"] = int(detail["duration"])
-        if event.event == "observed":
+        if event.event == EventName.OBSERVED:
             changes["verified"] = bool(detail.get("verified"))
             changes["observations"] = tuple(detail.get("observations") or ())
-        elif event.event == "skipped":
+        elif event.event == EventName.SKIPPED:
             changes["skipped"] = True
-        elif event.event in ("injected", "reverted", "recovered"):
+        elif event.event in (EventName.INJECTED, EventName.REVERTED, EventName.RECOVERED):
             changes[f"{event.event}_at"] = event.at
         found[event.subject] = replace(window, **changes)
     return tuple(sorted(found.values(), key=lambda window: (window.begin, window.name)))

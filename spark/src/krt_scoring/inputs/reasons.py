@@ -7,7 +7,7 @@ overrides a violation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -154,17 +154,3 @@ class Reason:
 def invalidated(reasons: Iterable[Reason]) -> frozenset[str]:
     """Return the anomalies that rest on missing or damaged evidence."""
     return frozenset(name for reason in reasons for name in reason.invalidates)
-
-
-def by_deliveries(reasons: Iterable[Reason]) -> list[Reason]:
-    """Return the reasons as they are where losses were found by deliveries alone.
-
-    Then lost-write rests on the consumers' ledgers as well: what invalidates their order
-    invalidates it.
-    """
-    return [
-        replace(reason, invalidates=(*reason.invalidates, "lost-write"))
-        if "poll-skip" in reason.invalidates and "lost-write" not in reason.invalidates
-        else reason
-        for reason in reasons
-    ]

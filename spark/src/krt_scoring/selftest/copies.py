@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_contract.timeline import Event
+from krt_contract.timeline import Event, EventName, Source
 from krt_scoring.engine import local_rows
 from krt_scoring.history import tables as history_module
 from krt_scoring.history.positions import OFFSET_BITS
@@ -71,13 +71,13 @@ def _sent(sends: Collection[Sent]) -> Column:
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
     for producer, incarnation, seq in sorted(sends):
         numbers[producer, incarnation].append(seq)
-    ones = [
+    conditions = [
         (sf.col("producer") == producer)
         & (sf.col("producer_incarnation") == incarnation)
         & sf.col("seq").isin(seqs)
         for (producer, incarnation), seqs in numbers.items()
     ]
-    return reduce(or_, ones, sf.lit(col=False))
+    return reduce(or_, conditions, sf.lit(col=False))
 
 
 def _added(rows: DataFrame, table: str, changes: dict[Any, list[Row]]) -> DataFrame:
@@ -98,32 +98,36 @@ def _closed(rows: DataFrame, patch: Patch) -> DataFrame:
 
 
 def _timeline(events: Iterable[Event], states: Iterable[ShortIsr]) -> list[Event]:
-    told = list(events)
+    timeline = list(events)
     for short in states:
         subject = f"{short.topic}-{short.partition}"
-        mine = [event for event in told if _is_state(event, subject)]
-        others = [event for event in told if not _is_state(event, subject)]
-        # Versions in steps, so that one can be told between two.
+        mine = [event for event in timeline if _is_state(event, subject)]
+        others = [event for event in timeline if not _is_state(event, subject)]
+        # Versions in steps, so that a state fits between two others.
         spread = [_versioned(event, _version(event) * STRIDE) for event in mine]
         before = [event for event in spread if event.at <= short.begin]
         last = max(before, key=lambda event: (_epoch(event), _version(event)), default=None)
-        told = [*others, *spread, *_dip(short, subject, last)]
-    return told
+        timeline = [*others, *spread, *_dip(short, subject, last)]
+    return timeline
 
 
 def _dip(short: ShortIsr, subject: str, last: Event | None) -> list[Event]:
-    whole = list(last.detail["isr"]) if last else [*short.isr, len(short.isr)]
-    detail = dict(last.detail) if last else {"leader": whole[0], "leader_epoch": 0, "version": 0}
+    full_isr = list(last.detail["isr"]) if last else [*short.isr, len(short.isr)]
+    detail = dict(last.detail) if last else {"leader": full_isr[0], "leader_epoch": 0, "version": 0}
     base = Event(short.begin, 0, "partition", "state", subject, detail)
     version = _version(base)
     return [
         _versioned(replace(base, detail=detail | {"isr": list(short.isr)}), version + 1),
-        _versioned(replace(base, at=short.end, detail=detail | {"isr": whole}), version + 2),
+        _versioned(replace(base, at=short.end, detail=detail | {"isr": full_isr}), version + 2),
     ]
 
 
 def _is_state(event: Event, subject: str) -> bool:
-    return (event.source, event.event, event.subject) == ("partition", "state", subject)
+    return (event.source, event.event, event.subject) == (
+        Source.PARTITION,
+        EventName.STATE,
+        subject,
+    )
 
 
 def _epoch(event: Event) -> int:

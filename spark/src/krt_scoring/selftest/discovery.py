@@ -1,4 +1,4 @@
-"""Looking for ground: a few places by chance, and the evidence around them, in two queries."""
+"""Finds mutation points: a few places by chance, and the evidence around them, in two queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from krt_scoring.history.record_columns import (
     has,
 )
 from krt_scoring.selftest import mutation_points
-from krt_scoring.selftest.baseline import STRIDE, Ground
+from krt_scoring.selftest.baseline import STRIDE, Baseline
 from krt_scoring.selftest.mutation_points import REACH
 
 if TYPE_CHECKING:
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
     from krt_scoring.anomalies.context import Context
     from krt_scoring.selftest.patch import Row, Sent
 
-SITES = 64
-"""Sites looked for: twice as many as there are corruptions, since not each can host each."""
+MAX_POINTS = 64
+"""Mutation points looked for: twice as many as there are corruptions, since few can host every
+corruption."""
 
 TAILS = 16
 """Partitions whose last records are looked at."""
 
 COMMITS = 64
-"""Commits held of a group and partition, the highest."""
+"""Commits kept of a group and partition, the highest."""
 
 IN_FLIGHT = 16
 """Sends of which it is asked what else was under way: the quickest."""
@@ -55,26 +56,31 @@ DETAILS = ("previousOffset", "first", "last", "missing", "lastCommit")
 """Offsets a finding may name beside its own."""
 
 
-def survey(
-    ctx: Context, found: DataFrame | None, seed: int, doubts: frozenset[str], *, balanced: bool
-) -> Ground:
-    """Return the ground of a run.
+def discover(
+    ctx: Context,
+    findings: DataFrame | None,
+    seed: int,
+    reason_codes: frozenset[str],
+    *,
+    balanced: bool,
+) -> Baseline:
+    """Return what the corruptions of a run are made from.
 
     Args:
-        ctx: its base tables.
-        found: what was found in it, None where nothing was.
+        ctx: its history and what its configuration allows.
+        findings: of every rule, None where nothing was found.
         seed: of the choice of places.
-        doubts: codes of the reasons given by the judgement.
-        balanced: whether the ledger identity holds.
+        reason_codes: codes of the reasons that the detection gave.
+        balanced: whether the ledger balances.
     """
     anchors, ends = _anchors(ctx, seed)
     windows = _windows(ctx, anchors, ends, seed)
     quickest = sorted(anchors, key=lambda row: (row["took"], row["position"]))[:IN_FLIGHT]
-    rows = _around(ctx, found, windows, quickest)
+    rows = _around(ctx, findings, windows, quickest)
     facts = ctx.history.facts
     conditions = mutation_points.Conditions(facts, ctx.history.faults, _cuts(ctx))
     keys = {item.key: (item.producer, item.incarnation) for item in facts.incarnations.values()}
-    told = mutation_points.Rows(
+    rows_read = mutation_points.Rows(
         log=rows["log"],
         consume=[_strided(row) for row in rows["consume"]],
         produce=rows["produce"],
@@ -85,10 +91,10 @@ def survey(
     spots: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
     for row in sorted(rows["commit"], key=lambda row: row["rank"]):
         spots[row["group"], row["topic"], row["partition"]].append(_strided(row))
-    union_all: dict[Sent, list[Sent]] = defaultdict(list)
+    concurrent: dict[Sent, list[Sent]] = defaultdict(list)
     for row in rows["flight"]:
         whose = (*keys[row["of_pk"]], row["of_seq"])
-        union_all[whose].append((row["producer"], row["producer_incarnation"], row["seq"]))
+        concurrent[whose].append((row["producer"], row["producer_incarnation"], row["seq"]))
     dumped: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
     for row in rows["replica"]:
         dumped[row["topic"], row["partition"], row["offset"]].append(row)
@@ -100,15 +106,15 @@ def survey(
         for group, tp in ctx.allowances.consequences
     }
     troubled = {(row.get("grp"), row.get("topic"), row.get("partition")) for row in rows["spot"]}
-    return Ground(
+    return Baseline(
         seed=seed,
         facts=facts,
-        sites=mutation_points.build(windows, told, conditions),
+        points=mutation_points.build(windows, rows_read, conditions),
         owned=tuple(_strided_interval(item) for item in ctx.history.ownership.intervals),
         causes={group: tuple(sorted(times)) for group, times in causes.items()},
         commits={spot: tuple(commits[:COMMITS]) for spot, commits in spots.items()},
         commits_cut=frozenset(spot for spot, rows in spots.items() if len(rows) > COMMITS),
-        in_flight={sent: tuple(sorted(others)) for sent, others in union_all.items()},
+        in_flight={sent: tuple(sorted(others)) for sent, others in concurrent.items()},
         troubled=frozenset(troubled | consequences),
         lost_commits=frozenset(lost_commits(ctx.history.tables, facts)),
         states={
@@ -116,13 +122,13 @@ def survey(
             for spot, sequence in states(ctx.history.tables.timeline).items()
         },
         compared={
-            (one.topic, one.partition): tuple(
-                each.broker for each in one.compared if each.broker in one.fully_dumped
+            (item.topic, item.partition): tuple(
+                replica.broker for replica in item.compared if replica.broker in item.fully_dumped
             )
-            for one in ctx.history.replicas
+            for item in ctx.history.replicas
         },
         replicas={position: tuple(rows) for position, rows in dumped.items()},
-        doubts=doubts,
+        reason_codes=reason_codes,
         balanced=balanced,
     )
 
@@ -183,7 +189,7 @@ def _alone() -> Column:
 def _anchors(ctx: Context, seed: int) -> tuple[list[Row], dict[int, int]]:
     """Return records chosen by chance, and partition → the last place of its log."""
     attempted = sum(item.attempted for item in ctx.history.facts.incarnations.values())
-    every = max(1, attempted // (2 * SITES))
+    every = max(1, attempted // (2 * MAX_POINTS))
     chosen = sf.pmod(sf.xxhash64("pk", "seq", sf.lit(seed)), sf.lit(every)) == 0
     named = sf.struct(
         "position",
@@ -200,7 +206,7 @@ def _anchors(ctx: Context, seed: int) -> tuple[list[Row], dict[int, int]]:
         )
         .collect()
     )
-    anchors = [one.asDict() for row in rows for one in row["anchors"]]
+    anchors = [anchor.asDict() for row in rows for anchor in row["anchors"]]
     anchors.sort(key=lambda row: row["position"])
     return anchors, {row["tp"]: row["last"] for row in rows}
 
@@ -210,33 +216,33 @@ def _windows(
 ) -> tuple[mutation_points.Window, ...]:
     """Return ranges around the anchors that do not meet, those at the logs' ends first."""
     chance = random.Random(seed)  # noqa: S311 (it chooses examples, no secrets)
-    wanted = [(ends[tp] - 2 * REACH, ends[tp]) for tp in sorted(ends)[:TAILS]]
+    ranges = [(ends[tp] - 2 * REACH, ends[tp]) for tp in sorted(ends)[:TAILS]]
     positions = [row["position"] for row in anchors]
-    wanted += [
+    ranges += [
         (position - REACH, position + REACH)
         for position in chance.sample(positions, len(positions))
     ]
-    found: list[mutation_points.Window] = []
+    windows: list[mutation_points.Window] = []
     taken: set[int] = set()
-    for low, high in wanted:
+    for low, high in ranges:
         topic, partition, end = _place(ctx, high)
         last = ends[high >> OFFSET_BITS]
         # At the start of a partition there is nothing below.
         first = max(low, (high >> OFFSET_BITS) << OFFSET_BITS)
-        if taken & set(range(first - 1, high + 2)) or len(found) >= SITES:
+        if taken & set(range(first - 1, high + 2)) or len(windows) >= MAX_POINTS:
             continue
         taken |= set(range(first, high + 1))
-        found.append(
+        windows.append(
             mutation_points.Window(
                 topic, partition, end - (high - first), end, last=first <= last <= high
             )
         )
-    return tuple(found)
+    return tuple(windows)
 
 
 def _around(
     ctx: Context,
-    found: DataFrame | None,
+    findings: DataFrame | None,
     windows: tuple[mutation_points.Window, ...],
     quickest: list[Row],
 ) -> dict[str, list[Row]]:
@@ -268,27 +274,27 @@ def _around(
         ),
         "commit": _commits(ctx),
     }
-    if found is not None:
-        parts["spot"] = found.select("grp", "topic", "partition").distinct()
-        parts["dirty"] = _dirty(ctx, found).join(positions, "position").distinct()
-    if any(one.compared for one in ctx.history.replicas):
-        held = history.replica_log.withColumn("position", column)
-        parts["replica"] = held.join(positions, "position").drop("position")
-    told = [
+    if findings is not None:
+        parts["spot"] = findings.select("grp", "topic", "partition").distinct()
+        parts["dirty"] = _dirty(ctx, findings).join(positions, "position").distinct()
+    if any(item.compared for item in ctx.history.replicas):
+        replica_rows = history.replica_log.withColumn("position", column)
+        parts["replica"] = replica_rows.join(positions, "position").drop("position")
+    parts_as_json = [
         rows.select(sf.lit(kind).alias("kind"), sf.to_json(sf.struct(*rows.columns)).alias("row"))
         for kind, rows in parts.items()
     ]
     columns = {kind: rows.columns for kind, rows in parts.items()}
     result: dict[str, list[Row]] = {kind: [] for kind in (*parts, "spot", "dirty", "replica")}
-    for row in union_all(told).collect():
+    for row in union_all(parts_as_json).collect():
         # JSON leaves nulls out.
-        whole = dict.fromkeys(columns[row["kind"]]) | json.loads(row["row"])
-        result[row["kind"]].append(whole)
+        full_row = dict.fromkeys(columns[row["kind"]]) | json.loads(row["row"])
+        result[row["kind"]].append(full_row)
     return result
 
 
 def _flight(ctx: Context, quickest: list[Row]) -> DataFrame:
-    """Sends acked while one of the given ones was under way, by that one."""
+    """Sends acked while a given send was under way, with that send."""
     rows = [
         (row["position"] >> OFFSET_BITS, row["pk"], row["seq"], row["sent_at"], row["done_at"])
         for row in quickest
@@ -308,7 +314,7 @@ def _flight(ctx: Context, quickest: list[Row]) -> DataFrame:
 
 
 def _commits(ctx: Context) -> DataFrame:
-    """The highest commits of each group and partition, one more than are held."""
+    """The highest commits of each group and partition, one more than are kept."""
     order = Window.partitionBy("group", "topic", "partition").orderBy(
         sf.col("offset").desc(), "incarnation", "event_seq"
     )
@@ -317,9 +323,9 @@ def _commits(ctx: Context) -> DataFrame:
     return ranked.filter(sf.col("rank") <= COMMITS + 1)
 
 
-def _dirty(ctx: Context, found: DataFrame) -> DataFrame:
+def _dirty(ctx: Context, findings: DataFrame) -> DataFrame:
     offsets = [sf.get_json_object("detail", f"$.{name}").cast("long") for name in DETAILS]
     tp = ctx.history.facts.positions.tp_column()
-    each = found.select(tp.alias("tp"), sf.explode(sf.array("offset", *offsets)).alias("offset"))
+    each = findings.select(tp.alias("tp"), sf.explode(sf.array("offset", *offsets)).alias("offset"))
     position = sf.shiftleft("tp", OFFSET_BITS).bitwiseOR(sf.col("offset"))
     return each.filter(sf.col("offset").isNotNull()).select(position.alias("position"))

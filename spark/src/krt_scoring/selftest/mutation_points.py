@@ -1,4 +1,4 @@
-"""From the rows around some places to the sites corruptions are made from."""
+"""From the rows around some places to the mutation points that corruptions are made from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import LogState
 from krt_scoring.inputs.client_settings import producer_settings
-from krt_scoring.selftest.baseline import EDGE, Record, Site
+from krt_scoring.selftest.baseline import EDGE, MutationPoint, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from krt_scoring.selftest.patch import Place, Row, Sent
 
 SMALLEST = 2 * EDGE + 1
-"""Records of a site below which none of them may be changed."""
+"""Records of a mutation point below which none of them may be changed."""
 
 REACH = 8
-"""Offsets shown on either side of a place: a site is small, and most have a whole one."""
+"""Offsets read on either side of a place: a mutation point is small and mostly fits into them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What decides whether a record's fate could depend on more than its surroundings."""
+    """What decides whether the outcome of a record could depend on more than its surroundings."""
 
     facts: Facts
     faults: tuple[FaultWindow, ...]
@@ -86,7 +87,7 @@ def _above(cut: Truncation, acks: str, send: Row, offset: int) -> bool:
 class _Rows:
     """The rows by what they are looked up by."""
 
-    held: dict[Place, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    in_log: dict[Place, list[Row]] = field(default_factory=lambda: defaultdict(list))
     read: dict[Place, list[Row]] = field(default_factory=lambda: defaultdict(list))
     sends: dict[Sent, list[Row]] = field(default_factory=lambda: defaultdict(list))
     marks: dict[tuple[str, str, int], list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -95,7 +96,7 @@ class _Rows:
     def of(cls, rows: Rows) -> _Rows:
         found = cls()
         for row in rows.log:
-            found.held[_place(row)].append(row)
+            found.in_log[_place(row)].append(row)
         for row in rows.consume:
             found.read[_place(row)].append(row)
         for row in rows.produce:
@@ -105,15 +106,21 @@ class _Rows:
         return found
 
 
-def build(windows: Iterable[Window], rows: Rows, conditions: Conditions) -> tuple[Site, ...]:
-    """Return the sites the windows hold, at most one each."""
+def build(
+    windows: Iterable[Window], rows: Rows, conditions: Conditions
+) -> tuple[MutationPoint, ...]:
+    """Return the mutation points in the windows, at most one each."""
     known = _Rows.of(rows)
     found = []
     for window in windows:
         stretches: list[list[Record]] = [[]]
         for offset in range(window.low, window.high + 1):
             position = window.topic, window.partition, offset
-            if position not in rows.dirty and not known.held[position] and not known.read[position]:
+            if (
+                position not in rows.dirty
+                and not known.in_log[position]
+                and not known.read[position]
+            ):
                 # A marker, or nothing.
                 continue
             record = (
@@ -125,9 +132,9 @@ def build(windows: Iterable[Window], rows: Rows, conditions: Conditions) -> tupl
                 stretches[-1].append(record)
         last = stretches[-1]
         longest = last if window.last and len(last) >= SMALLEST else max(stretches, key=len)
-        site = Site(tuple(longest), last=window.last and longest is last)
-        if len(longest) >= SMALLEST and _in_order(site, known.marks):
-            found.append(site)
+        point = MutationPoint(tuple(longest), last=window.last and longest is last)
+        if len(longest) >= SMALLEST and _in_order(point, known.marks):
+            found.append(point)
     return tuple(found)
 
 
@@ -143,18 +150,18 @@ def _record(
     position: Place, known: _Rows, quiet: frozenset[Sent], conditions: Conditions
 ) -> Record | None:
     """Return the record of a place where it is in order, else None."""
-    held = known.held[position]
-    if len(held) != 1 or held[0]["seq"] is None or _sent(held[0]) not in quiet:
+    in_log = known.in_log[position]
+    if len(in_log) != 1 or in_log[0]["seq"] is None or _sent(in_log[0]) not in quiet:
         return None
-    log, sends = held[0], known.sends[_sent(held[0])]
-    if len(sends) != 1 or not _told(sends[0], log):
+    log, sends = in_log[0], known.sends[_sent(in_log[0])]
+    if len(sends) != 1 or not _agree(sends[0], log):
         return None
     if not conditions.undisturbed(sends[0], log["offset"]):
         return None
     got: dict[str, Row] = {}
     for row in known.read[position]:
-        whole = row["outcome"] == "ok" and row["checksum_ok"] and _sent(row) == _sent(log)
-        if not whole or row["group"] in got:
+        intact = row["outcome"] == "ok" and row["checksum_ok"] and _sent(row) == _sent(log)
+        if not intact or row["group"] in got:
             return None
         got[row["group"]] = row
     if set(got) != set(_owed(log, conditions.facts)):
@@ -162,8 +169,8 @@ def _record(
     return Record(sends[0], log, {group: got[group] for group in sorted(got)})
 
 
-def _told(send: Row, log: Row) -> bool:
-    """Whether the ledger tells of a record what the log shows."""
+def _agree(send: Row, log: Row) -> bool:
+    """Whether the ledger agrees with the log about a record."""
     outcome = "failed" if log["state"] == "aborted" else "acked"
     return (
         send["outcome"] == outcome
@@ -179,14 +186,14 @@ def _owed(log: Row, facts: Facts) -> Iterator[str]:
     for group in facts.groups:
         start = facts.starts.get((group.index, tp))
         begun = start is not None and start.offset is not None and start.offset <= log["offset"]
-        if begun and (log["state"] != "aborted" or not group.committed_only):
+        if begun and (log["state"] != LogState.ABORTED or not group.committed_only):
             yield group.name
 
 
-def _in_order(site: Site, marks: Mapping[tuple[str, str, int], Sequence[int]]) -> bool:
-    topic, partition = site.position
-    for group in {name for record in site.records for name in record.got}:
-        for before, row in pairwise(site.read(group)):
+def _in_order(point: MutationPoint, marks: Mapping[tuple[str, str, int], Sequence[int]]) -> bool:
+    topic, partition = point.position
+    for group in {name for record in point.records for name in record.got}:
+        for before, row in pairwise(point.read(group)):
             if (
                 before["incarnation"] != row["incarnation"]
                 or before["event_seq"] >= row["event_seq"]
