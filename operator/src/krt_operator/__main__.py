@@ -79,7 +79,7 @@ def _release(settings: Settings) -> int:
     assembly = Assembly.on_api_server(settings)
     for test in assembly.cluster("").tests():
         meta = test["metadata"]
-        if assembly.cluster(meta["namespace"]).free_finalizers(meta["name"]):
+        if assembly.cluster(meta["namespace"]).remove_finalizers(meta["name"]):
             sys.stdout.write(f"released {meta['namespace']}/{meta['name']}\n")
     return 0
 

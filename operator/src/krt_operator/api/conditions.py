@@ -62,7 +62,7 @@ class Condition(ApiModel):
     )
 
 
-def set_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
+def with_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
     """Return the conditions with one set, in the order they were first set.
 
     The transition time of an unchanged status is kept.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from krt_operator.app.clock import SystemClock
 from krt_operator.app.expiry import expired
 from krt_operator.app.metrics import Metrics
+from krt_operator.engine.clock import SystemClock
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.kafka.admin import KafkaAdmin

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from krt_operator import names
 from krt_operator.api.status import Phase
-from krt_operator.engine.ports import Deletion
+from krt_operator.engine.progress import Deletion
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
 
 
 def expired(test: Json, now: datetime) -> Deletion | None:

@@ -51,7 +51,9 @@ class Settings:
             image_pull_policy=env.get("KRT_IMAGE_PULL_POLICY") or "IfNotPresent",
             evidence_storage_class=env.get("KRT_EVIDENCE_STORAGE_CLASS") or "krt-evidence",
             max_concurrent_tests=_number(env, "KRT_MAX_CONCURRENT_TESTS", 8),
-            watch_namespaces=tuple(one.strip() for one in namespaces if one.strip()),
+            watch_namespaces=tuple(
+                namespace.strip() for namespace in namespaces if namespace.strip()
+            ),
             metrics_port=_number(env, "KRT_METRICS_PORT", 0),
         )
 

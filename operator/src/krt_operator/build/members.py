@@ -24,7 +24,7 @@ from krt_operator.constants import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Member, Plan
 
 HOST: Final = "kubernetes.io/hostname"

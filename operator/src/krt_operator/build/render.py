@@ -11,7 +11,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
 
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -42,11 +42,6 @@ def render(template: str, **values: Any) -> list[Json]:
     """The objects of a template; a value that is missing is an error, not an empty string."""
     text = _environment().get_template(template).render(**values)
     return [one for one in yaml.load_all(text, Loader=LOADER) if one]
-
-
-def render_text(template: str, **values: Any) -> str:
-    """A template as text, for files inside a ConfigMap."""
-    return _environment().get_template(template).render(**values)
 
 
 def as_yaml(obj: Json) -> str:

@@ -19,7 +19,7 @@ from krt_operator.plan.plan import KEY
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}

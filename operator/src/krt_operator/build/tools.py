@@ -12,7 +12,7 @@ from krt_operator.build.render import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Member, Plan
 
 COMPONENT: Final = "tool"

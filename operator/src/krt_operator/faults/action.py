@@ -20,14 +20,9 @@ if TYPE_CHECKING:
         Status,
         TargetPod,
     )
-    from krt_operator.engine.ports import (
-        Act,
-        Change,
-        Json,
-        Observed,
-        Ports,
-        Run,
-    )
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed, Run, SideEffect
+    from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan.plan import Plan
 
@@ -103,7 +98,7 @@ class Hold:
     """
 
     reverted_at: datetime | None = None
-    acts: tuple[Act, ...] = ()
+    acts: tuple[SideEffect, ...] = ()
     apply: tuple[Json, ...] = ()
     doubt: str = ""
     cut_short: str = ""
@@ -113,7 +108,7 @@ class Hold:
 class Deed(Protocol):
     """An action, as its module gives it."""
 
-    def act(self, scene: Scene) -> Act:
+    def act(self, scene: Scene) -> SideEffect:
         """The deed itself: repeatable, by uid or by a name from the journal."""
         ...
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault, Spec
     from krt_operator.api.status import FaultStatus, Status
-    from krt_operator.engine.ports import Change
+    from krt_operator.engine.progress import Change
 
 HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.ACTIVE})
 """States in which a fault with `duration` keeps its targets down. Not Scheduled: a crash needs its

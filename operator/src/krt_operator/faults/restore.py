@@ -8,7 +8,8 @@ from krt_operator import names
 from krt_operator.build.members import member
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import Json, Observed
+    from krt_operator.engine.progress import Observed
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 

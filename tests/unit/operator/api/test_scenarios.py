@@ -14,7 +14,7 @@ from krt_operator.api.resource import API_VERSION, KIND, MAX_NAME
 from krt_operator.api.spec import Action, Spec
 from krt_operator.api.status import Status
 from krt_operator.app.settings import Settings
-from krt_operator.engine.ports import Run
+from krt_operator.engine.progress import Run
 from krt_operator.errors import UserError
 from krt_operator.plan.feasibility import check
 from krt_operator.plan.placement import assign
@@ -92,9 +92,6 @@ def plan(name: str, spec: Spec, nodes: dict[str, int]) -> Plan:
         namespace="tests",
         name=name,
         uid="u",
-        generation=1,
-        resource_version="1",
-        deleting=False,
         spec=spec,
         status=Status(),
         created=datetime(2026, 11, 21, tzinfo=UTC),

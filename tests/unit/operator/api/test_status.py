@@ -10,7 +10,7 @@ from krt_operator.api.conditions import (
     ConditionStatus,
     ConditionType,
     find_condition,
-    set_condition,
+    with_condition,
 )
 from krt_operator.api.status import (
     FaultState,
@@ -36,15 +36,15 @@ def condition(status: ConditionStatus, at: datetime, reason: str = "Waiting") ->
 
 
 def test_a_transition_time_moves_only_with_the_status() -> None:
-    first = set_condition((), condition(ConditionStatus.UNKNOWN, NOW))
-    same = set_condition(first, condition(ConditionStatus.UNKNOWN, LATER, reason="Queued"))
+    first = with_condition((), condition(ConditionStatus.UNKNOWN, NOW))
+    same = with_condition(first, condition(ConditionStatus.UNKNOWN, LATER, reason="Queued"))
     assert [(c.reason, c.last_transition_time) for c in same] == [("Queued", NOW)]
-    changed = set_condition(same, condition(ConditionStatus.TRUE, LATER))
+    changed = with_condition(same, condition(ConditionStatus.TRUE, LATER))
     assert [(c.status, c.last_transition_time) for c in changed] == [("True", LATER)]
 
 
 def test_a_condition_not_set_is_none() -> None:
-    conditions = set_condition((), condition(ConditionStatus.TRUE, NOW))
+    conditions = with_condition((), condition(ConditionStatus.TRUE, NOW))
     assert find_condition(conditions, ConditionType.FINISHED) is conditions[0]
     assert find_condition(conditions, ConditionType.SUCCEEDED) is None
 
@@ -63,7 +63,7 @@ def test_what_is_written_is_read_back_identical() -> None:
         start_time=NOW,
         verdict=Verdict.PENDING,
         ledger={"attempted": 3},
-        conditions=set_condition((), condition(ConditionStatus.TRUE, NOW)),
+        conditions=with_condition((), condition(ConditionStatus.TRUE, NOW)),
         faults=(FaultStatus(name="a", state=FaultState.ACTIVE, injected_at=LATER),),
     )
     assert Status.model_validate(status.dump()) == status

@@ -19,13 +19,8 @@ from krt_operator import names
 from krt_operator.api.times import to_micros
 from krt_operator.app.metrics import Metrics
 from krt_operator.app.settings import Settings
-from krt_operator.engine.ports import (
-    Deletion,
-    Eviction,
-    Json,
-    Ports,
-    TopicPlan,
-)
+from krt_operator.engine.ports import Ports, TopicPlan
+from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, GoneError, TransientError
 from krt_operator.kafka.views import (
@@ -40,6 +35,8 @@ from krt_operator.phases.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from krt_operator.engine.views import Json
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 BINDING = timedelta(seconds=3)

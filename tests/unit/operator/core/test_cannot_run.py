@@ -195,5 +195,5 @@ def test_a_zone_that_no_broker_is_in(make_world: Callable[..., Any]) -> None:
 def test_two_faults_on_one_pod(make_world: Callable[..., Any]) -> None:
     world = make_world(faults=[crash("a"), crash("b", startsAfter={"event": "Started"})])
     told = _refused(world, "Provisioned", "FaultsCollide")
-    assert "spec.faults[b] hits kafka-1 while a still has it" in told
+    assert "spec.faults[b] targets kafka-1 while a is open on it" in told
     assert world.names_of("ConfigMap") == set(), "nothing may be built before it is known to fit"

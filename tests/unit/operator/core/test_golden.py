@@ -24,7 +24,7 @@ from krt_operator.build import (
     tools,
     traffic,
 )
-from krt_operator.engine.ports import Run
+from krt_operator.engine.progress import Run
 from krt_operator.plan.placement import assign
 from krt_operator.plan.planning import make_plan
 

@@ -68,7 +68,7 @@ def eventful(sim: Any) -> list[tuple[int, int]]:
             break
         run, world = sim.run()
         progress = step(run, world, sim.ports())
-        before, done = sim.status, len(progress.apply) + len(progress.acts)
+        before, done = sim.status, len(progress.apply) + len(progress.side_effects)
         sim.carry_out(progress)
         if done or sim.status != before:
             # The steps: intents, each apply and act, changes, the next phase.

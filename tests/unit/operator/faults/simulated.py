@@ -20,12 +20,8 @@ from krt_operator.api.spec import Spec
 from krt_operator.api.status import Phase, Status
 from krt_operator.app.settings import Settings
 from krt_operator.engine import journal
-from krt_operator.engine.ports import (
-    Observed,
-    Ports,
-    Progress,
-    Run,
-)
+from krt_operator.engine.ports import Ports
+from krt_operator.engine.progress import Observed, Progress, Run
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import (
     NO_BROKER,
@@ -156,9 +152,6 @@ class Sim(SimApi):
             "ns",
             "t",
             "uid-t",
-            1,
-            str(self.version),
-            deleting=False,
             spec=self.spec,
             status=self.status,
             created=START,
@@ -194,7 +187,7 @@ class Sim(SimApi):
             step()
             self.delete(deletion)
         changes = list(progress.changes)
-        for act in progress.acts:
+        for act in progress.side_effects:
             step()
             changes += act.perform(self.ports())
         step()

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from tests.unit.operator.faults.simulated_nodes import SimNodes
 
 from krt_operator import names
-from krt_operator.engine.ports import Deletion, Eviction
+from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.errors import GoneError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
 
 
 class SimApi(SimNodes):

@@ -27,7 +27,7 @@ def test_a_zone_without_brokers_is_named_with_those_that_have_some(simulate: Any
 def test_faults_that_collide_are_refused(simulate: Any) -> None:
     target = {"role": "Broker", "ordinals": [1]}
     second = fault("b", target=target, startsAfter={"event": "Started"})
-    with pytest.raises(UserError, match="hits kafka-1 while a still has it"):
+    with pytest.raises(UserError, match="targets kafka-1 while a is open on it"):
         check(simulate([fault("a", target=target), second]).plan)
 
 
@@ -36,4 +36,4 @@ def test_more_targets_than_there_are_is_refused(simulate: Any) -> None:
     with pytest.raises(UserError) as caught:
         check(sim.plan)
     assert caught.value.field == "spec.faults[a].target"
-    assert caught.value.message.startswith("Consumer asks for 3, there are 2")
+    assert caught.value.message.startswith("3 targets of role Consumer are requested and 2 exist")

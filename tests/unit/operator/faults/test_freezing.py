@@ -98,7 +98,7 @@ def test_what_nothing_thaws_is_deleted_and_said(simulate: Any) -> None:
     play(sim)
     assert sim.deleted == ["t-kafka-0-0"]
     assert {one.code for one in sim.status.inconclusive_reasons} == {
-        "HealFailed",
+        "RevertFailed",
         "OperatorInterrupted",
     }
 

@@ -76,6 +76,6 @@ def test_two_controllers_do_it_once(simulate: Any) -> None:
     second = step(run, world, sim.ports())
     sim.carry_out(first)
     # The second's status write would conflict; even its acts, carried out, do nothing more.
-    for act in second.acts:
+    for act in second.side_effects:
         act.perform(sim.ports())
     assert sim.kills == ["t-kafka-0-0"]

@@ -67,7 +67,7 @@ def test_where_a_partition_is_moved_nobody_knows_its_replicas_beforehand(simulat
 
 def test_it_names_both_faults_and_the_member(simulate: Any) -> None:
     assert conflicts(simulate([crash("a", 0, 1), crash("b", 1, startsAfter=STARTED)]).plan) == [
-        "spec.faults[b] hits kafka-1 while a still has it: let it start after a is Reverted"
+        "spec.faults[b] targets kafka-1 while a is open on it; start it after a is Reverted"
     ]
 
 
@@ -75,5 +75,5 @@ def test_a_rolling_restart_has_its_members_until_all_is_whole(simulate: Any) -> 
     roll = {"name": "roll", "action": "RollingRestart", "target": {"role": "Broker"}}
     found = conflicts(simulate([roll, crash("b", 1, startsAfter=STARTED, delay="9m")]).plan)
     assert found == [
-        "spec.faults[b] hits kafka-1 while roll still has it: let it start after roll is Recovered"
+        "spec.faults[b] targets kafka-1 while roll is open on it; start it after roll is Recovered"
     ]

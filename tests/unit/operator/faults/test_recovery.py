@@ -30,7 +30,7 @@ def view(brokers: int = 3, controller: int = 0, **partition: Any) -> ClusterView
         (view(), NOBODY, ""),
         (view(brokers=2), NOBODY, "broker 2 is not registered"),
         (view(brokers=2, isr=(0, 1)), frozenset({"kafka-2"}), ""),
-        (view(isr=(0, 1)), NOBODY, "partition foo-0 lacks broker 2 in its ISR"),
+        (view(isr=(0, 1)), NOBODY, "broker 2 is not in the ISR of partition foo-0"),
         (view(leader=NO_BROKER), NOBODY, "partition foo-0 has no leader"),
         (view(controller=NO_BROKER), NOBODY, "Kafka has no controller"),
     ],
@@ -38,7 +38,7 @@ def view(brokers: int = 3, controller: int = 0, **partition: Any) -> ClusterView
 def test_the_cluster_is_whole(
     simulate: Any, seen: ClusterView, held: frozenset[str], lacking: str
 ) -> None:
-    assert recovery.lacking_cluster(simulate([]).plan, seen, held) == lacking
+    assert recovery.missing_replica(simulate([]).plan, seen, held) == lacking
 
 
 def group(members: int = 2, state: str = "STABLE", committed: int = 10_000) -> GroupView:
@@ -62,7 +62,7 @@ def test_groups_have_caught_up(simulate: Any, seen: GroupView, lacking: str) -> 
     plan = simulate([]).plan
     bounds = [Bounds("foo", 0, 0, 0, 10_000, 10_000, 0, 1, (0,))]
     consumer = plan.spec.traffic.consumers[0]
-    assert recovery.lacking_group(plan, consumer, seen, bounds, NOBODY) == lacking
+    assert recovery.unsettled_group(plan, consumer, seen, bounds, NOBODY) == lacking
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_open_transaction_holds_back_only_who_reads_what_is_committed(
     bounds = [Bounds("foo", 0, 0, 0, 19_000, 10_000, 0, 1, (0,))]
     seen = group(members=1)
     consumer = plan.spec.traffic.consumers[0]
-    assert recovery.lacking_group(plan, consumer, seen, bounds, NOBODY) == lacking
+    assert recovery.unsettled_group(plan, consumer, seen, bounds, NOBODY) == lacking
 
 
 @pytest.mark.parametrize(("committed", "lacking"), [(9_100, ""), (9_099, "901 records behind")])
@@ -99,7 +99,7 @@ def test_what_consumers_make_flows_as_fast_as_what_they_read(
     ).plan
     bounds = [Bounds("made", 0, 0, 0, 10_000, 10_000, 0, 1, (0,))]
     several = GroupView("g", "STABLE", 0, group(members=1).members, {("made", 0): committed})
-    found = recovery.lacking_group(plan, plan.spec.traffic.consumers[1], several, bounds, NOBODY)
+    found = recovery.unsettled_group(plan, plan.spec.traffic.consumers[1], several, bounds, NOBODY)
     assert found.endswith(lacking)
     assert bool(found) == bool(lacking)
 
@@ -107,10 +107,10 @@ def test_what_consumers_make_flows_as_fast_as_what_they_read(
 def test_pods_that_a_fault_took_are_not_taken_for_their_successors(simulate: Any) -> None:
     sim = simulate([])
     uid = sim.pods["t-kafka-1-0"]["metadata"]["uid"]
-    assert recovery.lacking_pods(sim.plan, sim.pods, NOBODY, NOBODY) == ""
-    assert "t-kafka-1-0" in recovery.lacking_pods(sim.plan, sim.pods, NOBODY, frozenset({uid}))
+    assert recovery.missing_pod(sim.plan, sim.pods, NOBODY, NOBODY) == ""
+    assert "t-kafka-1-0" in recovery.missing_pod(sim.plan, sim.pods, NOBODY, frozenset({uid}))
     held = frozenset({"kafka-1"})
-    assert recovery.lacking_pods(sim.plan, sim.pods, held, frozenset({uid})) == ""
+    assert recovery.missing_pod(sim.plan, sim.pods, held, frozenset({uid})) == ""
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_operator.api.status import ObservationKind
-from krt_operator.engine.ports import Act
+from krt_operator.engine.progress import SideEffect
 from krt_operator.faults import ephemeral
 from krt_operator.faults.action import until_due
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import Outcome, Scene
 
 hold = until_due
@@ -23,12 +24,12 @@ def container_name(fault: str, attempt: int) -> str:
     return f"krt-crash-{fault}-{attempt}"
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Start the killing container in every target that is still there."""
     return killing(scene, "hold" if scene.fault.duration.micros else "release")
 
 
-def killing(scene: Scene, mode: str) -> Act:
+def killing(scene: Scene, mode: str) -> SideEffect:
     """Start the killing container in every target; `mode` is what becomes of the wrapper."""
     name = container_name(scene.fault.name, scene.entry.attempt)
     targets = scene.entry.targets
@@ -38,7 +39,7 @@ def killing(scene: Scene, mode: str) -> Act:
             ephemeral.start(ports, scene.pods, target, ephemeral.Signal(name, "KILL", (mode,)))
         return []
 
-    return Act(f"kill the process of {', '.join(one.pod for one in targets)}", perform)
+    return SideEffect(f"kill the process of {', '.join(one.pod for one in targets)}", perform)
 
 
 def outcome(scene: Scene) -> Outcome:

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import hold_down, journaled, until_due
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import Scene
 
 hold = until_due
 outcome = journaled
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Delete the targets by uid, hold their members down at once, say when."""
     fault, entry = scene.fault, scene.entry
 
@@ -36,4 +37,4 @@ def act(scene: Scene) -> Act:
         hold_down(scene, injected, ports)
         return [injected]
 
-    return Act(f"delete {', '.join(one.pod for one in entry.targets)}", perform)
+    return SideEffect(f"delete {', '.join(one.pod for one in entry.targets)}", perform)

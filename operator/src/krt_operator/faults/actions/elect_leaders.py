@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState, InconclusiveReasonKind
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act
+from krt_operator.engine.progress import SideEffect
 from krt_operator.errors import TransientError
 from krt_operator.faults.action import PATIENCE, journaled, until_due
 from krt_operator.faults.hold import absent
@@ -15,14 +15,15 @@ from krt_operator.faults.partitions import meant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import Scene
 
 hold = until_due
 outcome = journaled
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Ask for the election; where it was held already, Kafka has nothing to do.
 
     A Kafka that does not answer is asked again for half a minute, by the next passes: the pass that
@@ -51,4 +52,4 @@ def act(scene: Scene) -> Act:
             )
         return changes
 
-    return Act(f"elect the preferred leaders for {entry.name}", perform)
+    return SideEffect(f"elect the preferred leaders for {entry.name}", perform)

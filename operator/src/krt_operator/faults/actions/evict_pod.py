@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState, Observation, ObservationKind
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import (
     Hold,
     hold_down,
@@ -23,13 +23,14 @@ from krt_operator.faults.observations import merge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import Scene
 
 outcome = journaled
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Ask for the eviction of each target by uid; hold down those that were evicted."""
     fault, entry = scene.fault, scene.entry
 
@@ -59,7 +60,7 @@ def act(scene: Scene) -> Act:
             hold_down(scene, injected, ports)
         return [injected]
 
-    return Act(f"evict {', '.join(one.pod for one in entry.targets)}", perform)
+    return SideEffect(f"evict {', '.join(one.pod for one in entry.targets)}", perform)
 
 
 def hold(scene: Scene) -> Hold:

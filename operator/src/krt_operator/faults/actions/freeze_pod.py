@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action
 from krt_operator.api.status import ObservationKind
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults import ephemeral
 from krt_operator.faults.action import Hold, standing
 from krt_operator.faults.schedule import revert_due
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
-    from krt_operator.engine.ports import (
-        Change,
-        Json,
-        Observed,
-        Ports,
-    )
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed
+    from krt_operator.engine.views import Json
     from krt_operator.faults.action import Outcome, Scene
 
 OVERDUE: Final = timedelta(seconds=3)
@@ -53,7 +50,7 @@ def thawing_now(fault: str) -> str:
     return f"krt-thaw-{fault}-now"
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Start the thawing, then the freezing container in every target that is still there."""
     entry, pods = scene.entry, scene.pods
     seconds = f"{scene.fault.duration.seconds:.3f}"
@@ -66,7 +63,9 @@ def act(scene: Scene) -> Act:
             ephemeral.start(ports, pods, target, stop)
         return []
 
-    return Act(f"freeze the process of {', '.join(one.pod for one in entry.targets)}", perform)
+    return SideEffect(
+        f"freeze the process of {', '.join(one.pod for one in entry.targets)}", perform
+    )
 
 
 def outcome(scene: Scene) -> Outcome:
@@ -118,7 +117,7 @@ def open_freezes(faults: Sequence[Fault], status: Sequence[FaultStatus]) -> list
     return [one for one in status if one.name in names and one.state.open]
 
 
-def thaw(entry: FaultStatus, targets: Sequence[TargetPod], world: Observed) -> Act:
+def thaw(entry: FaultStatus, targets: Sequence[TargetPod], world: Observed) -> SideEffect:
     """Continue the processes of these targets now."""
     signal = ephemeral.Signal(thawing_now(entry.name), "CONT")
 
@@ -127,16 +126,18 @@ def thaw(entry: FaultStatus, targets: Sequence[TargetPod], world: Observed) -> A
             ephemeral.start(ports, world.pods, target, signal)
         return []
 
-    return Act(f"thaw the process of {', '.join(one.pod for one in targets)}", perform)
+    return SideEffect(f"thaw the process of {', '.join(one.pod for one in targets)}", perform)
 
 
-def _delete(targets: Sequence[TargetPod]) -> Act:
+def _delete(targets: Sequence[TargetPod]) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
             ports.cluster.delete(Deletion("Pod", target.pod, target.uid, grace_seconds=0))
         return []
 
-    return Act(f"delete {', '.join(one.pod for one in targets)}, which nothing thaws", perform)
+    return SideEffect(
+        f"delete {', '.join(one.pod for one in targets)}, which nothing thaws", perform
+    )
 
 
 def _thawed(entry: FaultStatus, pod: Json) -> datetime | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import ObservationKind
 from krt_operator.build.members import member
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import Hold
 from krt_operator.faults.actions.crash_pod import killing, outcome
 from krt_operator.faults.schedule import revert_due
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.status import TargetPod
-    from krt_operator.engine.ports import Change, Json, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
+    from krt_operator.engine.views import Json
     from krt_operator.faults.action import Scene
 
 __all__ = ["act", "hold", "outcome"]
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Kill the processes; their wrappers keep kubelet from starting them on the old volume."""
     return killing(scene, "hold")
 
@@ -54,13 +56,13 @@ def _gone(scene: Scene) -> list[datetime]:
     return [one.at for one in scene.entry.observations if one.kind is ObservationKind.VOLUME_GONE]
 
 
-def _delete(targets: Sequence[TargetPod]) -> Act:
+def _delete(targets: Sequence[TargetPod]) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
         for one in targets:
             ports.cluster.delete(Deletion("PersistentVolumeClaim", one.claim, one.claim_uid))
         return []
 
-    return Act(f"delete {', '.join(one.claim for one in targets)}", perform)
+    return SideEffect(f"delete {', '.join(one.claim for one in targets)}", perform)
 
 
 def _claim(scene: Scene, target: TargetPod) -> list[Json]:

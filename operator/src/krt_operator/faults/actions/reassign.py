@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Final
 from krt_operator import names
 from krt_operator.api.status import Observation, ObservationKind
 from krt_operator.build.tools import reassign_job
-from krt_operator.engine.ports import Act
+from krt_operator.engine.progress import SideEffect
+from krt_operator.engine.views import JobView
 from krt_operator.faults.action import Outcome, until_due
 from krt_operator.faults.ephemeral import parse
 from krt_operator.faults.partitions import meant
-from krt_operator.health import jobs
-from krt_operator.health.objects import condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.engine.ports import Change, Json, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
+    from krt_operator.engine.views import Json
     from krt_operator.faults.action import Scene
 
 hold = until_due
@@ -37,7 +38,7 @@ def job_name(scene: Scene, attempt: int) -> str:
     return names.fault_job(scene.plan.name, place, attempt)
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Create the Job; one of that name is the same."""
     moves = dict.fromkeys(meant(scene.fault, scene.plan), scene.fault.target_replicas)
     name = job_name(scene, scene.entry.attempt)
@@ -47,7 +48,7 @@ def act(scene: Scene) -> Act:
         ports.cluster.create(job)
         return []
 
-    return Act(f"start {name}", perform)
+    return SideEffect(f"start {name}", perform)
 
 
 def outcome(scene: Scene) -> Outcome:
@@ -58,9 +59,9 @@ def outcome(scene: Scene) -> Outcome:
         return Outcome(asked=False, pending=(name,), patience=TOOL_PATIENCE)
     ended = _ended(scene, job)
     if ended is None:
-        failed = condition(job, "Failed")
-        if failed is not None:
-            return Outcome(failures={name: jobs.why_failed(failed)}, patience=TOOL_PATIENCE)
+        failure = JobView(job).failure
+        if failure:
+            return Outcome(failures={name: failure}, patience=TOOL_PATIENCE)
         return Outcome(pending=(name,), patience=TOOL_PATIENCE)
     report = parse(ended)
     if report.at is None:
@@ -75,8 +76,5 @@ def outcome(scene: Scene) -> Outcome:
 
 
 def _ended(scene: Scene, job: Json) -> Json | None:
-    pod = jobs.pod_of(job, scene.pods.values())
-    for status in (pod or {}).get("status", {}).get("containerStatuses") or []:
-        ended: Json | None = status.get("state", {}).get("terminated")
-        return ended
-    return None
+    pod = JobView(job).pod(scene.pods.values())
+    return pod.containers[0].terminated if pod is not None and pod.containers else None

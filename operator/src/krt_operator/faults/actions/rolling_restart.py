@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import Hold, journaled, standing
 from krt_operator.faults.hold import absent
 from krt_operator.faults.kafka_state import silent_servers
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.status import TargetPod
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import Scene
 
 outcome = journaled
 
 
-def act(scene: Scene) -> Act:
+def act(scene: Scene) -> SideEffect:
     """Delete the first member, with the time its pod gives it to shut down."""
     entry = scene.entry
     first = entry.targets[0]
@@ -38,7 +39,7 @@ def act(scene: Scene) -> Act:
         at = ports.clock.now() if hit else entry.scheduled_at
         return [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
 
-    return Act(f"restart {first.pod}", perform)
+    return SideEffect(f"restart {first.pod}", perform)
 
 
 def hold(scene: Scene) -> Hold:
@@ -65,14 +66,14 @@ def hold(scene: Scene) -> Hold:
 
 def _lacking(scene: Scene) -> str:
     out = absent(scene.status, scene.run.spec)
-    lacking = recovery.lacking_pods(scene.plan, scene.pods, out, frozenset())
+    lacking = recovery.missing_pod(scene.plan, scene.pods, out, frozenset())
     if lacking:
         return lacking
     silent = silent_servers(scene.plan, scene.ports, out)
     if silent:
         return f"ZooKeeper server {silent[0]} does not serve"
     view = scene.view()
-    return "no broker answers" if view is None else recovery.lacking_cluster(scene.plan, view, out)
+    return "no broker answers" if view is None else recovery.missing_replica(scene.plan, view, out)
 
 
 def _last(scene: Scene) -> datetime:
@@ -81,9 +82,9 @@ def _last(scene: Scene) -> datetime:
     return max(gone, default=scene.entry.injected_at or scene.now)
 
 
-def _delete(target: TargetPod) -> Act:
+def _delete(target: TargetPod) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
         ports.cluster.delete(Deletion("Pod", target.pod, target.uid))
         return []
 
-    return Act(f"restart {target.pod}", perform)
+    return SideEffect(f"restart {target.pod}", perform)
