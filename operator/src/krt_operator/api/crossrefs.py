@@ -1,6 +1,7 @@
 """Rules between the parts of a specification: names that must exist, numbers that must fit.
 
-Each names the element at fault. They stand on `spec`, since a CEL rule sees only what is below it.
+Each names the wrong element. The rules belong to `spec`, because a CEL rule sees only the fields
+below its own.
 """
 
 from krt_operator.api.base import MAX_ITEMS, Rule
@@ -11,22 +12,22 @@ _MIN_INSYNC = (
 )
 
 
-def _each(items: str, var: str, holds: str, says: tuple[str, ...], message: str) -> Rule:
-    """Return a rule on every element of a list, whose message is said of the first that fails.
+def _each(items: str, var: str, condition: str, template: tuple[str, ...], message: str) -> Rule:
+    """Return a rule on every element of a list, with a message for the first that fails.
 
     Args:
         items: CEL expression of the list.
-        var: name of the element in `holds` and `says`.
-        holds: CEL expression that must be true of each element.
-        says: a format string and the CEL expressions it takes. `format`, since the API server
+        var: name of the element in `condition` and `template`.
+        condition: CEL expression that must be true of each element.
+        template: a format string and its values as CEL expressions. `format`, since the API server
             cannot bound the length of strings joined with `+` and refuses the rule.
         message: the sentence without names.
     """
-    text, *values = says
+    text, *values = template
     return Rule(
-        rule=f"{items}.all({var}, {holds})",
+        rule=f"{items}.all({var}, {condition})",
         message=message,
-        expression=f"{items}.filter({var}, !({holds}))"
+        expression=f"{items}.filter({var}, !({condition}))"
         f".map({var}, '{text}'.format([{', '.join(values)}]))[0]",
     )
 
@@ -92,11 +93,15 @@ TRAFFIC = (
 )
 
 
-def _fault(holds: str, says: tuple[str, ...], message: str) -> Rule:
-    """Return a rule on every fault; `says` leaves out `fault NAME: `."""
-    text, *values = says
+def _fault(condition: str, template: tuple[str, ...], message: str) -> Rule:
+    """Return a rule on every fault; `template` leaves out `fault NAME: `."""
+    text, *values = template
     return _each(
-        "self.faults", "f", holds, (f"fault %s: {text}", "f.name", *values), f"a fault's {message}"
+        "self.faults",
+        "f",
+        condition,
+        (f"fault %s: {text}", "f.name", *values),
+        f"a fault's {message}",
     )
 
 
@@ -118,7 +123,7 @@ def _numbers(role: str, limit: str) -> tuple[Rule, Rule]:
 
 
 def _entry(role: str, items: str) -> tuple[Rule, Rule]:
-    """Return the rules that a target names an entry of the traffic, and pods it has."""
+    """Return the rules that a target names an entry of spec.traffic, and pods that it has."""
     name = items.removeprefix("self.")
     mine = f"f.target.role != '{role}' || !has(f.target.name)"
     return (
@@ -152,10 +157,10 @@ FAULTS = (
         "i",
         _WAITS_FOR_EARLIER,
         (
-            "fault %s: startsAfter.fault %s must stand before it in spec.faults",
+            "fault %s: startsAfter.fault %s must come before it in spec.faults",
             *("self.faults[i].name", "self.faults[i].startsAfter.fault"),
         ),
-        "a fault's startsAfter.fault must stand before it in spec.faults",
+        "a fault's startsAfter.fault must come before it in spec.faults",
     ),
     _fault(
         "!has(f.target.topic) || self.topics.exists(t, t.name == f.target.topic)",
@@ -182,17 +187,18 @@ FAULTS = (
     ),
     _fault(
         "f.targetReplicas.all(b, b < self.kafka.replicas)",
-        ("to must be below kafka.replicas %d", "self.kafka.replicas"),
-        "to must be below kafka.replicas",
+        ("targetReplicas must be below kafka.replicas %d", "self.kafka.replicas"),
+        "targetReplicas must be below kafka.replicas",
     ),
     _fault(
-        "size(f.targetReplicas) == 0 || !has(f.target.topic) || self.topics.all(t, t.name != f.target.topic || "
+        "size(f.targetReplicas) == 0 || !has(f.target.topic) || "
+        "self.topics.all(t, t.name != f.target.topic || "
         "size(f.targetReplicas) == t.replicationFactor)",
         (
-            "to names %d brokers, not as many as the replicationFactor of topic %s",
+            "targetReplicas has %d brokers, unlike the replicationFactor of topic %s",
             *("size(f.targetReplicas)", "f.target.topic"),
         ),
-        "to must name as many brokers as the topic's replicationFactor",
+        "targetReplicas must have as many brokers as the topic's replicationFactor",
     ),
     _fault(
         "!has(f.target.count) || !has(f.target.topic) || "
@@ -206,8 +212,8 @@ FAULTS = (
     ),
     _fault(
         "!has(f.target.group) || self.traffic.consumers.exists(c, c.group == f.target.group)",
-        ("target.group %s is no group of spec.traffic.consumers", "f.target.group"),
-        "target.group is no group of spec.traffic.consumers",
+        ("target.group %s is not a group of spec.traffic.consumers", "f.target.group"),
+        "target.group is not a group of spec.traffic.consumers",
     ),
     _fault(
         "!has(f.target.zone) || size(self.kafka.rack.zones) == 0 || "
@@ -223,24 +229,24 @@ FAULTS = (
 
 
 def _group_of(field: str) -> Rule:
-    """Return the rule that an expectation of groups names groups there are."""
+    """Return the rule that an expectation names an existing group."""
     return _each(
         f"self.expect.{field}",
         "e",
         "self.traffic.consumers.exists(c, c.group == e.group)",
-        (f"expect.{field}: group %s is no group of spec.traffic.consumers", "e.group"),
-        f"expect.{field} names a group that is no group of spec.traffic.consumers",
+        (f"expect.{field}: group %s is not a group of spec.traffic.consumers", "e.group"),
+        f"expect.{field} names a group that is not a group of spec.traffic.consumers",
     )
 
 
-def _gaps(holds: str, what: str) -> Rule:
+def _gaps(condition: str, problem: str) -> Rule:
     """Return a rule on every gap that a fault's expectation names."""
     return _each(
         "self.expect.faults",
         "e",
-        f"e.unavailability.all(u, {holds})",
-        (f"expect.faults %s: unavailability names a {what}", "e.name"),
-        f"an unavailability of expect.faults names a {what}",
+        f"e.unavailability.all(u, {condition})",
+        (f"expect.faults %s: unavailability names a {problem}", "e.name"),
+        f"an unavailability of expect.faults names a {problem}",
     )
 
 
@@ -249,7 +255,7 @@ EXPECT = (
         "self.expect.faults",
         "e",
         "self.faults.exists(f, f.name == e.name)",
-        ("expect.faults: %s is no fault of spec.faults", "e.name"),
+        ("expect.faults: %s is not a fault of spec.faults", "e.name"),
         "expect.faults names a fault that is not in spec.faults",
     ),
     _each(
@@ -292,7 +298,7 @@ EXPECT = (
     ),
     _gaps(
         "!has(u.group) || self.traffic.consumers.exists(c, c.group == u.group)",
-        "group that is no group of spec.traffic.consumers",
+        "group that is not a group of spec.traffic.consumers",
     ),
 )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.conditions import find_condition
-from krt_operator.api.expect import Direction
+from krt_operator.api.expect_faults import Direction
 from krt_operator.api.status import ConditionType
 from krt_operator.engine import journal
 

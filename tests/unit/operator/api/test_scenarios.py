@@ -98,5 +98,10 @@ def plan(name: str, spec: Spec, nodes: dict[str, int]) -> Plan:
         raw={},
         plan=None,
     )
-    settings = Settings("operator:1", "traffic:1", "scoring:1", "kafka:1")
+    settings = Settings(
+        image_operator="operator:1",
+        image_traffic="traffic:1",
+        image_scoring="scoring:1",
+        image_kafka="kafka:1",
+    )
     return make_plan(run, assign(spec, nodes), settings, {})

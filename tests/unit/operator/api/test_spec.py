@@ -109,3 +109,16 @@ def test_the_whole_object_is_read_as_the_api_server_gives_it() -> None:
     )
     assert (test.metadata.resource_version, test.metadata.generation) == ("7", 2)
     assert test.status.phase is None
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "new"),
+    [
+        ("downFor", "20s", "duration"),
+        ("to", [0], "targetReplicas"),
+        ("probes", [], "adminRequests"),
+    ],
+)
+def test_spec_with_old_fault_field_names_the_new_one(old: str, value: Any, new: str) -> None:
+    with pytest.raises(ValidationError, match=f"{old} is now {new}"):
+        Spec.model_validate(least(faults=[fault("a", **{old: value})]))

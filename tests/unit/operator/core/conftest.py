@@ -46,7 +46,13 @@ STARTED = timedelta(seconds=2)
 SCORED = timedelta(seconds=20)
 RESULT = {"verdict": "Passed", "score": 98.7, "summary": "nothing lost", "ledger": {"acked": 7}}
 DUMPED = {"kind": "replicas", "counts": {"replicas": 2, "rows": 10, "problems": 0}, "error": None}
-SETTINGS = Settings("op:1", "traffic:1", "scoring:1", "kafka:1", max_concurrent_tests=2)
+SETTINGS = Settings(
+    image_operator="op:1",
+    image_traffic="traffic:1",
+    image_scoring="scoring:1",
+    image_kafka="kafka:1",
+    max_concurrent_tests=2,
+)
 NAMESPACE, TEST, UID = "ns", "t", "uid-t"
 
 

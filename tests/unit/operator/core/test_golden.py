@@ -48,7 +48,12 @@ def _plan() -> Plan:
     }.items():
         object.__setattr__(run, name, value)
     zones = assign(spec, {"zone-a": 2, "zone-b": 2, "zone-c": 2})
-    settings = Settings("operator:1", "traffic:1", "scoring:1", "kafka:1")
+    settings = Settings(
+        image_operator="operator:1",
+        image_traffic="traffic:1",
+        image_scoring="scoring:1",
+        image_kafka="kafka:1",
+    )
     return make_plan(run, zones, settings, {"operator": "0", "kubernetes": "v1.34.2"})
 
 

@@ -16,7 +16,7 @@ from krt_operator import __main__ as program
         ("Request attempt #9/9 failed; escalating: GET /apis -> 429", logging.ERROR),
     ],
 )
-def test_what_is_retried_is_no_error_yet(message: str, level: int) -> None:
+def test_lower_retries_of_kopf_request_sets_level(message: str, level: int) -> None:
     record = logging.LogRecord("kopf", logging.ERROR, "f", 1, message, None, None)
-    assert program._retries_are_no_errors(record)  # noqa: SLF001 - the filter main() installs
+    assert program._lower_retries(record)  # noqa: SLF001 - the filter main() installs
     assert (record.levelno, record.levelname) == (level, logging.getLevelName(level))

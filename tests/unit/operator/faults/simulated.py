@@ -91,7 +91,12 @@ class Sim(SimApi):
         self.recovers = True
 
     def ports(self) -> Ports:
-        settings = Settings("image:1", "image:1", "image:1", "image:1")
+        settings = Settings(
+            image_operator="image:1",
+            image_traffic="image:1",
+            image_scoring="image:1",
+            image_kafka="image:1",
+        )
         kafka = partial(SimKafka, self)
         return Ports(self, self, kafka, self.four_letter, settings)  # type: ignore[arg-type]
 
