@@ -26,18 +26,18 @@ from krt_operator.api.durations import (
         ("90m", 5_400_000_000),
     ],
 )
-def test_read(text: str, micros: int) -> None:
+def test_duration_text_is_parsed(text: str, micros: int) -> None:
     assert Duration.parse(text).micros == micros
 
 
 @pytest.mark.parametrize("text", ["", "5", "s", "-5s", "1.5s", "5 s", "5S", "1s1m", "1us", "٣s"])
-def test_refused_with_the_remedy(text: str) -> None:
+def test_duration_with_wrong_text_names_the_form(text: str) -> None:
     with pytest.raises(ValueError, match="write it like 20s"):
         Duration.parse(text)
 
 
 @given(st.integers(min_value=0, max_value=999 * 3_600_000))
-def test_what_is_written_is_read_back_and_fits_the_schema(millis: int) -> None:
+def test_duration_written_reads_back_and_matches_the_schema(millis: int) -> None:
     duration = Duration(millis * 1000)
     text = str(duration)
     assert Duration.parse(text) == duration

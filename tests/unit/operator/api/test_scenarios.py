@@ -40,12 +40,12 @@ def load(path: Path) -> Spec:
     return Spec.model_validate(body["spec"]).resolve()
 
 
-def test_there_are_scenarios() -> None:
+def test_scenarios_exist() -> None:
     assert len(SCENARIOS) > 30
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_a_scenario_says_and_makes_its_claim(path: Path) -> None:
+def test_scenario_states_and_sets_its_expectation(path: Path) -> None:
     spec = load(path)
     head = path.read_text().split("apiVersion:", maxsplit=1)[0]
     assert all(line.startswith("#") for line in head.splitlines())
@@ -54,7 +54,7 @@ def test_a_scenario_says_and_makes_its_claim(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_the_cluster_of_this_repository_can_run_it(path: Path) -> None:
+def test_scenario_fits_the_cluster_of_the_repository(path: Path) -> None:
     spec = load(path)
     if spec.kafka.rack.topology_key == "kubernetes.io/hostname":
         nodes = {f"krt-worker{number}": 1 for number in range(len(ZONES))}
@@ -79,7 +79,7 @@ LAST_ONE = {"no-isr-left-clean", "no-isr-left-unclean", "all-down-wait", "all-do
 DISKS = {"disk-lost", "disk-lost-alone", "persistent-storage"}
 
 
-def test_what_is_about_disks_and_truncation_compares_the_replicas() -> None:
+def test_scenarios_about_disks_and_truncation_compare_replicas() -> None:
     comparing = {path.stem for path in SCENARIOS if load(path).evidence.compare_replicas}
     assert comparing == CUTS | LAST_ONE | DISKS
     for path in SCENARIOS:
