@@ -6,58 +6,70 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 UV := hack/uv
 RUN := $(UV) run --frozen
-PYTHON_PACKAGES := contract operator traffic spark tests hack
+
+# Of `make scenarios`: which (joined by commas; all if empty), how many results of each, whether
+# to run them again whatever is stored, and how many in parallel.
+SCENARIOS ?=
+REPEAT ?= 1
+RERUN ?=
+PARALLEL ?= 1
+COMMA := ,
+PYTHON_PACKAGES := contract operator traffic spark cli bench tests hack
 
 .PHONY: help
-help: ## Say what every target does
+help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make TARGET\n"} \
 	  /^## / {printf "\n%s\n", substr($$0, 4)} \
 	  /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ## The two commands
 .PHONY: demo test
-demo: ## Set-up, then the sample test: a leader crash, followed to its verdict and report
+demo: ## Create the cluster, run the sample test and follow it to its verdict
 	@hack/demo
-test: ## Set-up, then everything that gates a change (what CI runs)
+test: ## Create the cluster, then run everything that gates a change (what CI runs)
 	@hack/check gate
-test-all: ## make test, then the long end-to-end runs and every scenario
+test-all: ## Run make test, then the long end-to-end tests and every scenario
 	@hack/check all
 
 ## The cluster
 .PHONY: up images deploy down clean clean-cache
-up: ## Bring up the kind cluster (engine, tools and images built where none can be had)
+up: ## Create the kind cluster; build engine, tools and images where none can be pulled
 	@hack/up
-images: up ## Build the images and give them to the cluster
+images: up ## Build the images and load them into the cluster
 	@hack/images.sh
-deploy: images ## Install the chart with those images
+deploy: images ## Install the chart with these images
 	@hack/deploy
-clean: ## Take away the cluster, the registry and whatever else we started
+clean: ## Delete the cluster, the registry and everything else that was started
 	@hack/down
-clean-cache: clean ## Take away the caches too
+clean-cache: clean ## Delete the caches too
 	@hack/clean-cache
 
 ## While developing
-.PHONY: fast lint typing unit contract spark-tests e2e scenarios format manifests
-fast: lint typing unit contract spark-tests ## Every check that needs no cluster
-lint: ## ruff, shellcheck, import contracts, rendered files up to date
+.PHONY: fast lint typing unit contract spark-tests e2e scenarios docs format manifests
+fast: lint typing unit contract spark-tests ## Run every check that needs no cluster
+lint: ## Run ruff, shellcheck and the import contracts; check the lock file
 	@$(RUN) ruff check $(PYTHON_PACKAGES)
 	@$(RUN) ruff format --check $(PYTHON_PACKAGES)
 	@$(RUN) lint-imports
 	@hack/shellcheck
 	@$(UV) lock --check --quiet
-typing: ## mypy --strict
+typing: ## Run mypy --strict
 	@$(RUN) mypy
-unit: ## Pure functions, builders against golden files, properties
+unit: ## Run the unit tests: functions, builders against golden files, properties
 	@$(RUN) pytest -q -n auto tests/unit
-contract: ## Rooms against a real broker and an API double with real semantics
+contract: ## Run the packages against a real broker and a real or simulated API server
 	@$(RUN) pytest -q tests/contract
-spark-tests: ## Anomaly rules on local Spark
+spark-tests: ## Run the scoring on local Spark
 	@$(RUN) pytest -q -n auto --dist loadscope --durations=30 tests/spark
-e2e: deploy ## End to end on the kind cluster (ONLY='-k expression' chooses)
+e2e: deploy ## Run the end-to-end tests on the kind cluster (ONLY='-k expression' selects)
 	@hack/e2e $(ONLY)
-scenarios: deploy ## What is said of Kafka, run and written into docs/scenarios (ONLY=a,b chooses)
-	@hack/scenarios
-format: ## Let ruff set the layout
+scenarios: deploy ## Run scenarios and keep their results (SCENARIOS=a,b REPEAT=3 RERUN=1 PARALLEL=2)
+	@eval "$$(hack/env)"; $(RUN) krt scenarios run $(subst $(COMMA), ,$(SCENARIOS)) \
+	  --repeat $(REPEAT) --parallel $(PARALLEL) $(if $(RERUN),--rerun)
+docs: ## Build a page and a report for each scenario in build/docs, from the results in git
+	@$(RUN) krt scenarios results pages
+	@$(RUN) python hack/reports.py
+format: ## Format the Python code and fix what ruff can fix
 	@$(RUN) ruff format $(PYTHON_PACKAGES)
 	@$(RUN) ruff check --fix $(PYTHON_PACKAGES)
 manifests: ## Render manifests/ and the resource reference from their sources
@@ -65,7 +77,7 @@ manifests: ## Render manifests/ and the resource reference from their sources
 
 ## Measuring
 .PHONY: bench-traffic bench-scoring
-bench-traffic: ## Our producer against kafka-producer-perf-test, as a ratio within one run
-	@hack/bench-traffic
-bench-scoring: ## Generated histories of 1, 3 and 10 million sends scored, beside plain Python
-	@hack/bench-scoring
+bench-traffic: ## Compare our producer with kafka-producer-perf-test (BENCH='--seconds 5')
+	@$(RUN) python -m bench.traffic $(BENCH)
+bench-scoring: ## Score generated histories of 1, 3 and 10 million sends, beside plain Python (BENCH=1)
+	@$(RUN) python -m bench.scoring $(BENCH)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Debian packages where we are root on Debian, and only there. Sourced; needs lib.sh.
+# Installs Debian packages, as root on Debian only. Sourced; needs lib.sh.
 
 # What building the node image and the base image takes (gcc: one back end of flannel, and pause).
 BUILD_PACKAGES='debootstrap debian-archive-keyring zstd gcc libc6-dev ca-certificates'
@@ -15,7 +15,7 @@ debian_missing() {
 
 debian_install() {
   export DEBIAN_FRONTEND=noninteractive
-  # policy-rc.d: docker.io would start a daemon, with the machine's data root instead of ours.
+  # policy-rc.d: docker.io would start a daemon, with the machine's data root.
   local policy=/usr/sbin/policy-rc.d
   if [[ ! -e $policy ]]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"
@@ -27,13 +27,13 @@ debian_install() {
   apt-get install -y --no-install-recommends "$@"
 }
 
-# debian_provide 'PACKAGE ...': says which are missing, then installs them.
+# debian_provide 'PACKAGE ...': names the missing ones, then installs them.
 debian_provide() {
   local missing
   # shellcheck disable=SC2086  # a list of packages
   missing=$(debian_missing $1 | tr '\n' ' ')
   if [[ -z $missing ]]; then return 0; fi
-  log "To be installed with apt: $missing"
+  log "Installing with apt: $missing"
   # shellcheck disable=SC2086
   step 'install Debian packages' with_lock apt debian_install $missing
 }
@@ -55,7 +55,7 @@ debian_sources() {
   local release uri
   for release in "$1" "$1-updates" "$1-security"; do
     uri=$(debian_archive "$release")
-    # A machine that takes no updates has none to give.
+    # The machine's sources have no such suite.
     if [[ -n $uri ]]; then echo "deb $uri $release main"; fi
   done
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The Docker engine: the one that answers already, or, as root on Debian where none does, one of our
-# own with a data root, sockets and a containerd that nobody else uses. Sourced; needs lib.sh.
+# The Docker engine: the one that answers already, or, as root on Debian where none does, one started
+# here with a data root, sockets and a containerd of its own. Sourced; needs lib.sh.
 
 # shellcheck source=hack/debian.sh
 . "$HACK/debian.sh"
@@ -9,7 +9,7 @@ ENGINE_DATA=$CACHE/engine
 # Under /run, so that nothing of it survives a reboot; named after the data it belongs to.
 ENGINE_RUN=/run/krt-engine-$(printf '%s' "$CACHE" | sha256 | cut -c 1-8)
 ENGINE_HOST=unix://$ENGINE_RUN/docker.sock
-# apparmor: a kernel that has it wants its parser for every container.
+# apparmor: a kernel with AppArmor needs its parser for every container.
 ENGINE_PACKAGES='docker.io apparmor iptables jq procps'
 # Bit 24 of the capability sets in /proc/self/status: CAP_SYS_RESOURCE.
 CAP_SYS_RESOURCE_BIT=24
@@ -44,7 +44,7 @@ gone() {
   done
 }
 
-# end_processes SECONDS PID...: asks them to end, waits, and insists.
+# end_processes SECONDS PID...: sends SIGTERM, waits, and sends SIGKILL.
 end_processes() {
   local deadline=$((SECONDS + $1))
   shift
@@ -54,7 +54,7 @@ end_processes() {
   kill -KILL "$@" 2>/dev/null || :
 }
 
-# engine_end: ends our engine, or what is left of it, and clears what it leaves in the system.
+# engine_end: ends the engine started here, or what is left of it, and removes its mounts and sockets.
 engine_end() {
   local shim mount
   # 25 s: dockerd gives its containers 15 s.
@@ -80,7 +80,7 @@ lacks_cap_sys_resource() {
   (((16#$bounding >> CAP_SYS_RESOURCE_BIT & 1) == 0))
 }
 
-# await SECONDS WHAT LOG COMMAND...: until the command succeeds, while the process started last lives.
+# await SECONDS WHAT LOG COMMAND...: waits until the command succeeds, while the process started last lives.
 await() {
   local limit=$((SECONDS + $1)) what=$2 file=$3
   shift 3
@@ -97,7 +97,7 @@ engine_start() {
   engine_end
   mkdir -p "$ENGINE_DATA" "$ENGINE_RUN" "$CACHE/logs"
   local containerd=$CACHE/logs/containerd.log dockerd=$CACHE/logs/dockerd.log runtime=()
-  # An empty file of ours: without it dockerd would read the machine's /etc/docker/daemon.json.
+  # An empty file: without it dockerd would read the machine's /etc/docker/daemon.json.
   echo '{}' >"$ENGINE_RUN/daemon.json"
   printf 'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n' >"$ENGINE_RUN/containerd.toml"
   # setsid and no inherited files: the engine outlives the script and the terminal that started it.
@@ -110,7 +110,7 @@ engine_start() {
     install -m 0755 "$HACK/engine/runc-without-cap" "$ENGINE_DATA/runc-without-cap"
     runtime=(--add-runtime "krt=$ENGINE_DATA/runc-without-cap" --default-runtime krt)
   fi
-  # nofile: the hard limit here is handed on to the nodes, whose containerd wants as much as there is.
+  # nofile: the nodes inherit the hard limit, and their containerd needs as much as there is.
   setsid dockerd --host "$ENGINE_HOST" --data-root "$ENGINE_DATA/docker" \
     --exec-root "$ENGINE_RUN/exec" --pidfile "$ENGINE_RUN/docker.pid" \
     --containerd "$ENGINE_RUN/containerd.sock" --storage-driver overlay2 --config-file "$ENGINE_RUN/daemon.json" \
@@ -118,7 +118,7 @@ engine_start() {
   await 60 dockerd "$dockerd" engine_answers "$ENGINE_HOST"
 }
 
-# Two scripts may have found no engine at the same time; the second finds the first one's.
+# Two scripts may find no engine at the same time; the second uses the one that the first has started.
 engine_start_once() { engine_answers "$ENGINE_HOST" || engine_start; }
 
 # engine_up: an engine that answers, and DOCKER_HOST set where it is ours.
@@ -127,9 +127,9 @@ engine_up() {
   if [[ $ENGINE != none ]]; then return 0; fi
   if ! root_on_debian; then
     die "no Docker engine answers${DOCKER_HOST:+ at $DOCKER_HOST}" \
-      "start Docker (on Linux or macOS), or run as root on Debian, where hack/up can start one of its own"
+      "start Docker (on Linux or macOS), or run as root on Debian, where hack/up can start one"
   fi
-  log "No Docker engine answers; starting one of our own (data: $ENGINE_DATA, sockets: $ENGINE_RUN)."
+  log "No Docker engine answers; starting one (data: $ENGINE_DATA, sockets: $ENGINE_RUN)."
   debian_provide "$ENGINE_PACKAGES"
   step 'start the engine' with_lock engine engine_start_once
   ENGINE=ours

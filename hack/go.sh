@@ -22,7 +22,7 @@ go_fetch() {
   case $(uname -m) in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) die "no Go toolchain for $(uname -m)" 'install Go by hand' ;; esac
   tmp=$(mktemp -d "$CACHE/tmp/go.XXXXXX")
   printf 'module fetch\n\ngo 1.19\n' >"$tmp/go.mod"
-  # The module cache of its own goes again, with all but the toolchain.
+  # Its module cache is deleted again, except for the toolchain.
   dir=$(cd "$tmp" && GOFLAGS=-modcacherw GOMODCACHE=$tmp/mod go mod download -json \
     "golang.org/toolchain@v0.0.1-go$GO_VERSION.linux-$arch" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p')
   # Modules carry no execute bits.
@@ -32,10 +32,10 @@ go_fetch() {
   rm -rf "$tmp"
 }
 
-# go_trim: what builds leave and nothing built needs: 10 GB of objects and sources.
+# go_trim: deletes what builds leave and nothing built needs: 10 GB of objects and sources.
 go_trim() { rm -rf "$CACHE/go-build" "$CACHE/go-mod"; }
 
-# go_ready: `go` on PATH builds what we need, with caches of our own that can be taken away whole.
+# go_ready: makes a `go` available on PATH, with caches in $CACHE that can be deleted.
 go_ready() {
   export GOCACHE=$CACHE/go-build GOMODCACHE=$CACHE/go-mod GOFLAGS='-modcacherw -buildvcs=false'
   if ! go_on_path && go_fetched; then export PATH="$CACHE/go-$GO_VERSION/bin:$PATH"; fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds our images and gives them to the cluster.
+# Builds the images and loads them into the cluster.
 #   hack/images.sh          all of it
 #   hack/images.sh build    build and push to the registry beside the cluster; needs the engine only
-#   hack/images.sh give     let every node of the cluster fetch them, write the chart's image values
-# An image's tag is a hash of what goes into it, so what has not changed is not built again.
+#   hack/images.sh load     let every node of the cluster pull them from that registry
+# An image's tag is a hash of its sources, so an unchanged image is not built again.
 set -Eeuo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,7 +21,7 @@ PACKAGES_SPARK='python3 libnss-wrapper'
 # runtime NAME BASE PACKAGES: prints the reference of Debian with these packages.
 runtime() {
   local name=$1 base=$2 packages=$3 identity=$2 reference
-  # Ours are named by what is in them; a pulled one has its identity.
+  # Images built here are named by their content; a pulled one has its digest.
   case $base in krt/*) ;; *) identity=$(docker image inspect --format '{{.Id}}' "$base") ;; esac
   reference=krt/runtime-$name:$(sources_key "$identity $packages" hack/images/runtime)
   build_image "$reference" "$IMAGES/runtime" --build-arg "BASE=$base" --build-arg "PACKAGES=$packages"
@@ -49,7 +49,7 @@ install_site() {
   publish "$tmp" "$site"
 }
 
-# site ROOM: prints the folder with the room's locked dependencies, installed for the image's Python.
+# site PACKAGE: prints the folder with the package's locked dependencies, installed for the image's Python.
 site() {
   local folder=$CACHE/images requirements key
   mkdir -p "$folder"
@@ -65,27 +65,26 @@ site() {
   echo "$folder/site-$1-$key"
 }
 
-# dependencies ROOM RUNTIME: prints the reference of the runtime with the room's dependencies.
+# dependencies PACKAGE RUNTIME: prints the reference of the runtime with the package's dependencies.
 dependencies() {
-  local room=$1 base=$2 folder reference
-  folder=$(site "$room")
-  reference=krt/deps-$room:$(sources_key "$base ${folder##*-}" hack/images/deps)
+  local package=$1 base=$2 folder reference
+  folder=$(site "$package")
+  reference=krt/deps-$package:$(sources_key "$base ${folder##*-}" hack/images/deps)
   build_image "$reference" "$folder" --file "$IMAGES/deps/Dockerfile" --build-arg "BASE=$base"
   echo "$reference"
 }
 
-# room_image ROOM DEPENDENCIES FOLDER SOURCES...: prints the reference of the finished image, the
-# room's few files on its dependencies.
-room_image() {
-  local room=$1 dependencies=$2 folder=$3 reference
+# package_image PACKAGE DEPENDENCIES FOLDER SOURCES...: prints the reference of the finished image, the
+# package's few files on its dependencies.
+package_image() {
+  local package=$1 dependencies=$2 folder=$3 reference
   shift 3
-  reference=$REGISTRY_ON_HOST/krt-$room:$(sources_key "$dependencies" .dockerignore "$folder/Dockerfile" "$@")
+  reference=$REGISTRY_ON_HOST/krt-$package:$(sources_key "$dependencies" .dockerignore "$folder/Dockerfile" "$@")
   build_image "$reference" "$REPO" --file "$REPO/$folder/Dockerfile" --build-arg "BASE=$dependencies"
   echo "$reference"
 }
 
-
-# jars_image REFERENCE-LESS-KEY FOLDER BASE MAVEN: what is made of a base and of jars.
+# jars_image NAME FOLDER BASE MAVEN: prints the reference of a base with jars.
 jars_image() {
   local reference
   reference=$1:$(sources_key "$3" "hack/images/$2")
@@ -93,7 +92,7 @@ jars_image() {
   echo "$reference"
 }
 
-# value NAME REFERENCE: one image as the chart wants it, by the name nodes know it under.
+# value NAME REFERENCE: one image as the chart's values name it, with the registry as nodes reach it.
 value() {
   local registry=${2%%/*} path=${2#*/}
   if [[ $registry == "$REGISTRY_ON_HOST" ]]; then registry=$REGISTRY_IN_CLUSTER; fi
@@ -108,10 +107,10 @@ build() {
   python=$(runtime python "$base" "$PACKAGES_PYTHON")
   spark=$(runtime spark "$java" "$PACKAGES_SPARK")
   maven=$(maven_image "$java")
-  operator=$(room_image operator "$(dependencies operator "$python")" operator operator/src contract/src)
-  traffic=$(room_image traffic "$(dependencies traffic "$python")" traffic traffic/src contract/src)
+  operator=$(package_image operator "$(dependencies operator "$python")" operator operator/src contract/src)
+  traffic=$(package_image traffic "$(dependencies traffic "$python")" traffic traffic/src contract/src)
   spark=$(jars_image krt/spark spark "$(dependencies scoring "$spark")" "$maven")
-  scoring=$(room_image scoring "$spark" spark spark/src contract/src)
+  scoring=$(package_image scoring "$spark" spark spark/src contract/src)
   if [[ $base == krt/* ]]; then
     kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven")
   else
@@ -126,7 +125,7 @@ build() {
   done
   mkdir -p "$STATE"
   {
-    echo '# Written by hack/images.sh: which images the chart is to use.'
+    echo '# Written by hack/images.sh: the images that the chart uses.'
     echo 'images:'
     value operator "$operator"
     value traffic "$traffic"
@@ -136,8 +135,8 @@ build() {
   mv "$STATE/images.values.yaml.$$" "$STATE/images.values.yaml"
 }
 
-# fetch NODE REFERENCE...: as kind gives images to a node, by containerd's own client. Images of ours
-# that are neither among these nor in use go: every change of a source leaves one behind.
+# fetch NODE REFERENCE...: pulls images on a node with containerd's client. Images of this project that are
+# neither among these nor in use are removed: every change of a source leaves one behind.
 fetch() {
   local node=$1
   shift
@@ -151,12 +150,12 @@ fetch() {
       fi
     done
     used=$(ctr -n k8s.io containers ls | awk "NR > 1 {print \$2}")
-    # An image has several names with one digest, and stays as long as it has one of them.
+    # An image has several names with one digest, and is kept as long as it has one of them.
     stale=$(ctr -n k8s.io images ls | awk -v ours="$ours/krt-" -v keep="$(echo "$@" $used)" "
-      BEGIN {count = split(keep, names); for (i = 1; i <= count; i++) wanted[names[i]]}
+      BEGIN {count = split(keep, names); for (i = 1; i <= count; i++) listed[names[i]]}
       NR > 1 {
         digest[\$1] = \$3
-        if (\$1 in wanted) kept[\$3]
+        if (\$1 in listed) kept[\$3]
         if (index(\$1, ours) == 1) candidate[\$3]
       }
       END {for (name in digest) if ((digest[name] in candidate) && !(digest[name] in kept)) print name}")
@@ -167,7 +166,7 @@ fetch_on_every_node() {
   local node nodes jobs='' job rc=0
   nodes=$(docker ps --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --filter label=io.x-k8s.kind.role=worker \
     --format '{{.Names}}')
-  if [[ -z $nodes ]]; then die "there is no cluster $CLUSTER to give images to" 'run hack/up (or make up)'; fi
+  if [[ -z $nodes ]]; then die "there is no cluster $CLUSTER to load images into" 'run hack/up (or make up)'; fi
   for node in $nodes; do
     fetch "$node" "$@" &
     jobs="$jobs $!"
@@ -176,23 +175,23 @@ fetch_on_every_node() {
   return "$rc"
 }
 
-give() {
+load() {
   local references
   "$HACK/registry.sh" connect
   # The controller runs on one node only, which fetches its image when it must.
   references=$(sed -n '/ operator:/d; s/.*registry: "\(.*\)", repository: "\(.*\)", tag: "\(.*\)".*/\1\/\2:\3/p' \
     "$STATE/images.values.yaml")
   # shellcheck disable=SC2086  # a list of references
-  step 'every node fetches the images' fetch_on_every_node $references
+  step 'every node pulls the images' fetch_on_every_node $references
   log "images: $STATE/images.values.yaml"
 }
 
 case ${1:-all} in
   build) build ;;
-  give) give ;;
+  load) load ;;
   all)
     build
-    give
+    load
     ;;
-  *) die "hack/images.sh knows 'build' and 'give', not '$1'" ;;
+  *) die "hack/images.sh has the commands 'build' and 'load', not '$1'" ;;
 esac

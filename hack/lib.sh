@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# What every script in hack/ shares: where things live, and how steps are told, timed and logged.
+# What the scripts in hack/ share: where things lie, and how steps are reported, timed and logged.
 # Sourced, never run. Works with bash 3.2, which is what macOS has.
 
 if [[ -n ${KRT_LIB:-} ]]; then return 0; fi
@@ -35,7 +35,7 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# step TITLE COMMAND...: runs the command with its output in a log, tells how long it took, shows
+# step TITLE COMMAND...: runs the command with its output in a log, reports how long it took, shows
 # the last line of the log every 20 s, and on failure the log's tail and where the rest is. Not to be
 # used in a condition (`if step`, `step ||`): there bash ignores `set -e` within the command.
 step() {
@@ -84,7 +84,7 @@ end_tree() {
 # side_by_side COMMAND...: runs functions or scripts at once and fails if any of them failed.
 side_by_side() {
   local pids='' job rc=0
-  # Jobs of a script do not hear an interrupt from the keyboard by themselves.
+  # Jobs of a script do not receive an interrupt from the keyboard by themselves.
   trap 'for job in $pids; do end_tree "$job"; done; exit 130' INT TERM
   for job in "$@"; do
     # shellcheck disable=SC2086  # a job is a command with its words
@@ -95,21 +95,6 @@ side_by_side() {
   trap - INT TERM
   return "$rc"
 }
-
-# read_by READER COMMAND...: has a function (with its words) read what a command prints, ends the command
-# when that is done, and returns what the function returned. For commands without an end of their own:
-# behind a plain pipe a watch would stay until it has something to print, which may be never.
-read_by() (
-  reader=$1
-  shift
-  folder=$(mktemp -d)
-  mkfifo "$folder/lines"
-  "$@" >"$folder/lines" &
-  command=$!
-  trap '{ kill "$command" && wait "$command"; } 2>/dev/null || :; rm -rf "$folder"' EXIT
-  # shellcheck disable=SC2086  # a reader is a function with its words
-  $reader <"$folder/lines"
-)
 
 sha256() {
   if have sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi
@@ -130,33 +115,57 @@ content_key() {
   } | sha256 | cut -c 1-12
 }
 
-# fresh_tmp NAME: an empty folder to build in, with what an earlier build was killed over taken away.
-# Only while holding the lock of what is built.
+# fresh_tmp NAME: an empty folder to build in; what a killed build left is removed. Only while holding the
+# lock of what is built.
 fresh_tmp() {
   mkdir -p "$CACHE/tmp"
   rm -rf "$CACHE/tmp/$1".*
   mktemp -d "$CACHE/tmp/$1.XXXXXX"
 }
 
-# publish TMP FINAL: gives a finished entry its name; whoever comes second keeps the first one's.
+# publish TMP FINAL: gives a finished entry its name; the second of two builds keeps the first one's.
 publish() {
   if [[ -e $2 ]]; then rm -rf "$1"; else mv "$1" "$2"; fi
 }
 
-# with_lock NAME COMMAND...: one process of ours at a time; a lock whose holder is gone is broken.
+# with_lock NAME COMMAND...: runs the command while no other process of this project has the lock. With
+# flock the kernel releases it whatever becomes of the holder; macOS has none, see below.
 with_lock() {
-  local dir=$CACHE/locks/$1.lock holder rc
+  local name=$1
   shift
   mkdir -p "$CACHE/locks"
-  local told=''
+  if ! have flock; then
+    with_lock_folder "$CACHE/locks/$name.lock" "$@"
+    return
+  fi
+  (
+    exec 8>"$CACHE/locks/$name.flock"
+    if ! flock --nonblock 8; then
+      log "  waiting for another process that does the same work ($CACHE/locks/$name.flock)"
+      flock 8
+    fi
+    (
+      # What the command leaves running must not keep the lock.
+      exec 8>&-
+      set -e
+      "$@"
+    )
+  )
+}
+
+# with_lock_folder FOLDER COMMAND...: as with_lock, by a folder with the holder's process id in it; the lock
+# of a process that has ended is broken.
+with_lock_folder() {
+  local dir=$1 holder rc waiting=''
+  shift
   until mkdir "$dir" 2>/dev/null; do
     holder=$(cat "$dir/pid" 2>/dev/null || :)
     if [[ -n $holder ]] && ! kill -0 "$holder" 2>/dev/null; then
       rm -rf "$dir"
       continue
     fi
-    if [[ -z $told ]]; then log "  waiting for process ${holder:-?}, which is at the same work ($dir)"; fi
-    told=yes
+    if [[ -z $waiting ]]; then log "  waiting for process ${holder:-?}, which does the same work ($dir)"; fi
+    waiting=yes
     sleep 1
   done
   echo "${BASHPID:-$$}" >"$dir/pid"

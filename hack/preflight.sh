@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What a cluster needs of the machine, checked before anything is made. Sourced; needs lib.sh.
+# What a cluster needs of the machine, checked before anything is created. Sourced; needs lib.sh.
 # The figures were measured on two cores with the commands named in docs/how-to/clusters.md.
 
 # GiB of disk: 18 in the volumes of seven nodes (our images in each), 5 of images in the engine, evidence.
-# A build's caches (10, with the tools) are gone before the nodes are there.
+# A build's caches (10, with the tools) are deleted before the nodes exist.
 DISK_GIB=25
 # GiB of memory: seven nodes, a run of the sample and its scoring.
 MEMORY_GIB=6
@@ -34,24 +34,24 @@ check_memory() {
   fi
   if ((there < MEMORY_GIB)); then
     die "$there GiB of memory are free, and $MEMORY_GIB GiB are needed" \
-      'end something, or give Docker more memory (Docker Desktop: Settings, Resources)'
+      'end other programs, or give Docker more memory (Docker Desktop: Settings, Resources)'
   fi
 }
 
 check_inotify() {
-  local name wanted there file
+  local name needed present file
   for name in instances:$INOTIFY_INSTANCES watches:$INOTIFY_WATCHES; do
-    wanted=${name#*:}
+    needed=${name#*:}
     name=max_user_${name%:*}
     file=/proc/sys/fs/inotify/$name
     # Not Linux: Docker's virtual machine has limits of its own, which its makers have raised.
     if [[ ! -r $file ]]; then continue; fi
-    there=$(cat "$file")
-    if ((there >= wanted)); then continue; fi
-    if [[ $(id -u) == 0 && -w $file ]] && echo "$wanted" 2>/dev/null >"$file"; then
-      log "  raised fs.inotify.$name from $there to $wanted (until the next boot)"
+    present=$(cat "$file")
+    if ((present >= needed)); then continue; fi
+    if [[ $(id -u) == 0 && -w $file ]] && echo "$needed" 2>/dev/null >"$file"; then
+      log "  raised fs.inotify.$name from $present to $needed (until the next boot)"
     else
-      die "fs.inotify.$name is $there, and seven nodes need $wanted" "sudo sysctl fs.inotify.$name=$wanted"
+      die "fs.inotify.$name is $present, and seven nodes need $needed" "sudo sysctl fs.inotify.$name=$needed"
     fi
   done
 }

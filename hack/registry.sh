@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The registry beside the cluster, as kind documents one: a container the nodes know as
 # krt-registry:5000 and this machine as localhost:5001 ($KRT_REGISTRY_PORT).
-#   hack/registry.sh up        running, pulled or built; needs the engine only
-#   hack/registry.sh connect   on the cluster's network, and every node told where it is
-#   hack/registry.sh down      taken away, unless another cluster uses it (what it holds stays)
-#   hack/registry.sh purge     what it holds, too
-#   hack/registry.sh mirror    serves what we built under the names that are pulled elsewhere, and
+#   hack/registry.sh up        starts it, pulled or built; needs the engine only
+#   hack/registry.sh connect   joins it to the cluster's network and configures every node to use it
+#   hack/registry.sh down      deletes it, unless another cluster uses it (its images are kept)
+#   hack/registry.sh purge     deletes its images too
+#   hack/registry.sh mirror    serves what was built under the names that are pulled elsewhere, and
 #                              prints the settings that make hack/up and hack/images.sh pull them
 set -Eeuo pipefail
 # shellcheck source=hack/lib.sh
@@ -36,12 +36,12 @@ ours() { [[ -n $(docker ps --all --quiet --filter "name=^$REGISTRY_NAME\$" --fil
 
 refuse_foreign() {
   if docker container inspect "$REGISTRY_NAME" >/dev/null 2>&1 && ! ours; then
-    die "a container named $REGISTRY_NAME is there that we did not make" \
-      "rename it or take it away: docker rename $REGISTRY_NAME something-else"
+    die "a container named $REGISTRY_NAME exists that hack/registry.sh has not created" \
+      "delete it or rename it: docker rename $REGISTRY_NAME something-else"
   fi
 }
 
-# Asked from here, in plain bash: neither image is sure to carry a client, nor is this machine.
+# In plain bash: neither the image nor this machine need have an HTTP client.
 answers() {
   local status
   status=$(
@@ -68,7 +68,7 @@ start() {
   until answers; do
     if ((SECONDS > deadline)) || ! ours --filter status=running; then
       docker logs --tail 20 "$REGISTRY_NAME"
-      die 'the registry ended or does not answer' 'read what it said above'
+      die 'the registry ended or does not answer' 'read its log above'
     fi
     sleep 0.1
   done
@@ -80,13 +80,13 @@ up() {
   step "start the registry at $REGISTRY_ON_HOST" start
 }
 
-tell_nodes() {
+configure_nodes() {
   local node
   for node in $(docker ps --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --format '{{.Names}}'); do
     # shellcheck disable=SC2016  # expanded in the node
     docker exec --interactive "$node" sh -euc '
       mkdir -p "/etc/containerd/certs.d/$1"
-      cat >"/etc/containerd/certs.d/$1/hosts.toml"' tell "$REGISTRY_IN_CLUSTER" <<EOT
+      cat >"/etc/containerd/certs.d/$1/hosts.toml"' configure "$REGISTRY_IN_CLUSTER" <<EOT
 server = "http://$REGISTRY_IN_CLUSTER"
 
 [host."http://$REGISTRY_IN_CLUSTER"]
@@ -101,10 +101,10 @@ connect() {
     "{{range .Containers}}{{if eq .Name \"$REGISTRY_NAME\"}}yes{{end}}{{end}}") ]]; then
     docker network connect "$NETWORK" "$REGISTRY_NAME"
   fi
-  step 'nodes know the registry' tell_nodes
+  step 'nodes use the registry' configure_nodes
 }
 
-# users: other clusters in this engine whose nodes were told of the registry, whoever made them.
+# users: other clusters in this engine whose nodes use the registry, whoever created them.
 users() {
   local node
   docker ps --filter label=io.x-k8s.kind.role=control-plane \
@@ -121,20 +121,20 @@ down() {
   refuse_foreign
   users=$(users | tr '\n' ' ')
   if [[ -n $users ]]; then
-    log "The registry stays, for: $users"
+    log "The registry is kept for the clusters: $users"
     return 0
   fi
   docker rm --force --volumes "$REGISTRY_NAME" >/dev/null 2>&1 || :
 }
 
-# serve OURS NAME: pushes an image of ours as NAME and forgets that name here, so that it is pulled.
+# serve IMAGE NAME: pushes an image built here as NAME and removes that name here, so that it is pulled.
 serve() {
   docker tag "$1" "$REGISTRY_ON_HOST/$2"
   docker push --quiet "$REGISTRY_ON_HOST/$2"
   docker rmi "$REGISTRY_ON_HOST/$2"
 }
 
-# newest REPOSITORY: the reference of the image of that name that was built last.
+# newest REPOSITORY: prints the reference of its image that was built last.
 newest() {
   local reference
   reference=$(docker images --format '{{.Repository}}:{{.Tag}}' "$1" | head -n 1)
@@ -166,5 +166,5 @@ case ${1:-} in
     down
     docker volume rm --force "$REGISTRY_NAME" >/dev/null
     ;;
-  *) die "hack/registry.sh knows up, connect, down, purge and mirror, not '${1:-}'" ;;
+  *) die "hack/registry.sh has the commands up, connect, down, purge and mirror, not '${1:-}'" ;;
 esac

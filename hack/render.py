@@ -1,4 +1,4 @@
-"""Renders what is generated, or with --check says which file is not what its source makes of it.
+"""Renders the generated files, or with --check names those that differ from their source.
 
 The CRD, in the chart and alone, and the resource's reference come from krt_operator.api;
 manifests/operator.yaml comes from the chart with its default values.
@@ -120,7 +120,7 @@ def main() -> None:
         path.write_text(text)
         sys.stderr.write(f"rendered {path.relative_to(ROOT)}\n")
     if stale:
-        sys.exit(f"not what their sources make of them: {', '.join(stale)}; run make manifests")
+        sys.exit(f"not up to date with their sources: {', '.join(stale)}; run make manifests")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ module_of() {
 }
 
 mkdir -p "$BIN"
-# PATH without our own folder, or a link would come to point at itself.
+# PATH without $BIN, or a link would point at itself.
 OUTSIDE=$(printf '%s' "$PATH" | tr ':' '\n' | grep -vFx "$BIN" | paste -s -d : -)
 if (($# == 0)); then set -- kind kubectl helm; fi
 for tool in "$@"; do provide "$tool"; done

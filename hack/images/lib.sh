@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034
 # How images are named, built and found again. Sourced after lib.sh and engine.sh; the engine runs.
 
-# What is pulled where an image registry can be reached; to be named otherwise where a mirror has them.
+# What is pulled where an image registry can be reached; variables name a mirror's images instead.
 DEBIAN_IMAGE=${KRT_DEBIAN_IMAGE:-debian:$DEBIAN_SUITE-slim}
 REGISTRY_IMAGE=${KRT_REGISTRY_IMAGE:-registry:2.8.3}
-# By the name the nodes know it under.
+# By the name that the nodes pull.
 KAFKA_IMAGE=${KRT_KAFKA_IMAGE:-docker.io/apache/kafka:3.9.1}
 # The Python of that Debian release: the wheels are chosen for it, and its image refuses another.
 PYTHON_VERSION=3.11
@@ -36,7 +36,7 @@ sources_key() {
     cd "$REPO" || exit
     printf '%s\n' "$text"
     # shellcheck disable=SC2086  # a command with its words
-    # What tools leave behind beside the sources is in no image (.dockerignore).
+    # Caches of tools beside the sources are in no image (.dockerignore).
     find "$@" -type f ! -path '*/__pycache__/*' ! -path '*/.*' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 $hash
   ) | sha256 | cut -c 1-12
 }
@@ -66,7 +66,7 @@ base_image() {
   if can_pull "$DEBIAN_IMAGE"; then
     echo "$DEBIAN_IMAGE"
   elif [[ ${KRT_IMAGES:-} == pull ]]; then
-    die "$DEBIAN_IMAGE cannot be pulled" 'name one that can in KRT_DEBIAN_IMAGE, or set KRT_IMAGES=build'
+    die "$DEBIAN_IMAGE cannot be pulled" 'set KRT_DEBIAN_IMAGE to one that can, or set KRT_IMAGES=build'
   else
     "$HACK/rootfs.sh"
   fi

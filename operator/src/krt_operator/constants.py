@@ -7,10 +7,8 @@ from typing import Final
 OUR_UID: Final = 10001
 """User of our images; any other user in group 0 works, too (OpenShift assigns its own)."""
 
-KAFKA_PORT: Final = 9092
 PEERS_PORT: Final = 9091
 """Port of traffic between brokers, open before the port for clients is."""
-ZOOKEEPER_PORT: Final = 2181
 QUORUM_PORT: Final = 2888
 ELECTION_PORT: Final = 3888
 DRIVER_PORT: Final = 7078
@@ -25,10 +23,6 @@ ZOOKEEPER_HEAP_MIB: Final = 128
 ZOOKEEPER_CONNECT_MILLIS: Final = 60_000
 """Milliseconds a broker waits for ZooKeeper at its start. Members start together, and a broker that
 gives up (after 18 s by default) is restarted with a back-off."""
-
-SESSION_SETTING: Final = "zookeeper.session.timeout.ms"
-SESSION_DEFAULT_MS: Final = 18_000
-"""Kafka 3.9's default of zookeeper.session.timeout.ms."""
 
 TICK_SETTING: Final = "tickTime"
 TICK_MILLIS: Final = 2000

@@ -5,27 +5,7 @@ The test's name is a DNS label of at most 30 characters, which the CRD enforces.
 
 from __future__ import annotations
 
-from krt_operator.api.resource import (
-    API_VERSION,
-    GROUP,
-    KIND,
-    PLURAL,
-    VERSION,
-)
-
-__all__ = ["API_VERSION", "GROUP", "KIND", "PLURAL", "VERSION"]
-
-LABEL_TEST = f"{GROUP}/test"
-LABEL_TEST_UID = f"{GROUP}/test-uid"
-LABEL_MEMBER = f"{GROUP}/member"
-LABEL_COMPONENT = "app.kubernetes.io/component"
-ANNOTATION_APPLIED = f"{GROUP}/applied"
-"""On each object: a hash of what was applied, so that an unchanged object is not applied again."""
-
-
-def member(kind: str, ordinal: int) -> str:
-    """`kafka-0` for ("kafka", 0), `zk-1` for ("zookeeper", 1)."""
-    return f"{'zk' if kind == 'zookeeper' else kind}-{ordinal}"
+from krt_contract.labels import LABEL_TEST_UID
 
 
 def of_member(test: str, member_name: str) -> str:

@@ -1,25 +1,9 @@
-"""Durations as the resource writes them (``15s``, ``2m``, ``1m30s``, ``500ms``)."""
+"""Durations as the report and messages show them."""
 
 from __future__ import annotations
 
-import re
-
 MICROS = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 """Unit → microseconds."""
-
-_PART = re.compile(r"(\d+)(ms|s|m|h)")
-
-
-def parse(text: str) -> int:
-    """Return the duration in microseconds.
-
-    Raises:
-        ValueError: the text is no duration.
-    """
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError(f"{text!r} is no duration; write a number and ms, s, m or h, like 15s")
-    return sum(int(number) * MICROS[unit] for number, unit in parts)
 
 
 def show(micros: int) -> str:

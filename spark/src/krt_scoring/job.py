@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle, write_json
+from krt_contract.control import BOUNDS_KEY
 from krt_scoring.engine import executors, session, spark_errors
 from krt_scoring.errors import (
     NoExecutorsError,
@@ -127,7 +128,7 @@ def run(settings: Settings) -> Assessment:
     """
     clock = _Clock()
     plan = run_info.load(settings.plan)
-    bundle = inspection.require_bundle(settings.evidence / str(plan.raw["bundle"]))
+    bundle = inspection.require_bundle(settings.evidence / plan.bundle)
     bounds = _bounds(settings.control)
     rows = sum(inspection.inspect(bundle).rows.values())
     rows += sum(bound.high_watermark - bound.log_start for bound in bounds)
@@ -160,7 +161,7 @@ def run(settings: Settings) -> Assessment:
 
 
 def _bounds(control: Path) -> list[PartitionBound]:
-    path = control / "bounds"
+    path = control / BOUNDS_KEY
     try:
         return topics.parse_bounds(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 
 from krt_contract.schemas import TABLES
-from krt_scoring import durations, expectations, selftest
+from krt_scoring import expectations, selftest
 from krt_scoring.anomalies import judgement as rules
 from krt_scoring.anomalies import lost_write
 from krt_scoring.engine import local_rows
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from krt_contract.bundle import Bundle
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.findings import Judgement
     from krt_scoring.inputs.inspection import Inspection
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.measures import Measures
 
@@ -78,7 +78,7 @@ class Assessment:
     """
 
     card: dict[str, Any]
-    run: RunInfo | None
+    run: Plan | None
     events: Timeline = field(default_factory=lambda: timeline.Timeline(()))
 
 
@@ -133,7 +133,7 @@ def without_plan(bundle: Bundle, problem: str, where: str = "run.json") -> Asses
 def _assess(
     spark: SparkSession,
     inspected: Inspection,
-    run: RunInfo,
+    run: Plan,
     events: Timeline,
     *,
     self_test: bool,
@@ -168,7 +168,7 @@ def _assess(
             replicas=base.replicas,
         )
         tested = None
-        if self_test or selftest.wanted(run.spec):
+        if self_test or run.self_test:
             judged = Judged(found, judgement.ledger, judgement.reasons)
             tested = selftest.run(base, judged, facts, run.seed)
     finally:
@@ -189,7 +189,7 @@ def _assess(
     if lost_write.BASIS_DELIVERIES in judgement.anomaly(lost_write.NAME).detail:
         reasons = by_deliveries(reasons)
     recovered = recovery.recoveries(faults, whole, measures.operations.last_read, span.end)
-    limits_wanted = objectives.limits(run.spec)
+    limits_wanted = objectives.limits(run.resolved_spec)
     reached = objectives.judge(
         limits_wanted,
         {
@@ -240,7 +240,7 @@ def _assess(
         },
     }
     if run.imported:
-        card["imported"] = dict(run.imported)
+        card["imported"] = run.imported.to_document()
         del card["latency"]
     if run.compares_replicas:
         card["replicas"] = replicas.tables(facts.replicas)
@@ -273,7 +273,7 @@ def _tables(spark: SparkSession, inspected: Inspection) -> dict[str, DataFrame]:
 
 def _span(
     inspected: Inspection,
-    run: RunInfo,
+    run: Plan,
     events: Timeline,
     faults: Sequence[fault_windows.FaultWindow],
 ) -> operations.Span:
@@ -281,8 +281,7 @@ def _span(
     ends = [high for _, high in inspected.times.values()]
     if run.imported:
         return operations.Span(first, first, max(ends, default=0))
-    warmup = durations.parse(run.spec.get("warmup") or "0s")
-    steady = operations.steady_from(first, last, events, faults, warmup)
+    steady = operations.steady_from(first, last, events, faults, run.warmup.micros)
     return operations.Span(first, steady, max(ends, default=0))
 
 

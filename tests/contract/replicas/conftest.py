@@ -38,12 +38,12 @@ NAMESAKE = f"{TOPIC}-0"
 
 PLAN: dict[str, Any] = {
     "schemaVersion": 2,
-    "run": {"uid": "run", "seed": 1},
+    "run": {"namespace": "ns", "name": "t", "uid": "run", "seed": 1},
     "bundle": "ns/t/run",
     "bootstrap": "",
     "zookeeper": "",
     "members": [],
-    "topics": [{"name": TOPIC, "partitions": PARTITIONS}],
+    "topics": [{"name": TOPIC, "partitions": PARTITIONS, "replicationFactor": 1}],
     "spec": {"timeouts": {"drain": "1m"}, "traffic": {"producers": [], "consumers": []}},
 }
 

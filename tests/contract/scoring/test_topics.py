@@ -37,7 +37,12 @@ PLAN: dict[str, Any] = {
         "traffic": {
             "producers": [
                 {"name": "plain", "topic": "foo", "replicas": 1},
-                {"name": "tx", "topic": "foo", "replicas": 1, "transactional": {}},
+                {
+                    "name": "tx",
+                    "topic": "foo",
+                    "replicas": 1,
+                    "transactional": {"recordsPerTransaction": 1},
+                },
             ],
             "consumers": [],
         }

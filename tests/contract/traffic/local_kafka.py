@@ -1,6 +1,6 @@
-"""A real broker with a real ZooKeeper on this machine, from the jars of hack/bench-traffic-jars.
+"""A real broker with a real ZooKeeper on this machine, from the jars of hack/kafka-jars.
 
-Used by the contract tests of traffic/ and by hack/bench-traffic.
+Used by the contract tests of traffic/ and by bench.traffic.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def missing() -> str | None:
 
 def jars() -> Path:
     """Return the folder of the jars, fetched by the project's own script."""
-    script = ROOT / "hack" / "bench-traffic-jars"
+    script = ROOT / "hack" / "kafka-jars"
     done = subprocess.run([script], check=True, stdout=subprocess.PIPE, text=True)
     return Path(done.stdout.strip())
 

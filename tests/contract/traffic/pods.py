@@ -43,11 +43,11 @@ def plan_document(kafka: LocalKafka, topic: str, partitions: int, **traffic: Any
         "config": {"session.timeout.ms": "6000"},
         **traffic.get("consumer", {}),
     }
-    topics = [{"name": topic, "partitions": partitions}]
+    topics = [{"name": topic, "partitions": partitions, "replicationFactor": 1}]
     consumers = [consumer]
     if "output" in traffic:
         # What the reader reads is what the other consumer makes of the topic.
-        topics.append({"name": f"{topic}-made", "partitions": partitions})
+        topics.append({**topics[0], "name": f"{topic}-made"})
         output = {"topic": f"{topic}-made", "valueBytes": 200, "config": {}, **traffic["output"]}
         made = {"name": "make", "group": f"group-{topic}-make", "commit": "Transactional"}
         consumers.append({**consumer, **made, "output": output})

@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupState
 from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
+from krt_contract.clients import Commit
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.event_buffer import Journal
@@ -22,7 +23,7 @@ def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
     group = f"leaving-{strategy}"
     kafka.create_topic(group, 3)
     journal = Journal("read-0", "u1", group, processes_at_once=True)
-    commits = Commits(journal, mock.Mock(), "AfterProcessing")
+    commits = Commits(journal, mock.Mock(), Commit.AFTER_PROCESSING)
     asked = mock.Mock(return_value=True)
     assignment = Assignment(
         journal,

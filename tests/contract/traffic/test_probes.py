@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka.admin import AdminClient
 from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
+from krt_contract.faults import AdminRequest
 from krt_traffic.clock import wall
 from krt_traffic.recorder import admin_requests
 from krt_traffic.recorder.timeline import Timeline
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-ALL = ("CreateTopic", "DescribeConfigs", "ListTopics")
+ALL = tuple(AdminRequest)
 
 
 def answers(folder: Path) -> dict[str, dict[str, Any]]:

@@ -39,13 +39,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from krt_contract.plan import Plan
 from krt_contract.timeline import Event
 from krt_scoring.allowances.offsets import java_hash
 from krt_scoring.anomalies import judgement
 from krt_scoring.history import base as base_module
 from krt_scoring.history import ledger_tally
 from krt_scoring.history import tables as history_module
-from krt_scoring.inputs.run_info import RunInfo, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -428,7 +428,10 @@ class Case:
             )  # fmt: skip
 
 
-def plan(cases: list[Case]) -> RunInfo:
+TRANSACTIONS = {"recordsPerTransaction": 10}
+
+
+def plan(cases: list[Case]) -> Plan:
     """The plan under which all the cases ran side by side."""
     own = ("acks", "idempotent", "transactional")
     producers = [
@@ -438,7 +441,7 @@ def plan(cases: list[Case]) -> RunInfo:
             "replicas": 1,
             "acks": options.get("acks", "all"),
             "enableIdempotence": options.get("idempotent", "true") == "true",
-            "transactional": "transactional" in options,
+            "transactional": TRANSACTIONS if "transactional" in options else None,
             "config": {key: value for key, value in options.items() if key not in own},
         }
         for case in cases
@@ -451,7 +454,9 @@ def plan(cases: list[Case]) -> RunInfo:
             "group": case.group(name),
             "commit": options.get("commit", "AfterProcessing"),
             "isolation": options.get("isolation", "read_uncommitted"),
-            "output": {"topic": case.name} if options.get("commit") == "Transactional" else None,
+            "output": {"topic": case.name, **TRANSACTIONS}
+            if options.get("commit") == "Transactional"
+            else None,
             "config": {
                 key: value for key, value in options.items() if key not in ("commit", "isolation")
             },
@@ -463,7 +468,7 @@ def plan(cases: list[Case]) -> RunInfo:
         {"name": case.name, "partitions": 4, "replicationFactor": 3, "config": case.topic}
         for case in cases
     ]
-    return parse(
+    return Plan.from_document(
         {
             "schemaVersion": 2,
             "run": {"namespace": "n", "name": "t", "uid": RUN, "seed": 1},

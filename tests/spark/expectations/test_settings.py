@@ -2,18 +2,18 @@ from __future__ import annotations
 
 import pytest
 
+from krt_contract.plan import Plan
 from krt_scoring.allowances.offsets import java_hash
 from krt_scoring.allowances.settings import STRICT, of_identity
-from krt_scoring.inputs.run_info import RunInfo, parse
 
 
-def run(**producer: object) -> RunInfo:
-    return parse(
+def run(**producer: object) -> Plan:
+    return Plan.from_document(
         {
             "schemaVersion": 2,
             "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
             "spec": {"traffic": {"producers": [{"name": "p", "topic": "t", **producer}]}},
-            "topics": [],
+            "topics": [{"name": "t", "partitions": 1, "replicationFactor": 3}],
         }
     )
 

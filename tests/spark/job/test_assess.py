@@ -216,11 +216,11 @@ def test_another_schema_version_is_inconclusive(
     root = tmp_path / "ns" / "t" / "run-uid"
     shutil.copytree(clean, root)
     document = json.loads((root / "run.json").read_text())
-    (root / "run.json").write_text(json.dumps({**document, "schemaVersion": 2}))
+    (root / "run.json").write_text(json.dumps({**document, "schemaVersion": 1}))
     result = assess(spark, inspection.inspect(Bundle(root)))
     assert result.card["verdict"] == "Inconclusive"
     assert result.card["run"] == {"namespace": "ns", "name": "t", "uid": "run-uid"}
-    assert "schemaVersion 2" in result.card["summary"]
+    assert "schemaVersion 1 cannot be read" in result.card["summary"]
     files.write(Bundle(root), result)
     assert "PlanUnusable" in (root / "report.html").read_text()
 

@@ -133,7 +133,7 @@ def test_a_file_that_cannot_be_used_is_named(
 
 
 PLANS: dict[str, Callable[[str], str]] = {
-    "another schema version": lambda text: json.dumps({**json.loads(text), "schemaVersion": 2}),
+    "another schema version": lambda text: json.dumps({**json.loads(text), "schemaVersion": 1}),
     "no JSON": lambda text: text[:100],
     "no topics": lambda text: json.dumps({**json.loads(text), "topics": None}),
 }

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from krt_contract.plan import Plan
 from krt_scoring.history.facts import Close, Facts, Incarnation
 from krt_scoring.history.ledger_identity import Totals, ledger
 from krt_scoring.history.outcomes import FATES
 from krt_scoring.history.positions import Places
-from krt_scoring.inputs.run_info import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RUN = parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},

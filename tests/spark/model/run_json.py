@@ -29,7 +29,9 @@ def plan(named: dict[str, World]) -> dict[str, Any]:
             "replicas": 1,
             "acks": item.acks,
             "enableIdempotence": item.idempotent,
-            "transactional": {"records": item.transactional} if item.transactional else None,
+            "transactional": {"recordsPerTransaction": item.transactional}
+            if item.transactional
+            else None,
             "recordsPerSecond": item.rate,
             "config": {
                 "max.in.flight": str(item.in_flight),

@@ -26,7 +26,13 @@ ELECTED = 6 * SECOND
 
 def plan(partitions: int) -> dict[str, Any]:
     producers = [
-        {"name": "t", "topic": TOPIC, "replicas": 1, "acks": "all", "transactional": True},
+        {
+            "name": "t",
+            "topic": TOPIC,
+            "replicas": 1,
+            "acks": "all",
+            "transactional": {"recordsPerTransaction": 10},
+        },
         {"name": "p", "topic": TOPIC, "replicas": 1, "acks": "1", "enableIdempotence": False},
         {"name": "i", "topic": TOPIC, "replicas": 1, "acks": "all", "enableIdempotence": True},
     ]

@@ -1,4 +1,4 @@
-"""What the images are made of agrees with what the rooms are locked to."""
+"""What the images are made of agrees with what the packages are locked to."""
 
 import importlib.util
 import re
@@ -28,7 +28,7 @@ def locked(package: str) -> str:
 
 
 @pytest.mark.parametrize("jars", [1, 2, 300])
-def test_a_manifest_folds_its_lines_and_loses_nothing(jars: int) -> None:
+def test_class_path_manifest_folds_lines_and_loses_nothing(jars: int) -> None:
     module = load(IMAGES / "spark" / "class_path.py")
     class_path = " ".join(f"../all-jars/some-library-{n}.jar" for n in range(jars))
 
@@ -39,7 +39,7 @@ def test_a_manifest_folds_its_lines_and_loses_nothing(jars: int) -> None:
     assert manifest.replace("\n ", "") == f"Manifest-Version: 1.0\nClass-Path: {class_path}\n\n"
 
 
-def test_the_kafka_connector_is_the_one_for_the_locked_spark() -> None:
+def test_kafka_connector_matches_the_locked_spark() -> None:
     version = locked("pyspark")
     jars = (IMAGES / "spark" / "jars.sha256").read_text()
 
@@ -48,7 +48,7 @@ def test_the_kafka_connector_is_the_one_for_the_locked_spark() -> None:
     assert f" spark-token-provider-kafka-0-10_2.13-{version}.jar" in jars
 
 
-def test_kafka_is_the_same_version_pulled_and_built() -> None:
+def test_kafka_pulled_and_built_is_one_version() -> None:
     built = re.search(
         r"<kafka.version>(.*)</kafka.version>", (IMAGES / "kafka/pom.xml").read_text()
     )
@@ -69,7 +69,7 @@ def jar(path: Path, *names: str) -> Path:
     return path
 
 
-def test_a_jar_loses_its_signatures_and_nothing_else(tmp_path: Path) -> None:
+def test_unsign_signed_jar_loses_its_signatures_and_nothing_else(tmp_path: Path) -> None:
     module = load(IMAGES / "spark" / "unsign.py")
     kept = ("META-INF/MANIFEST.MF", "META-INF/services/a.SF", "org/Some.class", "notes.RSA")
     path = jar(tmp_path / "some.jar", *kept, "META-INF/DUMMY.SF", "META-INF/DUMMY.dsa")
@@ -82,7 +82,7 @@ def test_a_jar_loses_its_signatures_and_nothing_else(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_jar_without_signatures_is_not_to_be_named(tmp_path: Path) -> None:
+def test_unsign_unsigned_jar_is_refused(tmp_path: Path) -> None:
     module = load(IMAGES / "spark" / "unsign.py")
     path = jar(tmp_path / "some.jar", "META-INF/MANIFEST.MF")
 

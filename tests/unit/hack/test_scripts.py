@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def run(script: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_step_that_fails_shows_its_last_lines_and_ends_the_script(home: dict[str, str]) -> None:
+def test_step_command_fails_shows_last_lines_and_ends_the_script(home: dict[str, str]) -> None:
     done = run("work() { echo doing; false; echo not reached; }\nstep 'the work' work", home)
     assert done.returncode == 1
     assert "FAILED the work" in done.stderr
@@ -55,7 +56,7 @@ def test_a_step_that_fails_shows_its_last_lines_and_ends_the_script(home: dict[s
     assert "not reached" not in done.stderr
 
 
-def test_a_step_tells_how_long_it_took_and_leaves_standard_output_alone(
+def test_step_command_succeeds_reports_seconds_and_leaves_standard_output_alone(
     home: dict[str, str],
 ) -> None:
     done = run("step 'the work' echo noise; echo result", home)
@@ -64,51 +65,75 @@ def test_a_step_tells_how_long_it_took_and_leaves_standard_output_alone(
     assert re.search(r"ok the work \(\d+ s\)", done.stderr)
 
 
-def test_one_failing_job_of_several_side_by_side_is_a_failure(home: dict[str, str]) -> None:
+def test_side_by_side_one_job_fails_is_a_failure(home: dict[str, str]) -> None:
     done = run("good() { :; }\nbad() { return 3; }\nside_by_side bad good", home)
     assert done.returncode == 1
 
 
-def test_a_command_without_end_is_ended_when_its_reader_is_done(home: dict[str, str]) -> None:
-    script = """
-    endless() { printf '%s\\n' "$BASHPID" one two; exec sleep 600; }
-    upto() { local word; read -r pid; echo "$pid" >"$TMPDIR/pid"; while read -r word; do
-      echo "$word"; if [[ $word == "$1" ]]; then return "$2"; fi; done; }
-    export TMPDIR; TMPDIR=$(mktemp -d)
-    rc=0; read_by "upto two 3" endless || rc=$?
-    echo "rc $rc"
-    kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && echo 'still there'
-    rm "$TMPDIR/pid"; ls "$TMPDIR"
-    """
-    done = run(script, home)
-    assert done.stdout == "one\ntwo\nrc 3\n"
+NO_FLOCK = 'have() { [[ $1 != flock ]] && command -v "$1" >/dev/null 2>&1; }\n'
+"""What a machine without flock answers, such as macOS."""
+
+LOCKS = pytest.mark.parametrize("prelude", ["", NO_FLOCK], ids=["flock", "folder"])
 
 
-def test_a_lock_whose_holder_is_gone_is_broken(home: dict[str, str]) -> None:
-    script = """
-    mkdir -p "$CACHE/locks/build.lock"
-    true & wait $!
-    echo $! >"$CACHE/locks/build.lock/pid"
+@LOCKS
+def test_with_lock_holder_killed_is_taken_over(home: dict[str, str], prelude: str) -> None:
+    script = f"""{prelude}
+    hold() {{ echo held; sleep 600; }}
+    mkfifo "$CACHE.out"
+    with_lock build hold >"$CACHE.out" &
+    holder=$!
+    read -r line <"$CACHE.out"
+    end_tree "$holder"
+    wait "$holder" || true
     with_lock build echo got it
-    test ! -e "$CACHE/locks/build.lock"
+    """
+    Path(home["KRT_CACHE"]).parent.mkdir(parents=True, exist_ok=True)
+    done = run(script, home)
+    assert (done.returncode, done.stdout) == (0, "got it\n"), done.stderr
+
+
+@LOCKS
+def test_with_lock_taken_waits_until_it_is_free(home: dict[str, str], prelude: str) -> None:
+    script = f"""{prelude}
+    first() {{ touch "$CACHE/first"; sleep 1; echo first; }}
+    with_lock build first &
+    until [[ -e $CACHE/first ]]; do sleep 0.05; done
+    with_lock build echo second
+    wait
     """
     done = run(script, home)
-    assert (done.returncode, done.stdout) == (0, "got it\n")
+    assert done.stdout == "first\nsecond\n", done.stderr
+    assert "waiting for" in done.stderr
 
 
-def test_a_failure_under_a_lock_gives_the_lock_back_and_is_not_swallowed(
-    home: dict[str, str],
+@LOCKS
+def test_with_lock_command_fails_lock_is_released_and_failure_returned(
+    home: dict[str, str], prelude: str
 ) -> None:
-    script = """
-    work() { false; echo not reached; }
-    trap 'test ! -e "$CACHE/locks/build.lock" && echo given back' EXIT
+    script = f"""{prelude}
+    work() {{ false; echo not reached; }}
+    trap 'with_lock build echo released' EXIT
     with_lock build work
     """
     done = run(script, home)
-    assert (done.returncode, done.stdout) == (1, "given back\n")
+    assert (done.returncode, done.stdout) == (1, "released\n"), done.stderr
 
 
-def test_the_key_of_a_folder_follows_contents_and_names(home: dict[str, str]) -> None:
+def test_with_lock_background_process_left_does_not_keep_it(home: dict[str, str]) -> None:
+    script = """
+    leave() { sleep 600 >/dev/null 2>&1 & echo $!; }
+    with_lock build leave
+    with_lock build echo again
+    """
+    done = run(script, home)
+    pid, again = done.stdout.split()
+    os.kill(int(pid), signal.SIGKILL)
+    assert again == "again"
+    assert "waiting" not in done.stderr
+
+
+def test_content_key_follows_contents_and_names(home: dict[str, str]) -> None:
     script = f"""
     HACK={home["KRT_CACHE"]}
     mkdir -p "$HACK/d"
@@ -126,7 +151,7 @@ def test_the_key_of_a_folder_follows_contents_and_names(home: dict[str, str]) ->
     assert len(set(keys)) == len(keys) - 1
 
 
-def test_a_killed_build_leaves_nothing_that_counts_as_built(home: dict[str, str]) -> None:
+def test_publish_after_a_killed_build_publishes_only_what_is_complete(home: dict[str, str]) -> None:
     script = """
     first=$(fresh_tmp tool)
     echo half >"$first/bin"
@@ -151,7 +176,7 @@ def test_a_killed_build_leaves_nothing_that_counts_as_built(home: dict[str, str]
         ("2.0", "1.25", True),
     ],
 )
-def test_versions_compare_as_numbers(
+def test_version_at_least_compares_as_numbers(
     home: dict[str, str], version: str, minimum: str, *, enough: bool
 ) -> None:
     done = run(f"version_at_least {version} {minimum}", home)
@@ -159,14 +184,14 @@ def test_versions_compare_as_numbers(
 
 
 @pytest.mark.parametrize("name", ["Upper", "-dash", "a b", "x" * 33])
-def test_a_cluster_name_that_cannot_be_one_is_refused(home: dict[str, str], name: str) -> None:
+def test_lib_cluster_name_invalid_is_refused(home: dict[str, str], name: str) -> None:
     done = run("", home | {"KRT_CLUSTER": name})
     assert done.returncode == 2
     assert "KRT_CLUSTER" in done.stderr
 
 
 @pytest.mark.parametrize(("variable", "folder", "module"), PINS)
-def test_every_tool_is_pinned_twice_and_alike(variable: str, folder: str, module: str) -> None:
+def test_pins_of_versions_and_go_modules_agree(variable: str, folder: str, module: str) -> None:
     versions = (HACK / "versions.env").read_text()
     found = re.search(rf"^{variable}=(\S+)$", versions, re.MULTILINE)
     assert found
@@ -175,7 +200,7 @@ def test_every_tool_is_pinned_twice_and_alike(variable: str, folder: str, module
     assert f"{module} {found[1]} h1:" in (HACK / "toolchain" / folder / "go.sum").read_text()
 
 
-def test_the_cluster_is_three_zones_of_two_and_every_node_has_the_evidence() -> None:
+def test_kind_config_has_three_zones_of_two_nodes_with_the_evidence_mount() -> None:
     nodes = yaml.safe_load((REPO / "kind-config.yaml").read_text())["nodes"]
     zones = [n["labels"]["topology.kubernetes.io/zone"] for n in nodes if n["role"] == "worker"]
     assert sorted(zones) == ["zone-a", "zone-a", "zone-b", "zone-b", "zone-c", "zone-c"]
@@ -183,7 +208,7 @@ def test_the_cluster_is_three_zones_of_two_and_every_node_has_the_evidence() -> 
     assert all(node["extraMounts"] == [mount] for node in nodes)
 
 
-def test_the_wrapper_takes_out_one_capability_and_hands_on_the_rest(tmp_path: Path) -> None:
+def test_runc_wrapper_removes_one_capability_and_passes_on_the_rest(tmp_path: Path) -> None:
     if not shutil.which("jq"):
         pytest.skip("the wrapper needs jq, which only machines without an engine of their own need")
     (tmp_path / "runc").write_text('#!/bin/sh\necho "$@"\n')
@@ -238,7 +263,7 @@ def test_the_wrapper_takes_out_one_capability_and_hands_on_the_rest(tmp_path: Pa
         pytest.param("", "", id="no archive of Debian's"),
     ],
 )
-def test_an_image_installs_from_where_the_machine_does(
+def test_debian_sources_follow_the_machine(
     home: dict[str, str], tmp_path: Path, known: str, expected: str
 ) -> None:
     tool = tmp_path / "bin" / "apt-get"
@@ -250,7 +275,7 @@ def test_an_image_installs_from_where_the_machine_does(
     assert done.stdout == expected, done.stderr
 
 
-def test_a_cluster_of_another_recipe_is_outdated(home: dict[str, str]) -> None:
+def test_cluster_current_another_recipe_is_outdated(home: dict[str, str]) -> None:
     script = """
     . "$HACK/engine.sh"
     . "$HACK/cluster.sh"

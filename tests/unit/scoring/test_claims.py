@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from krt_contract.members import Member, MemberKind
+from krt_contract.plan import Plan
 from krt_contract.schemas import TABLES
 from krt_contract.timeline import Event
 from krt_scoring import expectations
@@ -16,7 +18,6 @@ from krt_scoring.anomalies.findings import UNITS
 from krt_scoring.anomalies.findings import result as anomaly_result
 from krt_scoring.expectations.broker_return import FETCHER
 from krt_scoring.expectations.evidence import Evidence
-from krt_scoring.inputs import run_info
 from krt_scoring.inputs.fault_windows import FaultWindow
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.inputs.timeline import Timeline
@@ -39,7 +40,7 @@ DOWN = FaultWindow(
 )
 
 
-def run(expect: Mapping[str, Any], **spec: Any) -> run_info.RunInfo:
+def run(expect: Mapping[str, Any], **spec: Any) -> Plan:
     document = {
         "schemaVersion": 2,
         "run": {"namespace": "ns", "name": "t", "uid": "u", "seed": 1},
@@ -53,12 +54,12 @@ def run(expect: Mapping[str, Any], **spec: Any) -> run_info.RunInfo:
             }
         ],
         "members": [
-            {"member": "kafka-0", "kind": "kafka"},
-            {"member": "kafka-1", "kind": "kafka"},
-            {"member": "zk-0", "kind": "zookeeper"},
+            {"member": "kafka-0", "kind": "kafka", "ordinal": 0},
+            {"member": "kafka-1", "kind": "kafka", "ordinal": 1},
+            {"member": "zk-0", "kind": "zookeeper", "ordinal": 0},
         ],
     }
-    return run_info.parse(document)
+    return Plan.from_document(document)
 
 
 def event(at: float, source: str, name: str, subject: str = "", **detail: Any) -> Event:
@@ -452,8 +453,12 @@ def test_leaders_away_from_their_preferred_replica_at_the_end() -> None:
     assert judged({"nonPreferredLeaders": {"max": 0}}, *back) == {"nonPreferredLeaders": "Met"}
 
 
+def reassign(name: str, *replicas: int) -> dict[str, Any]:
+    return {"name": name, "action": "Reassign", "targetReplicas": list(replicas)}
+
+
 def test_the_preferred_replica_is_that_of_the_last_move() -> None:
-    moves = [{"name": "away", "targetReplicas": [1, 0]}, {"name": "back", "targetReplicas": [0, 1]}]
+    moves = [reassign("away", 1, 0), reassign("back", 0, 1)]
     proof = {"kind": "ReplicasMoved", "subject": "foo-0"}
 
     def effect(at: float, name: str) -> Event:
@@ -463,7 +468,7 @@ def test_the_preferred_replica_is_that_of_the_last_move() -> None:
 
     def found(*events: Event) -> str:
         parts = evidence({"nonPreferredLeaders": {"max": 0}}, *CRASH, *events)
-        moved = replace(parts, run=run(parts.run.spec["expect"], faults=moves))
+        moved = replace(parts, run=run(parts.run.resolved_spec["expect"], faults=moves))
         return next(iter(expectations.judge(moved))).result
 
     # Broker 1 leads foo-0 at the end, as the first move wants it and the second does not.
@@ -477,7 +482,7 @@ def test_the_table_of_a_fault_has_the_replicas_of_its_time() -> None:
     parts = evidence(
         {}, *CRASH, event(5, "fault", "observed", "away", verified=True, observations=observations)
     )
-    moved = replace(parts, run=run({}, faults=[{"name": "away", "targetReplicas": [1, 0]}]))
+    moved = replace(parts, run=run({}, faults=[reassign("away", 1, 0)]))
     first, second = partitions.tables(moved.states, moved.windows, moved.end)
     assert (first["replicas"], second["replicas"]) == ([1, 0], [1, 0])
 
@@ -503,9 +508,7 @@ def test_reads_from_a_broker_of_the_own_zone(tmp_path: Path) -> None:
     consumer = {"name": "c", "topics": ["foo"], "group": "g", "config": {"client.rack": "b"}}
     claimed = {"closestReplicaFetches": [{"group": "g", "min": 1, "max": 1}]}
     files = table(tmp_path, "consumer_events", rows)
-    members = tuple(
-        {"member": f"kafka-{i}", "kind": "kafka", "zone": z} for i, z in enumerate("ab")
-    )
+    members = tuple(Member(f"kafka-{i}", MemberKind.KAFKA, i, zone) for i, zone in enumerate("ab"))
     plan = replace(run(claimed, traffic={"consumers": [consumer]}), members=members)
     (found,) = expectations.judge(replace(evidence(claimed, files=files), run=plan))
     assert (found.result, found.seen) == ("Met", "1 partitions read in zone b: foo-0")

@@ -7,16 +7,22 @@ from dataclasses import replace
 import pytest
 from tests.spark.selftest import histories
 
+from krt_contract.plan import Plan
 from krt_scoring.errors import PlanError
 from krt_scoring.history.facts import MAX_GROUPS, groups_of
-from krt_scoring.inputs import run_info
 
-RUN = run_info.parse(histories.plan(1))
+PLAN = Plan.from_document(histories.plan(1))
+
+
+def plan(groups: int) -> Plan:
+    """The plan with that many groups of one consumer."""
+    names = [f"g{number:02}" for number in range(groups)]
+    consumers = [{"name": name, "topics": [histories.TOPIC], "group": name} for name in names]
+    return replace(PLAN, resolved_spec={"traffic": {"consumers": consumers}})
 
 
 def test_groups_are_numbered_as_far_as_a_record_has_room_for() -> None:
-    many = [replace(RUN.consumers[0], group=f"g{number:02}") for number in range(MAX_GROUPS + 1)]
-    most = groups_of(replace(RUN, consumers=tuple(many[1:])))
+    most = groups_of(plan(MAX_GROUPS))
     assert [group.index for group in most] == list(range(MAX_GROUPS))
     with pytest.raises(PlanError, match=f"{MAX_GROUPS + 1} groups; at most {MAX_GROUPS}"):
-        groups_of(replace(RUN, consumers=tuple(many)))
+        groups_of(plan(MAX_GROUPS + 1))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from krt_contract.bundle import Bundle
+from krt_contract.plan import Plan
 from krt_contract.timeline import Event
-from krt_operator.api.spec import Action
-from krt_operator.faults import observations
-from krt_operator.faults.registry import DEEDS
 from krt_scoring.history.faults import FOREVER
 from krt_scoring.history.ownership import Interval
 from krt_scoring.history.replicas import Partition, Replica
-from krt_scoring.inputs import run_info
 from krt_scoring.inputs.fault_windows import fault_windows
 from krt_scoring.inputs.inspection import Counted, Inspection
 from krt_scoring.inputs.reasons import (
@@ -30,11 +27,7 @@ from krt_scoring.metrics.gaps import Gap
 from krt_scoring.metrics.operations import Operations
 from krt_scoring.selftest import guard_checks
 from krt_scoring.verdict import guards
-from krt_scoring.verdict.guards import effect
 from krt_scoring.verdict.guards.facts import Bound, Facts
-
-if TYPE_CHECKING:
-    from krt_scoring.inputs.run_info import RunInfo
 
 TARGETS = [{"pod": "t-kafka-0-0", "uid": "uid-kafka-0", "member": "kafka-0"}]
 
@@ -60,7 +53,7 @@ EVENTS = (
     event(99, "recorder", "stopped", "recorder"),
 )
 
-RUN = run_info.parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
@@ -69,7 +62,7 @@ RUN = run_info.parse(
                 "producers": [{"name": "p", "topic": "foo"}],
                 "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
             },
-            "faults": [{"name": "leader-down"}],
+            "faults": [{"name": "leader-down", "action": "CrashPod"}],
         },
         "topics": [{"name": "foo", "partitions": 1, "replicationFactor": 3}],
     }
@@ -99,10 +92,15 @@ def states(at: int, *epochs: int) -> tuple[Event, ...]:
     )
 
 
-def lossy(acks: str = "1", **config: str) -> RunInfo:
+def lossy(acks: str = "1", **config: str) -> Plan:
     """The run with other acks or settings of its topic."""
-    producer = replace(RUN.producers[0], acks=acks)
-    return replace(RUN, producers=(producer,), topics=(replace(RUN.topics[0], config=config),))
+    producer = {"name": "p", "topic": "foo", "acks": acks}
+    traffic = {**RUN.resolved_spec["traffic"], "producers": [producer]}
+    return replace(
+        RUN,
+        resolved_spec={**RUN.resolved_spec, "traffic": traffic},
+        topics=(replace(RUN.topics[0], config=config),),
+    )
 
 
 def facts(events: tuple[Event, ...] = EVENTS, **changes: Any) -> Facts:
@@ -363,12 +361,6 @@ def test_a_crash_of_two_is_not_proved_by_the_death_of_one() -> None:
         for item in without(("fault", "observed"))
     )
     assert codes(facts((*events, killed))) == [("coverage", "FaultNotVerified", "leader-down")]
-
-
-def test_controller_and_scoring_ask_for_the_same_proofs() -> None:
-    asked = {action.value: set(kinds) for action, kinds in observations.IMPLIED.items()}
-    assert asked == {action: set(kinds) for action, kinds in effect.IMPLIED.items()}
-    assert set(asked) == {action.value for action in Action} == {a.value for a in DEEDS}
 
 
 STRUCK = (

@@ -160,10 +160,11 @@ def test_a_path_that_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", "is no JSON"),
-        ("[]", "schemaVersion None"),
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        (json.dumps({"schemaVersion": 1}), "schemaVersion 1 cannot be read"),
         (json.dumps({"schemaVersion": 99}), "schemaVersion 99"),
-        (json.dumps({"schemaVersion": 2}), "not a usable plan"),
+        (json.dumps({"schemaVersion": 2}), "run.namespace is missing"),
     ],
 )
 def test_a_plan_that_cannot_be_used(tmp_path: Path, text: str, problem: str) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krt_contract.plan import Plan
 from krt_contract.timeline import Event
 from krt_scoring import durations
-from krt_scoring.inputs import run_info
 from krt_scoring.inputs.fault_windows import FaultWindow, fault_windows, part_of
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics import (
@@ -32,7 +32,7 @@ def state(at: int, isr: list[int], leader: int = 0, epoch: int = 0) -> Event:
     return event(at, "partition", "state", "foo-0", isr=isr, leader=leader, leader_epoch=epoch)
 
 
-RUN = run_info.parse(
+RUN = Plan.from_document(
     {
         "schemaVersion": 2,
         "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
@@ -40,20 +40,6 @@ RUN = run_info.parse(
         "topics": [{"name": "foo", "partitions": 1, "replicationFactor": 3}],
     }
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "micros"),
-    [("15s", 15 * S), ("500ms", 500_000), ("2m", 120 * S), ("1m30s", 90 * S), ("0s", 0)],
-)
-def test_durations_are_read(text: str, micros: int) -> None:
-    assert durations.parse(text) == micros
-
-
-@pytest.mark.parametrize("text", ["", "15", "s", "1 s", "-1s", "1.5s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
-        durations.parse(text)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.spark.job.bundles import T0
 from tests.spark.selftest import histories
 from tests.spark.selftest.histories import GROUPS, TOPIC, Simulation
 
+from krt_contract.plan import Plan
 from krt_scoring.history.facts import (
     Bounds,
     Close,
@@ -22,7 +23,6 @@ from krt_scoring.history.facts import (
 )
 from krt_scoring.history.ownership import FOREVER, Interval
 from krt_scoring.history.positions import Places
-from krt_scoring.inputs import run_info
 from krt_scoring.selftest import mutation_points, outcome, packing
 from krt_scoring.selftest.baseline import STRIDE, Ground, Site
 from krt_scoring.selftest.corruptions import KINDS
@@ -36,7 +36,7 @@ PARTITIONS = 3
 
 
 def facts(run: Simulation) -> Facts:
-    info = run_info.parse(histories.plan(PARTITIONS))
+    info = Plan.from_document(histories.plan(PARTITIONS))
     places, groups = Places.of(info), groups_of(info)
     incarnations = {}
     for key, row in enumerate(run.tables["producer_summary"]):

@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from krt_contract.clients import Commit
 from krt_traffic.consumer.assignment import PAUSE_SECONDS, Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.event_buffer import Journal
@@ -17,7 +18,7 @@ DESTROYED = KafkaException(KafkaError(KafkaError._DESTROY))  # noqa: SLF001 - no
 
 def _assignment(given_up: mock.Mock, *, cooperative: bool = False) -> tuple[Assignment, Journal]:
     journal = Journal("read-0", "u1", "g", processes_at_once=True)
-    commits = Commits(journal, mock.Mock(), "AfterProcessing")
+    commits = Commits(journal, mock.Mock(), Commit.AFTER_PROCESSING)
     return Assignment(journal, commits, cooperative=cooperative, given_up=given_up), journal
 
 

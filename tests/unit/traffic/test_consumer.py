@@ -5,12 +5,12 @@ import json
 import pytest
 from confluent_kafka import KafkaError, Message
 
+from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_traffic.consumer.assignment import TRUNCATED_AT
 from krt_traffic.consumer.commits import event_of
 from krt_traffic.consumer.event_buffer import Journal
 from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.outputs import Outputs
-from krt_traffic.plan import ProducerPlan, Transactions
 from krt_traffic.producer.records import Done, Sent
 
 
@@ -101,9 +101,9 @@ def test_a_delivery_within_a_transaction_is_unknown_until_it_ended() -> None:
 
 
 def test_an_output_has_the_key_and_partition_of_its_input() -> None:
-    plan = ProducerPlan(
-        name="make", topic="out", partitions=2, acks="all", idempotent=True,
-        transactions=Transactions(10, 0), rate=0, value_bytes=200, key_count=1,
+    plan = ProducerSpec(
+        name="make", topic="out", partitions=2, acks=Acks.ALL, idempotent=True,
+        transactions=Transactions(10, 0), records_per_second=0, value_bytes=200, key_count=1,
         compression="none", config={},
     )  # fmt: skip
     outputs = Outputs(plan, "make-0", "u1")

@@ -9,11 +9,13 @@ from krt_traffic.consumer.settings import client_settings as consumer_settings
 from krt_traffic.consumer.settings import cooperative
 from krt_traffic.environment import Environment
 from krt_traffic.errors import UnusableError
-from krt_traffic.plan import Plan, load, seconds
+from krt_traffic.plan import find_consumer, find_producer, load
 from krt_traffic.producer.settings import IDEMPOTENT_TIMEOUT_MS, client_settings, single_attempt
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from krt_contract.plan import Plan
 
 
 def document(**producer: Any) -> dict[str, Any]:
@@ -28,16 +30,16 @@ def document(**producer: Any) -> dict[str, Any]:
     }
     return {
         "schemaVersion": 2,
-        "run": {"uid": "u", "seed": 42},
+        "run": {"namespace": "ns", "name": "t", "uid": "u", "seed": 42},
         "bundle": "ns/t/u",
         "bootstrap": "b:9092",
         "zookeeper": "z0:2181,z1:2181",
         "members": [
-            {"member": "kafka-0", "kind": "kafka"},
-            {"member": "zk-0", "kind": "zookeeper"},
-            {"member": "zk-1", "kind": "zookeeper"},
+            {"member": "kafka-0", "kind": "kafka", "ordinal": 0},
+            {"member": "zk-0", "kind": "zookeeper", "ordinal": 0},
+            {"member": "zk-1", "kind": "zookeeper", "ordinal": 1},
         ],
-        "topics": [{"name": "foo", "partitions": 3}],
+        "topics": [{"name": "foo", "partitions": 3, "replicationFactor": 3}],
         "spec": {
             "timeouts": {"drain": "2m"},
             "traffic": {
@@ -65,15 +67,16 @@ def plan(tmp_path: Path, **producer: Any) -> Plan:
 def test_a_plan_is_read(tmp_path: Path) -> None:
     read = plan(tmp_path)
     assert read.producer("main").partitions == 3
-    assert read.zookeeper_members == {"zk-0": "z0:2181", "zk-1": "z1:2181"}
-    assert read.drain_seconds == 120
+    assert read.zookeeper_addresses == {"zk-0": "z0:2181", "zk-1": "z1:2181"}
+    assert read.drain_timeout.seconds == 120
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         ({"schemaVersion": 1}, "schemaVersion 1"),
-        ({"run": {}}, "uid"),
+        ({"run": {}}, "run.namespace is missing"),
+        ({"spec": {}}, "spec.timeouts.drain is missing"),
         ({"topics": []}, "foo"),
     ],
 )
@@ -88,7 +91,7 @@ def test_an_unusable_plan_says_what_is_wrong(
 
 def test_an_output_is_a_transactional_producer_of_the_consumers_name(tmp_path: Path) -> None:
     body = document()
-    body["topics"].append({"name": "bar", "partitions": 2})
+    body["topics"].append({"name": "bar", "partitions": 2, "replicationFactor": 3})
     body["spec"]["traffic"]["consumers"][0]["output"] = {
         "topic": "bar",
         "recordsPerTransaction": 50,
@@ -109,19 +112,15 @@ def test_an_output_is_a_transactional_producer_of_the_consumers_name(tmp_path: P
 
 
 def test_an_unknown_entry_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnusableError, match=r"'other'.*main"):
-        plan(tmp_path).producer("other")
+    with pytest.raises(UnusableError, match=r"KRT_NAME.*'other'.*main"):
+        find_producer(plan(tmp_path), "other")
+    with pytest.raises(UnusableError, match=r"KRT_NAME.*'other'.*read"):
+        find_consumer(plan(tmp_path), "other")
 
 
-@pytest.mark.parametrize(
-    ("acks", "wanted", "idempotent"),
-    [("all", None, True), ("all", False, False), (1, None, False), ("0", None, False)],
-)
-def test_idempotence_follows_acks_unless_it_is_said(
-    tmp_path: Path, acks: Any, wanted: bool | None, idempotent: bool
-) -> None:
-    read = plan(tmp_path, acks=acks, enableIdempotence=wanted)
-    assert read.producer("main").idempotent is idempotent
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnusableError, match=r"plan\.json: cannot be read"):
+        load(tmp_path / "plan.json")
 
 
 def test_what_is_ours_cannot_be_overridden_and_the_rest_can(tmp_path: Path) -> None:
@@ -178,17 +177,6 @@ def test_only_an_idempotent_client_lingers_unless_the_resource_says(
 def test_no_retries_is_a_single_attempt() -> None:
     assert single_attempt({"retries": "0"})
     assert not single_attempt({})
-
-
-@pytest.mark.parametrize(("text", "length"), [("1m30s", 90), ("500ms", 0.5), ("2h", 7200)])
-def test_durations(text: str, length: float) -> None:
-    assert seconds(text) == length
-
-
-@pytest.mark.parametrize("text", ["", "5", "s", "1s1m"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(UnusableError):
-        seconds(text)
 
 
 def test_a_missing_variable_is_named() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from krt_traffic.plan import ProducerPlan, Transactions
+from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_traffic.producer.outcomes import ACKED, UNKNOWN
 from krt_traffic.producer.rate import Schedule
 from krt_traffic.producer.records import (
@@ -13,21 +13,21 @@ from krt_traffic.producer.records import (
 )
 
 
-def entry(**changes: Any) -> ProducerPlan:
+def entry(**changes: Any) -> ProducerSpec:
     plan: dict[str, Any] = {
         "name": "main",
         "topic": "foo",
         "partitions": 3,
-        "acks": "all",
+        "acks": Acks.ALL,
         "idempotent": True,
         "transactions": None,
-        "rate": 500,
+        "records_per_second": 500,
         "value_bytes": 200,
         "key_count": 5,
         "compression": "none",
         "config": {},
     }
-    return ProducerPlan(**plan | changes)
+    return ProducerSpec(**plan | changes)
 
 
 def records(**changes: Any) -> Records:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_traffic.errors import FatalClientError
-from krt_traffic.plan import ProducerPlan, Transactions
 from krt_traffic.producer.coordinator import LAST_CALL_SECONDS, Coordinator
 from krt_traffic.producer.records import Done, Records, Sent
 from krt_traffic.producer.transactions import TransactionalSender
@@ -16,9 +16,9 @@ from krt_traffic.producer.transactions import TransactionalSender
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PLAN = ProducerPlan(
-    name="p", topic="foo", partitions=1, acks="all", idempotent=True,
-    transactions=Transactions(10, 0), rate=500, value_bytes=200, key_count=1,
+PLAN = ProducerSpec(
+    name="p", topic="foo", partitions=1, acks=Acks.ALL, idempotent=True,
+    transactions=Transactions(10, 0), records_per_second=500, value_bytes=200, key_count=1,
     compression="none", config={},
 )  # fmt: skip
 TIMED_OUT = KafkaError(KafkaError._TIMED_OUT, retriable=True)  # noqa: SLF001 - no public name

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.control import ControlState
+from krt_contract.control import END_OFFSETS_KEY, ControlState
 from krt_traffic.watch import Watch
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def parse(data: dict[str, str]) -> Order | None:
     """
     if not data.get("state"):
         return None
-    offsets = json.loads(data.get("endOffsets") or "{}")
+    offsets = json.loads(data.get(END_OFFSETS_KEY) or "{}")
     return Order(
         ControlState(data["state"]),
         {

@@ -107,6 +107,14 @@ class ApiModel(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
+class StatusModel(ApiModel):
+    """Base of what the controller writes: unknown fields of a newer controller are ignored."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=to_camel, validate_by_name=True
+    )
+
+
 DNS_LABEL = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 ShortName = Annotated[str, StringConstraints(min_length=1, max_length=15, pattern=DNS_LABEL)]
 """Name of a producer or consumer: `<test ≤ 30>-producer-<name>-<replica>` must stay a pod name."""
@@ -132,3 +140,5 @@ SettingValue = Annotated[str, StringConstraints(max_length=256)]
 """Value of a Kafka or ZooKeeper setting, always a string as in their property files."""
 SettingKey = Annotated[str, StringConstraints(max_length=100)]
 """Name of a setting."""
+Word = Annotated[str, StringConstraints(max_length=253)]
+"""A name or a short word in the status."""

@@ -1,10 +1,10 @@
 """The consumer groups of a test."""
 
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
+from krt_contract.clients import Commit, Isolation
 from krt_operator.api.base import (
     LIST_SET,
     MAX_ITEMS,
@@ -19,28 +19,12 @@ from krt_operator.api.reserved import CONSUMER, PRODUCER, client_config
 from krt_operator.api.resources import Resources
 
 
-class Commit(StrEnum):
-    """When a consumer commits the offsets of the records delivered to it."""
-
-    AFTER_PROCESSING = "AfterProcessing"
-    BEFORE_PROCESSING = "BeforeProcessing"
-    AUTO = "Auto"
-    TRANSACTIONAL = "Transactional"
-
-
-class Isolation(StrEnum):
-    """Which records of transactions a consumer reads."""
-
-    READ_COMMITTED = "read_committed"
-    READ_UNCOMMITTED = "read_uncommitted"
-
-
 class Output(ApiModel):
     """What a consumer with commit: Transactional writes: one record for each that it reads."""
 
     topic: TopicName = Field(
-        description="Topic to write to, one of spec.topics. The consumer writes one record for each "
-        "that it reads, with the same key. No consumer with an output may read the topic."
+        description="Topic to write to, one of spec.topics. The consumer writes one record for "
+        "each that it reads, with the same key. No consumer with an output may read the topic."
     )
     records_per_transaction: int = Field(
         default=500,

@@ -11,15 +11,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from krt_contract.labels import GROUP, KIND, PLURAL, VERSION
 from krt_operator.api.base import ApiModel, Rule
 from krt_operator.api.durations import Duration
-from krt_operator.api.resource import (
-    GROUP,
-    KIND,
-    MAX_NAME,
-    PLURAL,
-    VERSION,
-)
+from krt_operator.api.resource import MAX_NAME
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import Status
 

@@ -12,7 +12,7 @@ _MIN_INSYNC = (
 )
 
 
-def _each(items: str, var: str, condition: str, template: tuple[str, ...], message: str) -> Rule:
+def each(items: str, var: str, condition: str, template: tuple[str, ...], message: str) -> Rule:
     """Return a rule on every element of a list, with a message for the first that fails.
 
     Args:
@@ -33,7 +33,7 @@ def _each(items: str, var: str, condition: str, template: tuple[str, ...], messa
 
 
 TOPICS = (
-    _each(
+    each(
         "self.topics",
         "t",
         "t.replicationFactor <= self.kafka.replicas",
@@ -43,7 +43,7 @@ TOPICS = (
         ),
         "a topic's replicationFactor is above kafka.replicas",
     ),
-    _each(
+    each(
         "self.topics",
         "t",
         "size(self.kafka.rack.zones) == 0 || t.replicationFactor <= size(self.kafka.rack.zones)",
@@ -53,7 +53,7 @@ TOPICS = (
         ),
         "a topic's replicationFactor is above the number of kafka.rack.zones",
     ),
-    _each(
+    each(
         "self.topics",
         "t",
         f"{_MIN_INSYNC} <= t.replicationFactor",
@@ -66,14 +66,14 @@ TOPICS = (
 )
 
 TRAFFIC = (
-    _each(
+    each(
         "self.traffic.producers",
         "p",
         "self.topics.exists(t, t.name == p.topic)",
         ("producer %s: topic %s is not in spec.topics", "p.name", "p.topic"),
         "a producer's topic is not in spec.topics",
     ),
-    _each(
+    each(
         "self.traffic.consumers",
         "c",
         "c.topics.all(n, self.topics.exists(t, t.name == n))",
@@ -83,7 +83,7 @@ TRAFFIC = (
         ),
         "a consumer's topic is not in spec.topics",
     ),
-    _each(
+    each(
         "self.traffic.consumers",
         "c",
         "!has(c.output) || self.topics.exists(t, t.name == c.output.topic)",
@@ -96,7 +96,7 @@ TRAFFIC = (
 def _fault(condition: str, template: tuple[str, ...], message: str) -> Rule:
     """Return a rule on every fault; `template` leaves out `fault NAME: `."""
     text, *values = template
-    return _each(
+    return each(
         "self.faults",
         "f",
         condition,
@@ -152,7 +152,7 @@ _WAITS_FOR_EARLIER = (
 )
 
 FAULTS = (
-    _each(
+    each(
         _INDICES,
         "i",
         _WAITS_FOR_EARLIER,
@@ -228,84 +228,10 @@ FAULTS = (
 )
 
 
-def _group_of(field: str) -> Rule:
-    """Return the rule that an expectation names an existing group."""
-    return _each(
-        f"self.expect.{field}",
-        "e",
-        "self.traffic.consumers.exists(c, c.group == e.group)",
-        (f"expect.{field}: group %s is not a group of spec.traffic.consumers", "e.group"),
-        f"expect.{field} names a group that is not a group of spec.traffic.consumers",
-    )
-
-
-def _gaps(condition: str, problem: str) -> Rule:
-    """Return a rule on every gap that a fault's expectation names."""
-    return _each(
-        "self.expect.faults",
-        "e",
-        f"e.unavailability.all(u, {condition})",
-        (f"expect.faults %s: unavailability names a {problem}", "e.name"),
-        f"an unavailability of expect.faults names a {problem}",
-    )
-
-
-EXPECT = (
-    _each(
-        "self.expect.faults",
-        "e",
-        "self.faults.exists(f, f.name == e.name)",
-        ("expect.faults: %s is not a fault of spec.faults", "e.name"),
-        "expect.faults names a fault that is not in spec.faults",
-    ),
-    _each(
-        "self.expect.faults",
-        "e",
-        "e.adminRequests.all(p, self.faults.exists(f, f.name == e.name && "
-        "f.adminRequests.exists(q, q == p.request)))",
-        ("expect.faults %s: adminRequests names one that the fault does not have", "e.name"),
-        "expect.faults names an admin request that its fault does not have",
-    ),
-    _group_of("rebalances"),
-    _group_of("unassignedConsumers"),
-    _each(
-        "self.expect.closestReplicaFetches",
-        "e",
-        "self.traffic.consumers.exists(c, c.group == e.group && 'client.rack' in c.config)",
-        ("expect.closestReplicaFetches: no consumer of group %s has config client.rack", "e.group"),
-        "expect.closestReplicaFetches names a group whose consumer has no config client.rack",
-    ),
-    _each(
-        "self.expect.inIsr",
-        "e",
-        "e.broker < self.kafka.replicas",
-        (
-            "expect.inIsr: broker %d must be below kafka.replicas %d",
-            *("e.broker", "self.kafka.replicas"),
-        ),
-        "a broker of expect.inIsr must be below kafka.replicas",
-    ),
-    _each(
-        "self.expect.nonEmptyPartitions",
-        "e",
-        "self.topics.exists(t, t.name == e.topic)",
-        ("expect.nonEmptyPartitions: topic %s is not in spec.topics", "e.topic"),
-        "expect.nonEmptyPartitions names a topic that is not in spec.topics",
-    ),
-    _gaps(
-        "!has(u.topic) || self.topics.exists(t, t.name == u.topic)",
-        "topic that is not in spec.topics",
-    ),
-    _gaps(
-        "!has(u.group) || self.traffic.consumers.exists(c, c.group == u.group)",
-        "group that is not a group of spec.traffic.consumers",
-    ),
-)
-
 TTL = Rule(
     rule="has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished)",
     message="spec.ttlSecondsAfterFinished cannot be set or removed once the test exists; "
     "delete it and create a new one",
 )
 
-CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, *EXPECT, TTL)
+CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, TTL)

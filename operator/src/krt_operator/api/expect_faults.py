@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from krt_contract.faults import AdminAnswer, AdminRequest
 from krt_operator.api.base import ApiModel, LongName, Rule, TopicName, list_map
 from krt_operator.api.bounds import Bounds, GroupName, Span
 from krt_operator.api.durations import Duration
-from krt_operator.api.faults import AdminRequest
 
 
 class Ending(StrEnum):
@@ -60,19 +60,11 @@ class GapBounds(Bounds):
     )
 
 
-class Answer(StrEnum):
-    """The answer to an admin request."""
-
-    ANSWERED = "Answered"
-    TIMED_OUT = "TimedOut"
-    REFUSED = "Refused"
-
-
 class AdminRequestExpectation(ApiModel):
     """The expected answer to an admin request of the fault."""
 
     request: AdminRequest = Field(description="One of the fault's admin requests.")
-    answer: Answer = Field(
+    answer: AdminAnswer = Field(
         description="Answered, TimedOut (no answer within 15 s) or Refused (an error)."
     )
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from krt_contract.faults import Action, AdminRequest
 from krt_operator.api.base import (
     LIST_ATOMIC,
     LIST_SET,
@@ -16,27 +17,6 @@ from krt_operator.api.base import (
 )
 from krt_operator.api.durations import Duration
 from krt_operator.api.targets import Target
-
-
-class Action(StrEnum):
-    """What a fault does to its target."""
-
-    DELETE_POD = "DeletePod"
-    CRASH_POD = "CrashPod"
-    FREEZE_POD = "FreezePod"
-    EVICT_POD = "EvictPod"
-    LOSE_DISK = "LoseDisk"
-    ROLLING_RESTART = "RollingRestart"
-    REASSIGN = "Reassign"
-    ELECT_PREFERRED_LEADERS = "ElectPreferredLeaders"
-
-
-class AdminRequest(StrEnum):
-    """A request to the cluster while a fault is open."""
-
-    CREATE_TOPIC = "CreateTopic"
-    DESCRIBE_CONFIGS = "DescribeConfigs"
-    LIST_TOPICS = "ListTopics"
 
 
 class StartEvent(StrEnum):

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from krt_contract.durations import PATTERN as DURATION_PATTERN
 from krt_operator.api.base import REFUSED
-from krt_operator.api.durations import PATTERN as DURATION_PATTERN
 
 Json = dict[str, Any]
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from krt_contract.settings import MIN_INSYNC_REPLICAS, ZOOKEEPER_SESSION
 from krt_operator.api.base import Rule, rules
-from krt_operator.constants import SESSION_SETTING, TICK_SETTING
+from krt_operator.constants import TICK_SETTING
 
 BROKER = (
     "advertised.listeners",
@@ -103,13 +104,13 @@ def milliseconds(name: str) -> Rule:
     return matching(name, "^[1-9][0-9]{0,8}$", "an integer number of milliseconds")
 
 
-MIN_INSYNC = matching("min.insync.replicas", "^[1-9]$", "a number from 1 to 9")
+MIN_INSYNC = matching(MIN_INSYNC_REPLICAS, "^[1-9]$", "a number from 1 to 9")
 
 
 def broker_config() -> dict[str, Any]:
     """Return the rules of spec.kafka.config."""
     return rules(
-        refused(BROKER, OWN), refused(EXPIRY, KEEP), MIN_INSYNC, milliseconds(SESSION_SETTING)
+        refused(BROKER, OWN), refused(EXPIRY, KEEP), MIN_INSYNC, milliseconds(ZOOKEEPER_SESSION)
     )
 
 

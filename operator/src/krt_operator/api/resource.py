@@ -5,16 +5,12 @@ from typing import Any, Self
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from krt_contract.labels import API_VERSION, KIND
 from krt_operator.api.base import ApiModel
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import Status
 from krt_operator.api.times import Time
 
-GROUP = "kafkaresilience.dev"
-VERSION = "v1alpha1"
-API_VERSION = f"{GROUP}/{VERSION}"
-KIND = "KafkaResilienceTest"
-PLURAL = "kafkaresiliencetests"
 MAX_NAME = 30
 """Length of a test's name: names built on it must stay DNS labels of 63 characters."""
 

@@ -5,6 +5,8 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
+from krt_contract.clients import Acks, Commit, Isolation
+from krt_contract.faults import Action
 from krt_operator.api.base import (
     MAX_ITEMS,
     ApiModel,
@@ -13,21 +15,12 @@ from krt_operator.api.base import (
     rules,
 )
 from krt_operator.api.clients import Compression
-from krt_operator.api.consumers import (
-    Commit,
-    Consumer,
-    Isolation,
-    Output,
-)
+from krt_operator.api.consumers import Consumer, Output
 from krt_operator.api.crossrefs import CROSS_REFERENCES
 from krt_operator.api.durations import Duration
 from krt_operator.api.expect import Expect
-from krt_operator.api.faults import (
-    Action,
-    Fault,
-    StartEvent,
-    StartsAfter,
-)
+from krt_operator.api.expect_rules import EXPECT
+from krt_operator.api.faults import Fault, StartEvent, StartsAfter
 from krt_operator.api.kafka import (
     Kafka,
     Placement,
@@ -47,12 +40,7 @@ from krt_operator.api.scoring import (
     Timeouts,
 )
 from krt_operator.api.targets import Role, Target
-from krt_operator.api.traffic import (
-    Acks,
-    Producer,
-    Traffic,
-    Transactional,
-)
+from krt_operator.api.traffic import Producer, Traffic, Transactional
 
 __all__ = [
     "Acks",
@@ -104,7 +92,7 @@ class Spec(ApiModel):
     Immutable, except for `abort`, which can be set once.
     """
 
-    cel: ClassVar[tuple[Rule, ...]] = CROSS_REFERENCES
+    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT)
 
     kafka: Kafka = Field(default=Kafka(), description="The brokers.")
     zookeeper: ZooKeeper = Field(default=ZooKeeper(), description="The ZooKeeper ensemble.")

@@ -3,16 +3,12 @@
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, computed_field
-from pydantic.alias_generators import to_camel
+from pydantic import Field, StringConstraints, computed_field
 
-from krt_operator.api.base import (
-    LIST_ATOMIC,
-    ApiModel,
-    Text,
-    list_map,
-)
+from krt_contract.faults import ObservationKind
+from krt_operator.api.base import LIST_ATOMIC, StatusModel, Text, Word, list_map
 from krt_operator.api.conditions import Condition, ConditionStatus, ConditionType
+from krt_operator.api.fault_status import FaultState, FaultStatus, Observation, TargetPod
 from krt_operator.api.times import Time
 
 __all__ = [
@@ -34,17 +30,8 @@ __all__ = [
     "Verdict",
 ]
 
-Word = Annotated[str, StringConstraints(max_length=253)]
 MAX_INCONCLUSIVE_REASONS = 64
 """Inconclusive reasons kept; each code and subject is reported once, so a run has few."""
-
-
-class StatusModel(ApiModel):
-    """Base of what the controller writes: unknown fields of a newer controller are ignored."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", alias_generator=to_camel, validate_by_name=True
-    )
 
 
 class Phase(StrEnum):
@@ -84,104 +71,6 @@ class PhaseRecord(StatusModel):
     name: Phase = Field(description="The phase.")
     start_time: Time = Field(description="When the run entered the phase.")
     end_time: Time | None = Field(default=None, description="When the run left the phase.")
-
-
-class FaultState(StrEnum):
-    """The progress of a fault."""
-
-    PENDING = "Pending"
-    SCHEDULED = "Scheduled"
-    INJECTED = "Injected"
-    ACTIVE = "Active"
-    REVERTED = "Reverted"
-    SKIPPED = "Skipped"
-
-    @property
-    def open(self) -> bool:
-        """Whether the fault has its targets: from the intent until the revert."""
-        return self in (FaultState.SCHEDULED, FaultState.INJECTED, FaultState.ACTIVE)
-
-
-class TargetPod(StatusModel):
-    """A pod that is a target of a fault."""
-
-    pod: Word = Field(description="Name of the pod.")
-    uid: Word = Field(description="Uid of the pod, a precondition of the injection.")
-    member: Word = Field(description="Member of the pod, such as kafka-0.")
-    role: Word = Field(
-        default="", description="Role for which the pod was chosen, such as PartitionLeader."
-    )
-    node: Word = Field(default="", description="Node of the pod.")
-    zone: Word = Field(default="", description="Zone of the pod.")
-    claim: Word = Field(
-        default="", description="Volume claim of the member, where the fault deletes it."
-    )
-    ip: Word = Field(
-        default="", description="IP address of the pod, which identifies a member of a group."
-    )
-    claim_uid: Word = Field(
-        default="", description="Uid of the claim, a precondition of its deletion."
-    )
-
-
-class ObservationKind(StrEnum):
-    """The kinds of effects of a fault that can be observed."""
-
-    POD_DELETED = "PodDeleted"
-    PROCESS_KILLED = "ProcessKilled"
-    SESSION_EXPIRED = "SessionExpired"
-    LEADER_MOVED = "LeaderMoved"
-    CONTROLLER_MOVED = "ControllerMoved"
-    COORDINATOR_MOVED = "CoordinatorMoved"
-    ISR_SHRANK = "IsrShrank"
-    MEMBER_LEFT = "MemberLeft"
-    PROCESS_STOPPED = "ProcessStopped"
-    EVICTION_REFUSED = "EvictionRefused"
-    VOLUME_GONE = "VolumeGone"
-    VOLUME_REPLACED = "VolumeReplaced"
-    REASSIGNMENT_ACCEPTED = "ReassignmentAccepted"
-    REPLICAS_MOVED = "ReplicasMoved"
-    PREFERRED_LEADER_ELECTED = "PreferredLeaderElected"
-
-
-class Observation(StatusModel):
-    """An observation that shows the effect of a fault."""
-
-    kind: ObservationKind = Field(description="What was observed.")
-    subject: Word = Field(description="The pod, partition, broker or group.")
-    at: Time = Field(description="When it was observed.")
-    detail: Text = Field(default="", description="Details.")
-
-
-class FaultStatus(StatusModel):
-    """The journal of one fault: the intent is written before the injection."""
-
-    name: Word = Field(description="Name of the fault.")
-    state: FaultState = Field(default=FaultState.PENDING, description="Progress of the fault.")
-    targets: Annotated[tuple[TargetPod, ...], Field(max_length=16)] = Field(
-        default=(), description="Pods chosen when the fault was due.", json_schema_extra=LIST_ATOMIC
-    )
-    due_at: Time | None = Field(default=None, description="When the injection was due.")
-    scheduled_at: Time | None = Field(default=None, description="When the intent was written.")
-    injected_at: Time | None = Field(default=None, description="When the fault was injected.")
-    reverted_at: Time | None = Field(default=None, description="When the fault was reverted.")
-    recovered_at: Time | None = Field(default=None, description="When the cluster had recovered.")
-    attempt: int = Field(
-        default=0, ge=0, le=1000, description="Number of attempts at the injection."
-    )
-    verified: bool | None = Field(
-        default=None,
-        description="Whether the observations show the effect of the action on every target; "
-        "absent until the controller has checked it.",
-    )
-    observations: Annotated[tuple[Observation, ...], Field(max_length=128)] = Field(
-        default=(),
-        description="Observations of the fault's effect.",
-        json_schema_extra=LIST_ATOMIC,
-    )
-    message: Text = Field(
-        default="", description="Why the fault was skipped, or what it waits for."
-    )
 
 
 class InconclusiveReasonKind(StrEnum):

@@ -1,10 +1,10 @@
 """The traffic of a test: producers and consumers."""
 
-from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from krt_contract.clients import Acks
 from krt_operator.api.base import (
     MAX_ITEMS,
     ApiModel,
@@ -19,14 +19,6 @@ from krt_operator.api.consumers import Consumer
 from krt_operator.api.kafka import Settings
 from krt_operator.api.reserved import PRODUCER, client_config
 from krt_operator.api.resources import Resources
-
-
-class Acks(StrEnum):
-    """Which replicas acknowledge a write."""
-
-    ALL = "all"
-    ONE = "1"
-    NONE = "0"
 
 
 def _acks(value: Any) -> Any:

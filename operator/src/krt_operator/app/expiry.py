@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from krt_operator import names
+from krt_contract.labels import KIND
 from krt_operator.api.status import Phase
 from krt_operator.engine.progress import Deletion
 
@@ -25,4 +25,4 @@ def expired(test: Json, now: datetime) -> Deletion | None:
         return None
     if now < datetime.fromisoformat(ended) + timedelta(seconds=seconds):
         return None
-    return Deletion(names.KIND, test["metadata"]["name"], test["metadata"]["uid"])
+    return Deletion(KIND, test["metadata"]["name"], test["metadata"]["uid"])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import kopf
 
-from krt_operator import names
+from krt_contract.labels import GROUP, PLURAL, VERSION
 from krt_operator.api.status import Phase
 from krt_operator.app.assembly import Assembly
 from krt_operator.app.retry import retrying
@@ -63,10 +63,10 @@ def login(logger: kopf.Logger, settings: kopf.OperatorSettings, **_: Any) -> Any
 @kopf.on.startup()
 async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
     """Configure Kopf and assemble the controller."""
-    settings.persistence.finalizer = f"{names.GROUP}/finalizer"
-    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=names.GROUP)
+    settings.persistence.finalizer = f"{GROUP}/finalizer"
+    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP)
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(
-        prefix=names.GROUP, key="last-handled-configuration"
+        prefix=GROUP, key="last-handled-configuration"
     )
     settings.peering.standalone = True
     # Scanning is for CRDs that come and go, and needs the right to list all of them.
@@ -115,9 +115,9 @@ def api_server_answers(**_: Any) -> str:
 
 
 @kopf.daemon(
-    names.GROUP,
-    names.VERSION,
-    names.PLURAL,
+    GROUP,
+    VERSION,
+    PLURAL,
     when=unfinished,
     # A stopped daemon ends after the pass in flight. If it were cancelled at once, the pass would
     # go on and its failure would not be reported.

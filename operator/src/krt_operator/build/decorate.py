@@ -6,7 +6,15 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from krt_operator import names
+from krt_contract.labels import (
+    ANNOTATION_APPLIED,
+    LABEL_COMPONENT,
+    LABEL_MEMBER,
+    LABEL_TEST_UID,
+    Component,
+    object_labels,
+    owner_reference,
+)
 from krt_operator.constants import OUR_UID
 
 if TYPE_CHECKING:
@@ -29,46 +37,23 @@ NO_MESH: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disa
 """A mesh's proxy would hold connections open that a fault has broken."""
 
 
-def labels(plan: Plan, component: str, member: str = "") -> dict[str, str]:
+def labels(plan: Plan, component: Component, member: str = "") -> dict[str, str]:
     """The labels of an object or pod of the run."""
-    found = {
-        "app.kubernetes.io/name": "kafka-resilience",
-        "app.kubernetes.io/instance": plan.name,
-        "app.kubernetes.io/component": component,
-        "app.kubernetes.io/part-of": "kafka-resilience",
-        "app.kubernetes.io/managed-by": "krt-operator",
-        names.LABEL_TEST: plan.name,
-        names.LABEL_TEST_UID: plan.uid,
-    }
-    if member:
-        found[names.LABEL_MEMBER] = member
-    return found
+    return object_labels(plan.name, plan.uid, component, member)
 
 
-def selector(plan: Plan, *, component: str = "", member: str = "") -> dict[str, str]:
+def selector(plan: Plan, *, component: Component | None = None, member: str = "") -> dict[str, str]:
     """A selector of the run's pods; the uid keeps a namesake's pods out."""
-    found = {names.LABEL_TEST_UID: plan.uid}
-    if component:
-        found[names.LABEL_COMPONENT] = component
+    found = {LABEL_TEST_UID: plan.uid}
+    if component is not None:
+        found[LABEL_COMPONENT] = str(component)
     if member:
-        found[names.LABEL_MEMBER] = member
+        found[LABEL_MEMBER] = member
     return found
-
-
-def owner(plan: Plan) -> Json:
-    """The one owner: deleting the test deletes everything it made."""
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": names.KIND,
-        "name": plan.name,
-        "uid": plan.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def decorate(
-    objects: Iterable[Json], plan: Plan, component: str, member: str = "", pull: str = ""
+    objects: Iterable[Json], plan: Plan, component: Component, member: str = "", pull: str = ""
 ) -> list[Json]:
     """The objects as they are applied.
 
@@ -86,12 +71,12 @@ def _decorate(obj: Json, plan: Plan, marks: dict[str, str], pull: str) -> Json:
     metadata = obj["metadata"]
     metadata["namespace"] = plan.namespace
     metadata["labels"] = {**metadata.get("labels", {}), **marks}
-    metadata["ownerReferences"] = [owner(plan)]
+    metadata["ownerReferences"] = [owner_reference(plan.name, plan.uid)]
     if obj["kind"] == "Pod":
         harden(obj, plan, marks, pull)
     elif "template" in obj.get("spec", {}):
         harden(obj["spec"]["template"], plan, marks, pull)
-    metadata.setdefault("annotations", {})[names.ANNOTATION_APPLIED] = digest(obj)
+    metadata.setdefault("annotations", {})[ANNOTATION_APPLIED] = digest(obj)
     return obj
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import Component
+from krt_contract.members import KAFKA_PORT, ZOOKEEPER_PORT, MemberKind
 from krt_operator import names
 from krt_operator.api.spec import Separation
 from krt_operator.build.decorate import decorate, selector
@@ -14,18 +16,17 @@ from krt_operator.build.render import render
 from krt_operator.constants import (
     ELECTION_PORT,
     KAFKA_HEAP_MIB,
-    KAFKA_PORT,
     PEERS_PORT,
     QUORUM_PORT,
     ZOOKEEPER_HEAP_MIB,
-    ZOOKEEPER_PORT,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_contract.members import Member
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Member, Plan
+    from krt_operator.plan.plan import Plan
 
 HOST: Final = "kubernetes.io/hostname"
 ZOOKEEPER_GRACE: Final = 5
@@ -64,7 +65,7 @@ def members(plan: Plan, pull: str, replicas: Mapping[str, int] | None = None) ->
 
 def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
     """The objects of one member."""
-    broker = one.kind == "kafka"
+    broker = one.kind is MemberKind.KAFKA
     kind = plan.spec.kafka if broker else plan.spec.zookeeper
     ports = (
         [{"name": "kafka", "number": KAFKA_PORT}]
@@ -103,15 +104,15 @@ def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
         files=_broker_files(plan, one) if broker else _zookeeper_files(plan),
         scripts=names.scripts(plan.name),
     )
-    return decorate(objects, plan, one.kind, one.member, pull)
+    return decorate(objects, plan, Component(one.kind), one.member, pull)
 
 
 def budgets(plan: Plan) -> list[Json]:
     """One PodDisruptionBudget for the brokers, one for ZooKeeper: a member at a time."""
     found: list[Json] = []
     for component, short, count in (
-        ("kafka", "kafka", len(plan.brokers)),
-        ("zookeeper", "zk", len(plan.zookeepers)),
+        (Component.KAFKA, "kafka", len(plan.brokers)),
+        (Component.ZOOKEEPER, "zk", len(plan.zookeepers)),
     ):
         objects = render(
             "budget.yaml.j2",
@@ -194,9 +195,10 @@ def _escaped(value: str) -> str:
 
 def _affinity(plan: Plan, one: Member) -> Json:
     """Bound to its zone; no two of a kind on a host; brokers and ZooKeeper apart as asked."""
-    away: list[Json] = [_apart(plan, one.kind)]
+    away: list[Json] = [_apart(plan, Component(one.kind))]
     preferred: list[Json] = []
-    other = "zookeeper" if one.kind == "kafka" else "kafka"
+    kafka = one.kind is MemberKind.KAFKA
+    other = Component.ZOOKEEPER if kafka else Component.KAFKA
     match plan.spec.placement.separate_zookeeper:
         case Separation.REQUIRED:
             away.append(_apart(plan, other))
@@ -217,7 +219,7 @@ def _affinity(plan: Plan, one: Member) -> Json:
     }
 
 
-def _apart(plan: Plan, component: str) -> Json:
+def _apart(plan: Plan, component: Component) -> Json:
     return {
         "labelSelector": {"matchLabels": selector(plan, component=component)},
         "topologyKey": HOST,

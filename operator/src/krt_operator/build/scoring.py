@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.resources import mebibytes
 from krt_operator.build.decorate import decorate
@@ -49,4 +50,4 @@ def scoring_job(plan: Plan, attempt: int, pull: str) -> Json:
         scripts=names.scripts(plan.name),
         claim=plan.spec.evidence.claim_name,
     )
-    return decorate(objects, plan, "scoring", "scoring", pull)[0]
+    return decorate(objects, plan, Component.SCORING, "scoring", pull)[0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from krt_contract.control import STATE_KEY, ControlState
+from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, STATE_KEY, ControlState
+from krt_contract.labels import LABEL_COMPONENT, PRODUCT, Component
+from krt_contract.plan import PLAN_FILE
 from krt_operator import names
 from krt_operator.build.decorate import (
     decorate,
@@ -14,7 +16,6 @@ from krt_operator.build.decorate import (
     selector,
 )
 from krt_operator.build.render import as_yaml, render, script
-from krt_operator.plan.plan import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}
 """Account suffix to the ClusterRole the chart installs; the controller may bind these alone."""
 
+ACCOUNT_COMPONENTS: Final = {
+    "recorder": Component.RECORDER,
+    "traffic": Component.PRODUCER,
+    "scoring": Component.SCORING,
+}
+"""Account suffix to the component label of its objects."""
+
 PREFLIGHT_RESOURCES: Final[Json] = {
     "requests": {"cpu": "10m", "memory": "32Mi"},
     "limits": {"memory": "128Mi"},
@@ -34,7 +42,8 @@ PREFLIGHT_ROLES: Final = ("write", "read")
 
 def plan_map(plan: Plan) -> Json:
     """The ConfigMap of the plan, immutable."""
-    return _config_map(plan, names.plan(plan.name), {KEY: plan.to_json()}, "plan", immutable=True)
+    data = {PLAN_FILE: plan.to_json()}
+    return _config_map(plan, names.plan(plan.name), data, immutable=True)
 
 
 def control_map(
@@ -56,10 +65,10 @@ def control_map(
     """
     data = {STATE_KEY: str(state)}
     if end_offsets is not None:
-        data["endOffsets"] = json.dumps(end_offsets, sort_keys=True)
+        data[END_OFFSETS_KEY] = json.dumps(end_offsets, sort_keys=True)
     if bounds is not None:
-        data["bounds"] = json.dumps(list(bounds), sort_keys=True)
-    found = _config_map(plan, names.control(plan.name), data, "plan")
+        data[BOUNDS_KEY] = json.dumps(list(bounds), sort_keys=True)
+    found = _config_map(plan, names.control(plan.name), data)
     if resource_version:
         found["metadata"]["resourceVersion"] = resource_version
     return found
@@ -72,7 +81,7 @@ def scripts_map(plan: Plan, pull: str) -> Json:
         for name in ("member.sh", "serves.sh", "preflight.sh", "reassign.sh", "dump.sh")
     }
     data = {**scripts, "executor.yaml": executor_template(plan, pull)}
-    return _config_map(plan, names.scripts(plan.name), data, "plan")
+    return _config_map(plan, names.scripts(plan.name), data)
 
 
 def executor_template(plan: Plan, pull: str) -> str:
@@ -80,9 +89,9 @@ def executor_template(plan: Plan, pull: str) -> str:
     pod = render(
         "executor.yaml.j2",
         claim=plan.spec.evidence.claim_name,
-        driver=selector(plan, component="scoring"),
+        driver=selector(plan, component=Component.SCORING),
     )[0]
-    harden(pod, plan, labels(plan, "scoring", "scoring"), pull)
+    harden(pod, plan, labels(plan, Component.SCORING, "scoring"), pull)
     del pod["metadata"]["name"]
     return as_yaml(pod)
 
@@ -97,7 +106,7 @@ def accounts(plan: Plan) -> list[Json]:
             role=role,
             namespace=plan.namespace,
         )
-        found.extend(decorate(objects, plan, suffix if suffix != "traffic" else "producer"))
+        found.extend(decorate(objects, plan, ACCOUNT_COMPONENTS[suffix]))
     return found
 
 
@@ -108,8 +117,8 @@ def evidence_claim(plan: Plan, storage_class: str) -> Json:
     )[0]
     claim["metadata"]["namespace"] = plan.namespace
     claim["metadata"]["labels"] = {
-        "app.kubernetes.io/part-of": "kafka-resilience",
-        "app.kubernetes.io/component": "evidence",
+        "app.kubernetes.io/part-of": PRODUCT,
+        LABEL_COMPONENT: str(Component.EVIDENCE),
     }
     return claim
 
@@ -128,7 +137,7 @@ def preflight_pods(plan: Plan, pull: str) -> list[Json]:
     for mine, theirs in (PREFLIGHT_ROLES, PREFLIGHT_ROLES[::-1]):
         image, command = checks[mine]
         apart = {
-            "labelSelector": {"matchLabels": selector(plan, component="preflight")},
+            "labelSelector": {"matchLabels": selector(plan, component=Component.PREFLIGHT)},
             "topologyKey": "kubernetes.io/hostname",
         }
         objects = render(
@@ -147,12 +156,10 @@ def preflight_pods(plan: Plan, pull: str) -> list[Json]:
             scripts=names.scripts(plan.name),
             claim=plan.spec.evidence.claim_name,
         )
-        found.extend(decorate(objects, plan, "preflight", f"preflight-{mine}", pull))
+        found.extend(decorate(objects, plan, Component.PREFLIGHT, f"preflight-{mine}", pull))
     return found
 
 
-def _config_map(
-    plan: Plan, name: str, data: Mapping[str, str], component: str, *, immutable: bool = False
-) -> Json:
+def _config_map(plan: Plan, name: str, data: Mapping[str, str], *, immutable: bool = False) -> Json:
     objects = render("config.yaml.j2", name=name, data=dict(data), immutable=immutable)
-    return decorate(objects, plan, component)[0]
+    return decorate(objects, plan, Component.PLAN)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate, selector
 from krt_operator.build.render import render
@@ -12,10 +13,10 @@ from krt_operator.build.render import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from krt_contract.members import Member
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Member, Plan
+    from krt_operator.plan.plan import Plan
 
-COMPONENT: Final = "tool"
 
 RESOURCES: Final[Json] = {
     "requests": {"cpu": "50m", "memory": "160Mi"},
@@ -58,7 +59,7 @@ def reassign_job(
         resources=RESOURCES,
         scripts=names.scripts(plan.name),
     )
-    return decorate(objects, plan, COMPONENT, "tool", pull)[0]
+    return decorate(objects, plan, Component.TOOL, "tool", pull)[0]
 
 
 def dump_job(plan: Plan, broker: Member, pull: str) -> Json:
@@ -93,4 +94,4 @@ def dump_job(plan: Plan, broker: Member, pull: str) -> Json:
         control=names.control(plan.name),
         scripts=names.scripts(plan.name),
     )
-    return decorate(objects, plan, COMPONENT, f"dump-{broker.member}", pull)[0]
+    return decorate(objects, plan, Component.TOOL, f"dump-{broker.member}", pull)[0]

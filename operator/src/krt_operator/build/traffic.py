@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate
 from krt_operator.build.render import render
@@ -35,7 +36,7 @@ class TrafficPod:
             and before the other consumers.
     """
 
-    role: str
+    role: Component
     entry: str
     replica: int
     pod: str
@@ -47,7 +48,7 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
     """Every producer and consumer pod of the run, producers first."""
     found = [
         TrafficPod(
-            "producer",
+            Component.PRODUCER,
             one.name,
             i,
             names.producer_pod(plan.name, one.name, i),
@@ -58,7 +59,7 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
     ]
     found += [
         TrafficPod(
-            "consumer",
+            Component.CONSUMER,
             one.name,
             i,
             names.consumer_pod(plan.name, one.name, i),
@@ -73,13 +74,17 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
 
 def traffic_pod(plan: Plan, one: TrafficPod, pull: str) -> Json:
     """The pod of one producer or consumer replica."""
-    entries = plan.spec.traffic.producers if one.role == "producer" else plan.spec.traffic.consumers
+    entries = (
+        plan.spec.traffic.producers
+        if one.role is Component.PRODUCER
+        else plan.spec.traffic.consumers
+    )
     entry = next(each for each in entries if each.name == one.entry)
     objects = render(
         "traffic-pod.yaml.j2",
         **_common(plan),
         name=one.pod,
-        role=one.role,
+        role=str(one.role),
         container="traffic",
         restart_policy="Never",
         account=f"{plan.name}-traffic",
@@ -104,7 +109,7 @@ def recorder(plan: Plan, pull: str) -> Json:
         replica=0,
         resources=RECORDER_RESOURCES,
     )
-    return decorate(objects, plan, "recorder", "recorder", pull)[0]
+    return decorate(objects, plan, Component.RECORDER, "recorder", pull)[0]
 
 
 def _common(plan: Plan) -> Json:

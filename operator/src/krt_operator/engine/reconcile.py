@@ -11,6 +11,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
+from krt_contract.labels import ANNOTATION_APPLIED, API_VERSION, KIND
+from krt_contract.plan import PLAN_FILE
 from krt_operator import names
 from krt_operator.api.resource import KafkaResilienceTest
 from krt_operator.api.status import (
@@ -24,7 +26,7 @@ from krt_operator.engine import journal
 from krt_operator.engine.progress import Observed, Run
 from krt_operator.engine.transitions import allowed
 from krt_operator.errors import ConflictError, GoneError
-from krt_operator.plan.plan import KEY, Plan
+from krt_operator.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -204,8 +206,8 @@ def changed(observed: Observed, obj: Json) -> bool:
         return True
     if obj["kind"] == "Pod":
         return False
-    applied = (existing["metadata"].get("annotations") or {}).get(names.ANNOTATION_APPLIED)
-    return bool(applied != obj["metadata"]["annotations"][names.ANNOTATION_APPLIED])
+    applied = (existing["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED)
+    return bool(applied != obj["metadata"]["annotations"][ANNOTATION_APPLIED])
 
 
 def _initial(status: Status, generation: int, at: datetime) -> tuple[Change, ...]:
@@ -225,7 +227,7 @@ def _initial(status: Status, generation: int, at: datetime) -> tuple[Change, ...
 
 def _plan(observed: Observed, name: str) -> Plan | None:
     found = observed.config_maps.get(names.plan(name))
-    return None if found is None else Plan.from_json(found["data"][KEY])
+    return None if found is None else Plan.from_json(found["data"][PLAN_FILE])
 
 
 def _event(run: Run, event: Event, at: datetime) -> Json:
@@ -235,8 +237,8 @@ def _event(run: Run, event: Event, at: datetime) -> Json:
         "kind": "Event",
         "metadata": {"generateName": f"{run.name}.", "namespace": run.namespace},
         "involvedObject": {
-            "apiVersion": names.API_VERSION,
-            "kind": names.KIND,
+            "apiVersion": API_VERSION,
+            "kind": KIND,
             "namespace": run.namespace,
             "name": run.name,
             "uid": run.uid,

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import names
+from krt_contract.labels import LABEL_MEMBER
 from krt_operator.api.status import Observation
 from krt_operator.api.times import from_micros
 from krt_operator.errors import GoneError
@@ -190,4 +190,4 @@ def _has(pod: Json, name: str) -> bool:
 
 
 def _member(pod: Json) -> str:
-    return str(pod["metadata"].get("labels", {}).get(names.LABEL_MEMBER, ""))
+    return str(pod["metadata"].get("labels", {}).get(LABEL_MEMBER, ""))

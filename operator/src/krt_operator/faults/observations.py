@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action, Role
-from krt_operator.api.status import Observation, ObservationKind
+from krt_contract.faults import IMPLIED, Action, ObservationKind
+from krt_operator.api.spec import Role
+from krt_operator.api.status import Observation
 from krt_operator.faults.hold import refused
 from krt_operator.faults.kafka_state import group_of
 from krt_operator.faults.partitions import meant, named
@@ -33,20 +34,6 @@ class Verification:
     verified: bool
     observations: tuple[Observation, ...]
 
-
-IMPLIED: Final[Mapping[Action, frozenset[ObservationKind]]] = {
-    Action.DELETE_POD: frozenset({ObservationKind.POD_DELETED}),
-    Action.CRASH_POD: frozenset({ObservationKind.PROCESS_KILLED}),
-    Action.FREEZE_POD: frozenset({ObservationKind.PROCESS_STOPPED}),
-    Action.EVICT_POD: frozenset({ObservationKind.POD_DELETED, ObservationKind.EVICTION_REFUSED}),
-    Action.LOSE_DISK: frozenset({ObservationKind.VOLUME_REPLACED}),
-    Action.ROLLING_RESTART: frozenset({ObservationKind.POD_DELETED}),
-    Action.REASSIGN: frozenset({ObservationKind.REPLICAS_MOVED}),
-    Action.ELECT_PREFERRED_LEADERS: frozenset({ObservationKind.PREFERRED_LEADER_ELECTED}),
-}
-"""Action to kinds of proof; one of them must have been seen of every target for the fault to count.
-Targets are pods, or the partitions of an action on partitions.
-The scoring job has the same table, and a test compares them."""
 
 MAX_ISR_PROOFS: Final = 8
 """Partitions named whose ISR shrank: enough to see which, bounded in status."""

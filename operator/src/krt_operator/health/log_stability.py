@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from krt_operator.constants import SETTLED_APART
 
@@ -42,7 +42,7 @@ def instability(
     it the high watermark does not advance), no transaction is open (high watermark = last stable
     offset), and an earlier reading of the same leadership found the same.
     """
-    minima = {planned.name: min_in_sync(plan, planned.config) for planned in plan.topics}
+    minima = {planned.name: plan.min_insync(planned.name) for planned in plan.topics}
     earlier = {(bound["topic"], bound["partition"]): bound for bound in before}
     for reading in now:
         name = f"{reading['topic']}-{reading['partition']}"
@@ -60,12 +60,6 @@ def instability(
             return f"{name} was read twice within {SETTLED_APART} s, which is too soon"
     expected = sum(topic.partitions for topic in plan.topics if topic.name in topics)
     return "" if len(now) == expected else f"{len(now)} of {expected} partitions answered"
-
-
-def min_in_sync(plan: Plan, config: Any) -> int:
-    """min.insync.replicas of a topic: its own, else the brokers', else Kafka's default of 1."""
-    own = config.get("min.insync.replicas")
-    return int(own or plan.broker_config.get("min.insync.replicas", "1"))
 
 
 def end_offsets(bounds: Sequence[Json]) -> dict[str, dict[str, int]]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Isolation
 from krt_operator.build.traffic import traffic_pods
-from krt_operator.constants import SESSION_DEFAULT_MS, SESSION_SETTING
 from krt_operator.engine.views import PodView
 from krt_operator.kafka.views import NO_BROKER
 
@@ -50,8 +49,7 @@ def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
     brokers = {broker.member for broker in plan.brokers}
     if entry.injected_at is None or not any(target.member in brokers for target in entry.targets):
         return None
-    configured = int(plan.broker_config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
-    session = timedelta(milliseconds=configured)
+    session = plan.zookeeper_session.delta
     frozen = fault.duration.delta
     match fault.action:
         case Action.CRASH_POD | Action.LOSE_DISK:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import STATE_KEY, ControlState
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.build.traffic import traffic_pods
 
@@ -31,7 +32,7 @@ def control_state(observed: Observed, plan: Plan) -> ControlState:
 
 def producer(pod: TrafficPod) -> bool:
     """Select the producers."""
-    return pod.role == "producer"
+    return pod.role is Component.PRODUCER
 
 
 def transformer(pod: TrafficPod) -> bool:
@@ -41,7 +42,7 @@ def transformer(pod: TrafficPod) -> bool:
 
 def reader(pod: TrafficPod) -> bool:
     """Select the consumers that only read."""
-    return pod.role == "consumer" and not pod.transforms
+    return pod.role is Component.CONSUMER and not pod.transforms
 
 
 def alive(plan: Plan, observed: Observed, select: Selector) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from typing import Final
 
+from krt_contract.members import ZOOKEEPER_PORT
 from krt_operator.errors import TransientError
 
-CLIENT_PORT: Final = 2181
 TIMEOUT_SECONDS: Final = 2.0
 """A server of a healthy ensemble answers within milliseconds; a frozen one never does."""
 MAX_ANSWER: Final = 65_536
@@ -25,7 +25,7 @@ def four_letter(host: str, word: str) -> str:
         TransientError: nobody answered in time; the message names the server.
     """
     name, _, port = host.partition(":")
-    address = (name, int(port) if port else CLIENT_PORT)
+    address = (name, int(port) if port else ZOOKEEPER_PORT)
     try:
         with socket.create_connection(address, timeout=TIMEOUT_SECONDS) as connection:
             connection.sendall(word.encode("ascii"))

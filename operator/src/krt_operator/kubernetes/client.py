@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from krt_operator import names
+from krt_contract.labels import GROUP, KIND, FieldManager
 from krt_operator.engine.progress import Eviction
 from krt_operator.errors import ConflictError, GoneError
 from krt_operator.kubernetes.kinds import KINDS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 list_ = list
 """The builtin, which the method of that name hides inside the class."""
 
-FIELD_MANAGER: Final = "krt-operator"
+FIELD_MANAGER: Final = str(FieldManager.CONTROLLER)
 """The controller's field manager: server-side apply removes fields that are no longer rendered."""
 
 APPLY: Final = "application/apply-patch+yaml"
@@ -58,7 +58,7 @@ class ApiCluster:
 
     def tests(self) -> Sequence[Json]:
         """Every KafkaResilienceTest in the namespaces that the controller watches."""
-        kind = KINDS[names.KIND]
+        kind = KINDS[KIND]
         return [
             test
             for namespace in self._watched or ("",)
@@ -164,7 +164,7 @@ class ApiCluster:
 
     def read_test(self, name: str) -> Json | None:
         """The KafkaResilienceTest, fresh from the API server (quorum read)."""
-        return self.get(names.KIND, name)
+        return self.get(KIND, name)
 
     def write_status(self, read: Json, status: Json) -> Json:
         """Replace the status subresource if the resource is still the one that was read.
@@ -184,21 +184,21 @@ class ApiCluster:
             GoneError: the resource was deleted.
         """
         name = read["metadata"]["name"]
-        path = KINDS[names.KIND].path(self._namespace, name, "status")
+        path = KINDS[KIND].path(self._namespace, name, "status")
         query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
         body = {**read, "status": status}
         try:
             return self._object(self._rest.call("PUT", path, query=query, body=body))
         except NotFoundError as error:
-            raise GoneError(f"{names.KIND} {name} is gone") from error
+            raise GoneError(f"{KIND} {name} is gone") from error
 
     def remove_finalizers(self, name: str) -> bool:
         """Remove the controller's finalizer from a test; False where there was none."""
-        found = self.get(names.KIND, name)
+        found = self.get(KIND, name)
         if found is None:
             return False
         before = found["metadata"].get("finalizers") or []
-        after = [finalizer for finalizer in before if not finalizer.startswith(f"{names.GROUP}/")]
+        after = [finalizer for finalizer in before if not finalizer.startswith(f"{GROUP}/")]
         if before == after:
             return False
         body = {
@@ -207,7 +207,7 @@ class ApiCluster:
                 "finalizers": after,
             }
         }
-        self._rest.call("PATCH", self._path(names.KIND, name), body=body, content_type=MERGE)
+        self._rest.call("PATCH", self._path(KIND, name), body=body, content_type=MERGE)
         return True
 
     def emit(self, event: Json) -> None:

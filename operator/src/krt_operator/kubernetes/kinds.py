@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from krt_operator import names
+from krt_contract.labels import GROUP, KIND, PLURAL, VERSION
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Kind:
 _CORE = "/api/v1"
 
 KINDS: dict[str, Kind] = {
-    names.KIND: Kind(f"/apis/{names.GROUP}/{names.VERSION}", names.PLURAL),
+    KIND: Kind(f"/apis/{GROUP}/{VERSION}", PLURAL),
     "Pod": Kind(_CORE, "pods"),
     "Service": Kind(_CORE, "services"),
     "ConfigMap": Kind(_CORE, "configmaps"),

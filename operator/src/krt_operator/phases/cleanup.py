@@ -10,12 +10,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import ControlState
+from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator import names
 from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
 from krt_operator.build.members import budgets, members
 from krt_operator.build.shared import ROLES, control_map
-from krt_operator.build.tools import COMPONENT
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, CLOSING_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Progress
@@ -34,11 +34,19 @@ if TYPE_CHECKING:
     from krt_operator.plan.plan import Plan
 
 TRANSIENT: Final = frozenset(
-    {"kafka", "zookeeper", "producer", "consumer", "recorder", "preflight", COMPONENT}
+    {
+        Component.KAFKA,
+        Component.ZOOKEEPER,
+        Component.PRODUCER,
+        Component.CONSUMER,
+        Component.RECORDER,
+        Component.PREFLIGHT,
+        Component.TOOL,
+    }
 )
 """Components whose pods are deleted at the end."""
 
-WRITERS: Final = frozenset({"producer", "consumer", "recorder"})
+WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RECORDER})
 """Components that write evidence and are given time to finish first."""
 
 MEMBER_GRACE: Final = 1
@@ -110,13 +118,13 @@ def _deletions(run: Run, plan: Plan, observed: Observed) -> list[Deletion]:
     """
     pods = [pod for pod in observed.pod_views() if _component(pod) in TRANSIENT]
     jobs = [JobView(job) for job in observed.jobs.values()]
-    tools = [job for job in jobs if _component(job) == COMPONENT]
+    tools = [job for job in jobs if _component(job) == Component.TOOL]
     found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
     found += _deletions_of("StatefulSet", observed.stateful_sets.values())
     found += [_deletion("Job", job) for job in tools]
     if outcome.ending(run.status) == outcome.ABORTED:
         # A scoring Job that has ended stays for its log.
-        scoring = [job for job in jobs if _component(job) != COMPONENT and not job.ended]
+        scoring = [job for job in jobs if _component(job) != Component.TOOL and not job.ended]
         found += [_deletion("Job", job) for job in scoring]
     found += _deletions_of("PersistentVolumeClaim", observed.claims.values())
     of_members = {names.of_member(plan.name, member.member) for member in plan.members}
@@ -140,7 +148,7 @@ def _deletion(kind: str, obj: ObjectView, grace_seconds: int | None = None) -> D
 
 
 def _component(obj: ObjectView) -> str:
-    return obj.labels.get(names.LABEL_COMPONENT, "")
+    return obj.labels.get(LABEL_COMPONENT, "")
 
 
 def _built(observed: Observed, plan: Plan) -> bool:

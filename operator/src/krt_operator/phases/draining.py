@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from krt_contract.control import ControlState
+from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, ControlState
 from krt_operator import names
 from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import (
@@ -149,7 +149,7 @@ class _Stabilisation:
 
 def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
     plan, observed, data = step.plan, step.observed, step.control["data"]
-    before = json.loads(data.get("bounds", "[]"))
+    before = json.loads(data.get(BOUNDS_KEY, "[]"))
     try:
         with ports.kafka(plan.bootstrap) as kafka:
             bounds = [as_json(bound) for bound in kafka.bounds(list(step.topics))]
@@ -161,7 +161,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
     unstable = instability(plan, step.topics, before, bounds)
     version = _version(step.control)
     if unstable and not step.late:
-        ends = json.loads(data["endOffsets"]) if "endOffsets" in data else None
+        ends = json.loads(data[END_OFFSETS_KEY]) if END_OFFSETS_KEY in data else None
         current = control_map(
             plan, step.state, end_offsets=ends, bounds=bounds, resource_version=version
         )
@@ -199,14 +199,14 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
 
 def _after_readers(run: Run, plan: Plan, control: Json, observed: Observed) -> Progress:
     left = reading(plan, observed, reader)
-    bounds = json.loads(control["data"].get("bounds", "[]"))
+    bounds = json.loads(control["data"].get(BOUNDS_KEY, "[]"))
     since = from_micros(max((bound["takenAt"] for bound in bounds), default=0))
     if left and observed.at <= since + run.spec.timeouts.drain.delta:
         return Progress(requeue_after=BUSY / 2)
     done = control_map(
         plan,
         ControlState.DONE,
-        end_offsets=json.loads(control["data"].get("endOffsets", "{}")),
+        end_offsets=json.loads(control["data"].get(END_OFFSETS_KEY, "{}")),
         bounds=bounds,
         resource_version=_version(control),
     )

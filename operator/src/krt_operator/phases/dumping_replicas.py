@@ -29,10 +29,10 @@ from krt_operator.health import pod_state
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_contract.members import Member
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import ContainerView, JobView
-    from krt_operator.plan.plan import Member
 
 NOT_DUMPED: Final = "ReplicasNotDumped"
 """Inconclusive reason of a broker whose replicas are missing from the evidence, or some of them."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.faults import IMPLIED
 from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     FaultState,
@@ -200,7 +201,7 @@ class InjectionContext:
         """Add the effect of the fault that can be observed now to its journal."""
         entry = self.entry(fault)
         found = []
-        if ObservationKind.POD_DELETED in observations.IMPLIED[fault.action]:
+        if ObservationKind.POD_DELETED in IMPLIED[fault.action]:
             found += observations.gone(entry, self.observed.pods, self.now)
         found += observations.volumes(entry, self.observed.claims, self.now)
         if self.quiet():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import ControlState
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.status import InconclusiveReasonKind, Phase
 from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
@@ -82,7 +83,7 @@ def _needed(run: Run, client: TrafficPod, control: ControlState) -> bool:
         return not journal.has_inconclusive_reason(run.status, NOT_DRAINED)
     # Producers are done in every later state. Consumers are done when they have reached the end
     # offsets; those with an output get them before the others.
-    if client.role == "producer":
+    if client.role is Component.PRODUCER:
         return False
     return control in {ControlState.STOP_PRODUCING, ControlState.DRAIN_TRANSFORMS} or (
         control == ControlState.DRAIN and not client.transforms

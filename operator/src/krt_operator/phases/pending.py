@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_operator import __version__, names
+from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
+from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.shared import plan_map
 from krt_operator.constants import BUSY, QUEUED
@@ -95,8 +96,8 @@ def _leftovers(cluster: Cluster, run: Run) -> list[str]:
     return [
         f"{kind} {obj['metadata']['name']}"
         for kind in OBJECTS_LEFT
-        for obj in cluster.list(kind, {names.LABEL_TEST: run.name})
-        if obj["metadata"]["labels"].get(names.LABEL_TEST_UID) != run.uid
+        for obj in cluster.list(kind, {LABEL_TEST: run.name})
+        if obj["metadata"]["labels"].get(LABEL_TEST_UID) != run.uid
     ]
 
 
@@ -160,7 +161,7 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
 
 def _write(plan: Plan, ports: Ports) -> Sequence[Change]:
     stored = ObjectView(ports.cluster.create(plan_map(plan)))
-    if stored.labels.get(names.LABEL_TEST_UID) != plan.uid:
+    if stored.labels.get(LABEL_TEST_UID) != plan.uid:
         raise TransientError(
             f"ConfigMap {stored.name} belongs to another test of this name; waiting until it is "
             "deleted"

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.settings import (
+    INTERNAL_PARTITIONS_DEFAULT,
+    MIN_INSYNC_REPLICAS,
+    OFFSETS_PARTITIONS,
+    TRANSACTIONS_PARTITIONS,
+    UNCLEAN_ELECTION,
+)
 from krt_operator.constants import INTERNAL_REPLICAS
 from krt_operator.engine.ports import TopicPlan
 from krt_operator.kafka.assignment import spread
@@ -13,14 +20,13 @@ if TYPE_CHECKING:
 
 OFFSETS: Final = "__consumer_offsets"
 TRANSACTIONS: Final = "__transaction_state"
-PARTITIONS: Final = 50
-"""Default of offsets.topic.num.partitions and transaction.state.log.num.partitions: a group or
-transaction is found by hash modulo the setting, so the topic must have exactly as many."""
-
 COUNT_SETTINGS: Final = {
-    OFFSETS: "offsets.topic.num.partitions",
-    TRANSACTIONS: "transaction.state.log.num.partitions",
+    OFFSETS: OFFSETS_PARTITIONS,
+    TRANSACTIONS: TRANSACTIONS_PARTITIONS,
 }
+"""A group or transaction is found by hash modulo the setting, so the topic must have exactly as
+many partitions."""
+
 SEGMENT: Final = "104857600"
 """Bytes of a segment, Kafka's own default for these topics."""
 
@@ -43,9 +49,9 @@ def internal_topics(plan: Plan) -> list[TopicPlan]:
             config={
                 "cleanup.policy": "compact",
                 "compression.type": "producer",
-                "min.insync.replicas": str(max(1, replicas - 1)),
+                MIN_INSYNC_REPLICAS: str(max(1, replicas - 1)),
                 "segment.bytes": SEGMENT,
-                "unclean.leader.election.enable": "false",
+                UNCLEAN_ELECTION: "false",
             },
             assignment={
                 partition: tuple(ids)
@@ -57,4 +63,4 @@ def internal_topics(plan: Plan) -> list[TopicPlan]:
 
 
 def _partitions(plan: Plan, name: str) -> int:
-    return int(plan.broker_config.get(COUNT_SETTINGS[name], PARTITIONS))
+    return int(plan.broker_config.get(COUNT_SETTINGS[name], INTERNAL_PARTITIONS_DEFAULT))

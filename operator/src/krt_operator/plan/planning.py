@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.entries import Topic
+from krt_contract.members import Member, MemberKind, join_addresses, member_name
+from krt_contract.settings import ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS
 from krt_operator import names
 from krt_operator.constants import (
     INTERNAL_REPLICAS,
-    SESSION_DEFAULT_MS,
-    SESSION_SETTING,
     TICK_MILLIS,
     TICK_SETTING,
     ZOOKEEPER_CONNECT_MILLIS,
 )
 from krt_operator.kafka.assignment import spread
-from krt_operator.plan.plan import Member, Plan, PlannedTopic
+from krt_operator.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +65,7 @@ def _session_bounds(spec: Spec) -> dict[str, str]:
 
     ZooKeeper silently clamps a request to its bounds, 2 and 20 ticks by default.
     """
-    requested = int(spec.kafka.config.get(SESSION_SETTING, SESSION_DEFAULT_MS))
+    requested = int(spec.kafka.config.get(ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS))
     tick = int(spec.zookeeper.config.get(TICK_SETTING, TICK_MILLIS))
     if requested < 2 * tick:
         return {"minSessionTimeout": str(requested)}
@@ -88,8 +89,8 @@ def make_plan(
         versions: of the operator and of Kubernetes.
     """
 
-    def member(kind: str, ordinal: int, zone: str) -> Member:
-        name = names.member(kind, ordinal)
+    def member(kind: MemberKind, ordinal: int, zone: str) -> Member:
+        name = member_name(kind, ordinal)
         return Member(
             member=name,
             kind=kind,
@@ -102,7 +103,7 @@ def make_plan(
     brokers, zookeepers = zones
     racks = dict(enumerate(brokers))
     topics = tuple(
-        PlannedTopic(
+        Topic(
             name=topic.name,
             partitions=topic.partitions,
             replication_factor=topic.replication_factor,
@@ -116,15 +117,17 @@ def make_plan(
         )
         for place, topic in enumerate(run.spec.topics)
     )
+    kafka = tuple(member(MemberKind.KAFKA, i, zone) for i, zone in enumerate(brokers))
+    zookeeper = tuple(member(MemberKind.ZOOKEEPER, i, zone) for i, zone in enumerate(zookeepers))
     return Plan(
         namespace=run.namespace,
         name=run.name,
         uid=run.uid,
-        spec=run.spec,
-        members=(
-            *(member("kafka", i, zone) for i, zone in enumerate(brokers)),
-            *(member("zookeeper", i, zone) for i, zone in enumerate(zookeepers)),
-        ),
+        seed=run.spec.seed,
+        resolved_spec=run.spec.dump(),
+        bootstrap=join_addresses(kafka),
+        zookeeper=join_addresses(zookeeper),
+        members=(*kafka, *zookeeper),
         broker_config=broker_config(run.spec),
         zookeeper_config=zookeeper_config(run.spec),
         topics=topics,

@@ -82,7 +82,7 @@ def _refusals(base: Base) -> list[tuple[int, int, int]]:
     run, places = base.facts.run, base.facts.places
     senders: dict[str, list[int]] = {}
     for item in base.facts.incarnations.values():
-        info = run.producer(item.producer)
+        info = run.writer(item.producer)
         if info and of_identity(run, item.producer).in_flight > 1:
             senders.setdefault(info.topic, []).append(item.key)
     found = set()

@@ -8,16 +8,13 @@ from krt_scoring.allowances.truncations import rule_of
 from krt_scoring.history.elections import elections
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.tables import History
-    from krt_scoring.inputs.run_info import RunInfo
 
 OFFSETS_LOST = "offsets-partition-loss"
 """A commit may go where loss is permitted on the group's partition of __consumer_offsets, and
 what was delivered since may be delivered again."""
-
-PARTITIONS_DEFAULT = 50
-"""Kafka 3.9's offsets.topic.num.partitions."""
 
 _INT_BITS = 32
 _SIGN = 1 << (_INT_BITS - 1)
@@ -32,10 +29,9 @@ def java_hash(text: str) -> int:
     return value - (1 << _INT_BITS) if value >= _SIGN else value
 
 
-def partition_of(group: str, run: RunInfo) -> int:
+def partition_of(group: str, run: Plan) -> int:
     """Return the partition by Kafka's rule: hash, sign bit cleared, modulo partitions."""
-    count = int(run.broker_config.get("offsets.topic.num.partitions", PARTITIONS_DEFAULT))
-    return (java_hash(group) & (_SIGN - 1)) % count
+    return (java_hash(group) & (_SIGN - 1)) % run.offsets_partitions
 
 
 def lost_commits(history: History, facts: Facts) -> dict[int, int]:

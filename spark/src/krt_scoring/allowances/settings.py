@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from krt_scoring.inputs.run_info import RunInfo
+from krt_contract.settings import (
+    MAX_IN_FLIGHT,
+    MAX_IN_FLIGHT_IDEMPOTENT,
+    RETRIES,
+    first_of,
+)
 
-RETRIES_DEFAULT = 2_147_483_647
-"""librdkafka 2.x ``message.send.max.retries`` (alias ``retries``)."""
+if TYPE_CHECKING:
+    from krt_contract.plan import Plan
 
 IN_FLIGHT_DEFAULT = 1_000_000
 """librdkafka 2.x ``max.in.flight.requests.per.connection``; 5 with idempotence."""
-
-IN_FLIGHT_IDEMPOTENT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +40,19 @@ STRICT = Settings(acks="all", idempotent=True, retries=False, in_flight=1)
 """Settings of a producer the plan does not know: nothing is permitted to it."""
 
 
-def of_identity(run: RunInfo, identity: str) -> Settings:
+def of_identity(run: Plan, identity: str) -> Settings:
     """Return the settings of the producer an identity of the evidence belongs to."""
-    info = run.producer(identity)
+    info = run.writer(identity)
     if info is None:
         return STRICT
     config = info.config
-    retries = config.get("message.send.max.retries", config.get("retries", RETRIES_DEFAULT))
+    retries = first_of(config, RETRIES)
     idempotent = info.idempotent or info.transactional
-    default = IN_FLIGHT_IDEMPOTENT if idempotent else IN_FLIGHT_DEFAULT
-    in_flight = config.get("max.in.flight.requests.per.connection", config.get("max.in.flight"))
+    default = MAX_IN_FLIGHT_IDEMPOTENT if idempotent else IN_FLIGHT_DEFAULT
+    in_flight = first_of(config, MAX_IN_FLIGHT)
     return Settings(
-        acks="all" if info.acks in ("all", "-1") else info.acks,
+        acks=str(info.acks),
         idempotent=idempotent,
-        retries=int(retries) > 0,
+        retries=retries is None or int(retries) > 0,
         in_flight=int(in_flight) if in_flight is not None else default,
     )

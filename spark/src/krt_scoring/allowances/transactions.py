@@ -21,7 +21,11 @@ def undecided_rule(history: History, facts: Facts, group: Group) -> str | None:
     """
     if not group.transactional:
         return None
-    outputs = {item.output for item in facts.run.consumers if item.group == group.name}
+    outputs = {
+        item.output.topic
+        for item in facts.run.consumers
+        if item.group == group.name and item.output is not None
+    }
     rules = [rule_of(item, facts) for item in elections(history) if item.topic in outputs]
     permitting = sorted(rule for rule in rules if rule is not None)
     return f"{PREFIX}{permitting[0]}" if permitting else None

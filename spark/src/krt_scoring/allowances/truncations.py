@@ -24,12 +24,12 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_contract.members import member_of
 from krt_scoring.engine import local_rows
 from krt_scoring.history import freezes
 from krt_scoring.history.elections import Election, elections
 from krt_scoring.history.positions import offset_of
 from krt_scoring.history.records import ACKED
-from krt_scoring.inputs.brokers import member_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.freezes import Freeze
     from krt_scoring.history.tables import History
-
-SESSION_TIMEOUT_DEFAULT = 18_000
-"""Kafka 3.9's zookeeper.session.timeout.ms, in ms."""
 
 _CUT = StructType(
     [
@@ -106,8 +103,7 @@ def derive(
     found = [item for item in elections(history) if facts.places.known(item.topic)]
     if not found:
         return ()
-    timeout = facts.run.broker_config.get("zookeeper.session.timeout.ms", SESSION_TIMEOUT_DEFAULT)
-    grace = int(timeout) * 1000
+    grace = facts.run.zookeeper_session.micros
     kept = _kept(_moments(found, facts, grace), records.join(sf.broadcast(names), "pk"))
     frozen = freezes.of(history)
     truncations = []

@@ -51,7 +51,7 @@ MAX_TOLD, MAX_NAME = 5, 80
 
 def judge(evidence: Evidence) -> tuple[Result, ...]:
     """Return the result of every claim of the run's spec, in the order of the documentation."""
-    return tuple(_judge(evidence.run.spec.get("expect") or {}, evidence))
+    return tuple(_judge(evidence.run.resolved_spec.get("expect") or {}, evidence))
 
 
 def _judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:

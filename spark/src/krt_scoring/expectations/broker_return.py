@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.faults import ObservationKind
 from krt_scoring.expectations.result import Result, counted, unmeasured
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ leader epoch and the offset it begins at, which is the end of its own log."""
 
 BY_SIGNAL = 137
 """Exit code of a process that ended by SIGKILL (128 + 9)."""
-
-REFUSED = "EvictionRefused"
-"""Kind of the proof that a disruption budget refused an eviction."""
 
 EPHEMERAL = "krt-"
 """What the names of the containers begin with that act on a member; they end by themselves."""
@@ -44,7 +42,7 @@ def of_fault(
         refused = [
             str(proof.get("subject"))
             for proof in window.observations
-            if proof.get("kind") == REFUSED
+            if proof.get("kind") == ObservationKind.EVICTION_REFUSED
         ]
         where = ", ".join(refused)
         yield counted(

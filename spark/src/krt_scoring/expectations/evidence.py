@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.findings import AnomalyResult
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.reasons import Reason
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.gaps import Gap, Measured
     from krt_scoring.metrics.recovery import Recovery
@@ -39,7 +39,7 @@ class Evidence:
         end: when the run ended, UTC µs.
     """
 
-    run: RunInfo
+    run: Plan
     timeline: Timeline
     windows: Sequence[FaultWindow] = ()
     verified: Mapping[str, bool] = field(default_factory=dict)

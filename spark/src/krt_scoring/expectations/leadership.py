@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.members import member_of
 from krt_scoring.expectations.result import (
     Result,
     between,
@@ -11,7 +12,6 @@ from krt_scoring.expectations.result import (
     unmeasured,
 )
 from krt_scoring.expectations.states import name, names
-from krt_scoring.inputs.brokers import member_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -23,7 +23,7 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     word = expect.get("nodeSpread")
     if not word:
         return
-    kinds = {str(item["member"]): str(item["kind"]) for item in evidence.run.members}
+    kinds = {item.member: str(item.kind) for item in evidence.run.members}
     nodes: dict[str, set[str]] = defaultdict(set)
     for event in evidence.timeline.of("pod", "scheduled", "running"):
         member, node = str(event.detail.get("member")), str(event.detail.get("node") or "")

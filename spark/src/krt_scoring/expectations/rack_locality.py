@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.members import broker_of
+from krt_contract.settings import CLIENT_RACK
 from krt_scoring.expectations.result import between, counted, unmeasured
 from krt_scoring.expectations.states import names
-from krt_scoring.inputs.brokers import broker_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,11 +23,11 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
     if not wanted:
         return
     zones = {
-        broker: str(item.get("zone") or "")
+        broker: item.zone
         for item in evidence.run.members
-        if (broker := broker_of(str(item["member"]))) is not None
+        if (broker := broker_of(item.member)) is not None
     }
-    racks = {c.group: c.config.get("client.rack", "") for c in evidence.run.consumers}
+    racks = {c.group: c.config.get(CLIENT_RACK, "") for c in evidence.run.consumers}
     found = list(_fetches(evidence))
     for item in wanted:
         claim, zone = f"closestReplicaFetches {item['group']}", racks.get(item["group"], "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from krt_contract.durations import Duration
 from krt_scoring import durations
 
 if TYPE_CHECKING:
@@ -108,4 +109,4 @@ def _between(low: Any, high: Any) -> str:
 
 
 def _micros(text: str | None) -> int | None:
-    return None if text is None else durations.parse(text)
+    return None if text is None else Duration.parse(text).micros

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Self
 
+from krt_contract.faults import ObservationKind
 from krt_scoring.history.elections import NO_LEADER, State, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
     from krt_scoring.inputs.timeline import Silence, Timeline
 
 Place = tuple[str, int]
@@ -21,9 +22,6 @@ LEAST = 1_000_000
 """µs. Of a silence that lasts longer the recorder tells. What it missed though it was not silent
 was overwritten sooner, like the state without a leader that the controller writes milliseconds
 ahead of the next leader's; nor is a partition leaderless for that."""
-
-MOVED = "ReplicasMoved"
-"""Kind of the proof that a partition has the replicas that a fault was to give it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class States:
     registrations: Mapping[int, tuple[int, ...]]
 
     @classmethod
-    def of(cls, timeline: Timeline, run: RunInfo) -> Self:
+    def of(cls, timeline: Timeline, run: Plan) -> Self:
         """Return the states that a timeline shows."""
         replicas = _replicas(timeline, run)
         found: dict[Place, dict[tuple[int, int], State]] = {place: {} for place in replicas}
@@ -145,20 +143,24 @@ def _registrations(timeline: Timeline) -> dict[int, tuple[int, ...]]:
     return {broker: tuple(at) for broker, at in found.items()}
 
 
-def _replicas(timeline: Timeline, run: RunInfo) -> dict[Place, tuple[Replicas, ...]]:
+def _replicas(timeline: Timeline, run: Plan) -> dict[Place, tuple[Replicas, ...]]:
     """Return the replicas each partition was created with, and those it was proved to be given."""
     created = {
         (topic.name, partition): topic.assignment.get(partition, ())
         for topic in run.topics
         for partition in range(topic.partitions)
     }
-    given = {fault["name"]: tuple(fault.get("targetReplicas") or ()) for fault in run.spec.get("faults") or ()}
+    given = {fault.name: fault.target_replicas for fault in run.faults}
     moves: dict[tuple[Place, str], Replicas] = {}
     for event in timeline.of("fault", "observed"):
         for proof in event.detail.get("observations") or ():
             topic, _, partition = str(proof.get("subject")).rpartition("-")
             place = (topic, int(partition) if partition.isdigit() else -1)
-            if proof.get("kind") == MOVED and place in created and given.get(event.subject):
+            if (
+                proof.get("kind") == ObservationKind.REPLICAS_MOVED
+                and place in created
+                and given.get(event.subject)
+            ):
                 # Each telling of an effect tells all its observations again.
                 moves.setdefault((place, event.subject), (int(proof["at"]), given[event.subject]))
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.durations import Duration
 from krt_scoring import durations
 from krt_scoring.expectations.result import (
     Result,
@@ -32,7 +33,7 @@ def of_fault(
 
 
 def _one(item: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence) -> Result:
-    direction, least = DIRECTIONS[item["of"]], durations.parse(item["longerThan"])
+    direction, least = DIRECTIONS[item["of"]], Duration.parse(item["longerThan"]).micros
     topic, group = item.get("topic"), item.get("group")
     scope = "".join(f" {word} {value}" for word, value in (("of", topic), ("by", group)) if value)
     claim = f"{window.name}.unavailability {item['of']}{scope} longer than {item['longerThan']}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.inputs.brokers import broker_of
+from krt_contract.faults import Action
+from krt_contract.members import broker_of
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 NO_LEADER = -1
 """Kafka's leader id while no eligible replica lives."""
 
-STORAGE_LOSING_ACTIONS = frozenset({"LoseDisk"})
+STORAGE_LOSING_ACTIONS = frozenset({Action.LOSE_DISK})
 """Fault actions that take a member's volume. Killing processes, however many at once, is none:
 the page cache outlives the process."""
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from krt_contract.plan import Plan
     from krt_scoring.history.tables import History
-    from krt_scoring.inputs.run_info import RunInfo
 
 
 MOVING = ("seek", "reset")
@@ -135,7 +135,7 @@ class Facts:
         strays: log records without an identity of this run; stray_deliveries likewise.
     """
 
-    run: RunInfo
+    run: Plan
     places: Places
     groups: tuple[Group, ...]
     bounds: dict[int, Bounds]
@@ -186,7 +186,7 @@ def key() -> Column:
     return sf.xxhash64("producer", "producer_incarnation")
 
 
-def ours(run: RunInfo) -> Column:
+def ours(run: Plan) -> Column:
     """Whether a log or consume row carries an identity of this run."""
     known = (sf.col("run_uid") == run.uid) & sf.col("seq").isNotNull()
     named = sf.col("producer").isNotNull() & sf.col("producer_incarnation").isNotNull()
@@ -197,7 +197,7 @@ MAX_GROUPS = 16
 """As many consumers as a resource may have. A record keeps two bits for each group."""
 
 
-def groups_of(run: RunInfo) -> tuple[Group, ...]:
+def groups_of(run: Plan) -> tuple[Group, ...]:
     """Return the run's consumer groups, by name.
 
     Raises:

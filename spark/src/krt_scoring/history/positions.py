@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 OFFSET_BITS = 40
 """Offsets up to 1.1e12: ten years of 3 000 records a second in one partition."""
@@ -40,7 +40,7 @@ class Places:
     topics: tuple[str, ...]
 
     @classmethod
-    def of(cls, run: RunInfo) -> Places:
+    def of(cls, run: Plan) -> Places:
         """Return the encoding of a run's topics, in alphabetical order.
 
         Raises:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 _PLAIN: dict[pa.DataType, DataType] = {
     pa.string(): StringType(),
@@ -73,7 +73,7 @@ class History:
         timeline: events in order of ``at``; equal times in order of their text.
     """
 
-    run: RunInfo
+    run: Plan
     produce: DataFrame
     producer_summary: DataFrame
     consume: DataFrame
@@ -85,7 +85,7 @@ class History:
     timeline: tuple[Event, ...]
 
 
-def read(spark: SparkSession, root: Path, run: RunInfo) -> History:
+def read(spark: SparkSession, root: Path, run: Plan) -> History:
     """Read a bundle; a table without files is empty.
 
     Torn or unreadable timeline lines are left out here; the guards report them.
@@ -95,7 +95,7 @@ def read(spark: SparkSession, root: Path, run: RunInfo) -> History:
     return of(run, tables, read_timeline(bundle.timeline))
 
 
-def of(run: RunInfo, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> History:
+def of(run: Plan, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> History:
     """Return a history of given tables and events, the events put in order."""
     ordered = tuple(sorted(events, key=lambda event: (event.at, event.line())))
     return History(run=run, timeline=ordered, **tables)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from krt_contract.bundle import Bundle
-    from krt_scoring.inputs.run_info import RunInfo
+    from krt_contract.plan import Plan
 
 POLL_TIMEOUT_MS = 30_000
 """Longest wait for a broker's answer; the connector's 120 s would outlast the phase."""
@@ -112,9 +112,7 @@ def _bound(item: Mapping[str, Any]) -> PartitionBound:
     )
 
 
-def read(
-    spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound], bundle: Bundle
-) -> None:
+def read(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound], bundle: Bundle) -> None:
     """Write ``log/`` and then ``log_end_offsets/``; where the latter is there, both are complete.
 
     Raises:
@@ -129,7 +127,7 @@ def read(
     _write_bounds(bounds, counts, bundle)
 
 
-def records(spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound]) -> DataFrame:
+def records(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound]) -> DataFrame:
     """Return the topics' records with the columns of ``log/``."""
     rows = payload.parse(_source(spark, run, bounds, "read_uncommitted"))
     rows = rows.withColumn("state", sf.lit("plain"))
@@ -155,9 +153,9 @@ def records(spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound])
     ).select(*LOG.names)
 
 
-def _state(run: RunInfo, bounds: Sequence[PartitionBound]) -> Column:
+def _state(run: Plan, bounds: Sequence[PartitionBound]) -> Column:
     identities = [
-        name for producer in run.producers if producer.transactional for name in producer.identities
+        name for producer in run.writers if producer.transactional for name in producer.identities
     ]
     still_open = sf.lit(False)  # noqa: FBT003 (a literal of Spark, not a flag)
     for bound in bounds:
@@ -173,7 +171,7 @@ def _state(run: RunInfo, bounds: Sequence[PartitionBound]) -> Column:
 
 
 def _source(
-    spark: SparkSession, run: RunInfo, bounds: Sequence[PartitionBound], isolation: str
+    spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound], isolation: str
 ) -> DataFrame:
     assigned: dict[str, list[int]] = {}
     starting: dict[str, dict[str, int]] = {}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from krt_scoring.inputs.brokers import member_of
+from krt_contract.members import member_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from krt_contract.plan import Plan
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
 
 NO_LEADER = -1
@@ -48,7 +48,7 @@ class Recovery:
         }
 
 
-def isr_changes(timeline: Timeline, run: RunInfo) -> list[tuple[int, int]]:
+def isr_changes(timeline: Timeline, run: Plan) -> list[tuple[int, int]]:
     """Return (time, partitions short of replicas or leaderless), one entry a change.
 
     The size of a whole ISR is the topic's replication factor, for internal topics the largest
@@ -101,7 +101,7 @@ def reverted(window: FaultWindow) -> int | None:
 
 
 def wholes(
-    timeline: Timeline, run: RunInfo, windows: Sequence[FaultWindow], end: int
+    timeline: Timeline, run: Plan, windows: Sequence[FaultWindow], end: int
 ) -> list[int | None]:
     """Return ``isr_restored_at`` of each fault; ``end`` is the run's end, UTC µs."""
     changes = isr_changes(timeline, run)

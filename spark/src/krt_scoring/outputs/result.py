@@ -9,6 +9,7 @@ from lightkube.core.client import Client
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from lightkube.resources.core_v1 import ConfigMap
 
+from krt_contract.labels import Component, FieldManager, object_labels, owner_reference
 from krt_scoring import expectations
 from krt_scoring.outputs.scorecard import dump
 
@@ -20,8 +21,6 @@ MAX_CONFIGMAP = 256 * 1024
 
 MAX_MESSAGE = 2048
 """Bytes of the termination message; the kubelet keeps 4096."""
-
-FIELD_MANAGER = "krt-scoring"
 
 
 def slim(card: Mapping[str, Any]) -> str:
@@ -56,25 +55,8 @@ def config_map(
         metadata=ObjectMeta(
             name=name,
             namespace=namespace,
-            labels={
-                "app.kubernetes.io/name": "kafka-resilience",
-                "app.kubernetes.io/instance": test,
-                "app.kubernetes.io/component": "scoring",
-                "app.kubernetes.io/part-of": "kafka-resilience",
-                "app.kubernetes.io/managed-by": "krt-operator",
-                "kafkaresilience.dev/test": test,
-                "kafkaresilience.dev/test-uid": uid,
-                "kafkaresilience.dev/member": "scoring",
-            },
-            ownerReferences=[
-                OwnerReference(
-                    apiVersion="kafkaresilience.dev/v1alpha1",
-                    kind="KafkaResilienceTest",
-                    name=test,
-                    uid=uid,
-                    controller=True,
-                )
-            ],
+            labels=object_labels(test, uid, Component.SCORING, Component.SCORING),
+            ownerReferences=[OwnerReference(**owner_reference(test, uid, blocks_deletion=False))],
         ),
         data={"scorecard.json": slim(card)},
     )
@@ -86,7 +68,7 @@ def publish(found: ConfigMap) -> None:
     Raises:
         lightkube.ApiError: the API server refused it.
     """
-    Client().apply(found, field_manager=FIELD_MANAGER, force=True)
+    Client().apply(found, field_manager=str(FieldManager.SCORING), force=True)
 
 
 def message(card: Mapping[str, Any]) -> str:

@@ -16,9 +16,9 @@ from krt_scoring.metrics.operations import END_TO_END, STARTUP, WRITE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.findings import AnomalyResult
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.metrics.breakdown import Surroundings
     from krt_scoring.metrics.gaps import Gap, Measured
     from krt_scoring.metrics.operations import Operations
@@ -126,7 +126,7 @@ def latency(operations: Operations) -> dict[str, Any]:
 
 
 def availability(
-    run: RunInfo,
+    run: Plan,
     gaps: Sequence[Gap],
     measured: Sequence[Measured],
     around: Surroundings,
@@ -156,11 +156,11 @@ def availability(
     return rows
 
 
-def _measurable(run: RunInfo) -> list[tuple[str, str, str, int]]:
+def _measurable(run: Plan) -> list[tuple[str, str, str, int]]:
     keys = []
     for topic in run.topics:
         directions = []
-        if any(producer.topic == topic.name for producer in run.producers):
+        if any(producer.topic == topic.name for producer in run.writers):
             directions.append(("write", ""))
         groups = sorted({c.group for c in run.consumers if topic.name in c.topics})
         directions += [("read", group) for group in groups]

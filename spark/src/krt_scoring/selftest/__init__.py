@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["DetectorScore", "run", "wanted"]
 
 
-def wanted(spec: object) -> bool:
-    """Whether a run's spec asks for the test."""
-    scoring = spec.get("scoring") if isinstance(spec, dict) else None
-    return isinstance(scoring, dict) and bool(scoring.get("selfTest"))
-
-
 def records(
     base: Base, judged: Judged, seed: int, each: int = 1
 ) -> tuple[list[Outcome], dict[str, str]]:

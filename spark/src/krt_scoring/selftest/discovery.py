@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from krt_contract.clients import Acks
 from krt_scoring.allowances import truncations
 from krt_scoring.allowances.offsets import lost_commits
 from krt_scoring.engine import local_rows
@@ -145,7 +146,7 @@ def _cuts(base: Base) -> tuple[Truncation, ...]:
     if base.truncations:
         return base.truncations
     run = base.facts.run
-    eager = {producer.topic for producer in run.producers if producer.acks not in ("all", "-1")}
+    eager = {producer.topic for producer in run.writers if producer.acks is not Acks.ALL}
     known = [item for item in elections(base.history) if base.facts.places.known(item.topic)]
     if any(
         item.topic in eager or truncations.rule_of(item, base.facts) is not None for item in known

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from krt_contract.faults import Action
 from krt_contract.timeline import Event
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.selftest.difference import Difference, Doubt, doubts
@@ -100,9 +101,10 @@ def _mixed(facts: Facts) -> Doubtful | None:
 
 
 def _skipped(facts: Facts) -> Doubtful | None:
-    planned = {"name": GHOST}
-    spec = {**facts.run.spec, "faults": [*(facts.run.spec.get("faults") or ()), planned]}
-    run = replace(facts.run, spec=spec)
+    spec = facts.run.resolved_spec
+    planned = {"name": GHOST, "action": str(Action.CRASH_POD)}
+    faults = [*(spec.get("faults") or ()), planned]
+    run = replace(facts.run, resolved_spec={**spec, "faults": faults})
     return Doubtful(replace(facts, run=run), ("coverage", "FaultSkipped", GHOST))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.durations import Duration
 from krt_scoring import durations
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def limits(spec: Mapping[str, Any]) -> dict[str, int]:
     for name, value in ((spec.get("scoring") or {}).get("objectives") or {}).items():
         if value is None:
             continue
-        found[name] = durations.parse(value) if isinstance(value, str) else int(value)
+        found[name] = Duration.parse(value).micros if isinstance(value, str) else int(value)
     return found
 
 

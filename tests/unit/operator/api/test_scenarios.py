@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from krt_contract.labels import API_VERSION, KIND
 from krt_operator.api.expect import Expect
-from krt_operator.api.resource import API_VERSION, KIND, MAX_NAME
+from krt_operator.api.resource import MAX_NAME
 from krt_operator.api.spec import Action, Spec
 from krt_operator.api.status import Status
 from krt_operator.app.settings import Settings
@@ -49,7 +50,7 @@ def test_scenario_states_and_sets_its_expectation(path: Path) -> None:
     spec = load(path)
     head = path.read_text().split("apiVersion:", maxsplit=1)[0]
     assert all(line.startswith("#") for line in head.splitlines())
-    assert "# Claim: " in head
+    assert "# Expected behaviour: " in head
     assert spec.expect != Expect()
 
 

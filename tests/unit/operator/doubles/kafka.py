@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from krt_contract.labels import LABEL_MEMBER
 from krt_operator import names
 from krt_operator.api.times import to_micros
 from krt_operator.errors import TransientError
@@ -51,7 +52,7 @@ class FakeKafka:
     def racks(self) -> dict[int, str]:
         found = {}
         for pod in self.world.up("kafka"):
-            member = pod["metadata"]["labels"][names.LABEL_MEMBER]
+            member = pod["metadata"]["labels"][LABEL_MEMBER]
             files = self.world.objects["ConfigMap", names.of_member(self.world.name, member)][
                 "data"
             ]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tests.unit.operator.doubles.kafka import FakeKafka
 from tests.unit.operator.doubles.objects import node, spec
 
+from krt_contract.labels import API_VERSION, KIND, LABEL_COMPONENT
 from krt_operator import names
 from krt_operator.api.times import to_micros
 from krt_operator.app.metrics import Metrics
@@ -85,8 +86,8 @@ class World:
         self.classes = {"krt-evidence"}
         self.put(
             {
-                "apiVersion": names.API_VERSION,
-                "kind": names.KIND,
+                "apiVersion": API_VERSION,
+                "kind": KIND,
                 "metadata": {"name": TEST, "namespace": NAMESPACE, "uid": UID, "generation": 1},
                 "spec": spec(**changes),
             }
@@ -119,7 +120,7 @@ class World:
 
     @property
     def test(self) -> Json:
-        return self.objects[names.KIND, TEST]
+        return self.objects[KIND, TEST]
 
     @property
     def status(self) -> Json:
@@ -156,7 +157,7 @@ class World:
         ]
 
     def tests(self) -> Sequence[Json]:
-        return self.list(names.KIND)
+        return self.list(KIND)
 
     def apply(self, obj: Json) -> Json:
         with self.mutation():
@@ -225,14 +226,14 @@ class World:
         statuses.append({"name": container["name"], "state": ended})
 
     def read_test(self, name: str) -> Json | None:
-        return self.get(names.KIND, name)
+        return self.get(KIND, name)
 
     def write_status(self, read: Json, status: Json) -> Json:
         if self.before_write is not None:
             other, self.before_write = self.before_write, None
             other()
         with self.mutation():
-            there = self.objects.get((names.KIND, read["metadata"]["name"]))
+            there = self.objects.get((KIND, read["metadata"]["name"]))
             if there is None:
                 raise GoneError("test")
             if there["metadata"]["resourceVersion"] != read["metadata"]["resourceVersion"]:
@@ -321,7 +322,7 @@ class World:
     def up(self, component: str) -> Sequence[Json]:
         return [
             one
-            for one in self.list("Pod", {names.LABEL_COMPONENT: component})
+            for one in self.list("Pod", {LABEL_COMPONENT: component})
             if one["status"]["phase"] == "Running"
         ]
 
@@ -390,7 +391,7 @@ class World:
 
     def _kubelet(self, name: str, pod: Json) -> None:
         age, phase = self.time - pod["born"], pod["status"]["phase"]
-        component = pod["metadata"]["labels"][names.LABEL_COMPONENT]
+        component = pod["metadata"]["labels"][LABEL_COMPONENT]
         if name in self.stuck or phase in {"Succeeded", "Failed"}:
             return
         if pod["metadata"]["uid"] in self.unschedulable:

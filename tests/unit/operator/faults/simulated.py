@@ -15,6 +15,8 @@ from tests.unit.operator.faults.simulated_api import SimApi
 from tests.unit.operator.faults.simulated_kafka import SimKafka
 from tests.unit.operator.faults.simulated_nodes import SESSION, START
 
+from krt_contract.entries import Topic
+from krt_contract.members import Member, MemberKind, join_addresses, member_name
 from krt_operator import names
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import Phase, Status
@@ -29,7 +31,7 @@ from krt_operator.kafka.views import (
     ClusterView,
     Partition,
 )
-from krt_operator.plan.plan import Member, Plan, PlannedTopic
+from krt_operator.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,30 +58,32 @@ class Sim(SimApi):
         zones = ["zone-a", "zone-b", "zone-c"]
         members = [
             Member(
-                names.member(kind, i),
+                member_name(kind, i),
                 kind,
                 i,
                 zones[i % 3],
-                names.member_pod("t", names.member(kind, i)),
-                names.host("t", names.member(kind, i), "ns"),
+                names.member_pod("t", member_name(kind, i)),
+                names.host("t", member_name(kind, i), "ns"),
             )
             for kind, count in (
-                ("kafka", self.spec.kafka.replicas),
-                ("zookeeper", self.spec.zookeeper.replicas),
+                (MemberKind.KAFKA, self.spec.kafka.replicas),
+                (MemberKind.ZOOKEEPER, self.spec.zookeeper.replicas),
             )
             for i in range(count)
         ]
-        topic = PlannedTopic("foo", 3, 3, {}, {0: (0, 1, 2), 1: (1, 2, 0), 2: (2, 0, 1)})
+        topic = Topic("foo", 3, 3, {}, {0: (0, 1, 2), 1: (1, 2, 0), 2: (2, 0, 1)})
         plan = Plan(
-            "ns",
-            "t",
-            "uid-t",
-            self.spec,
-            tuple(members),
-            dict(self.spec.kafka.config),
-            {},
-            (topic,),
-            dict.fromkeys(("operator", "traffic", "scoring", "kafka"), "image:1"),
+            namespace="ns",
+            name="t",
+            uid="uid-t",
+            seed=self.spec.seed,
+            resolved_spec=self.spec.dump(),
+            topics=(topic,),
+            bootstrap=join_addresses(members[: self.spec.kafka.replicas]),
+            zookeeper=join_addresses(members[self.spec.kafka.replicas :]),
+            members=tuple(members),
+            broker_config=dict(self.spec.kafka.config),
+            images=dict.fromkeys(("operator", "traffic", "scoring", "kafka"), "image:1"),
         )
         super().__init__(plan)
         self.status = journal.apply_all(Status(), (journal.enter(Phase.INJECTING, START),))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.unit.operator.faults.simulated_nodes import SimNodes
 
-from krt_operator import names
+from krt_contract.labels import LABEL_MEMBER
 from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.errors import GoneError
 
@@ -62,7 +62,7 @@ class SimApi(SimNodes):
                 self._make_claim(name)
         elif name not in self.pods:
             labels = obj["metadata"]["labels"]
-            self._start(name, "traffic", labels[names.LABEL_MEMBER], timedelta())
+            self._start(name, "traffic", labels[LABEL_MEMBER], timedelta())
         return obj
 
     def create(self, obj: Json) -> Json:

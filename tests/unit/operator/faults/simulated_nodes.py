@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from krt_contract.labels import LABEL_MEMBER
 from krt_operator import names
 from krt_operator.api.times import to_micros
 
@@ -134,7 +135,7 @@ class SimNodes:
             "metadata": {
                 "name": name,
                 "uid": f"uid-{self.serial}",
-                "labels": {names.LABEL_MEMBER: member},
+                "labels": {LABEL_MEMBER: member},
                 "created": self.time + ago,
             },
             "spec": {
@@ -155,7 +156,7 @@ class SimNodes:
         self._fall(pod)
 
     def _fall(self, pod: Json) -> None:
-        member = pod["metadata"]["labels"][names.LABEL_MEMBER]
+        member = pod["metadata"]["labels"][LABEL_MEMBER]
         if member.startswith("kafka-"):
             self.fell.setdefault(int(member.removeprefix("kafka-")), self.time)
 

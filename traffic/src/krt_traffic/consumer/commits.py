@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from krt_contract.clients import Commit
 from krt_traffic.clock import mono
 from krt_traffic.consumer.positions import Partition, Positions
-from krt_traffic.consumer.settings import AUTO, BEFORE_PROCESSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ class Commits(Positions):
         mode: AfterProcessing, BeforeProcessing or Auto.
     """
 
-    def __init__(self, journal: Journal, ledger: LedgerThread, mode: str) -> None:
+    def __init__(self, journal: Journal, ledger: LedgerThread, mode: Commit) -> None:
         super().__init__(journal)
         self._ledger, self._mode = ledger, mode
         self._covered: dict[Partition, int] = {}
@@ -98,7 +98,7 @@ class Commits(Positions):
             self._covered.pop(partition, None)
         if not dirty:
             return
-        if self._mode == AUTO:
+        if self._mode is Commit.AUTO:
             self._store(dirty)  # the client commits what is stored as it gives partitions up
             return
         offsets = self.places(dirty)
@@ -127,7 +127,7 @@ class Commits(Positions):
         self._next_at = mono() + INTERVAL
         if not covered:
             return
-        if self._mode == AUTO:
+        if self._mode is Commit.AUTO:
             self._store(covered)
             return
         try:
@@ -158,5 +158,5 @@ class Commits(Positions):
             self.succeeded += 1
             if partition in self.positions:
                 self._committed[partition] = item.offset
-            if self._mode == BEFORE_PROCESSING:
+            if self._mode is Commit.BEFORE_PROCESSING:
                 self._journal.event("processed", *partition, item.offset)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.settings import CLIENT_RACK
+
 if TYPE_CHECKING:
     from krt_traffic.consumer.event_buffer import Journal
 
@@ -31,7 +33,7 @@ class Fetching:
 
     def settings(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the client's settings with statistics where it has a rack."""
-        if not settings.get("client.rack"):
+        if not settings.get(CLIENT_RACK):
             return settings
         return settings | {"statistics.interval.ms": INTERVAL_MILLIS, "stats_cb": self.take}
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Message
 
-    from krt_traffic.plan import ProducerPlan
+    from krt_contract.clients import ProducerSpec
 
 
 class Outputs(Records):
@@ -27,7 +27,7 @@ class Outputs(Records):
         incarnation: pod uid.
     """
 
-    def __init__(self, plan: ProducerPlan, member: str, incarnation: str) -> None:
+    def __init__(self, plan: ProducerSpec, member: str, incarnation: str) -> None:
         super().__init__(plan, member, incarnation)
         self._partitions = plan.partitions
         self._routes: dict[int, tuple[int, str | None]] = {}

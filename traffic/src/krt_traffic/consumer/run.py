@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
+from krt_contract.clients import Commit
 from krt_contract.control import ControlState
 from krt_traffic import termination
 from krt_traffic.consumer.assignment import Assignment
@@ -15,7 +16,7 @@ from krt_traffic.consumer.drain import Drain
 from krt_traffic.consumer.event_buffer import Journal
 from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.positions import partition_of, place_of
-from krt_traffic.consumer.settings import BEFORE_PROCESSING, client_settings, cooperative
+from krt_traffic.consumer.settings import client_settings, cooperative
 from krt_traffic.consumer.transform import Transform
 from krt_traffic.error_throttle import Complaints
 from krt_traffic.errors import (
@@ -25,14 +26,15 @@ from krt_traffic.errors import (
     FatalClientError,
 )
 from krt_traffic.ledger import LedgerThread, Rolling, writer
+from krt_traffic.plan import find_consumer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from krt_contract.plan import Plan
     from krt_traffic.consumer.positions import Positions
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
-    from krt_traffic.plan import Plan
 
 log = logging.getLogger(__name__)
 
@@ -54,13 +56,16 @@ class ConsumerRun:
 
     def __init__(self, environment: Environment, plan: Plan, control: Control) -> None:
         self._environment, self._plan, self._control = environment, plan, control
-        self._entry = entry = plan.consumer(environment.name)
+        self._entry = entry = find_consumer(plan, environment.name)
         member, incarnation = environment.member, environment.pod_uid
         folder = environment.evidence / plan.bundle
         self._deliveries = Rolling(writer(folder, "consume", member, incarnation))
         self._events = Rolling(writer(folder, "consumer_events", member, incarnation))
         self._journal = Journal(
-            member, incarnation, entry.group, processes_at_once=entry.commit != BEFORE_PROCESSING
+            member,
+            incarnation,
+            entry.group,
+            processes_at_once=entry.commit is not Commit.BEFORE_PROCESSING,
         )
         self._ledger = LedgerThread(self._flush)
         self._transform = self._transforming((member, incarnation), folder)
@@ -152,7 +157,7 @@ class ConsumerRun:
         }
         log.info("draining to %s", wanted)
         return Drain(
-            self._client, self._commits, self._assignment, wanted, self._plan.drain_seconds
+            self._client, self._commits, self._assignment, wanted, self._plan.drain_timeout.seconds
         )
 
     def _poll(self) -> None:

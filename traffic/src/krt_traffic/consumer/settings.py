@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.clients import Commit
 from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
-    from krt_traffic.plan import ConsumerPlan, Plan
+    from krt_contract.clients import ConsumerSpec
+    from krt_contract.plan import Plan
 
 PREFETCH_KIB = 16 * 1024
 """Share of the pod's 256 MiB for records fetched ahead; the client's default is 64 MiB."""
 
-AUTO = "Auto"
-BEFORE_PROCESSING = "BeforeProcessing"
-AFTER_PROCESSING = "AfterProcessing"
-TRANSACTIONAL = "Transactional"
 
-
-def client_settings(plan: Plan, consumer: ConsumerPlan, member: str) -> dict[str, Any]:
+def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str, Any]:
     """Return librdkafka's settings for one incarnation.
 
     Session timeout, assignor and fetch settings stay the client's unless the resource says.
@@ -38,8 +35,8 @@ def client_settings(plan: Plan, consumer: ConsumerPlan, member: str) -> dict[str
             "bootstrap.servers": plan.bootstrap,
             "client.id": member,
             "group.id": consumer.group,
-            "isolation.level": consumer.isolation,
-            "enable.auto.commit": consumer.commit == AUTO,
+            "isolation.level": str(consumer.isolation),
+            "enable.auto.commit": consumer.commit is Commit.AUTO,
             # Offsets may be stored only when the rows of what they cover are durable.
             "enable.auto.offset.store": False,
             # The client's own reset says nothing; we seek, and write down where to and why.

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from confluent_kafka import KafkaError, Message, TopicPartition
 
+    from krt_contract.clients import ProducerSpec, Transactions
+    from krt_contract.plan import Plan
     from krt_traffic.consumer.event_buffer import Journal
     from krt_traffic.ledger import LedgerThread
-    from krt_traffic.plan import Plan, ProducerPlan, Transactions
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class Transform(Positions):
         journal: Journal,
         ledger: LedgerThread,
         plan: Plan,
-        output: ProducerPlan,
+        output: ProducerSpec,
         who: tuple[str, str],
         folder: Path,
         given_up: Callable[[], bool],

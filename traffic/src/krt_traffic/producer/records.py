@@ -20,7 +20,7 @@ from krt_traffic.producer.outcomes import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_traffic.plan import ProducerPlan
+    from krt_contract.clients import ProducerSpec
     from krt_traffic.producer.rate import Schedule
 
 IN_FLIGHT = "in flight when last flushed"
@@ -71,7 +71,7 @@ class Records:
         counts: done sends by outcome.
     """
 
-    def __init__(self, plan: ProducerPlan, member: str, incarnation: str) -> None:
+    def __init__(self, plan: ProducerSpec, member: str, incarnation: str) -> None:
         self.in_flight: dict[int, Sent] = {}
         self.held: dict[int, Done] = {}
         self.attempted = 0

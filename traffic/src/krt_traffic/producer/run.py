@@ -10,15 +10,16 @@ from krt_traffic import termination
 from krt_traffic.clock import mono
 from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
 from krt_traffic.ledger import LedgerThread, Rolling, writer
+from krt_traffic.plan import find_producer
 from krt_traffic.producer.rate import MICROS, Schedule
 from krt_traffic.producer.records import Records
 from krt_traffic.producer.sender import CHUNK, Sender
 from krt_traffic.producer.transactions import TransactionalSender
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
-    from krt_traffic.plan import Plan
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class ProducerRun:
 
     def __init__(self, environment: Environment, plan: Plan, control: Control) -> None:
         self._environment, self._plan, self._control = environment, plan, control
-        self._entry = plan.producer(environment.name)
+        self._entry = find_producer(plan, environment.name)
         member, incarnation = environment.member, environment.pod_uid
         self._schedule: Schedule | None = None
         self._records = Records(self._entry, member, incarnation)
@@ -80,8 +81,10 @@ class ProducerRun:
     def _produce(self) -> None:
         if self._control.first().producers_stop:
             return
-        if self._entry.rate:
-            self._schedule = self._records.schedule = Schedule(mono(), self._entry.rate)
+        if self._entry.records_per_second:
+            self._schedule = self._records.schedule = Schedule(
+                mono(), self._entry.records_per_second
+            )
         if self._transactions is not None and not self._transactions.start():
             return
         wake = 0
@@ -115,7 +118,7 @@ class ProducerRun:
         waited = (mono() - started) / MICROS
         if self._control.terminated:
             return waited > TERMINATION_FLUSH_SECONDS
-        return self._control.aborted or waited > self._plan.drain_seconds / 2
+        return self._control.aborted or waited > self._plan.drain_timeout.seconds / 2
 
     @property
     def _stop(self) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from krt_contract.clients import Acks
 from krt_contract.payload import Encoder
 from krt_traffic.clock import both, mono
 from krt_traffic.error_throttle import Complaints
@@ -25,7 +26,8 @@ from krt_traffic.producer.records import Done, Records, Sent
 from krt_traffic.producer.settings import STATISTICS_MS, client_settings, single_attempt
 
 if TYPE_CHECKING:
-    from krt_traffic.plan import Plan, ProducerPlan
+    from krt_contract.clients import ProducerSpec
+    from krt_contract.plan import Plan
 
 log = logging.getLogger(__name__)
 
@@ -52,12 +54,12 @@ class Sender:
     """
 
     def __init__(
-        self, plan: Plan, entry: ProducerPlan, records: Records, member: str, incarnation: str
+        self, plan: Plan, entry: ProducerSpec, records: Records, member: str, incarnation: str
     ) -> None:
         settings = client_settings(plan, entry, member)
         self._entry, self._records = entry, records
-        self._encode = Encoder(plan.run_uid, member, incarnation, entry.value_bytes).encode
-        self._offsets_known = entry.acks != "0"
+        self._encode = Encoder(plan.uid, member, incarnation, entry.value_bytes).encode
+        self._offsets_known = entry.acks is not Acks.NONE
         self._circumstances = Circumstances(single_attempt=single_attempt(settings))
         self._statistics = 0
         self._purged: list[Done] = []

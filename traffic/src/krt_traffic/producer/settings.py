@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.settings import MAX_IN_FLIGHT, MESSAGE_TIMEOUT, RETRIES, first_of
 from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
-    from krt_traffic.plan import Plan, ProducerPlan
+    from krt_contract.clients import ProducerSpec
+    from krt_contract.plan import Plan
 
 IDEMPOTENT_TIMEOUT_MS = 24 * 3600 * 1000
 """Longer than any run. When a message of an idempotent producer expires, the client renumbers
@@ -32,7 +34,7 @@ STATISTICS_MS = 1000
 """How often the client says whether it ever had an answer from a broker."""
 
 
-def client_settings(plan: Plan, producer: ProducerPlan, member: str) -> dict[str, Any]:
+def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str, Any]:
     """Return librdkafka's settings for one incarnation.
 
     Kafka's defaults stand unless the resource or the reasons at the constants say otherwise.
@@ -46,32 +48,32 @@ def client_settings(plan: Plan, producer: ProducerPlan, member: str) -> dict[str
         "queue.buffering.max.kbytes": QUEUE_KIB,
         "log_level": CLIENT_LOG_LEVEL,
     }
-    if not {"max.in.flight", "max.in.flight.requests.per.connection"} & set(producer.config):
+    if not set(MAX_IN_FLIGHT) & set(producer.config):
         settings["max.in.flight"] = IN_FLIGHT_REQUESTS
     if producer.idempotent:
         if not {"linger.ms", "queue.buffering.max.ms"} & set(producer.config):
             settings["linger.ms"] = IDEMPOTENT_LINGER_MS
-        settings["message.timeout.ms"] = IDEMPOTENT_TIMEOUT_MS
+        settings[MESSAGE_TIMEOUT] = IDEMPOTENT_TIMEOUT_MS
     if producer.transactions:
         # The client refuses transactions with a message timeout beyond the transaction's own.
-        settings.pop("message.timeout.ms", None)
+        settings.pop(MESSAGE_TIMEOUT, None)
     settings.update(producer.config)
     settings.update(
         {
             "bootstrap.servers": plan.bootstrap,
             "client.id": member,
-            "acks": producer.acks,
+            "acks": str(producer.acks),
             "enable.idempotence": producer.idempotent,
             "compression.type": producer.compression,
             "statistics.interval.ms": STATISTICS_MS,
         }
     )
     if producer.transactions:
-        settings["transactional.id"] = f"{plan.run_uid}-{member}"
+        settings["transactional.id"] = f"{plan.uid}-{member}"
     return settings
 
 
 def single_attempt(settings: dict[str, Any]) -> bool:
     """Return whether the settings let the client try each message only once."""
-    retries = settings.get("message.send.max.retries", settings.get("retries"))
+    retries = first_of(settings, RETRIES)
     return retries is not None and int(retries) == 0

@@ -11,7 +11,7 @@ from krt_traffic.producer.coordinator import Coordinator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_traffic.plan import Transactions
+    from krt_contract.clients import Transactions
     from krt_traffic.producer.records import Records
     from krt_traffic.producer.sender import Sender
 

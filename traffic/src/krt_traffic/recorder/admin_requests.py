@@ -12,6 +12,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
+from krt_contract.faults import AdminAnswer, AdminRequest
 from krt_traffic.clock import mono, wall
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ ANSWER_SECONDS = 15.0
 
 STALE_MICROS = 10_000_000
 """An injection that is told of later than this is history that a new recorder reads again."""
-
-ANSWERED, TIMED_OUT, REFUSED = "Answered", "TimedOut", "Refused"
 
 TIMEOUTS = frozenset(
     {
@@ -59,7 +58,7 @@ class AdminRequests:
     def __init__(
         self,
         bootstrap: str,
-        wanted: Mapping[str, Sequence[str]],
+        wanted: Mapping[str, Sequence[AdminRequest]],
         topic: str,
         replicas: int,
         timeline: Timeline,
@@ -76,30 +75,37 @@ class AdminRequests:
             timer.daemon = True
             timer.start()
 
-    def _ask(self, fault: str, probe: str) -> None:
+    def _ask(self, fault: str, probe: AdminRequest) -> None:
         began, at = mono(), wall()
         client = AdminClient({"bootstrap.servers": self._bootstrap, "client.id": "probe"})
         question = {
-            "CreateTopic": lambda: create_topic(
+            AdminRequest.CREATE_TOPIC: lambda: create_topic(
                 client, f"krt-admin-request-{fault}", self._replicas
             ),
-            "DescribeConfigs": lambda: describe_configs(client, self._topic),
-            "ListTopics": lambda: list_topics(client),
+            AdminRequest.DESCRIBE_CONFIGS: lambda: describe_configs(client, self._topic),
+            AdminRequest.LIST_TOPICS: lambda: list_topics(client),
         }[probe]
         answer, error = ask(question)
-        detail = {"request": probe, "answer": answer, "error": error, "took": mono() - began}
+        detail = {
+            "request": str(probe),
+            "answer": str(answer),
+            "error": error,
+            "took": mono() - began,
+        }
         self._timeline.write("admin-request", "answered", fault, detail, at=at)
 
 
-def ask(question: Callable[[], object]) -> tuple[str, str]:
+def ask(question: Callable[[], object]) -> tuple[AdminAnswer, str]:
     """Return what a question got (Answered, TimedOut or Refused) and the client's error."""
     try:
         question()
     except KafkaException as exception:
         error = exception.args[0]
         log.info("probe: %s", error)
-        return (TIMED_OUT if error.code() in TIMEOUTS else REFUSED), error.name()
-    return ANSWERED, NO_ERROR
+        return (
+            AdminAnswer.TIMED_OUT if error.code() in TIMEOUTS else AdminAnswer.REFUSED
+        ), error.name()
+    return AdminAnswer.ANSWERED, NO_ERROR
 
 
 def create_topic(client: AdminClient, name: str, replicas: int) -> None:

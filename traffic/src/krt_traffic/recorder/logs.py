@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import make_directory
+from krt_contract.labels import Component
 from krt_traffic.clock import wall
 from krt_traffic.kube import ApiError, Stream
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FOLLOWED = frozenset({"kafka", "zookeeper", "producer", "consumer"})
+FOLLOWED = frozenset({Component.KAFKA, Component.ZOOKEEPER, Component.PRODUCER, Component.CONSUMER})
 """Components whose logs are evidence."""
 
 RETRY_SECONDS = 0.5

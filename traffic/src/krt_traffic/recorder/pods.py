@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.labels import LABEL_COMPONENT, LABEL_MEMBER
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     from krt_traffic.recorder.timeline import Timeline
 
-MEMBER_LABEL = "kafkaresilience.dev/member"
-COMPONENT_LABEL = "app.kubernetes.io/component"
 MESSAGE_LIMIT = 4096
 """What Kubernetes keeps of a termination message."""
 
@@ -126,7 +125,7 @@ class PodEvents:
     def _containers(self, pod: dict[str, Any]) -> None:
         metadata, status = pod["metadata"], pod.get("status") or {}
         labels = metadata.get("labels") or {}
-        component = labels.get(COMPONENT_LABEL, "")
+        component = labels.get(LABEL_COMPONENT, "")
         ephemeral = {item["name"] for item in status.get("ephemeralContainerStatuses") or ()}
         for container in _statuses(status):
             if not container.get("containerID"):
@@ -151,11 +150,11 @@ class PodEvents:
     ) -> None:
         metadata = pod["metadata"]
         labels = metadata.get("labels") or {}
-        member = labels.get(MEMBER_LABEL, "")
+        member = labels.get(LABEL_MEMBER, "")
         detail = {
             "uid": metadata["uid"],
             "member": member,
-            "component": labels.get(COMPONENT_LABEL, ""),
+            "component": labels.get(LABEL_COMPONENT, ""),
             "node": (pod.get("spec") or {}).get("nodeName") or "",
             **extra,
         }

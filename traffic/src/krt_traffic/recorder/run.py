@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
+from krt_contract.labels import API_VERSION, LABEL_TEST_UID, PLURAL
 from krt_contract.timeline import PROCESS
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
 from krt_traffic.errors import EXIT_DONE
-from krt_traffic.plan import seconds
 from krt_traffic.recorder.admin_requests import AdminRequests
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
@@ -25,14 +25,14 @@ from krt_traffic.recorder.znodes import Znodes
 from krt_traffic.watch import Watch
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
     from krt_traffic.kube import Api
-    from krt_traffic.plan import Plan
 
 log = logging.getLogger(__name__)
 
-RESOURCES = "/apis/kafkaresilience.dev/v1alpha1"
+RESOURCES = f"/apis/{API_VERSION}"
 BEAT_SECONDS = 0.25
 """How often the recorder looks whether it was itself held up."""
 
@@ -54,15 +54,13 @@ class RecorderRun:
         self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
-        run_json = RunJson(bundle.run_json, plan.document)
-        zones = {
-            item["member"]: item["zone"] for item in plan.document["members"] if item.get("zone")
-        }
+        run_json = RunJson(bundle.run_json, plan.to_document())
+        zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
         probes = _probes(plan, timeline)
-        self._status = StatusEvents(timeline, _faults(plan.document), probes.injected)
+        self._status = StatusEvents(timeline, _faults(plan), probes.injected)
         self._znodes = Znodes(plan.zookeeper, timeline)
-        self._quorum = Quorum(plan.zookeeper_members, timeline)
+        self._quorum = Quorum(plan.zookeeper_addresses, timeline)
 
     def run(self) -> int:
         """Record until the run is finished and return the exit status."""
@@ -70,9 +68,7 @@ class RecorderRun:
         watches = [
             follow(self._api, self._environment, self._control),
             self._watch("/api/v1", "pods", _by_uid(self._environment), self._pods),
-            self._watch(
-                RESOURCES, "kafkaresiliencetests", _by_name(self._environment), self._status
-            ),
+            self._watch(RESOURCES, PLURAL, _by_name(self._environment), self._status),
         ]
         self._znodes.start()
         self._quorum.start()
@@ -134,7 +130,7 @@ class RecorderRun:
 
 
 def _by_uid(environment: Environment) -> dict[str, str]:
-    return {"labelSelector": f"kafkaresilience.dev/test-uid={environment.test_uid}"}
+    return {"labelSelector": f"{LABEL_TEST_UID}={environment.test_uid}"}
 
 
 def _by_name(environment: Environment) -> dict[str, str]:
@@ -142,20 +138,13 @@ def _by_name(environment: Environment) -> dict[str, str]:
 
 
 def _probes(plan: Plan, timeline: Timeline) -> AdminRequests:
-    document = plan.document
-    faults = document["spec"].get("faults") or ()
-    topic = document["topics"][0]
-    wanted = {item["name"]: item.get("adminRequests") or () for item in faults}
-    return AdminRequests(
-        plan.bootstrap, wanted, topic["name"], topic["replicationFactor"], timeline
-    )
+    topic = plan.topics[0]
+    requests = {item.name: item.admin_requests for item in plan.faults}
+    return AdminRequests(plan.bootstrap, requests, topic.name, topic.replication_factor, timeline)
 
 
-def _faults(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _faults(plan: Plan) -> dict[str, dict[str, Any]]:
     return {
-        item["name"]: {
-            "action": item["action"],
-            "duration": round(seconds(item.get("duration") or "0s") * 1e6),
-        }
-        for item in document["spec"].get("faults") or ()
+        item.name: {"action": str(item.action), "duration": item.duration.micros}
+        for item in plan.faults
     }

@@ -15,8 +15,8 @@ from krt_traffic.replicas.reader import Reader
 from krt_traffic.replicas.table import Tables
 
 if TYPE_CHECKING:
+    from krt_contract.plan import Plan
     from krt_traffic.environment import Environment
-    from krt_traffic.plan import Plan
 
 log = logging.getLogger(__name__)
 

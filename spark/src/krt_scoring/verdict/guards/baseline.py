@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Reason]:
     """Yield ``BaselineTooSlow`` where the threshold of a gap lies above the objective."""
-    limits = objectives.limits(facts.run.spec)
+    limits = objectives.limits(facts.run.resolved_spec)
     for (direction, group), threshold in sorted(facts.thresholds.items()):
         name = "maxWriteUnavailability" if direction == WRITE else "maxReadUnavailability"
         if threshold > limits[name]:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from krt_contract.faults import ObservationKind, implied_by
 from krt_scoring.inputs.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.verdict.guards.facts import Facts
-
-IMPLIED: Final[Mapping[str, frozenset[str]]] = {
-    "DeletePod": frozenset({"PodDeleted"}),
-    "CrashPod": frozenset({"ProcessKilled"}),
-    "FreezePod": frozenset({"ProcessStopped"}),
-    "EvictPod": frozenset({"PodDeleted", "EvictionRefused"}),
-    "LoseDisk": frozenset({"VolumeReplaced"}),
-    "RollingRestart": frozenset({"PodDeleted"}),
-    "Reassign": frozenset({"ReplicasMoved"}),
-    "ElectPreferredLeaders": frozenset({"PreferredLeaderElected"}),
-}
-"""Action to kinds of proof; one of them must have been seen of every target for the fault to count.
-The controller has the same table, and a test compares them."""
 
 KILLED = 137
 """Exit code of a process that ended by SIGKILL (128 + 9)."""
 
 
 def check(facts: Facts) -> Iterator[Reason]:
-    """Yield ``FaultNotVerified`` for faults without proof and ``FaultSkipped`` for those not injected."""
+    """Yield ``FaultNotVerified`` for unverified faults, ``FaultSkipped`` for those not injected."""
     for window in facts.windows:
         if window.skipped or window.injected_at is None:
             message = "the fault was not injected, so the run shows nothing about it"
@@ -43,38 +31,38 @@ def check(facts: Facts) -> Iterator[Reason]:
             )
             yield Reason("coverage", "FaultNotVerified", window.name, message)
     seen = {window.name for window in facts.windows}
-    for fault in facts.run.spec.get("faults") or ():
-        if fault["name"] not in seen:
+    for fault in facts.run.faults:
+        if fault.name not in seen:
             message = "the plan holds this fault but the timeline does not show it injected"
-            yield Reason("coverage", "FaultSkipped", fault["name"], message)
+            yield Reason("coverage", "FaultSkipped", fault.name, message)
 
 
 def verified(window: FaultWindow, timeline: Timeline) -> bool:
     """Whether the controller proved the effect, or the timeline itself shows it."""
     if window.verified:
         return True
-    kinds = IMPLIED.get(window.action, frozenset())
+    kinds = implied_by(window.action)
     return bool(window.target_uids) and all(
         any(_seen(kind, uid, window.injected_at, timeline) for kind in kinds)
         for uid in window.target_uids
     )
 
 
-def _seen(kind: str, uid: str, start: int | None, timeline: Timeline) -> bool:
+def _seen(kind: ObservationKind, uid: str, start: int | None, timeline: Timeline) -> bool:
     """Whether the timeline itself shows this of a pod since the fault."""
     if start is None:
         return False
     match kind:
-        case "PodDeleted":
+        case ObservationKind.POD_DELETED:
             events = timeline.of("pod", "deleted")
             return any(event.at >= start and event.detail.get("uid") == uid for event in events)
-        case "ProcessKilled":
+        case ObservationKind.PROCESS_KILLED:
             return any(
                 event.detail.get("uid") == uid
                 and (event.event == "killed" or event.detail.get("exitCode") == KILLED)
                 for event in timeline.of("member", "killed", "exited")
             )
-        case "ProcessStopped":
+        case ObservationKind.PROCESS_STOPPED:
             # The freezing container speaks by the same clock as the journal's injectedAt.
             events = timeline.of("member", "frozen")
             return any(event.at >= start and event.detail.get("uid") == uid for event in events)

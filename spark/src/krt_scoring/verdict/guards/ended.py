@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.labels import Component
+
 if TYPE_CHECKING:
     from krt_scoring.verdict.guards.facts import Facts
 
-TRAFFIC = ("producer", "consumer")
+TRAFFIC = (Component.PRODUCER, Component.CONSUMER)
 
 
 def explained(facts: Facts) -> set[str]:

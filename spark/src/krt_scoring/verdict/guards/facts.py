@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_contract.plan import Plan
     from krt_scoring.history.ownership import Interval
     from krt_scoring.history.replicas import Partition
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.inspection import Inspection
-    from krt_scoring.inputs.run_info import RunInfo
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.gaps import Gap
     from krt_scoring.metrics.operations import Operations
@@ -43,7 +43,7 @@ class Facts:
         replicas: what was dumped of each partition's replicas; empty where that was not asked for.
     """
 
-    run: RunInfo
+    run: Plan
     inspection: Inspection
     timeline: Timeline
     windows: tuple[FaultWindow, ...]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.clients import Acks
 from krt_scoring.history.elections import STORAGE_LOSING_ACTIONS
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
 
@@ -45,6 +46,6 @@ def permitting(facts: Facts, topic: str) -> tuple[tuple[str, ...], str] | None:
         return TIMELINE_ANOMALIES, "unclean election is on"
     if any(window.action in STORAGE_LOSING_ACTIONS for window in facts.windows):
         return TIMELINE_ANOMALIES, "a member lost its disk"
-    if any(p.topic == topic and p.acks in ("0", "1") for p in facts.run.producers):
+    if any(p.topic == topic and p.acks is not Acks.ALL for p in facts.run.writers):
         return BY_LEADER_CHANGE, "not every producer asked for all acks"
     return None

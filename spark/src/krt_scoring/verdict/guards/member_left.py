@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.faults import Action, ObservationKind
 from krt_scoring import durations
 from krt_scoring.allowances.groups import handover
 from krt_scoring.history.facts import groups_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.verdict.guards.facts import Facts
 
-ANSWERS = frozenset({"MemberLeft", "EvictionRefused"})
+ANSWERS = frozenset({ObservationKind.MEMBER_LEFT, ObservationKind.EVICTION_REFUSED})
 """Proofs of the controller that it was seen, or that the member was never away."""
 
 
@@ -55,7 +56,7 @@ def _held(window: FaultWindow, uid: str, ownerships: tuple[Interval, ...]) -> It
 
 def _due(window: FaultWindow, session: int) -> bool:
     """Whether the member was away, or the run went on, for as long as a session lasts."""
-    end = window.reverted_at if window.action == "FreezePod" else window.recovered_at
+    end = window.reverted_at if window.action == Action.FREEZE_POD else window.recovered_at
     return end is not None and end - (window.injected_at or end) >= session
 
 

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Reason]:
     """Yield ``MixedRuns`` for writers that this run's plan or pods do not know."""
-    producers = {name for item in facts.run.producers for name in item.identities}
-    consumers = {
-        f"{item.name}-{replica}" for item in facts.run.consumers for replica in range(item.replicas)
-    }
+    producers = {name for item in facts.run.writers for name in item.identities}
+    consumers = {name for item in facts.run.consumers for name in item.identities}
     pods = facts.timeline.pod_uids(*TRAFFIC)
     for table, writers in sorted(facts.inspection.incarnations.items()):
         known = producers if table.startswith("produce") else consumers

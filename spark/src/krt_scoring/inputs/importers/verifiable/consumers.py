@@ -154,7 +154,14 @@ class _Reader:
     ) -> None:
         where = {} if place is None else {"topic": place[0], "partition": place[1]}
         self._events.add(
-            **self._who, **where, **more, event_seq=self._n(), at=at, mono=at, event=event, offset=offset
+            **self._who,
+            **where,
+            **more,
+            event_seq=self._n(),
+            at=at,
+            mono=at,
+            event=event,
+            offset=offset,
         )
 
     def _delivery(self, number: int, at: int, event: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def load(root: Path, into: Path) -> Imported:
     owners, ambiguous = _owners(sent)
     got = [consumers.read(item, bundle, owners) for item in found.consumers]
     groups.write(bundle, told, got, plan.known_ends(sent, got))
-    write_json(bundle.run_json, plan.document(told, sent, got))
+    write_json(bundle.run_json, plan.make_plan(told, sent, got).to_document())
     _write_timeline(bundle, told, [*sent, *got])
     read = [*(item.reasons for item in sent), *(item.reasons for item in got)]
     whole = (*found.reasons, *ambiguous, *_missing(found))

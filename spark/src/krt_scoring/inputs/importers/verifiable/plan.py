@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_contract import SCHEMA_VERSION
+from krt_contract.entries import Imported, Topic
+from krt_contract.plan import Plan
 from krt_scoring.inputs.importers.verifiable.consumers import RUN_UID
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ NOT_MEASURED = ("availability", "latency", "recovery")
 """Figures that need to know when operations were due and when faults acted."""
 
 
-def document(settings: Settings, sent: Iterable[Sent], got: Iterable[Got]) -> dict[str, Any]:
+def make_plan(settings: Settings, sent: Iterable[Sent], got: Iterable[Got]) -> Plan:
     """Return the plan of an imported history."""
     sent, got = list(sent), list(got)
     ends = known_ends(sent, got)
@@ -41,18 +42,16 @@ def document(settings: Settings, sent: Iterable[Sent], got: Iterable[Got]) -> di
         },
         "scoring": {"objectives": settings.raw.get("objectives", {})},
     }
-    return {
-        "schemaVersion": SCHEMA_VERSION,
-        "run": {"namespace": "verifiable", "name": settings.name, "uid": RUN_UID, "seed": 0},
-        "imported": {
-            "from": "verifiable",
-            "notJudged": list(NOT_JUDGED),
-            "notMeasured": list(NOT_MEASURED),
-        },
-        "spec": spec,
-        "topics": [_topic(settings, name, topics[name]) for name in sorted(topics)],
-        "brokerConfig": settings.raw.get("brokerConfig", {}),
-    }
+    return Plan(
+        namespace="verifiable",
+        name=settings.name,
+        uid=RUN_UID,
+        seed=0,
+        resolved_spec=spec,
+        topics=tuple(_topic(settings, name, topics[name]) for name in sorted(topics)),
+        broker_config=_texts(settings.raw.get("brokerConfig", {})),
+        imported=Imported("verifiable", NOT_JUDGED, NOT_MEASURED),
+    )
 
 
 def known_ends(sent: Iterable[Sent], got: Iterable[Got]) -> dict[tuple[str, int], int]:
@@ -80,11 +79,15 @@ def _consumer(settings: Settings, item: Got, topics: set[str]) -> dict[str, Any]
     }
 
 
-def _topic(settings: Settings, name: str, partitions: int) -> Mapping[str, Any]:
+def _topic(settings: Settings, name: str, partitions: int) -> Topic:
     own = settings.topic(name)
-    return {
-        "name": name,
-        "partitions": max(partitions, int(own.get("partitions", 0))),
-        "replicationFactor": int(own.get("replicationFactor", 1)),
-        "config": own.get("config", {}),
-    }
+    return Topic(
+        name=name,
+        partitions=max(partitions, int(own.get("partitions", 0))),
+        replication_factor=int(own.get("replicationFactor", 1)),
+        config=_texts(own.get("config", {})),
+    )
+
+
+def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(value) for key, value in settings.items()}

@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.settings import GROUP_SESSION
 from krt_scoring.errors import PlanError
 from krt_scoring.verdict import objectives
 
@@ -45,7 +46,7 @@ GROUP_DEFAULTS: Mapping[str, Any] = {
 }
 """VerifiableConsumer commits by itself after it printed a poll; the rest are Kafka's defaults."""
 
-GROUP_CONFIG = {"session.timeout.ms": "30000"}
+GROUP_CONFIG = {GROUP_SESSION: "30000"}
 """VerifiableConsumer's ``--session-timeout``."""
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = {

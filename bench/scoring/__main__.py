@@ -1,0 +1,220 @@
+"""Scores generated histories on local Spark, beside the plain-Python comparison of the same.
+
+What a history holds is known by count (``history.Planted``), and the scorecard must count
+the same, so that nothing is gained by not looking.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.scoring import lines, tables
+from bench.scoring.history import BUNDLE, Planted
+from krt_contract.bundle import Bundle
+
+POLL_S = 0.2
+"""Seconds between looks at the processes; their own high-water marks and clocks are read."""
+
+KIB_PER_MIB = 1024
+TICK = os.sysconf("SC_CLK_TCK")
+USER, SYSTEM = 11, 12
+"""Places of the processor times behind the name in /proc/PID/stat."""
+
+MILLION = 1_000_000
+LINES = "lines"
+
+READERS = ("__main__.py", "plain.py")
+"""Modules that only read a history: a change of them makes no other one."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process and its descendants took.
+
+    Attributes:
+        seconds: from start to end.
+        cpu: processor seconds, all cores.
+        peak_mib: sum of their peak resident memories.
+        output: what it printed.
+    """
+
+    seconds: float
+    cpu: float
+    peak_mib: int
+    output: str
+
+
+@dataclass
+class _Watched:
+    """High-water marks of processes, by pid: KiB resident, ticks of processor time."""
+
+    memory: dict[int, int] = field(default_factory=dict)
+    ticks: dict[int, int] = field(default_factory=dict)
+
+    def record(self, pid: int) -> None:
+        """Record what a process and its descendants have taken so far."""
+        with contextlib.suppress(OSError, StopIteration):
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+            self.memory[pid] = max(peak, self.memory.get(pid, 0))
+            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            self.ticks[pid] = int(stat[USER]) + int(stat[SYSTEM])
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                for child in (task / "children").read_text(encoding="utf-8").split():
+                    self.record(int(child))
+
+
+def measure(command: list[str]) -> Cost:
+    """Run a command to its end.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    watched = _Watched()
+    started = time.monotonic()
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
+        process = subprocess.Popen(command, stdout=out)  # noqa: S603 - our own command
+        while process.poll() is None:
+            watched.record(process.pid)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL_S)
+        seconds = time.monotonic() - started
+        if process.returncode:
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}")
+        out.seek(0)
+        text = out.read()
+    cpu = sum(watched.ticks.values()) / TICK
+    return Cost(seconds, cpu, sum(watched.memory.values()) // KIB_PER_MIB, text)
+
+
+def cache() -> Path:
+    """Return the folder of generated histories, outside the clone, by their generator's text."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    root = Path(os.environ.get("KRT_CACHE") or f"{home}/krt")
+    modules = sorted(
+        path for path in Path(__file__).parent.glob("*.py") if path.name not in READERS
+    )
+    text = b"".join(path.read_bytes() for path in modules)
+    return root / f"bench-scoring-{hashlib.sha256(text).hexdigest()[:12]}"
+
+
+def history(sends: int) -> tuple[Path, float]:
+    """Return the folder of a history, and the seconds it took where it was not there yet."""
+    final = cache() / str(sends)
+    started = time.monotonic()
+    if not final.exists():
+        partial = final.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        tables.generate(partial, sends)
+        lines.write(Bundle(partial / BUNDLE), partial / LINES)
+        partial.rename(final)
+    return final, time.monotonic() - started
+
+
+def score(folder: Path, options: argparse.Namespace) -> tuple[Cost, dict[str, Any]]:
+    """Score a history in a process of its own, from its files to the scorecard."""
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary) / "scorecard.json"
+        command = [sys.executable, "-m", "krt_scoring.cli", str(folder / BUNDLE)]
+        command += ["--out", str(out), "--cores", str(options.cores)]
+        command += ["--driver-memory", options.driver_memory] if options.driver_memory else []
+        cost = measure(command)
+        return cost, json.loads(out.read_text(encoding="utf-8"))
+
+
+def plain(folder: Path) -> tuple[Cost, dict[str, Any]]:
+    """Run the plain comparison in a process of its own, from its files to its verdict."""
+    cost = measure([sys.executable, "-m", "bench.scoring.plain", str(folder / LINES)])
+    return cost, json.loads(cost.output)
+
+
+def differences(sends: int, card: dict[str, Any], compared: dict[str, Any] | None) -> list[str]:
+    """Return where a scorecard, or the plain comparison, is not what was planted."""
+    planted = Planted(sends)
+    anomalies = {name: item["count"] for name, item in card["anomalies"].items() if item["count"]}
+    outcomes = {name: card["ledger"][name] for name in planted.outcomes}
+    reasons = [reason["code"] for reason in card["inconclusiveReasons"]]
+    pairs: list[tuple[str, Any, Any]] = [
+        ("anomalies", planted.expected, anomalies),
+        ("ledger", planted.outcomes, outcomes),
+        ("verdict", "Failed", card["verdict"]),
+        ("inconclusiveReasons", [], reasons),
+    ]
+    if compared is not None:
+        missing = planted.lost + planted.unseen
+        pairs.append(("plain comparison", missing, compared["missing"]))
+    return [f"{name}: {found}, planted: {known}" for name, known, found in pairs if known != found]
+
+
+HEAD = (
+    "sends",
+    "deliveries",
+    "generate s",
+    "score s",
+    "CPU s",
+    "records/s",
+    "peak MiB",
+    "time per record, first = 1",
+    "plain s",
+    "plain peak MiB",
+    "score / plain",
+)
+
+
+def main() -> None:
+    """Score each size and print the table; exit 1 where a scorecard is not what was planted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "millions", type=float, nargs="*", default=[1, 3, 10], help="million sends (1 3 10)"
+    )
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--driver-memory", help="heap of the Spark process (by size if not given)")
+    parser.add_argument("--no-plain", action="store_true", help="leave the plain comparison out")
+    options = parser.parse_args()
+    sys.stdout.write("| " + " | ".join(HEAD) + " |\n" + "|---" * len(HEAD) + "|\n")
+    first, wrong = 0.0, False
+    for millions in options.millions:
+        sends = int(millions * MILLION)
+        folder, generated = history(sends)
+        cost, card = score(folder, options)
+        compared = None
+        beside = ("", "", "")
+        if not options.no_plain:
+            other, compared = plain(folder)
+            ratio = f"{cost.seconds / other.seconds:.2f}"
+            beside = (f"{other.seconds:.1f}", str(other.peak_mib), ratio)
+        records = card["ledger"]["attempted"] + card["ledger"]["deliveries"]
+        first = first or cost.seconds / records
+        row = (
+            f"{card['ledger']['attempted']:,}",
+            f"{card['ledger']['deliveries']:,}",
+            f"{generated:.1f}",
+            f"{cost.seconds:.1f}",
+            f"{cost.cpu:.1f}",
+            f"{records / cost.seconds:,.0f}",
+            str(cost.peak_mib),
+            f"{cost.seconds / records / first:.2f}",
+            *beside,
+        )
+        sys.stdout.write("| " + " | ".join(row) + " |\n")
+        sys.stdout.flush()
+        for line in differences(sends, card, compared):
+            wrong = True
+            sys.stderr.write(f"{sends:,} sends: {line}\n")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Compares our producer with kafka-producer-perf-test on one real local broker."""

@@ -1,0 +1,1 @@
+"""The command ``krt``: watch a KafkaResilienceTest, run the scenarios, read their results."""

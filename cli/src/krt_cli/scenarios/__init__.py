@@ -1,0 +1,1 @@
+"""``krt scenarios``: runs the catalogue of manifests/scenarios and reads its results."""

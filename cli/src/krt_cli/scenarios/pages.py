@@ -1,0 +1,162 @@
+"""Pages of the results, from templates: the table of all scenarios, and a page for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from krt_cli.scenarios.archive import Archive
+    from krt_cli.scenarios.catalogue import Scenario
+    from krt_cli.scenarios.results import Result
+
+IN_THE_TABLE = 3
+"""Expectations that the table names of a scenario that meets all."""
+
+FROM_DOCS, FROM_BUILD = "../../", "../../../"
+"""The repository's root as seen from docs/scenarios and from build/docs/scenarios."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A scenario that was run.
+
+    Attributes:
+        name: of its manifest.
+        setting: what is done, in words.
+        expected: the expected behaviour, in words.
+        runs: the kept runs, the latest last.
+        changed: whether its manifest is another one since.
+    """
+
+    name: str
+    setting: str
+    expected: str
+    runs: list[Result]
+    changed: bool
+
+    @property
+    def last(self) -> Result:
+        """The run that is shown."""
+        return self.runs[-1]
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        """The expectations in the table: those not met or not evaluated, else the first ones."""
+        return self.last.deviations or self.last.expectations[:IN_THE_TABLE]
+
+    @property
+    def reported(self) -> bool:
+        """Whether there is a scorecard to make a report of."""
+        return bool(self.last.card)
+
+    @property
+    def consistency(self) -> str:
+        """How many of the runs, from the last one back, had the same outcome."""
+        return consistency(self.runs)
+
+
+def consistency(runs: Sequence[Result]) -> str:
+    """Return in how many runs, from the last one back, every expectation came out the same."""
+    if len(runs) == 1:
+        return "1 run"
+    last = runs[-1].fingerprint
+    same = len(list(takewhile(lambda run: run.fingerprint == last, reversed(runs))))
+    which = "" if same == len(runs) else "the last "
+    builds = len({run.key for run in runs})
+    by = f" ({builds} builds)" if builds > 1 else ""
+    return f"same outcome in {which}{same} of {len(runs)} runs{by}"
+
+
+def entries(scenarios: Sequence[Scenario], archive: Archive) -> list[Entry]:
+    """Return the scenarios of which results are kept."""
+    found = []
+    for scenario in scenarios:
+        runs = archive.runs(scenario.name)
+        if runs:
+            changed = runs[-1].manifest != scenario.digest
+            found.append(Entry(scenario.name, *scenario.description(), runs, changed))
+    return found
+
+
+def table(scenarios: Sequence[Scenario], archive: Archive, *, built: bool = False) -> str:
+    """Return the table of all scenarios.
+
+    Args:
+        scenarios: all of the catalogue.
+        archive: the results.
+        built: whether it is one of the built pages, beside the page of each scenario.
+    """
+    found = entries(scenarios, archive)
+    outcomes = [str(entry.last.outcome) for entry in found]
+    names = {entry.name for entry in found}
+    return _template("README.md.j2").render(
+        root=FROM_BUILD if built else FROM_DOCS,
+        built=built,
+        entries=found,
+        counts=[(outcome, outcomes.count(outcome)) for outcome in sorted(set(outcomes))],
+        minutes=round(sum(entry.last.seconds for entry in found) / 60),
+        first=min((entry.last.ended for entry in found), default="")[:10],
+        latest=max((entry.last.ended for entry in found), default="")[:10],
+        changed=[entry.name for entry in found if entry.changed],
+        missing=[item.name for item in scenarios if item.name not in names],
+    )
+
+
+def write(scenarios: Sequence[Scenario], archive: Archive, out: Path) -> int:
+    """Write the table and the page of each scenario, and return how many there are.
+
+    Pages of scenarios that are no more are removed.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    for page in out.glob("*.md"):
+        page.unlink()
+    found = entries(scenarios, archive)
+    for entry in found:
+        text = _template("scenario.md.j2").render(
+            entry=entry, last=entry.last, card=entry.last.card, root=FROM_BUILD
+        )
+        (out / f"{entry.name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
+    (out / "README.md").write_text(table(scenarios, archive, built=True), encoding="utf-8")
+    return len(found)
+
+
+def _cell(text: object) -> str:
+    """Return a text that can stand in a cell of a markdown table."""
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _state(state: dict[str, Any] | None) -> str:
+    if state is None:
+        return "not observed"
+    leader = "no leader" if state["leader"] < 0 else f"leader {state['leader']}"
+    return f"{leader}, ISR {' '.join(map(str, state['isr']))}"
+
+
+def _outcome(result: str) -> str:
+    return {"Met": "met", "NotMet": "not met", "NotEvaluated": "not evaluated"}[result]
+
+
+def _kinds(fault: dict[str, Any]) -> str:
+    return ", ".join(sorted({item.get("kind", "") for item in fault["observations"]}))
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("krt_cli.scenarios", "templates"),
+        autoescape=False,  # noqa: S701 - markdown; the filter cell escapes what runs contribute
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(cell=_cell, state=_state, outcome=_outcome, kinds=_kinds)
+    return environment.get_template(name)

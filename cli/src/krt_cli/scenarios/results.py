@@ -1,0 +1,185 @@
+"""The result of one run of a scenario, and the store where runs are put.
+
+A run is stored as a folder ``STORE/<name>/<key>/<uid>/`` with ``test.json`` (the resource at its
+end), the manifest, and, where it was scored, ``scorecard.json``, ``report.html`` and ``junit.xml``.
+The key stands for the manifest and the images.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from krt_cli.resource import seconds
+from krt_cli.scenarios.catalogue import digest
+from krt_contract import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Outcome(StrEnum):
+    """What became of the expected behaviour as a whole."""
+
+    MET = "met"
+    NOT_MET = "not met"
+    NOT_EVALUATED = "not evaluated"
+    INCONCLUSIVE = "inconclusive"
+    NOT_PERMITTED = "not permitted"
+    DID_NOT_END = "did not end"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One run of a scenario.
+
+    Attributes:
+        uid: of the resource.
+        key: manifest and images it was run with.
+        manifest: digest of the resource that was applied.
+        test: the resource at its end.
+        card: the scorecard; empty where the run was not scored.
+    """
+
+    uid: str
+    key: str
+    manifest: str
+    test: dict[str, Any]
+    card: dict[str, Any]
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """The status of the resource."""
+        found: dict[str, Any] = self.test.get("status", {})
+        return found
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict on the data."""
+        return self.status.get("verdict")
+
+    @property
+    def ended(self) -> str:
+        """When it ended, as Kubernetes writes times; empty where it did not."""
+        return str(self.status.get("completionTime") or "")
+
+    @property
+    def seconds(self) -> int:
+        """How long it took from its creation to its end."""
+        return round(seconds(self.test["metadata"]["creationTimestamp"], self.ended) or 0)
+
+    @property
+    def expectations(self) -> list[dict[str, Any]]:
+        """The evaluated expectations: of the scorecard, or as far as the status has them."""
+        if self.card:
+            found: list[dict[str, Any]] = self.card.get("expectationResults", [])
+            return found
+        error = self.test.get("spec", {}).get("expect", {}).get("error")
+        if error is None:
+            return []
+        results = self.status.get("expectationResults", {})
+        met = bool(results.get("met")) and not results.get("notMet")
+        return [
+            {
+                "expectation": "error",
+                "expected": f"ends in phase Error with {error}",
+                "observed": f"phase {self.status.get('phase')}: {self.status.get('summary', '')}",
+                "result": "Met" if met else "NotMet",
+            }
+        ]
+
+    @property
+    def deviations(self) -> list[dict[str, Any]]:
+        """The expectations that are not met or not evaluated."""
+        return [item for item in self.expectations if item["result"] != "Met"]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the expected behaviour as a whole."""
+        results = {item["result"] for item in self.expectations}
+        if not self.ended:
+            return Outcome.DID_NOT_END
+        if "NotMet" in results:
+            return Outcome.NOT_MET
+        if "NotEvaluated" in results or not results:
+            return Outcome.NOT_EVALUATED
+        if self.card and self.card["verdict"] == "Inconclusive":
+            return Outcome.INCONCLUSIVE
+        if self.card and self.card["verdict"] == "Failed":
+            return Outcome.NOT_PERMITTED
+        return Outcome.MET
+
+    @property
+    def fingerprint(self) -> tuple[tuple[str, str], ...]:
+        """What two runs with the same outcome share, expectation by expectation."""
+        each = ((item["expectation"], item["result"]) for item in self.expectations)
+        return (("outcome", str(self.outcome)), *each)
+
+    def summary(self) -> str:
+        """Return the result in a line."""
+        met = len(self.expectations) - len(self.deviations)
+        text = f"{self.outcome} ({met} of {len(self.expectations)} expectations met)"
+        text += f", verdict {self.verdict}"
+        if self.outcome is Outcome.MET:
+            return text
+        reasons = [f"{item['expectation']}: {item['observed']}" for item in self.deviations]
+        state = str(self.status.get("summary") or self.status.get("phase"))
+        return f"{text}; {'; '.join(reasons) or state}"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The folder where runs are stored.
+
+    Attributes:
+        folder: that folder; need not exist.
+    """
+
+    folder: Path
+
+    def place(self, name: str, key: str, uid: str) -> Path:
+        """Return the folder of a run."""
+        return self.folder / name / key / uid
+
+    def runs(self, name: str, key: str = "*", uid: str = "[!.]*") -> list[Result]:
+        """Return the runs of a scenario, under any key or one, all of them or one.
+
+        None is among them that is still being written (its folder begins with a dot), nor one of
+        an earlier version of the scorecard, whose expectations have other names.
+        """
+        return [result for result in self._read(name, key, uid) if _current(result)]
+
+    def outdated(self, name: str) -> int:
+        """Return how many runs of a scenario have a scorecard of an earlier version."""
+        return sum(not _current(result) for result in self._read(name, "*", "[!.]*"))
+
+    def _read(self, name: str, key: str, uid: str) -> Iterator[Result]:
+        for path in sorted(self.folder.glob(f"{name}/{key}/{uid}/test.json")):
+            yield read(path.parent)
+
+
+def read(folder: Path) -> Result:
+    """Read one stored run."""
+    test = json.loads((folder / "test.json").read_text(encoding="utf-8"))
+    scorecard = folder / "scorecard.json"
+    return Result(
+        uid=folder.name,
+        key=folder.parent.name,
+        manifest=digest(folder / f"{test['metadata']['name']}.yaml"),
+        test=test,
+        card=json.loads(scorecard.read_text(encoding="utf-8")) if scorecard.exists() else {},
+    )
+
+
+def _current(result: Result) -> bool:
+    if result.card:
+        return bool(result.card.get("schemaVersion") == SCHEMA_VERSION)
+    return "claims" not in result.status
+
+
+def stored_count(store: Store, name: str, key: str) -> int:
+    """Return how many runs of a scenario are stored under a key, without reading them."""
+    return len(list(store.folder.glob(f"{name}/{key}/[!.]*/test.json")))

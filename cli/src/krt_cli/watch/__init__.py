@@ -1,0 +1,1 @@
+"""``krt watch``: follows one test to its end."""

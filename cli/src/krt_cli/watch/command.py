@@ -1,0 +1,67 @@
+"""Follows one test to its end and prints what happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from krt_cli.errors import CouldNotRunError, ExitCode
+from krt_cli.resource import Test
+from krt_cli.watch.closing import LABEL, closing
+from krt_cli.watch.progress import Progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from krt_cli.kubectl import Kubectl
+
+
+VERDICTS = {
+    "Passed": ExitCode.PASSED,
+    "Degraded": ExitCode.DEGRADED,
+    "Failed": ExitCode.FAILED,
+    "Inconclusive": ExitCode.INCONCLUSIVE,
+}
+
+STYLES = {
+    ExitCode.PASSED: "bold green",
+    ExitCode.DEGRADED: "bold yellow",
+    ExitCode.FAILED: "bold red",
+    ExitCode.INCONCLUSIVE: "bold magenta",
+}
+
+
+def watch(kubectl: Kubectl, name: str, evidence: Path | None, console: Console) -> ExitCode:
+    """Print the changes of a test up to its end, then its closing lines.
+
+    Args:
+        kubectl: bound to the namespace of the test.
+        name: of the test.
+        evidence: the folder on this machine that holds the evidence volumes.
+        console: where the lines go.
+
+    Raises:
+        CouldNotRunError: the test cannot be followed to its end.
+    """
+    progress = Progress()
+    for state in kubectl.states(name):
+        test = Test(state)
+        for line in progress.lines(test):
+            console.print(Text(line, "bold" if "s  phase " in line else ""))
+        if test.finished:
+            return _close(test, evidence, console)
+    raise CouldNotRunError(
+        f"the watch ended before the test {name} did", f"kubectl get krt {name} shows its state"
+    )
+
+
+def _close(test: Test, evidence: Path | None, console: Console) -> ExitCode:
+    code = VERDICTS.get(test.status.get("verdict", ""), ExitCode.INCONCLUSIVE)
+    console.print()
+    for label, text in closing(test, evidence):
+        style = STYLES[code] if label == "verdict" else ""
+        console.print(Text(f"{label:{LABEL}}").append(text, style))
+    return code

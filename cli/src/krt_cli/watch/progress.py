@@ -1,0 +1,48 @@
+"""Turns the states of a test into lines, one for each change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_cli.resource import Fault, Test, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Progress:
+    """Remembers which changes were printed, so that each is printed once."""
+
+    def __init__(self) -> None:
+        self._printed: set[tuple[str, str]] = set()
+
+    def lines(self, test: Test) -> Iterator[str]:
+        """Yield what is new in ``test``, oldest first, each with its seconds since creation."""
+        changes = [*_phases(test), *_conditions(test)]
+        for fault in test.faults:
+            changes += _fault(fault)
+        for at, text in sorted(changes):
+            # By its time too: a condition that comes back comes back with the same words.
+            if (at, text) not in self._printed:
+                self._printed.add((at, text))
+                yield f"{seconds(test.created, at) or 0.0:7.1f} s  {text}"
+
+
+def _phases(test: Test) -> Iterator[tuple[str, str]]:
+    for phase in test.phases:
+        if phase.get("startTime"):
+            yield phase["startTime"], f"phase {phase['name']}"
+
+
+def _conditions(test: Test) -> Iterator[tuple[str, str]]:
+    for condition in test.conditions:
+        state = f"{condition['type']}={condition['status']} {condition.get('reason', '')}"
+        message = condition.get("message", "")
+        yield condition["lastTransitionTime"], f"  {state}{': ' + message if message else ''}"
+
+
+def _fault(fault: Fault) -> Iterator[tuple[str, str]]:
+    for at, moment in fault.moments:
+        yield at, f"fault {fault.name} {moment}: {fault.targets}"
+    for (at, kind), (first, *rest) in fault.observations.items():
+        yield at, f"  {kind}: {first}{f' (and {len(rest)} more)' if rest else ''}"

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from krt_contract.members import (
+    Member,
+    MemberKind,
+    broker_of,
+    join_addresses,
+    member_name,
+    member_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(MemberKind.KAFKA, "kafka-2"), (MemberKind.ZOOKEEPER, "zk-2")]
+)
+def test_member_name_begins_with_the_kinds_prefix(kind: MemberKind, name: str) -> None:
+    assert member_name(kind, 2) == name
+
+
+def test_broker_of_member_inverts_member_of() -> None:
+    assert member_of(3) == "kafka-3"
+    assert broker_of(member_of(3)) == 3
+
+
+@pytest.mark.parametrize("member", ["zk-0", "kafka", "kafka-", "kafka-x", "", "producer-kafka-0"])
+def test_broker_of_another_member_is_none(member: str) -> None:
+    assert broker_of(member) is None
+
+
+def test_addresses_have_the_port_of_the_kind() -> None:
+    members = [
+        Member("kafka-0", MemberKind.KAFKA, 0, host="k0"),
+        Member("zk-0", MemberKind.ZOOKEEPER, 0, host="z0"),
+    ]
+    assert join_addresses(members) == "k0:9092,z0:2181"
