@@ -38,7 +38,7 @@ def not_replicated(plan: Plan, view: ClusterView) -> str:
     known = [partition for partition in view.partitions if partition.topic in topics]
     if len(known) < sum(topic.partitions for topic in plan.topics):
         return "waiting for the topics to appear in the brokers' metadata"
-    short = [partition.name for partition in view.partitions if not partition.whole]
+    short = [partition.name for partition in view.partitions if not partition.fully_replicated]
     return f"waiting for leaders and in-sync replicas of {', '.join(short[:8])}" if short else ""
 
 

@@ -14,14 +14,14 @@ from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator import names
 from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
-from krt_operator.build.members import budgets, members
-from krt_operator.build.shared import ROLES, control_map
+from krt_operator.build.members import build_budgets, build_members
+from krt_operator.build.shared import ROLES, build_control_map
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, CLOSING_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Progress
 from krt_operator.engine.views import JobView, ObjectView
 from krt_operator.faults.actions import freeze_pod
-from krt_operator.faults.hold import release
+from krt_operator.faults.hold import end_open_faults
 from krt_operator.health.traffic import control_state
 from krt_operator.phases import outcome
 
@@ -64,7 +64,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     over = control_state(observed, plan) in {ControlState.DONE, ControlState.ABORT}
     if control is not None and not over:
         version = ObjectView(control).resource_version
-        abort = control_map(plan, ControlState.ABORT, resource_version=version)
+        abort = build_control_map(plan, ControlState.ABORT, resource_version=version)
         return Progress(requeue_after=BUSY, apply=(abort,))
     if run.spec.cleanup is Cleanup.RETAIN:
         return _retain(run, plan, observed, ports)
@@ -91,14 +91,16 @@ def _retain(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progress:
     since = observed.at - (journal.started(run.status, Phase.CLEANING_UP) or observed.at)
     if thaws and since < timedelta(seconds=CLEANUP_PATIENCE):
         return Progress(requeue_after=BUSY / 2, side_effects=thaws)
-    reverted = members(plan, ports.settings.image_pull_policy) if _built(observed, plan) else []
+    reverted = (
+        build_members(plan, ports.settings.image_pull_policy) if _built(observed, plan) else []
+    )
     return replace(_finish(run, observed), apply=tuple(reverted))
 
 
 def _finish(run: Run, observed: Observed) -> Progress:
     """Finish the run; the journal has no open fault after that either."""
     finished = outcome.finish(run.status, observed.at)
-    return replace(finished, changes=(*release(run.status, observed.at), *finished.changes))
+    return replace(finished, changes=(*end_open_faults(run.status, observed.at), *finished.changes))
 
 
 def _thaws(run: Run, observed: Observed) -> Iterator[SideEffect]:
@@ -106,7 +108,7 @@ def _thaws(run: Run, observed: Observed) -> Iterator[SideEffect]:
     for entry in freeze_pod.open_freezes(run.spec.faults, run.status.faults):
         frozen = freeze_pod.still_frozen(entry, observed)
         if frozen:
-            yield freeze_pod.thaw(entry, frozen, observed)
+            yield freeze_pod.thaw_now(entry, frozen, observed)
 
 
 def _deletions(run: Run, plan: Plan, observed: Observed) -> list[Deletion]:
@@ -131,7 +133,7 @@ def _deletions(run: Run, plan: Plan, observed: Observed) -> list[Deletion]:
     config_maps = [obj for name, obj in observed.config_maps.items() if name in of_members]
     found += _deletions_of("ConfigMap", config_maps)
     built = {names.of_member(plan.name, names.peers(broker.member)) for broker in plan.brokers}
-    built |= of_members | {ObjectView(budget).name for budget in budgets(plan)}
+    built |= of_members | {ObjectView(budget).name for budget in build_budgets(plan)}
     built |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
     for (kind, name), obj in sorted(observed.others.items()):
         if name in built:

@@ -23,7 +23,7 @@ from krt_operator.api.status import (
     Phase,
 )
 from krt_operator.api.times import from_micros
-from krt_operator.build.shared import control_map
+from krt_operator.build.shared import build_control_map
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress
@@ -75,7 +75,7 @@ def _stop_producing(plan: Plan, control: Json, observed: Observed) -> Progress:
     version = _version(control)
     return Progress(
         requeue_after=BUSY,
-        apply=(control_map(plan, ControlState.STOP_PRODUCING, resource_version=version),),
+        apply=(build_control_map(plan, ControlState.STOP_PRODUCING, resource_version=version),),
         changes=(_draining("Stopping", message, observed),),
         events=(Event("Draining", message),),
     )
@@ -162,7 +162,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
     version = _version(step.control)
     if unstable and not step.late:
         ends = json.loads(data[END_OFFSETS_KEY]) if END_OFFSETS_KEY in data else None
-        current = control_map(
+        current = build_control_map(
             plan, step.state, end_offsets=ends, bounds=bounds, resource_version=version
         )
         return Progress(
@@ -181,7 +181,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
             ),
         )
     ends = end_offsets(bounds)
-    following = control_map(
+    following = build_control_map(
         plan, step.following, end_offsets=ends, bounds=bounds, resource_version=version
     )
     transforms = step.following == ControlState.DRAIN_TRANSFORMS
@@ -203,7 +203,7 @@ def _after_readers(run: Run, plan: Plan, control: Json, observed: Observed) -> P
     since = from_micros(max((bound["takenAt"] for bound in bounds), default=0))
     if left and observed.at <= since + run.spec.timeouts.drain.delta:
         return Progress(requeue_after=BUSY / 2)
-    done = control_map(
+    done = build_control_map(
         plan,
         ControlState.DONE,
         end_offsets=json.loads(control["data"].get(END_OFFSETS_KEY, "{}")),

@@ -19,7 +19,7 @@ from krt_operator.api.status import (
     InconclusiveReasonKind,
     Phase,
 )
-from krt_operator.build.tools import dump_job
+from krt_operator.build.tools import build_dump_job
 from krt_operator.constants import BUSY, REPLICA_DUMP_GRACE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress
@@ -56,7 +56,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         message = f"dumping the replicas of {len(dumps)} brokers"
         return Progress(
             requeue_after=BUSY,
-            apply=tuple(dump_job(plan, broker, pull) for broker in missing),
+            apply=tuple(build_dump_job(plan, broker, pull) for broker in missing),
             changes=(_condition(ConditionStatus.UNKNOWN, "Dumping", message, observed),),
             events=(Event("Dumping", message),),
         )

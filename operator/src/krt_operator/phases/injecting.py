@@ -10,7 +10,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
@@ -22,11 +21,12 @@ from krt_operator.api.status import (
 from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
-from krt_operator.faults.hold import busy
-from krt_operator.faults.kafka_state import look
-from krt_operator.faults.observations import merge, subjects
-from krt_operator.faults.registry import DEEDS
-from krt_operator.faults.targets import UnresolvedError, resolve
+from krt_operator.faults.action import UnresolvedTargetError
+from krt_operator.faults.hold import members_under_fault
+from krt_operator.faults.kafka_state import read_kafka_state
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.targets import resolve_targets
+from krt_operator.faults.verification import target_names, verify
 from krt_operator.phases.injection_context import InjectionContext
 from krt_operator.phases.recovering import check_recovery
 
@@ -41,9 +41,6 @@ within 1 to 2 s."""
 
 RETRY: Final = 0.5
 """Seconds between tries to resolve a target, such as a leader during an election."""
-
-LASTING: Final = frozenset({Action.LOSE_DISK, Action.ROLLING_RESTART})
-"""Actions that go on after the injection, whatever `duration` is."""
 
 AFTERMATH: Final = timedelta(seconds=5)
 """Undisturbed traffic after the last recovery, so that scoring can compare it with the baseline."""
@@ -67,13 +64,15 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
                 check_recovery(ctx, fault, entry)
             case FaultState.SKIPPED:
                 pass
-    if all(schedule.settled(ctx.entry(fault), ctx.recovery, ctx.now) for fault in run.spec.faults):
+    if all(
+        schedule.is_settled(ctx.entry(fault), ctx.recovery, ctx.now) for fault in run.spec.faults
+    ):
         return _finish(ctx)
     return ctx.progress()
 
 
 def _pending(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
-    blocked = schedule.blocked(fault, ctx.journal, ctx.recovery, ctx.now)
+    blocked = schedule.why_never_due(fault, ctx.journal, ctx.recovery, ctx.now)
     if blocked:
         _skip(ctx, fault, blocked)
         return
@@ -86,11 +85,13 @@ def _pending(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     # A due time in the journal shows that an earlier pass found no target.
     tried = entry.due_at is not None
     try:
-        state = look(fault.target, ctx.plan, ctx.ports, ctx.absent())
-        targets = resolve(fault, ctx.plan, ctx.observed, state, busy(ctx.status, fault.name))
-    except (UnresolvedError, TransientError) as error:
-        if tried and schedule.late(due, ctx.now):
-            _skip(ctx, fault, f"no target found within {schedule.LATE.seconds} s: {error}")
+        state = read_kafka_state(fault.target, ctx.plan, ctx.ports, ctx.absent())
+        targets = resolve_targets(
+            fault, ctx.plan, ctx.observed, state, members_under_fault(ctx.status, fault.name)
+        )
+    except (UnresolvedTargetError, TransientError) as error:
+        if tried and schedule.is_late(due, ctx.now):
+            _skip(ctx, fault, f"no target found within {schedule.LATE_AFTER.seconds} s: {error}")
         else:
             ctx.record(journal.fault(fault.name, due_at=due, message=journal.cut(str(error))))
             ctx.wake(RETRY)
@@ -110,37 +111,37 @@ def _pending(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
 
 
 def _inject(ctx: InjectionContext, fault: Fault) -> None:
-    ctx.side_effects.append(DEEDS[fault.action].act(ctx.fault_context(fault)))
+    ctx.side_effects.append(ACTIONS[fault.action].act(ctx.fault_context(fault)))
     ctx.wake(POLL)
 
 
 def _scheduled(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
-    result = DEEDS[fault.action].outcome(ctx.fault_context(fault))
+    result = ACTIONS[fault.action].outcome(ctx.fault_context(fault))
     if result is None:
         _inject(ctx, fault)
         return
     since = entry.scheduled_at or ctx.now
-    if result.pending and ctx.now - since <= result.patience:
-        if not result.asked:
+    if result.pending and ctx.now - since <= result.timeout:
+        if not result.requested:
             _inject(ctx, fault)
         ctx.wake(POLL)
         return
     due = entry.due_at or since
-    if result.failures and not schedule.late(due, ctx.now):
+    if result.failures and not schedule.is_late(due, ctx.now):
         ctx.record_intent(journal.fault(fault.name, attempt=entry.attempt + 1))
         _inject(ctx, fault)
         return
     problems = [f"{subject}: {failure}" for subject, failure in sorted(result.failures.items())]
     problems += [
-        f"{subject}: no answer within {result.patience.seconds} s" for subject in result.pending
+        f"{subject}: no answer within {result.timeout.seconds} s" for subject in result.pending
     ]
     problems += [f"{pod}: gone before the fault was injected" for pod in result.lost]
     ctx.record_intent(
         journal.fault(
             fault.name,
             state=FaultState.INJECTED,
-            injected_at=result.first or since,
-            **vars(merge(fault, entry, ctx.plan, result.observations)),
+            injected_at=result.first_at or since,
+            **vars(verify(fault, entry, ctx.plan, result.observations)),
         )
     )
     if problems:
@@ -154,16 +155,16 @@ def _injected(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     at = entry.injected_at or ctx.now
     due = entry.due_at or at
     # The Job of a tool takes seconds to start; the controller was in time when it created the Job.
-    done = entry.scheduled_at or at if fault.action is Action.REASSIGN else at
-    if schedule.late(due, done):
+    done = entry.scheduled_at or at if ACTIONS[fault.action].runs_in_job else at
+    if schedule.is_late(due, done):
         ctx.add_interruption(fault, "injected", due, done)
-    affected = ", ".join(subjects(fault, entry, ctx.plan))
+    affected = ", ".join(target_names(fault, entry, ctx.plan))
     ctx.emit_event("FaultInjected", f"{fault.name}: {fault.action} of {affected}")
     for observation in entry.observations:
         if observation.kind is ObservationKind.EVICTION_REFUSED:
             detail = f"{fault.name}: {observation.subject}: {observation.detail}"
             ctx.emit_event("EvictionRefused", detail)
-    if fault.duration.micros or fault.action in LASTING:
+    if ACTIONS[fault.action].is_lasting(fault):
         ctx.record(journal.fault(fault.name, state=FaultState.ACTIVE))
         ctx.wake(POLL)
     else:
@@ -173,21 +174,21 @@ def _injected(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
 
 def _active(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     ctx.observe_effect(fault)
-    hold = DEEDS[fault.action].hold(ctx.fault_context(fault))
+    hold = ACTIONS[fault.action].hold(ctx.fault_context(fault))
     ctx.side_effects += hold.acts
     ctx.desired += hold.apply
-    due = hold.due or schedule.revert_due(fault, entry)
+    due = hold.due or ACTIONS[fault.action].revert_due(fault, entry)
     if hold.reverted_at is None:
         if due is not None:
             ctx.wake((due - ctx.now).total_seconds() if ctx.now < due else POLL)
         return
     due = due or hold.reverted_at
-    if schedule.late(due, hold.reverted_at):
+    if schedule.is_late(due, hold.reverted_at):
         ctx.add_interruption(fault, "reverted", due, hold.reverted_at)
-    if hold.doubt:
-        ctx.add_inconclusive_reason("RevertFailed", f"fault {fault.name}: {hold.doubt}")
-    if hold.cut_short:
-        ctx.add_inconclusive_reason("FaultNotVerified", f"fault {fault.name}: {hold.cut_short}")
+    if hold.revert_error:
+        ctx.add_inconclusive_reason("RevertFailed", f"fault {fault.name}: {hold.revert_error}")
+    if hold.incomplete:
+        ctx.add_inconclusive_reason("FaultNotVerified", f"fault {fault.name}: {hold.incomplete}")
     reverted = journal.fault(
         fault.name, state=FaultState.REVERTED, reverted_at=hold.reverted_at, message=""
     )

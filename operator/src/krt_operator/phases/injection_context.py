@@ -6,23 +6,26 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.faults import IMPLIED
-from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     FaultState,
     FaultStatus,
     InconclusiveReasonKind,
-    ObservationKind,
     Phase,
     Status,
 )
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Change, Event, Observed, Progress, Run, SideEffect
 from krt_operator.errors import TransientError
-from krt_operator.faults import observations, restore, schedule
-from krt_operator.faults.action import Scene
-from krt_operator.faults.hold import absent, held
+from krt_operator.faults import observations, schedule
+from krt_operator.faults.action import FaultContext
+from krt_operator.faults.hold import (
+    members_kept_down,
+    stateful_sets_to_scale,
+    unavailable_members,
+)
 from krt_operator.faults.kafka_state import group_of
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.verification import verify
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
@@ -96,28 +99,30 @@ class InjectionContext:
 
     def entry(self, fault: Fault) -> FaultStatus:
         """The journal of a fault, with the decisions of the pass."""
-        return schedule.entry(self.journal, fault)
+        return schedule.find_entry(self.journal, fault)
 
     def held_down(self) -> frozenset[str]:
         """Members that must not run, by the decisions of the pass."""
-        return held(self.status, self.run.spec)
+        return members_kept_down(self.status, self.run.spec)
 
     def absent(self) -> frozenset[str]:
         """Members that open faults keep from taking part, by the decisions of the pass."""
-        return absent(self.status, self.run.spec)
+        return unavailable_members(self.status, self.run.spec)
 
-    def fault_context(self, fault: Fault) -> Scene:
+    def fault_context(self, fault: Fault) -> FaultContext:
         """What the action of the fault is given in the pass."""
-        return Scene(
-            run=self.run,
+        status = self.status
+        return FaultContext(
             plan=self.plan,
-            status=self.status,
             fault=fault,
             entry=self.entry(fault),
-            world=self.observed,
+            observed=self.observed,
             ports=self.ports,
             now=self.now,
-            render=self.stateful_sets,
+            unavailable=self.absent(),
+            stateful_sets_after=lambda change: self.stateful_sets(
+                members_kept_down(change(status), self.run.spec)
+            ),
             view=lambda: self.view() if self.quiet() else None,
         )
 
@@ -135,8 +140,8 @@ class InjectionContext:
                 return self.now
             case FaultState.ACTIVE:
                 # A frozen process is continued by a container on its node, not by the controller.
-                frozen = fault.action is Action.FREEZE_POD
-                return None if frozen else schedule.revert_due(fault, entry)
+                action = ACTIONS[fault.action]
+                return None if action.reverts_itself else action.revert_due(fault, entry)
             case FaultState.REVERTED | FaultState.SKIPPED:
                 return None
 
@@ -171,7 +176,8 @@ class InjectionContext:
         delay = (at - due).total_seconds()
         self.add_inconclusive_reason(
             "OperatorInterrupted",
-            f"fault {fault.name} was {step} {delay:.1f} s late (limit {schedule.LATE.seconds} s): "
+            f"fault {fault.name} was {step} {delay:.1f} s late (limit "
+            f"{schedule.LATE_AFTER.seconds} s): "
             "the controller did not run or was too slow; run the test again",
         )
 
@@ -200,19 +206,16 @@ class InjectionContext:
     def observe_effect(self, fault: Fault) -> None:
         """Add the effect of the fault that can be observed now to its journal."""
         entry = self.entry(fault)
-        found = []
-        if ObservationKind.POD_DELETED in IMPLIED[fault.action]:
-            found += observations.gone(entry, self.observed.pods, self.now)
-        found += observations.volumes(entry, self.observed.claims, self.now)
+        found = observations.observe_objects(fault, entry, self.observed, self.now)
         if self.quiet():
-            view = self.view() if observations.wanted(fault, entry, self.plan) else None
+            view = self.view() if observations.needs_cluster(fault, entry, self.plan) else None
             if view is not None:
-                found += observations.in_cluster(fault, entry, self.plan, view, self.now)
-                found += observations.of_partitions(fault, self.plan, view, self.now)
+                found += observations.observe_cluster(fault, entry, self.plan, view, self.now)
+                found += observations.observe_partitions(fault, self.plan, view, self.now)
                 found += self._coordinator(fault, entry)
-            for group in observations.groups_asked(entry, self.plan):
+            for group in observations.needs_groups(entry, self.plan):
                 found += self._left(entry, group)
-        verification = observations.merge(fault, entry, self.plan, found)
+        verification = verify(fault, entry, self.plan, found)
         if (verification.verified, verification.observations) != (
             entry.verified,
             entry.observations,
@@ -221,7 +224,7 @@ class InjectionContext:
 
     def stateful_sets(self, down: frozenset[str]) -> list[Json]:
         """The StatefulSets to apply so that exactly these members are down."""
-        return restore.stateful_sets(
+        return stateful_sets_to_scale(
             self.plan, self.observed, down, self.ports.settings.image_pull_policy
         )
 
@@ -238,16 +241,22 @@ class InjectionContext:
         )
 
     def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[Observation]:
-        if not observations.asks_group(fault):
+        if not observations.targets_coordinator(fault):
             return []
         group = self._group(group_of(fault.target, self.plan))
         return (
-            [] if group is None else observations.in_group(fault, entry, self.plan, group, self.now)
+            []
+            if group is None
+            else observations.observe_coordinator(fault, entry, self.plan, group, self.now)
         )
 
     def _left(self, entry: FaultStatus, name: str) -> list[Observation]:
         group = self._group(name)
-        return [] if group is None else observations.members_left(entry, self.plan, group, self.now)
+        return (
+            []
+            if group is None
+            else observations.observe_group_members(entry, self.plan, group, self.now)
+        )
 
     def _group(self, name: str) -> GroupView | None:
         try:

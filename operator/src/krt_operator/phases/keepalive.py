@@ -13,11 +13,14 @@ from krt_contract.control import ControlState
 from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.status import InconclusiveReasonKind, Phase
-from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
+from krt_operator.build.traffic import build_recorder_pod, build_traffic_pod, traffic_pods
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
-from krt_operator.faults.hold import busy, held
-from krt_operator.faults.restore import stateful_sets
+from krt_operator.faults.hold import (
+    members_kept_down,
+    members_under_fault,
+    stateful_sets_to_scale,
+)
 from krt_operator.health import stuck_pods
 from krt_operator.health.traffic import BEHIND, control_state
 from krt_operator.health.traffic_flow import flows
@@ -44,15 +47,17 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
     desired: list[Json] = []
     if run.status.phase is not Phase.INJECTING:
         # While faults are open, Injecting decides which members are down.
-        desired += stateful_sets(plan, observed, held(run.status, run.spec), pull)
+        desired += stateful_sets_to_scale(
+            plan, observed, members_kept_down(run.status, run.spec), pull
+        )
     control = control_state(observed, plan)
     if control != ControlState.DONE and names.recorder_pod(plan.name) not in observed.pods:
-        desired.append(recorder(plan, pull))
+        desired.append(build_recorder_pod(plan, pull))
     deletions, unscheduled = stuck_pods.replacements(plan, observed, run.status)
     side_effects: list[SideEffect] = [*deletions]
     changes: list[Change] = []
     events: list[Event] = [*unscheduled]
-    open_faults = busy(run.status)
+    open_faults = members_under_fault(run.status)
     for client in traffic_pods(plan):
         if client.member in open_faults or not _needed(run, client, control):
             continue
@@ -60,7 +65,7 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
         if pod is None:
             if flows(run.status) and not _hit(run, client):
                 changes.append(_lost(client, "its pod is gone", observed))
-            desired.append(traffic_pod(plan, client, pull))
+            desired.append(build_traffic_pod(plan, client, pull))
         elif pod.ended and not pod.deleting:
             cause = _unexplained_end(run, client, pod, control)
             if cause:
@@ -131,7 +136,7 @@ def _replace(plan: Plan, client: TrafficPod, pod: PodView, pull: str) -> SideEff
 
     def perform(ports: Ports) -> Sequence[Change]:
         ports.cluster.delete(Deletion("Pod", client.pod, pod.uid, grace_seconds=0))
-        ports.cluster.apply(traffic_pod(plan, client, pull))
+        ports.cluster.apply(build_traffic_pod(plan, client, pull))
         return ()
 
     return SideEffect(f"replace {client.pod}", perform)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
-from krt_operator.build.shared import plan_map
+from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Event, Progress, SideEffect
@@ -160,7 +160,7 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
 
 
 def _write(plan: Plan, ports: Ports) -> Sequence[Change]:
-    stored = ObjectView(ports.cluster.create(plan_map(plan)))
+    stored = ObjectView(ports.cluster.create(build_plan_map(plan)))
     if stored.labels.get(LABEL_TEST_UID) != plan.uid:
         raise TransientError(
             f"ConfigMap {stored.name} belongs to another test of this name; waiting until it is "

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from krt_contract.control import ControlState
 from krt_operator import names
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
-from krt_operator.build.members import budgets, members
+from krt_operator.build.members import build_budgets, build_members
 from krt_operator.build.shared import (
     PREFLIGHT_ROLES,
-    accounts,
-    control_map,
-    evidence_claim,
-    preflight_pods,
-    scripts_map,
+    build_control_map,
+    build_evidence_claim,
+    build_preflight_pods,
+    build_scripts_map,
+    build_service_accounts,
 )
-from krt_operator.build.traffic import recorder
+from krt_operator.build.traffic import build_recorder_pod
 from krt_operator.constants import BUSY
 from krt_operator.engine import journal
 from krt_operator.engine.ports import TopicPlan
@@ -49,9 +49,9 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
     pod_state.check_images(observed.pod_views(), observed.at, image_fields(plan))
     pull = ports.settings.image_pull_policy
-    desired = [scripts_map(plan, pull), *accounts(plan)]
+    desired = [build_scripts_map(plan, pull), *build_service_accounts(plan)]
     if names.control(plan.name) not in observed.config_maps:
-        desired.append(control_map(plan, ControlState.PRODUCE))
+        desired.append(build_control_map(plan, ControlState.PRODUCE))
 
     recorder_pod = observed.pod(names.recorder_pod(plan.name))
     if recorder_pod is None:
@@ -63,7 +63,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
             _wait(run, observed, "waiting for the recorder", desired), delete=preflight_pods_left
         )
 
-    desired += [*budgets(plan), *members(plan, pull)]
+    desired += [*build_budgets(plan), *build_members(plan, pull)]
     not_ready = cluster.not_ready(plan, observed)
     if not_ready:
         return replace(_wait(run, observed, not_ready, desired), delete=preflight_pods_left)
@@ -76,12 +76,12 @@ def _preflight(
     settings = ports.settings
     pull = settings.image_pull_policy
     if passed(plan, observed):
-        message, pods = "starting the recorder", [recorder(plan, pull)]
+        message, pods = "starting the recorder", [build_recorder_pod(plan, pull)]
     elif unbound := unbound_claim(plan, ports.cluster, _start(run, observed), observed.at):
         message, pods = unbound, []
     else:
         message = "checking the evidence volume from two nodes, and the images"
-        pods = preflight_pods(plan, pull)
+        pods = build_preflight_pods(plan, pull)
     waiting = _wait(run, observed, message, [*desired, *pods])
     return replace(waiting, side_effects=_claim(plan, settings.evidence_storage_class))
 
@@ -152,7 +152,7 @@ def _claim(plan: Plan, storage_class: str) -> tuple[SideEffect, ...]:
 
     def perform(ports: Ports) -> Sequence[Change]:
         # Created, not applied: all runs of the namespace share the claim, and no run owns it.
-        ports.cluster.create(evidence_claim(plan, storage_class))
+        ports.cluster.create(build_evidence_claim(plan, storage_class))
         return ()
 
     return (SideEffect(f"create claim {OWN_CLAIM}", perform),)

@@ -9,8 +9,9 @@ from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
-from krt_operator.faults.hold import refused
-from krt_operator.faults.partitions import meant
+from krt_operator.faults.partitions import target_partitions
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.verification import refused_evictions
 from krt_operator.health import recovery
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> N
         took = (ctx.now - (entry.reverted_at or ctx.now)).total_seconds()
         ctx.emit_event("Recovered", f"{fault.name}: recovered {took:.1f} s after the revert")
         deadline = schedule.recovery_deadline(entry, ctx.recovery)
-        if deadline is not None and schedule.late(deadline, ctx.now):
+        if deadline is not None and schedule.is_late(deadline, ctx.now):
             # The controller did not run when it should have looked.
             ctx.add_interruption(fault, "found to have recovered", deadline, ctx.now)
         return
-    if schedule.unrecovered(entry, ctx.recovery, ctx.now):
+    if schedule.recovery_timed_out(entry, ctx.recovery, ctx.now):
         _give_up(ctx, fault, missing)
 
 
@@ -70,7 +71,7 @@ def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
     view = ctx.view()
     if view is None:
         return "no broker answers"
-    moved = meant(fault, ctx.plan) if fault.action is Action.REASSIGN else ()
+    moved = target_partitions(fault, ctx.plan) if fault.action is Action.REASSIGN else ()
     return (
         recovery.missing_move(moved, fault.target_replicas, view)
         or recovery.missing_replica(ctx.plan, view, down)
@@ -88,11 +89,9 @@ def _replaced(ctx: InjectionContext) -> frozenset[str]:
     members = {member.member for member in ctx.plan.members}
 
     def stays(fault: Fault, entry: FaultStatus, target: TargetPod) -> bool:
-        if target.pod in refused(entry):
+        if target.pod in refused_evictions(entry):
             return True
-        if fault.action is Action.CRASH_POD:
-            return not fault.duration.micros and target.member in members
-        return fault.action is Action.FREEZE_POD
+        return ACTIONS[fault.action].keeps_pod(fault, is_member=target.member in members)
 
     return frozenset(
         target.uid

@@ -15,7 +15,7 @@ from krt_operator.api.status import (
     SelfTest,
     Verdict,
 )
-from krt_operator.build.scoring import scoring_job
+from krt_operator.build.scoring import build_scoring_job
 from krt_operator.constants import (
     BUSY,
     CALM,
@@ -54,7 +54,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if job is None:
         return Progress(
             requeue_after=BUSY,
-            apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
+            apply=(build_scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         )
     pod = job.pod(observed.pods.values())
     code = None if pod is None else pod.exit_code
@@ -92,7 +92,7 @@ def _start(plan: Plan, attempt: int, observed: Observed, ports: Ports) -> Progre
                 ConditionType.SCORED, ConditionStatus.UNKNOWN, "Scoring", message, at=observed.at
             ),
         ),
-        apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
+        apply=(build_scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         events=(Event("Scoring", message),),
     )
 
