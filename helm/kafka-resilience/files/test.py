@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - the text of helm test, no module of a package
-"""Checks, with the controller's account, that the CRD is served and the controller has its rights."""
+"""Checks with the account of the controller that the CRD is served and its rights are granted."""
 
 import json
 import os
