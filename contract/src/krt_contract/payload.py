@@ -69,11 +69,6 @@ class Encoder:
         return b"%s;%08x" % (body, zlib.crc32(body))
 
 
-def minimum_size(run_uid: str, producer: str, incarnation: str, last_seq: int) -> int:
-    """Return the bytes a value needs without padding, for the highest ``seq`` to be sent."""
-    return len(Encoder(run_uid, producer, incarnation, 0).encode(last_seq))
-
-
 def decode(value: bytes | None) -> Payload | None:
     """Return what ``value`` says of itself, or None where it is no value of ours.
 

@@ -115,7 +115,7 @@ CONSUMER_EVENTS = pa.schema(
 )
 """One row a partition (or one without a partition for the member as a whole; ``assigned`` without
 one gives the member nothing, and takes from it nothing that it has). ``event`` is one of
-CONSUMER_EVENT_NAMES; ``offset`` is the start position for assigned, the target for seek and
+``outcomes.ConsumerEvent``; ``offset`` is the start position for assigned, the target for seek and
 reset, the committed position for committed, commit_failed and commit_unknown, the position
 after the last processed record for processed; ``detail`` is the error text where there is one,
 for fetching (which broker a partition is read from now) ``{"broker", "leader"}`` as JSON;
@@ -223,24 +223,3 @@ ADDED: dict[str, frozenset[str]] = {
 }
 """Folder → columns that files of this schema version may lack, because they were added after the
 first ones were written; they read as null."""
-
-PRODUCE_OUTCOMES = ("acked", "failed", "unknown")
-TRANSACTION_OUTCOMES = ("committed", "aborted", "unknown")
-CONSUME_OUTCOMES = ("ok", "failed", "unknown")
-LOG_STATES = ("plain", "committed", "aborted", "open")
-CONSUMER_EVENT_NAMES = (
-    "assigned",
-    "revoked",
-    "lost",
-    "seek",
-    "reset",
-    "position",
-    "eof",
-    "drained",
-    "committed",
-    "commit_failed",
-    "commit_unknown",
-    "processed",
-    "fetching",
-    "closed",
-)

@@ -11,36 +11,110 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.bundle import make_directory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-SOURCES: dict[str, tuple[str, ...]] = {
-    "recorder": ("started", "stopped", "gap"),
-    "phase": ("entered",),
-    "fault": ("injected", "reverted", "recovered", "skipped", "observed"),
-    "guard": (),
-    "pod": (
-        "added",
-        "scheduled",
-        "running",
-        "ready",
-        "notready",
-        "terminating",
-        "exited",
-        "deleted",
-    ),
-    "member": ("started", "killed", "exited", "held-down", "released", "frozen", "thawed"),
-    "broker": ("registered", "unregistered"),
-    "controller": ("elected", "vacant"),
-    "partition": ("state", "sequence-refused"),
-    "zookeeper": ("leader", "quorum-lost"),
-    "admin-request": ("answered",),
-}
-"""Source → its events. The events of ``guard`` are the guards' own codes."""
+
+class Source(StrEnum):
+    """Who speaks."""
+
+    RECORDER = "recorder"
+    PHASE = "phase"
+    FAULT = "fault"
+    GUARD = "guard"
+    """An inconclusive reason of the controller; its events are the reasons' own codes."""
+    POD = "pod"
+    MEMBER = "member"
+    BROKER = "broker"
+    CONTROLLER = "controller"
+    """Kafka's controller."""
+    PARTITION = "partition"
+    ZOOKEEPER = "zookeeper"
+    ADMIN_REQUEST = "admin-request"
+
+
+class EventName(StrEnum):
+    """What happened; which source has which is in `SOURCES`."""
+
+    STARTED = "started"
+    STOPPED = "stopped"
+    GAP = "gap"
+    ENTERED = "entered"
+    INJECTED = "injected"
+    REVERTED = "reverted"
+    RECOVERED = "recovered"
+    SKIPPED = "skipped"
+    OBSERVED = "observed"
+    ADDED = "added"
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    READY = "ready"
+    NOT_READY = "notready"
+    TERMINATING = "terminating"
+    EXITED = "exited"
+    DELETED = "deleted"
+    KILLED = "killed"
+    HELD_DOWN = "held-down"
+    RELEASED = "released"
+    FROZEN = "frozen"
+    THAWED = "thawed"
+    REGISTERED = "registered"
+    UNREGISTERED = "unregistered"
+    ELECTED = "elected"
+    VACANT = "vacant"
+    STATE = "state"
+    SEQUENCE_REFUSED = "sequence-refused"
+    LEADER = "leader"
+    QUORUM_LOST = "quorum-lost"
+    ANSWERED = "answered"
+
+
+SOURCES: Final[Mapping[Source, tuple[EventName, ...]]] = MappingProxyType(
+    {
+        Source.RECORDER: (EventName.STARTED, EventName.STOPPED, EventName.GAP),
+        Source.PHASE: (EventName.ENTERED,),
+        Source.FAULT: (
+            EventName.INJECTED,
+            EventName.REVERTED,
+            EventName.RECOVERED,
+            EventName.SKIPPED,
+            EventName.OBSERVED,
+        ),
+        Source.GUARD: (),
+        Source.POD: (
+            EventName.ADDED,
+            EventName.SCHEDULED,
+            EventName.RUNNING,
+            EventName.READY,
+            EventName.NOT_READY,
+            EventName.TERMINATING,
+            EventName.EXITED,
+            EventName.DELETED,
+        ),
+        Source.MEMBER: (
+            EventName.STARTED,
+            EventName.KILLED,
+            EventName.EXITED,
+            EventName.HELD_DOWN,
+            EventName.RELEASED,
+            EventName.FROZEN,
+            EventName.THAWED,
+        ),
+        Source.BROKER: (EventName.REGISTERED, EventName.UNREGISTERED),
+        Source.CONTROLLER: (EventName.ELECTED, EventName.VACANT),
+        Source.PARTITION: (EventName.STATE, EventName.SEQUENCE_REFUSED),
+        Source.ZOOKEEPER: (EventName.LEADER, EventName.QUORUM_LOST),
+        Source.ADMIN_REQUEST: (EventName.ANSWERED,),
+    }
+)
+"""Source → its events."""
 
 ZOOKEEPER = "zookeeper"
 """Stream of a ``recorder gap``: no answer from ZooKeeper; its watches fire afterwards."""

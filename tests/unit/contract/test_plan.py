@@ -239,3 +239,10 @@ def test_drain_timeout_that_is_missing_is_named() -> None:
     plan = Plan.from_document(document(spec=spec(timeouts=None)))
     with pytest.raises(ContractError, match=r"spec\.timeouts\.drain is missing"):
         _ = plan.drain_timeout
+
+
+def test_zookeeper_session_and_offsets_partitions_are_the_brokers_or_kafkas_default() -> None:
+    assert (PLAN.zookeeper_session.seconds, PLAN.offsets_partitions) == (18, 50)
+    config = {"zookeeper.session.timeout.ms": "6000", "offsets.topic.num.partitions": "3"}
+    plan = replace(PLAN, broker_config=config)
+    assert (plan.zookeeper_session.seconds, plan.offsets_partitions) == (6, 3)

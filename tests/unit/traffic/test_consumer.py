@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, Message
 
 from krt_contract.clients import Acks, ProducerSpec, Transactions
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome, SendOutcome, TransactionOutcome
 from krt_traffic.consumer.assignment import TRUNCATED_AT
 from krt_traffic.consumer.commits import event_of
 from krt_traffic.consumer.event_buffer import Journal
@@ -70,8 +71,8 @@ def test_only_a_client_with_a_rack_is_asked_for_statistics() -> None:
 
 def test_events_are_counted_and_handed_over_once() -> None:
     journal = Journal("read-0", "u1", "g", processes_at_once=True)
-    journal.event("assigned", "foo", 0, 5, member_id="m")
-    journal.event("closed")
+    journal.event(ConsumerEvent.ASSIGNED, "foo", 0, 5, member_id="m")
+    journal.event(ConsumerEvent.CLOSED)
     events = journal.events().to_pylist()
     assert [(row["event_seq"], row["event"], row["offset"]) for row in events] == [
         (0, "assigned", 5),
@@ -94,7 +95,7 @@ def test_a_delivery_within_a_transaction_is_unknown_until_it_ended() -> None:
     assert settled["transaction"].to_pylist() == [None]
     columns = ("offset", "outcome", "transaction", "output_seq", "event_seq")
     assert [held[name].to_pylist() for name in columns] == [[6], ["unknown"], [3], [8], [1]]
-    journal.decide("failed")
+    journal.decide(DeliveryOutcome.FAILED)
     settled, held = journal.deliveries()
     assert [settled[name].to_pylist() for name in columns] == [[6], ["failed"], [3], [8], [1]]
     assert held.num_rows == 0
@@ -110,7 +111,9 @@ def test_an_output_has_the_key_and_partition_of_its_input() -> None:
     seq = outputs.add(record(5), 3)
     assert (seq, outputs.key(seq), outputs.partition(seq)) == (0, "k", 1)
     outputs.attempted = 1
-    outputs.done(Done(0, Sent(1, 1, 0), 2, 2, 7, "acked", None, "committed"))
+    outputs.done(
+        Done(0, Sent(1, 1, 0), 2, 2, 7, SendOutcome.ACKED, None, TransactionOutcome.COMMITTED)
+    )
     row = outputs.snapshot()[0].to_pylist()[0]
     shown = ("topic", "partition", "key", "scheduled_at", "transaction_outcome")
     assert [row[name] for name in shown] == ["out", 1, "k", 1, "committed"]

@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
 from tests.unit.traffic.test_plan import document
 
+from krt_contract.outcomes import SendOutcome
 from krt_traffic.consumer.positions import partition_of
 from krt_traffic.errors import FatalClientError
 from krt_traffic.plan import load
-from krt_traffic.producer.outcomes import UNKNOWN
 from krt_traffic.producer.records import Records, Sent
 from krt_traffic.producer.sender import Sender
 
@@ -71,7 +71,7 @@ def test_purging_a_client_that_is_over_still_settles_every_send(sender: Sender) 
     sender.client = SimpleNamespace(purge=lambda: None, flush=flush)  # type: ignore[assignment]
     sender.purge()
     assert not records.in_flight
-    assert records.snapshot()[0].to_pylist()[0]["outcome"] == UNKNOWN
+    assert records.snapshot()[0].to_pylist()[0]["outcome"] == SendOutcome.UNKNOWN
 
 
 def test_a_truncation_has_a_partition_but_no_offset() -> None:

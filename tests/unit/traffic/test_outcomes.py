@@ -3,10 +3,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
+from krt_contract.outcomes import SendOutcome
 from krt_traffic.producer.outcomes import (
-    ACKED,
-    FAILED,
-    UNKNOWN,
     Circumstances,
     outcome_of,
 )
@@ -28,7 +26,11 @@ FAILED_IF_TRIED_ONCE = {"NOT_ENOUGH_REPLICAS"}
 
 
 def failed_names(circumstances: Circumstances) -> set[str]:
-    return {name for name, code in CODES.items() if outcome_of(code, circumstances) == FAILED}
+    return {
+        name
+        for name, code in CODES.items()
+        if outcome_of(code, circumstances) == SendOutcome.FAILED
+    }
 
 
 def test_the_client_has_the_codes_the_table_was_written_for() -> None:
@@ -55,11 +57,11 @@ def test_only_what_certainly_never_landed_is_failed(
 
 @pytest.mark.parametrize("code", sorted(CODES.values()))
 def test_no_error_is_ever_acked(code: int) -> None:
-    assert outcome_of(code, Circumstances()) in {FAILED, UNKNOWN}
+    assert outcome_of(code, Circumstances()) in {SendOutcome.FAILED, SendOutcome.UNKNOWN}
 
 
 def test_no_error_is_acked() -> None:
-    assert outcome_of(None, Circumstances()) == ACKED
+    assert outcome_of(None, Circumstances()) == SendOutcome.ACKED
 
 
 @pytest.mark.parametrize(
@@ -76,4 +78,4 @@ def test_no_error_is_acked() -> None:
     ],
 )
 def test_timeouts_fencing_and_sequence_errors_are_unknown(name: str) -> None:
-    assert outcome_of(CODES[name], Circumstances(ever_connected=False)) == UNKNOWN
+    assert outcome_of(CODES[name], Circumstances(ever_connected=False)) == SendOutcome.UNKNOWN

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from krt_contract.clients import Acks, ProducerSpec, Transactions
-from krt_traffic.producer.outcomes import ACKED, UNKNOWN
+from krt_contract.outcomes import SendOutcome, TransactionOutcome
 from krt_traffic.producer.rate import Schedule
 from krt_traffic.producer.records import (
     IN_FLIGHT,
@@ -39,7 +39,7 @@ def sent(transaction: int | None = None) -> Sent:
 
 
 def done(seq: int, transaction: int | None = None) -> Done:
-    return Done(seq, sent(transaction), 5_000_100, 2_100, 10 + seq, ACKED, None)
+    return Done(seq, sent(transaction), 5_000_100, 2_100, 10 + seq, SendOutcome.ACKED, None)
 
 
 def test_each_send_is_in_one_view_of_a_snapshot() -> None:
@@ -49,7 +49,7 @@ def test_each_send_is_in_one_view_of_a_snapshot() -> None:
     settled, rest = all_sends.snapshot()
     assert settled["seq"].to_pylist() == [1]
     assert rest["seq"].to_pylist() == [0, 2]
-    assert rest["outcome"].unique().to_pylist() == [UNKNOWN]
+    assert rest["outcome"].unique().to_pylist() == [SendOutcome.UNKNOWN]
     assert rest["error"].unique().to_pylist() == [IN_FLIGHT]
 
 
@@ -81,7 +81,7 @@ def test_a_send_of_an_open_transaction_is_held() -> None:
     assert settled.num_rows == 0
     assert rest.to_pylist()[0]["transaction"] == 4
     assert rest.to_pylist()[0]["transaction_outcome"] == "unknown"
-    all_sends.done(done(0, 4)._replace(transaction_outcome="committed"))
+    all_sends.done(done(0, 4)._replace(transaction_outcome=TransactionOutcome.COMMITTED))
     settled, rest = all_sends.snapshot()
     assert rest.num_rows == 0
     assert settled.to_pylist()[0]["transaction_outcome"] == "committed"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from krt_contract.outcomes import SendOutcome
 from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_traffic.errors import FatalClientError
 from krt_traffic.producer.coordinator import LAST_CALL_SECONDS, Coordinator
@@ -52,16 +53,16 @@ class Sends:
             self.records.in_flight[seq] = Sent(1, 1, transaction)
         self.records.attempted += count
         if not self.flushes:
-            self.report("acked", None)
+            self.report(SendOutcome.ACKED, None)
 
-    def report(self, outcome: str, error: str | None) -> None:
+    def report(self, outcome: SendOutcome, error: str | None) -> None:
         for seq, sent in list(self.records.in_flight.items()):
             self.records.report(Done(seq, sent, 2, 2, seq, outcome, error))
 
     def flush(self, _: float) -> None:
         self.flushes -= 1
         if self.flushes <= 0:
-            self.report("acked", None)
+            self.report(SendOutcome.ACKED, None)
 
     def serve(self, _: float) -> None:
         pass

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.allowances.settings import of_identity
 from krt_scoring.engine import local_rows
 from krt_scoring.history.facts import key
@@ -42,7 +43,7 @@ def write_rule(base: Base, rows: DataFrame) -> DataFrame:
     """Return suspects with the column ``rule``: what permits their duplicate, or null."""
     expired = (
         base.history.produce.filter(
-            (sf.col("outcome") == "unknown") & sf.col("error").contains(EXPIRY_ERROR)
+            (sf.col("outcome") == SendOutcome.UNKNOWN) & sf.col("error").contains(EXPIRY_ERROR)
         )
         .select(key().alias("pk"))
         .distinct()

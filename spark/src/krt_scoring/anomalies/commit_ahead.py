@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.allowances import consequences
 from krt_scoring.anomalies.findings import finding
 from krt_scoring.history import ownership
@@ -35,7 +36,7 @@ def find(base: Base) -> DataFrame:
     ]
     missing = together(never)
     commits = ownership.located(
-        base.history.consumer_events.filter(sf.col("event") == "committed"), base.facts
+        base.history.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED), base.facts
     )
     ahead = commits.join(sf.broadcast(missing), ["group_index", "tp"]).filter(
         sf.col("offset") > sf.col("missing")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.allowances import consequences
 from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
 from krt_scoring.anomalies.findings import finding
@@ -114,7 +115,7 @@ def _deliveries(base: Base) -> DataFrame:
     columns = ("got_first", "got_last", "log_first", "log_last")
     places = together([suspects.select(sf.col(name).alias("place")) for name in columns])
     wanted = places.filter(sf.col("place").isNotNull()).distinct()
-    rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
+    rows = base.history.consume.filter(sf.col("outcome") == DeliveryOutcome.OK).withColumn(
         "place", base.facts.places.column()
     )
     return (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.allowances import consequences
 from krt_scoring.anomalies.findings import finding
 from krt_scoring.engine import local_rows
@@ -140,7 +141,7 @@ def _in_logs(first: DataFrame, base: Base) -> DataFrame:
 
 def _delivered(base: Base, spans: list[Span]) -> DataFrame:
     """Return the ok deliveries within some ranges, with place, identity and ownership."""
-    rows = base.history.consume.filter(sf.col("outcome") == "ok").withColumn(
+    rows = base.history.consume.filter(sf.col("outcome") == DeliveryOutcome.OK).withColumn(
         "place", base.facts.places.column()
     )
     columns = ("incarnation", "consumer", "event_seq", "delivered_at", "place", "pk", "seq")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.anomalies.findings import finding
 from krt_scoring.history import ownership
 from krt_scoring.history.base import located
@@ -31,7 +32,8 @@ def possible(base: Base) -> bool:
 def _own(base: Base) -> DataFrame:
     """Return the ok deliveries of what the same pod wrote."""
     return base.history.consume.filter(
-        (sf.col("outcome") == "ok") & (sf.col("incarnation") == sf.col("producer_incarnation"))
+        (sf.col("outcome") == DeliveryOutcome.OK)
+        & (sf.col("incarnation") == sf.col("producer_incarnation"))
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
 from krt_scoring.expectations.result import Result, unmeasured
 
@@ -48,5 +49,5 @@ def answers(timeline: Timeline) -> list[dict[str, Any]]:
             "error": str(event.detail.get("error")),
             "took": int(event.detail.get("took") or 0),
         }
-        for event in timeline.of("admin-request", "answered")
+        for event in timeline.of(Source.ADMIN_REQUEST, EventName.ANSWERED)
     ]

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import ObservationKind
+from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.result import Result, counted, unmeasured
 
 if TYPE_CHECKING:
@@ -65,15 +66,15 @@ def _shutdown(claim: str, word: str, window: FaultWindow, evidence: Evidence) ->
     # be seen of a pod that goes.
     codes = {
         str(event.detail.get("uid")): int(event.detail.get("exitCode", BY_SIGNAL))
-        for source in ("pod", "member")
-        for event in evidence.timeline.of(source, "exited")
+        for source in (Source.POD, Source.MEMBER)
+        for event in evidence.timeline.of(source, EventName.EXITED)
         if event.at >= start
         and str(event.detail.get("uid")) in uids
         and not str(event.detail.get("container", "")).startswith(EPHEMERAL)
     }
     gone = {
         str(event.detail.get("uid"))
-        for event in evidence.timeline.of("pod", "deleted")
+        for event in evidence.timeline.of(Source.POD, EventName.DELETED)
         if str(event.detail.get("uid")) in uids
     }
     if not gone and not codes:
@@ -112,7 +113,7 @@ def _fetches(
     old = window.target_uids
     pods = {
         (event.subject, str(event.detail.get("uid"))): event.at
-        for event in evidence.timeline.of("pod", "added")
+        for event in evidence.timeline.of(Source.POD, EventName.ADDED)
         if event.detail.get("member") == member
     }
     for (pod, uid), at in sorted(pods.items(), key=lambda item: item[1]):

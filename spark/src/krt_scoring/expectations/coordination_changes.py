@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.result import (
     Result,
     between,
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from krt_scoring.expectations.evidence import Evidence
     from krt_scoring.inputs.fault_windows import FaultWindow
-
-ZOOKEEPER = "zookeeper"
 
 
 def of_fault(
@@ -44,10 +43,14 @@ def of_fault(
 
 
 EVENTS = {
-    "brokerSessionExpirations": ("broker", "unregistered", "sessions of brokers lost"),
-    "controllerChanges": ("controller", "elected", "other controllers"),
-    "zookeeperLeaderChanges": (ZOOKEEPER, "leader", "other leaders of ZooKeeper"),
-    "quorumLosses": (ZOOKEEPER, "quorum-lost", "losses of ZooKeeper's quorum"),
+    "brokerSessionExpirations": (
+        Source.BROKER,
+        EventName.UNREGISTERED,
+        "sessions of brokers lost",
+    ),
+    "controllerChanges": (Source.CONTROLLER, EventName.ELECTED, "other controllers"),
+    "zookeeperLeaderChanges": (Source.ZOOKEEPER, EventName.LEADER, "other leaders of ZooKeeper"),
+    "quorumLosses": (Source.ZOOKEEPER, EventName.QUORUM_LOST, "losses of ZooKeeper's quorum"),
 }
 """Field → source and event of the timeline, and what they count."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.expectations.result import (
     Result,
     between,
@@ -51,7 +52,7 @@ def rejections(evidence: Evidence) -> dict[str, int]:
         if column.null_count == len(column):
             continue
         # A struct a distinct error, of which a run has few, however many sends it has.
-        unconfirmed = column.filter(pc.not_equal(batch.column("outcome"), "acked"))
+        unconfirmed = column.filter(pc.not_equal(batch.column("outcome"), SendOutcome.ACKED))
         for one in unconfirmed.drop_null().value_counts().to_pylist():
             found[one["values"]] += one["counts"]
     return dict(sorted(found.items()))

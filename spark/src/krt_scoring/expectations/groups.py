@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.outcomes import ConsumerEvent
+from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.result import (
     Result,
     between,
@@ -55,7 +57,9 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
 
 
 def _between(evidence: Evidence) -> tuple[int, int]:
-    entered = {event.subject: event.at for event in evidence.timeline.of("phase", "entered")}
+    entered = {
+        event.subject: event.at for event in evidence.timeline.of(Source.PHASE, EventName.ENTERED)
+    }
     injected = [w.injected_at for w in evidence.windows if w.injected_at is not None]
     start = min(injected, default=entered.get(FIRST, 0))
     return start, entered.get(LAST, evidence.end)
@@ -76,7 +80,7 @@ def _assignments(
         for group, consumer, incarnation, n, at, event, topic, partition in zip(
             *(batch[name] for name in columns), strict=True
         ):
-            if event == "assigned":
+            if event == ConsumerEvent.ASSIGNED:
                 place = None if topic is None else (topic, partition)
                 rows[group, consumer, incarnation].append((n, at, place))
     found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -60,7 +62,7 @@ def _noted(evidence: Evidence) -> dict[tuple[str, str, int], int]:
         for incarnation, event, topic, partition, offset in zip(
             *(rows[name] for name in columns), strict=True
         ):
-            if event == "processed" and offset is not None:
+            if event == ConsumerEvent.PROCESSED and offset is not None:
                 key = (incarnation, topic, partition)
                 found[key] = max(found.get(key, 0), offset)
     return found
@@ -75,7 +77,7 @@ def _deliveries(
         for incarnation, group, topic, partition, offset, outcome in zip(
             *(rows[name] for name in columns), strict=True
         ):
-            if group in groups and outcome == "ok":
+            if group in groups and outcome == DeliveryOutcome.OK:
                 done = offset < noted.get((incarnation, topic, partition), 0)
                 yield incarnation, (group, topic, partition, offset), done
 

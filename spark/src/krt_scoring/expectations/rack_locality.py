@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.members import broker_of
+from krt_contract.outcomes import ConsumerEvent
 from krt_contract.settings import CLIENT_RACK
 from krt_scoring.expectations.result import between, counted, unmeasured
 from krt_scoring.expectations.states import names
@@ -47,5 +48,5 @@ def _fetches(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int], int]]:
         for group, event, topic, partition, detail in zip(
             *(rows[name] for name in columns), strict=True
         ):
-            if event == "fetching":
+            if event == ConsumerEvent.FETCHING:
                 yield group, (topic, partition), int(json.loads(detail)["broker"])

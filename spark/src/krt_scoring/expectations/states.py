@@ -7,6 +7,7 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Self
 
 from krt_contract.faults import ObservationKind
+from krt_contract.timeline import EventName, Source
 from krt_scoring.history.elections import NO_LEADER, State, state_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class States:
         """Return the states that a timeline shows."""
         replicas = _replicas(timeline, run)
         found: dict[Place, dict[tuple[int, int], State]] = {place: {} for place in replicas}
-        for event in timeline.of("partition", "state"):
+        for event in timeline.of(Source.PARTITION, EventName.STATE):
             topic, _, partition = event.subject.rpartition("-")
             place = (topic, int(partition) if partition.isdigit() else -1)
             if place not in found:
@@ -138,7 +139,7 @@ class States:
 
 def _registrations(timeline: Timeline) -> dict[int, tuple[int, ...]]:
     found: dict[int, list[int]] = {}
-    for event in timeline.of("broker", "registered"):
+    for event in timeline.of(Source.BROKER, EventName.REGISTERED):
         found.setdefault(int(event.subject), []).append(event.at)
     return {broker: tuple(at) for broker, at in found.items()}
 
@@ -152,7 +153,7 @@ def _replicas(timeline: Timeline, run: Plan) -> dict[Place, tuple[Replicas, ...]
     }
     given = {fault.name: fault.target_replicas for fault in run.faults}
     moves: dict[tuple[Place, str], Replicas] = {}
-    for event in timeline.of("fault", "observed"):
+    for event in timeline.of(Source.FAULT, EventName.OBSERVED):
         for proof in event.detail.get("observations") or ():
             topic, _, partition = str(proof.get("subject")).rpartition("-")
             place = (topic, int(partition) if partition.isdigit() else -1)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import READ_COMMITTED, DeliveryOutcome
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -49,7 +51,7 @@ def build(history: History, facts: Facts, partitions: Sequence[int]) -> DataFram
     """
     nothing = sf.lit(0).cast("long")
     bit = _bit(facts.places.column())
-    committed = sf.col("state").isin("plain", "committed")
+    committed = sf.col("state").isin(*READ_COMMITTED)
 
     def part(rows: DataFrame, all_bits: Column, committed_bits: Column) -> DataFrame:
         return rows.select(
@@ -59,7 +61,7 @@ def build(history: History, facts: Facts, partitions: Sequence[int]) -> DataFram
             committed_bits.alias("committed_bits"),
         )
 
-    seen = history.consume.filter(sf.col("outcome") == "ok")
+    seen = history.consume.filter(sf.col("outcome") == DeliveryOutcome.OK)
     # What a read_uncommitted group got of an aborted transaction no other group was to get.
     strict = [group.name for group in facts.groups if group.committed_only]
     got = sf.when(sf.col("group").isin(strict), bit).otherwise(nothing)

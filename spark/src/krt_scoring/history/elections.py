@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import Action
 from krt_contract.members import broker_of
+from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event
@@ -60,7 +61,7 @@ def states(history: History) -> dict[tuple[str, int], tuple[State, ...]]:
     """Return every partition's states in the order ZooKeeper had them."""
     found: dict[tuple[str, int], dict[tuple[int, int], State]] = {}
     for event in history.timeline:
-        if event.source == "partition" and event.event == "state":
+        if event.source == Source.PARTITION and event.event == EventName.STATE:
             topic, _, partition = event.subject.rpartition("-")
             state = state_of(event)
             found.setdefault((topic, int(partition)), {})[state.epoch, state.version] = state
@@ -121,7 +122,7 @@ def _lost_storage(history: History) -> tuple[tuple[int, int], ...]:
     found = []
     for event in history.timeline:
         detail = event.detail
-        if (event.source, event.event) != ("fault", "injected"):
+        if (event.source, event.event) != (Source.FAULT, EventName.INJECTED):
             continue
         if detail.get("action") not in STORAGE_LOSING_ACTIONS:
             continue

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.errors import PlanError
 from krt_scoring.history.positions import Places
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from krt_scoring.history.tables import History
 
 
-MOVING = ("seek", "reset")
+MOVING = (ConsumerEvent.SEEK, ConsumerEvent.RESET)
 """Consumer events by which a member moves its position on a partition it keeps."""
 
 
@@ -251,18 +252,19 @@ def _starts(
 ) -> dict[tuple[int, int], Start]:
     first = sf.min(
         sf.when(
-            sf.col("event") == "assigned",
+            sf.col("event") == ConsumerEvent.ASSIGNED,
             sf.struct("at", "consumer", "incarnation", "event_seq", "offset"),
         )
     )
     rows = (
         events.filter(
-            sf.col("event").isin("assigned", "drained", *MOVING) & sf.col("topic").isNotNull()
+            sf.col("event").isin(ConsumerEvent.ASSIGNED, ConsumerEvent.DRAINED, *MOVING)
+            & sf.col("topic").isNotNull()
         )
         .groupBy("group", "topic", "partition")
         .agg(
             first.alias("first"),
-            sf.max((sf.col("event") == "drained").cast("int")).alias("drained"),
+            sf.max((sf.col("event") == ConsumerEvent.DRAINED).cast("int")).alias("drained"),
             sf.max(sf.col("event").isin(*MOVING).cast("int")).alias("moved"),
         )
         .collect()
@@ -290,7 +292,8 @@ def _reached(
         return {}
     rows = (
         history.consume.filter(
-            (sf.col("outcome") == "ok") & sf.col("topic").isin(*{topic for topic, _ in unread})
+            (sf.col("outcome") == DeliveryOutcome.OK)
+            & sf.col("topic").isin(*{topic for topic, _ in unread})
         )
         .groupBy("group", "topic", "partition")
         .agg(sf.max("offset").alias("offset"))

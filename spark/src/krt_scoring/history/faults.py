@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
+
 if TYPE_CHECKING:
     from krt_scoring.history.tables import History
 
@@ -27,11 +29,11 @@ def windows(history: History) -> tuple[FaultWindow, ...]:
     begun: dict[str, tuple[int, str]] = {}
     ended: dict[str, int] = {}
     for event in history.timeline:
-        if event.source != "fault":
+        if event.source != Source.FAULT:
             continue
-        if event.event == "injected":
+        if event.event == EventName.INJECTED:
             begun[event.subject] = (event.at, str(event.detail.get("action", "")))
-        elif event.event == "reverted":
+        elif event.event == EventName.REVERTED:
             ended[event.subject] = event.at
     found = [
         FaultWindow(name, action, begin, ended.get(name, FOREVER))

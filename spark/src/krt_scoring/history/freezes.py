@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring.allowances import groups
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def of(history: History) -> tuple[Freeze, ...]:
     open_: dict[str, tuple[int, str]] = {}
     found = []
     for event in history.timeline:
-        if event.source != "member":
+        if event.source != Source.MEMBER:
             continue
         uid = str(event.detail.get("uid", ""))
-        if event.event == "frozen":
+        if event.event == EventName.FROZEN:
             open_[uid] = event.at, str(event.detail.get("member") or "")
-        elif event.event == "thawed" and uid in open_:
+        elif event.event == EventName.THAWED and uid in open_:
             begin, member = open_.pop(uid)
             found.append(Freeze(uid, member, begin, event.at))
     found += [Freeze(uid, member, begin, FOREVER) for uid, (begin, member) in open_.items()]

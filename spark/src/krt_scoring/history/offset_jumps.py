@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.engine.session import partitions
 from krt_scoring.history import dense_index
 from krt_scoring.history.neighbours import with_previous
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.tables import History
 
-EXCUSING = ("assigned", "revoked", "lost", "seek", "reset")
+EXCUSING = (
+    ConsumerEvent.ASSIGNED,
+    ConsumerEvent.REVOKED,
+    ConsumerEvent.LOST,
+    ConsumerEvent.SEEK,
+    ConsumerEvent.RESET,
+)
 """Consumer events after which the next delivery may be anywhere."""
 
 BUCKET_BITS = 12
@@ -54,7 +61,7 @@ def build(history: History, facts: Facts) -> DataFrame:
             sf.col(at).alias("delivered_at"),
         )
 
-    deliveries = history.consume.filter(sf.col("outcome") == "ok")
+    deliveries = history.consume.filter(sf.col("outcome") == DeliveryOutcome.OK)
     events = history.consumer_events.filter(
         sf.col("event").isin(*EXCUSING) & sf.col("partition").isNotNull()
     )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
+from krt_contract.timeline import EventName, Source
 from krt_scoring.engine import local_rows
 from krt_scoring.history import freezes
 from krt_scoring.history.records import undone
@@ -28,10 +30,15 @@ FOREVER = (1 << 62) - 1
 _LANE = {"group_index": "int", "tp": "long", "incarnation": "string"}
 """What an ownership is of; numbers of one value and two types would be told apart by their hash."""
 
-ENDING = ("assigned", "revoked", "lost", "closed")
+ENDING = (
+    ConsumerEvent.ASSIGNED,
+    ConsumerEvent.REVOKED,
+    ConsumerEvent.LOST,
+    ConsumerEvent.CLOSED,
+)
 """Events that end the interval of their partition before them."""
 
-LEAVING = ("lost", "closed")
+LEAVING = (ConsumerEvent.LOST, ConsumerEvent.CLOSED)
 """Events by which a member leaves its group. Of the member as a whole they end all it owned; an
 assignment of nothing does not, since a cooperative member keeps what it was not told to give up."""
 
@@ -158,7 +165,7 @@ def _member(group: int, incarnation: str, rows: list[Row], deaths: dict[str, int
 def _of_incarnation(group: int, rows: list[Row], death: int) -> list[Interval]:
     found = []
     for position, row in enumerate(rows):
-        if row["event"] != "assigned" or row["tp"] is None:
+        if row["event"] != ConsumerEvent.ASSIGNED or row["tp"] is None:
             continue
         end = next((item for item in rows[position + 1 :] if _ends(item, row["tp"])), None)
         found.append(
@@ -189,7 +196,7 @@ def deaths_of(history: History) -> dict[str, int]:
     """Return pod uid → when its containers had certainly ended, in UTC µs."""
     found: dict[str, int] = {}
     for event in history.timeline:
-        if event.source == "pod" and event.event in ("exited", "deleted"):
+        if event.source == Source.POD and event.event in (EventName.EXITED, EventName.DELETED):
             uid = str(event.detail.get("uid", ""))
             found[uid] = min(found.get(uid, FOREVER), event.at)
     return found
@@ -247,10 +254,10 @@ def extents(history: History, facts: Facts, owned: DataFrame) -> tuple[Extent, .
             place.alias("place"),
         )
 
-    committed = history.consumer_events.filter(sf.col("event") == "committed")
+    committed = history.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED)
     # A fenced member may go on handing out what its transaction never commits.
     valid = history.consume.filter(~undone(facts))
-    given = sf.when(sf.col("outcome") == "ok", facts.places.column())
+    given = sf.when(sf.col("outcome") == DeliveryOutcome.OK, facts.places.column())
     nowhere = sf.lit(None).cast("long")
     acts = part(valid, sf.col("delivered_at"), given).unionAll(
         part(committed, sf.col("at"), nowhere)
@@ -296,7 +303,9 @@ def with_commits(
     )
     rows = [(item.number, item.group, item.tp, item.begin, item.generation) for item in owned]
     side = sf.broadcast(local_rows.frame(spark, rows, schema))
-    commits = located(history.consumer_events.filter(sf.col("event") == "committed"), facts)
+    commits = located(
+        history.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED), facts
+    )
     earlier = sf.coalesce(
         sf.col("generation") < sf.col("own_generation"), sf.col("at") <= sf.col("begin")
     )

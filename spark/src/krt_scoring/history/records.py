@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from krt_contract.outcomes import DeliveryOutcome, LogState, SendOutcome, TransactionOutcome
 from krt_scoring.engine import local_rows
 from krt_scoring.engine.session import partitions
 from krt_scoring.history.facts import MAX_GROUPS, key, ours
@@ -23,12 +24,25 @@ if TYPE_CHECKING:
     from krt_scoring.history.tables import History
 
 ACKED, FAILED, UNKNOWN = 1, 2, 3
-OUTCOME_CODES = {"acked": ACKED, "failed": FAILED, "unknown": UNKNOWN}
+OUTCOME_CODES: dict[str, int] = {
+    SendOutcome.ACKED: ACKED,
+    SendOutcome.FAILED: FAILED,
+    SendOutcome.UNKNOWN: UNKNOWN,
+}
 COMMITTED, ABORTED, UNDECIDED = 1, 2, 3
-TRANSACTION_CODES = {"committed": COMMITTED, "aborted": ABORTED, "unknown": UNDECIDED}
+TRANSACTION_CODES: dict[str, int] = {
+    TransactionOutcome.COMMITTED: COMMITTED,
+    TransactionOutcome.ABORTED: ABORTED,
+    TransactionOutcome.UNKNOWN: UNDECIDED,
+}
 
 IN_LOG, LOG_COMMITTED, LOG_ABORTED, LOG_OPEN = 1, 2, 4, 8
-STATE_BITS = {"plain": IN_LOG, "committed": LOG_COMMITTED, "aborted": LOG_ABORTED, "open": LOG_OPEN}
+STATE_BITS: dict[str, int] = {
+    LogState.PLAIN: IN_LOG,
+    LogState.COMMITTED: LOG_COMMITTED,
+    LogState.ABORTED: LOG_ABORTED,
+    LogState.OPEN: LOG_OPEN,
+}
 BAD_IN_LOG, BAD_DELIVERED, UNDONE_ACK = 16, 32, 64
 """Bits of a record's ``bits``: the states it has in the log, damaged bytes seen, and that it failed
 because its transaction was aborted, though the broker had acked it."""
@@ -153,9 +167,10 @@ def _bit(column: str, codes: dict[str, int], shift: int) -> Column:
 
 def _ledger(history: History, facts: Facts) -> DataFrame:
     undone_ack = sf.when(
-        (sf.col("transaction_outcome") == "aborted") & sf.col("error").isNull(), UNDONE_ACK
+        (sf.col("transaction_outcome") == TransactionOutcome.ABORTED) & sf.col("error").isNull(),
+        UNDONE_ACK,
     ).otherwise(0)
-    acked = sf.when(sf.col("outcome") == "acked", facts.places.column())
+    acked = sf.when(sf.col("outcome") == SendOutcome.ACKED, facts.places.column())
     return _select(
         history.produce,
         sf.lit(_LEDGER),
@@ -183,7 +198,7 @@ def _log(history: History, facts: Facts) -> DataFrame:
 
 
 def _got(history: History, facts: Facts) -> DataFrame:
-    ok = sf.col("outcome") == "ok"
+    ok = sf.col("outcome") == DeliveryOutcome.OK
     damage = sf.when(ok & ~sf.col("checksum_ok"), BAD_DELIVERED).otherwise(0)
 
     def given(way: int) -> Column:
@@ -204,7 +219,7 @@ def undone(facts: Facts) -> Column:
     """Whether a delivery was taken back by the abort of the transaction it was handed out in."""
     if not facts.transactional:
         return sf.lit(col=False)
-    aborted = sf.col("outcome") == "failed"
+    aborted = sf.col("outcome") == DeliveryOutcome.FAILED
     return aborted & sf.coalesce(facts.group_index().isin(*facts.transactional), sf.lit(col=False))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome, LogState
 from krt_scoring.engine import local_rows
 from krt_scoring.history.facts import groups_of, ours
 
@@ -39,7 +40,9 @@ def decide(history: History) -> History:
     if not any(group.transactional for group in groups):
         return history
     pending = (
-        history.consume.filter((sf.col("outcome") == "unknown") & sf.col("transaction").isNotNull())
+        history.consume.filter(
+            (sf.col("outcome") == DeliveryOutcome.UNKNOWN) & sf.col("transaction").isNotNull()
+        )
         .select("incarnation", "transaction")
         .distinct()
     )
@@ -56,12 +59,12 @@ def decide(history: History) -> History:
     )
     committed_only = [group.name for group in groups if group.committed_only]
     seen = (
-        history.log.filter(ours(history.run) & (sf.col("state") == "committed"))
+        history.log.filter(ours(history.run) & (sf.col("state") == LogState.COMMITTED))
         .select(*WRITER)
         .unionAll(
             history.consume.filter(
                 ours(history.run)
-                & (sf.col("outcome") == "ok")
+                & (sf.col("outcome") == DeliveryOutcome.OK)
                 & sf.col("group").isin(committed_only)
             ).select(*WRITER)
         )
@@ -72,9 +75,14 @@ def decide(history: History) -> History:
     decided = local_rows.frame(spark, [tuple(row) for row in sorted(found)], _SCHEMA)
     return replace(
         history,
-        consume=_turned(history.consume, decided, "outcome", {"unknown": "ok"}),
+        consume=_turned(
+            history.consume, decided, "outcome", {DeliveryOutcome.UNKNOWN: DeliveryOutcome.OK}
+        ),
         consumer_events=_turned(
-            history.consumer_events, decided, "event", {"commit_unknown": "committed"}
+            history.consumer_events,
+            decided,
+            "event",
+            {ConsumerEvent.COMMIT_UNKNOWN: ConsumerEvent.COMMITTED},
         ),
     )
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
+from krt_contract.timeline import EventName, Source
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -65,7 +67,7 @@ class FaultWindow:
 def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
     """Return the faults of a run in order of injection, those never injected last."""
     found: dict[str, FaultWindow] = {}
-    for event in timeline.of("fault"):
+    for event in timeline.of(Source.FAULT):
         window = found.setdefault(event.subject, FaultWindow(event.subject))
         detail = event.detail
         changes: dict[str, Any] = {}
@@ -75,12 +77,12 @@ def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
             changes["targets"] = tuple(detail["targets"])
         if detail.get("duration"):
             changes["duration"] = int(detail["duration"])
-        if event.event == "observed":
+        if event.event == EventName.OBSERVED:
             changes["verified"] = bool(detail.get("verified"))
             changes["observations"] = tuple(detail.get("observations") or ())
-        elif event.event == "skipped":
+        elif event.event == EventName.SKIPPED:
             changes["skipped"] = True
-        elif event.event in ("injected", "reverted", "recovered"):
+        elif event.event in (EventName.INJECTED, EventName.REVERTED, EventName.RECOVERED):
             changes[f"{event.event}_at"] = event.at
         found[event.subject] = replace(window, **changes)
     never = 1 << 62

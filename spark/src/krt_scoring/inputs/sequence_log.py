@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import Event
+from krt_contract.timeline import Event, EventName, Source
 from krt_scoring.inputs import member_logs
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krt_scoring.inputs.timeline import Timeline
 
-SOURCE, EVENT = "partition", "sequence-refused"
+SOURCE, EVENT = Source.PARTITION, EventName.SEQUENCE_REFUSED
 """Source and event of what is added; the subject is the partition, as Kafka writes it."""
 
 _REFUSED = re.compile(

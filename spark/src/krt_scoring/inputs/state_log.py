@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import Event
+from krt_contract.timeline import Event, EventName, Source
 from krt_scoring.inputs import member_logs
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def filled(timeline: Timeline, logs: Path) -> Timeline:
         logs: folder of the members' logs, as the recorder wrote them; need not be there.
     """
     seen: dict[Written, Event] = {}
-    for event in timeline.of("partition", "state"):
+    for event in timeline.of(Source.PARTITION, EventName.STATE):
         seen[event.subject, int(event.detail.get("version", 0))] = event
     wanting = _wanting(seen)
     if not wanting:
@@ -146,4 +146,11 @@ def _state(line: _Line, subject: str, version: int, seen: Mapping[Written, Event
         "version": version,
         "from": SOURCE,
     }
-    return Event(at=at, mono=0, source="partition", event="state", subject=subject, detail=detail)
+    return Event(
+        at=at,
+        mono=0,
+        source=Source.PARTITION,
+        event=EventName.STATE,
+        subject=subject,
+        detail=detail,
+    )

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import PROCESS, ZOOKEEPER, Event
+from krt_contract.timeline import PROCESS, ZOOKEEPER, Event, EventName, Source
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Timeline:
                 int(event.detail.get("from", event.at)),
                 int(event.detail.get("to", event.at)),
             )
-            for event in self.of("recorder", "gap")
+            for event in self.of(Source.RECORDER, EventName.GAP)
         }
 
     def late(self, at: int) -> bool:
@@ -66,7 +66,7 @@ class Timeline:
         """Return the uids of all pods seen of the given components."""
         return {
             str(event.detail.get("uid"))
-            for event in self.of("pod")
+            for event in self.of(Source.POD)
             if event.detail.get("component") in components and event.detail.get("uid")
         }
 

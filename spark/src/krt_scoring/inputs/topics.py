@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 
 from krt_contract.bundle import DIRECTORY_MODE, make_directory, sync_directory
 from krt_contract.ledger import LedgerWriter
+from krt_contract.outcomes import LogState
 from krt_contract.schemas import LOG, LOG_END_OFFSETS
 from krt_scoring.engine import payload
 from krt_scoring.engine.session import partitions
@@ -130,7 +131,7 @@ def read(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound], bundl
 def records(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound]) -> DataFrame:
     """Return the topics' records with the columns of ``log/``."""
     rows = payload.parse(_source(spark, run, bounds, "read_uncommitted"))
-    rows = rows.withColumn("state", sf.lit("plain"))
+    rows = rows.withColumn("state", sf.lit(LogState.PLAIN))
     if run.transactional:
         committed = _source(spark, run, bounds, "read_committed").select(
             "topic", "partition", "offset", sf.lit(1).alias("seen")
@@ -163,10 +164,10 @@ def _state(run: Plan, bounds: Sequence[PartitionBound]) -> Column:
             here = (sf.col("topic") == bound.topic) & (sf.col("partition") == bound.partition)
             still_open |= here & (sf.col("offset") >= bound.last_stable)
     return (
-        sf.when(~sf.coalesce(sf.col("producer").isin(identities), sf.lit(False)), "plain")  # noqa: FBT003 (as above)
-        .when(sf.col("seen").isNotNull(), "committed")
-        .when(still_open, "open")
-        .otherwise("aborted")
+        sf.when(~sf.coalesce(sf.col("producer").isin(identities), sf.lit(False)), LogState.PLAIN)  # noqa: FBT003 (as above)
+        .when(sf.col("seen").isNotNull(), LogState.COMMITTED)
+        .when(still_open, LogState.OPEN)
+        .otherwise(LogState.ABORTED)
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from krt_contract.members import member_of
+from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,7 +108,7 @@ def parts(
 
 
 def _session_lost(window: FaultWindow, timeline: Timeline, start: int, end: int) -> int | None:
-    for event in timeline.of("broker", "unregistered"):
+    for event in timeline.of(Source.BROKER, EventName.UNREGISTERED):
         if member_of(event.subject) in window.members and start <= event.at <= end:
             return None if timeline.late(event.at) else event.at
     return None
@@ -115,7 +116,7 @@ def _session_lost(window: FaultWindow, timeline: Timeline, start: int, end: int)
 
 def _elected(gap: Gap, timeline: Timeline, start: int) -> int | None:
     epoch: int | None = None
-    for event in timeline.of("partition", "state"):
+    for event in timeline.of(Source.PARTITION, EventName.STATE):
         if event.subject != f"{gap.topic}-{gap.partition}":
             continue
         current = int(event.detail.get("leader_epoch", -1))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring.history.records import (
     ACKED,
     OUTCOME_CODES,
@@ -106,7 +107,9 @@ def steady_from(
         windows: the faults.
         warmup: ``spec.warmup`` in µs.
     """
-    entered = [event.at for event in timeline.of("phase", "entered") if event.subject == AFTER]
+    entered = [
+        event.at for event in timeline.of(Source.PHASE, EventName.ENTERED) if event.subject == AFTER
+    ]
     if entered and warmup:
         return max(first, min(entered) - warmup)
     injected = [w.injected_at for w in windows if w.injected_at is not None]

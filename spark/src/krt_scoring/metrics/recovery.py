@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.timeline import EventName, Source
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -54,7 +56,7 @@ def isr_changes(timeline: Timeline, run: Plan) -> list[tuple[int, int]]:
     The size of a whole ISR is the topic's replication factor, for internal topics the largest
     ISR ever seen.
     """
-    states = list(timeline.of("partition", "state"))
+    states = list(timeline.of(Source.PARTITION, EventName.STATE))
     whole: dict[str, int] = {}
     for event in states:
         size = len(event.detail.get("isr") or ())

@@ -15,6 +15,8 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import LogState
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -56,7 +58,7 @@ class Record:
     @property
     def aborted(self) -> bool:
         """Whether it lies in the log as part of an aborted transaction."""
-        return bool(self.log["state"] == "aborted")
+        return bool(self.log["state"] == LogState.ABORTED)
 
     @property
     def deliveries(self) -> list[Row]:

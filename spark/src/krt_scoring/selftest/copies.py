@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_contract.timeline import Event
+from krt_contract.timeline import Event, EventName, Source
 from krt_scoring.engine import local_rows
 from krt_scoring.history import tables as history_module
 from krt_scoring.history.positions import OFFSET_BITS
@@ -114,7 +114,7 @@ def _timeline(events: Iterable[Event], states: Iterable[ShortIsr]) -> list[Event
 def _dip(short: ShortIsr, subject: str, last: Event | None) -> list[Event]:
     whole = list(last.detail["isr"]) if last else [*short.isr, len(short.isr)]
     detail = dict(last.detail) if last else {"leader": whole[0], "leader_epoch": 0, "version": 0}
-    base = Event(short.begin, 0, "partition", "state", subject, detail)
+    base = Event(short.begin, 0, Source.PARTITION, EventName.STATE, subject, detail)
     version = _version(base)
     return [
         _versioned(replace(base, detail=detail | {"isr": list(short.isr)}), version + 1),
@@ -123,7 +123,11 @@ def _dip(short: ShortIsr, subject: str, last: Event | None) -> list[Event]:
 
 
 def _is_state(event: Event, subject: str) -> bool:
-    return (event.source, event.event, event.subject) == ("partition", "state", subject)
+    return (event.source, event.event, event.subject) == (
+        Source.PARTITION,
+        EventName.STATE,
+        subject,
+    )
 
 
 def _epoch(event: Event) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.outcomes import READ_COMMITTED, DeliveryOutcome, LogState
 from krt_scoring.selftest.difference import Difference, Finding, plus
 
 if TYPE_CHECKING:
@@ -103,8 +104,9 @@ def reading(
 
 
 def _order(rows: list[Row], log: list[Row], *, committed: bool) -> Counter[Finding]:
-    read = sorted((row for row in rows if row["outcome"] == "ok"), key=lambda row: row["event_seq"])
-    states = ("plain", "committed") if committed else ("plain", "committed", "aborted", "open")
+    ok = (row for row in rows if row["outcome"] == DeliveryOutcome.OK)
+    read = sorted(ok, key=lambda row: row["event_seq"])
+    states = READ_COMMITTED if committed else tuple(LogState)
     seen = {row["offset"] for row in log if row["state"] in states}
     index = {at: rank for rank, at in enumerate(sorted(seen | {row["offset"] for row in read}))}
     found: Counter[Finding] = Counter()

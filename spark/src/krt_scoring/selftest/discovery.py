@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from krt_contract.clients import Acks
+from krt_contract.outcomes import ConsumerEvent, SendOutcome
 from krt_scoring.allowances import truncations
 from krt_scoring.allowances.offsets import lost_commits
 from krt_scoring.engine import local_rows
@@ -279,7 +280,7 @@ def _flight(base: Base, quickest: list[Row]) -> DataFrame:
     asked = local_rows.frame(
         base.spark, rows, "tp long, of_pk long, of_seq long, begin long, end long"
     )
-    acked = base.history.produce.filter(sf.col("outcome") == "acked").withColumn(
+    acked = base.history.produce.filter(sf.col("outcome") == SendOutcome.ACKED).withColumn(
         "tp", base.facts.places.tp_column()
     )
     during = (sf.col("sent_at") >= sf.col("begin")) & (sf.col("done_at") <= sf.col("end"))
@@ -295,7 +296,7 @@ def _commits(base: Base) -> DataFrame:
     order = Window.partitionBy("group", "topic", "partition").orderBy(
         sf.col("offset").desc(), "incarnation", "event_seq"
     )
-    committed = base.history.consumer_events.filter(sf.col("event") == "committed")
+    committed = base.history.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED)
     ranked = committed.withColumn("rank", sf.row_number().over(order))
     return ranked.filter(sf.col("rank") <= COMMITS + 1)
 

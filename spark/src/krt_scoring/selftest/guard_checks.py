@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from krt_contract.faults import Action
-from krt_contract.timeline import Event
+from krt_contract.timeline import Event, EventName, Source
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.selftest.difference import Difference, Doubt, doubts
 from krt_scoring.selftest.outcome import Outcome
@@ -74,8 +74,8 @@ def _tested(facts: Facts, topic: str, partition: int) -> bool:
 
 
 def _unrecorded(facts: Facts) -> Doubtful | None:
-    stopped = list(facts.timeline.of("recorder", "stopped"))
-    if not stopped or not any(facts.timeline.of("recorder", "started")):
+    stopped = list(facts.timeline.of(Source.RECORDER, EventName.STOPPED))
+    if not stopped or not any(facts.timeline.of(Source.RECORDER, EventName.STARTED)):
         return None
     left = tuple(event for event in facts.timeline.events if event not in stopped)
     timeline = Timeline(left, facts.timeline.reasons)
@@ -83,11 +83,11 @@ def _unrecorded(facts: Facts) -> Doubtful | None:
 
 
 def _gone(facts: Facts) -> Doubtful | None:
-    pods = list(facts.timeline.of("pod"))
+    pods = list(facts.timeline.of(Source.POD))
     if not pods:
         return None
     detail = {"uid": GHOST, "component": "producer"}
-    event = Event(pods[-1].at, pods[-1].mono, "pod", "deleted", GHOST, detail)
+    event = Event(pods[-1].at, pods[-1].mono, Source.POD, EventName.DELETED, GHOST, detail)
     timeline = Timeline((*facts.timeline.events, event), facts.timeline.reasons)
     return Doubtful(replace(facts, timeline=timeline), ("coverage", "TrafficPodLost", GHOST))
 

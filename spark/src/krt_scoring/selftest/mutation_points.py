@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import DeliveryOutcome, LogState, SendOutcome
 from krt_scoring.allowances.settings import of_identity
 from krt_scoring.selftest.baseline import EDGE, Record, Site
 
@@ -151,7 +152,9 @@ def _record(
         return None
     got: dict[str, Row] = {}
     for row in known.read[place]:
-        whole = row["outcome"] == "ok" and row["checksum_ok"] and _sent(row) == _sent(log)
+        whole = (
+            row["outcome"] == DeliveryOutcome.OK and row["checksum_ok"] and _sent(row) == _sent(log)
+        )
         if not whole or row["group"] in got:
             return None
         got[row["group"]] = row
@@ -162,7 +165,7 @@ def _record(
 
 def _told(send: Row, log: Row) -> bool:
     """Whether the ledger tells of a record what the log shows."""
-    outcome = "failed" if log["state"] == "aborted" else "acked"
+    outcome = SendOutcome.FAILED if log["state"] == LogState.ABORTED else SendOutcome.ACKED
     return (
         send["outcome"] == outcome
         and bool(log["checksum_ok"])
@@ -177,7 +180,7 @@ def _owed(log: Row, facts: Facts) -> Iterator[str]:
     for group in facts.groups:
         start = facts.starts.get((group.index, tp))
         begun = start is not None and start.offset is not None and start.offset <= log["offset"]
-        if begun and (log["state"] != "aborted" or not group.committed_only):
+        if begun and (log["state"] != LogState.ABORTED or not group.committed_only):
             yield group.name
 
 

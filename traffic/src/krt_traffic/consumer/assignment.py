@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
 
+from krt_contract.outcomes import ConsumerEvent
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -107,10 +109,10 @@ class Assignment:
         member = client.memberid()
         for item in starts:
             self._journal.event(
-                "assigned", item.topic, item.partition, item.offset, member_id=member
+                ConsumerEvent.ASSIGNED, item.topic, item.partition, item.offset, member_id=member
             )
         if not starts:
-            self._journal.event("assigned", member_id=member)
+            self._journal.event(ConsumerEvent.ASSIGNED, member_id=member)
 
     def _take(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         if self._cooperative:
@@ -121,12 +123,12 @@ class Assignment:
     def revoked(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Commit the positions and give the partitions up."""
         self._commits.settle([(item.topic, item.partition) for item in partitions])
-        self._give_up(client, partitions, "revoked")
+        self._give_up(client, partitions, ConsumerEvent.REVOKED)
 
     def lost(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """Give up partitions that already belong to somebody else; nothing may be committed."""
         self._commits.lose([(item.topic, item.partition) for item in partitions])
-        self._give_up(client, partitions, "lost")
+        self._give_up(client, partitions, ConsumerEvent.LOST)
 
     def seek(self, partition: tuple[str, int], target: int) -> None:
         """Go on at ``target`` on a partition that is owned; what was fetched beyond is dropped."""
@@ -172,7 +174,7 @@ class Assignment:
         self._commits.positions[partition] = target
         self._commits.epochs.pop(partition, None)
         self.ends.pop(partition, None)
-        self._journal.event("reset", *partition, target, detail=reason)
+        self._journal.event(ConsumerEvent.RESET, *partition, target, detail=reason)
         return True
 
     def _restart(self, partition: tuple[str, int], target: int) -> None:
@@ -187,7 +189,9 @@ class Assignment:
         others.pop(partition, None)
         self.client.assign([*self._commits.places(others), again])
 
-    def _give_up(self, client: Consumer, partitions: list[TopicPartition], event: str) -> None:
+    def _give_up(
+        self, client: Consumer, partitions: list[TopicPartition], event: ConsumerEvent
+    ) -> None:
         self.changes += 1
         owned = [(item.topic, item.partition) for item in partitions]
         member = client.memberid()

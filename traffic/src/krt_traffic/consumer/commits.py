@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from krt_contract.clients import Commit
+from krt_contract.outcomes import ConsumerEvent
 from krt_traffic.clock import mono
 from krt_traffic.consumer.positions import Partition, Positions
 
@@ -40,11 +41,11 @@ REJECTIONS = frozenset(
 NOTHING_TO_COMMIT = KafkaError._NO_OFFSET  # noqa: SLF001 - no public name
 
 
-def event_of(code: int | None) -> str:
+def event_of(code: int | None) -> ConsumerEvent:
     """Return the event for the code of a commit's answer (None: no error)."""
     if code is None:
-        return "committed"
-    return "commit_failed" if code in REJECTIONS else "commit_unknown"
+        return ConsumerEvent.COMMITTED
+    return ConsumerEvent.COMMIT_FAILED if code in REJECTIONS else ConsumerEvent.COMMIT_UNKNOWN
 
 
 class Commits(Positions):
@@ -153,10 +154,10 @@ class Commits(Positions):
             name = event_of(code)
             detail = cause.name() if cause else None
             self._journal.event(name, *partition, item.offset, detail=detail)
-            if name != "committed":
+            if name is not ConsumerEvent.COMMITTED:
                 continue
             self.succeeded += 1
             if partition in self.positions:
                 self._committed[partition] = item.offset
             if self._mode is Commit.BEFORE_PROCESSING:
-                self._journal.event("processed", *partition, item.offset)
+                self._journal.event(ConsumerEvent.PROCESSED, *partition, item.offset)

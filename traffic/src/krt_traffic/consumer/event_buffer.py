@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.ledger import table_of
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_contract.payload import decode
 from krt_contract.schemas import TABLES
 from krt_traffic.clock import both, wall
@@ -14,8 +15,6 @@ from krt_traffic.clock import both, wall
 if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Message
-
-OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 
 
 class Journal:
@@ -82,7 +81,7 @@ class Journal:
             at,
             now,
             wall() if self._at_once else None,
-            OK if transaction is None else UNKNOWN,
+            DeliveryOutcome.OK if transaction is None else DeliveryOutcome.UNKNOWN,
             transaction,
             output_seq,
         )
@@ -90,7 +89,7 @@ class Journal:
             (self._deliveries if transaction is None else self._held).append(row)
         self.delivered += 1
 
-    def decide(self, outcome: str) -> None:
+    def decide(self, outcome: DeliveryOutcome) -> None:
         """Settle what was handed out in the transaction that ended: ok, failed or unknown."""
         with self._moving:
             self._deliveries.extend(
@@ -100,7 +99,7 @@ class Journal:
 
     def event(  # noqa: PLR0913 - the columns of an event
         self,
-        name: str,
+        name: ConsumerEvent,
         topic: str | None = None,
         partition: int | None = None,
         offset: int | None = None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_contract.settings import CLIENT_RACK
 
 if TYPE_CHECKING:
@@ -49,4 +50,4 @@ class Fetching:
                     continue
                 self._known[place] = broker
                 detail = json.dumps({"broker": broker, "leader": int(found["leader"])})
-                self._journal.event("fetching", *place, detail=detail)
+                self._journal.event(ConsumerEvent.FETCHING, *place, detail=detail)

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
 from krt_contract.clients import Commit
 from krt_contract.control import ControlState
+from krt_contract.outcomes import ConsumerEvent
 from krt_traffic import termination
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
@@ -108,7 +109,7 @@ class ConsumerRun:
             log.error("the client is over: %s", error)  # noqa: TRY400 - no defect of ours to trace
         positions = dict(self._commits.positions)
         self._assignment.leave()
-        self._journal.event("closed", detail=reason)
+        self._journal.event(ConsumerEvent.CLOSED, detail=reason)
         self._end(reason, error, positions)
         return self._status(reason)
 
@@ -130,7 +131,7 @@ class ConsumerRun:
                 self._drain = self._begin_drain(order.end_offsets)
             if self._drain.done():
                 for partition, position in self._commits.positions.items():
-                    self._journal.event("drained", *partition, position)
+                    self._journal.event(ConsumerEvent.DRAINED, *partition, position)
                 return "drained", None
             if self._drain.overdue:
                 return "behind", f"drain timed out: {self._drain.behind()}"
@@ -196,7 +197,7 @@ class ConsumerRun:
             topic, partition, offset = place_of(message)
             first = self._assignment.end_reached((topic, partition), offset)
             if first or self._drain is not None:
-                self._journal.event("eof", topic, partition, offset)
+                self._journal.event(ConsumerEvent.EOF, topic, partition, offset)
         elif code == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - no public name
             self._assignment.broken(partition_of(message), error.str())
         elif error.fatal():

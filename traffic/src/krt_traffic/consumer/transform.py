@@ -12,14 +12,13 @@ import random
 from typing import TYPE_CHECKING
 
 from krt_contract.ledger import LedgerWriter
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome, TransactionOutcome
 from krt_traffic.clock import mono
-from krt_traffic.consumer.event_buffer import FAILED, OK
 from krt_traffic.consumer.outputs import Outputs
 from krt_traffic.consumer.positions import Partition, Positions, partition_of
 from krt_traffic.errors import FatalClientError
 from krt_traffic.ledger import Rolling, writer
-from krt_traffic.producer.coordinator import ABORTED, COMMITTED, Coordinator
-from krt_traffic.producer.outcomes import UNKNOWN
+from krt_traffic.producer.coordinator import Coordinator
 from krt_traffic.producer.sender import Sender
 
 if TYPE_CHECKING:
@@ -39,10 +38,18 @@ LONGEST = 500_000
 """Microseconds a transaction is open at most before it is ended: each end waits for the ledger,
 which must not be every few records."""
 
-EVENTS = {COMMITTED: "committed", ABORTED: "commit_failed", UNKNOWN: "commit_unknown"}
+EVENTS = {
+    TransactionOutcome.COMMITTED: ConsumerEvent.COMMITTED,
+    TransactionOutcome.ABORTED: ConsumerEvent.COMMIT_FAILED,
+    TransactionOutcome.UNKNOWN: ConsumerEvent.COMMIT_UNKNOWN,
+}
 """Outcome of a transaction → event of each offset sent with it."""
 
-DELIVERIES = {COMMITTED: OK, ABORTED: FAILED, UNKNOWN: UNKNOWN}
+DELIVERIES = {
+    TransactionOutcome.COMMITTED: DeliveryOutcome.OK,
+    TransactionOutcome.ABORTED: DeliveryOutcome.FAILED,
+    TransactionOutcome.UNKNOWN: DeliveryOutcome.UNKNOWN,
+}
 """Outcome of a transaction → outcome of what was handed out in it."""
 
 
@@ -177,7 +184,7 @@ class Transform(Positions):
         """Give up what is open and return the counts of the output."""
         self._sender.purge()
         self._coordinator.abandon()
-        self._journal.decide(UNKNOWN)
+        self._journal.decide(DeliveryOutcome.UNKNOWN)
         return {"attempted": self._records.attempted, **self._records.counts}
 
     def close(self) -> None:
@@ -210,7 +217,7 @@ class Transform(Positions):
         offsets, epochs = self.places(dirty), dict(self.epochs)
         on_purpose = self._held and self._random.randrange(1000) < self._transactions.abort_permille
         why = "aborted on purpose" if on_purpose else None if commit else "partitions were lost"
-        outcome = UNKNOWN
+        outcome = TransactionOutcome.UNKNOWN
         self.ending = True
         try:
             self._ledger.settle()
@@ -227,9 +234,9 @@ class Transform(Positions):
         finally:
             self.ending = False
             self._decided(outcome, dirty, why)
-        if outcome == COMMITTED:
+        if outcome is TransactionOutcome.COMMITTED:
             self._safe |= {item: (offset, epochs.get(item)) for item, offset in dirty.items()}
-        elif outcome == ABORTED:
+        elif outcome is TransactionOutcome.ABORTED:
             self._go_back(set(leaving))
         else:
             self._over = FatalClientError("the last transaction was left undecided")
@@ -252,15 +259,17 @@ class Transform(Positions):
 
         return send
 
-    def _decided(self, outcome: str, offsets: dict[Partition, int], why: str | None) -> None:
+    def _decided(
+        self, outcome: TransactionOutcome, offsets: dict[Partition, int], why: str | None
+    ) -> None:
         transaction = self._coordinator.ordinal
         self._journal.decide(DELIVERIES[outcome])
-        detail = why if outcome != COMMITTED else None
+        detail = why if outcome is not TransactionOutcome.COMMITTED else None
         for partition, offset in offsets.items():
             self._journal.event(
                 EVENTS[outcome], *partition, offset, detail=detail, transaction=transaction
             )
-            if outcome == COMMITTED:
+            if outcome is TransactionOutcome.COMMITTED:
                 self.succeeded += 1
                 self._committed[partition] = offset
         self._open, self._held, self._refused = False, 0, False
@@ -275,4 +284,6 @@ class Transform(Positions):
             if epoch is not None and epoch >= 0:
                 self.epochs[partition] = epoch
             self.seek(partition, offset)
-            self._journal.event("seek", *partition, offset, detail="its transaction was aborted")
+            self._journal.event(
+                ConsumerEvent.SEEK, *partition, offset, detail="its transaction was aborted"
+            )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, KafkaException
 
+from krt_contract.outcomes import SendOutcome, TransactionOutcome
 from krt_traffic.errors import FatalClientError
-from krt_traffic.producer.outcomes import ACKED, FAILED, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,6 @@ LAST_CALL_SECONDS = 2.0
 """The one call that is still made when nobody waits any more: what is open when the pod is told to
 end would else hold up every read_committed reader until transaction.timeout.ms. Three such calls
 end within the pod's grace period (10 s)."""
-
-COMMITTED, ABORTED = "committed", "aborted"
 
 
 class Coordinator:
@@ -63,7 +61,7 @@ class Coordinator:
         self.ordinal += 1
         return self.ordinal
 
-    def commit(self, first: Callable[[float], None] | None = None) -> str:
+    def commit(self, first: Callable[[float], None] | None = None) -> TransactionOutcome:
         """Commit what is open and settle its sends.
 
         Args:
@@ -78,7 +76,7 @@ class Coordinator:
         """
         return self._settling(lambda: self._commit(first))
 
-    def abort(self, first: Callable[[float], None] | None = None) -> str:
+    def abort(self, first: Callable[[float], None] | None = None) -> TransactionOutcome:
         """Abort what is open and settle its sends: ABORTED, or UNKNOWN where it was given up.
 
         Args:
@@ -105,17 +103,17 @@ class Coordinator:
 
     def abandon(self) -> None:
         """Settle what a client that is over left open: all of it is unknown."""
-        self._settle(UNKNOWN)
+        self._settle(TransactionOutcome.UNKNOWN)
 
-    def _settling(self, end: Callable[[], str]) -> str:
-        outcome = UNKNOWN
+    def _settling(self, end: Callable[[], TransactionOutcome]) -> TransactionOutcome:
+        outcome = TransactionOutcome.UNKNOWN
         try:
             outcome = end()
         finally:
             self._settle(outcome)
         return outcome
 
-    def _commit(self, first: Callable[[float], None] | None) -> str:
+    def _commit(self, first: Callable[[float], None] | None) -> TransactionOutcome:
         try:
             if first is not None and not self._until_done(first):
                 return self._abort(None)
@@ -123,15 +121,19 @@ class Coordinator:
         except _AbortRequiredError as required:
             log.info("the transaction can only be aborted: %s", required)
             return self._abort(None)
-        return COMMITTED if done else UNKNOWN
+        return TransactionOutcome.COMMITTED if done else TransactionOutcome.UNKNOWN
 
-    def _abort(self, first: Callable[[float], None] | None) -> str:
+    def _abort(self, first: Callable[[float], None] | None) -> TransactionOutcome:
         try:
             if first is not None:
                 self._until_done(first)
         except _AbortRequiredError as required:
             log.info("aborting: %s", required)
-        return ABORTED if self._until_done(self._sender.client.abort_transaction) else UNKNOWN
+        return (
+            TransactionOutcome.ABORTED
+            if self._until_done(self._sender.client.abort_transaction)
+            else TransactionOutcome.UNKNOWN
+        )
 
     def _until_done(self, call: Callable[[float], None]) -> bool:
         """Call again until it is done; False where it was given up, after one more try."""
@@ -154,16 +156,16 @@ class Coordinator:
             raise FatalClientError(f"{error.name()}: {error.str()}") from exception
         return True
 
-    def _settle(self, outcome: str) -> None:
+    def _settle(self, outcome: TransactionOutcome) -> None:
         # Reports of what the end of the transaction purged come with the next poll.
         self._reports()
         records = self._records
         for done in list(records.held.values()):
             final = done._replace(transaction_outcome=outcome)
-            if outcome == ABORTED:
-                final = final._replace(outcome=FAILED)
-            elif outcome == UNKNOWN and done.outcome == ACKED:
-                final = final._replace(outcome=UNKNOWN)
+            if outcome is TransactionOutcome.ABORTED:
+                final = final._replace(outcome=SendOutcome.FAILED)
+            elif outcome is TransactionOutcome.UNKNOWN and done.outcome is SendOutcome.ACKED:
+                final = final._replace(outcome=SendOutcome.UNKNOWN)
             records.done(final)
 
     def _reports(self) -> None:

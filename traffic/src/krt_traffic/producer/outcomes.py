@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError
 
-ACKED, FAILED, UNKNOWN = "acked", "failed", "unknown"
+from krt_contract.outcomes import SendOutcome
 
 REFUSED_BY_CONTENT = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
 """The broker refused the record for what it is; no attempt of the same bytes can have landed."""
@@ -50,14 +50,14 @@ class Circumstances:
     single_attempt: bool = False
 
 
-def outcome_of(code: int | None, circumstances: Circumstances) -> str:
+def outcome_of(code: int | None, circumstances: Circumstances) -> SendOutcome:
     """Return acked, failed or unknown for the code of a delivery report (None: no error)."""
     if code is None:
-        return ACKED
+        return SendOutcome.ACKED
     certain = (
         code in REFUSED_BY_CONTENT
         or (code in REFUSED_BY_RIGHTS and not circumstances.ever_acked)
         or (code in PURGED and not circumstances.ever_connected)
         or (code in REFUSED_BEFORE_APPEND and circumstances.single_attempt)
     )
-    return FAILED if certain else UNKNOWN
+    return SendOutcome.FAILED if certain else SendOutcome.UNKNOWN

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from krt_contract.ledger import table_of
+from krt_contract.outcomes import SendOutcome, TransactionOutcome
 from krt_traffic.clock import both, wall
-from krt_traffic.producer.outcomes import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +49,9 @@ class Done(NamedTuple):
     at: int
     mono: int
     offset: int | None
-    outcome: str
+    outcome: SendOutcome
     error: str | None
-    transaction_outcome: str | None = None
+    transaction_outcome: TransactionOutcome | None = None
 
 
 class Records:
@@ -75,7 +75,7 @@ class Records:
         self.in_flight: dict[int, Sent] = {}
         self.held: dict[int, Done] = {}
         self.attempted = 0
-        self.counts = {"acked": 0, "failed": 0, "unknown": 0}
+        self.counts = {outcome.value: 0 for outcome in SendOutcome}
         self._done: deque[Done] = deque()
         self._lingering: set[int] = set()
         self._plan = plan
@@ -122,7 +122,7 @@ class Records:
         at, now = both()
         sents = in_flight | {seq: record.sent for seq, record in held.items()}
         rows = [
-            Done(seq, sent, at, now, None, UNKNOWN, IN_FLIGHT)
+            Done(seq, sent, at, now, None, SendOutcome.UNKNOWN, IN_FLIGHT)
             for seq, sent in sents.items()
             if seq not in self._lingering
         ]
@@ -172,7 +172,9 @@ class Records:
                 "transaction": [sent.transaction for sent in sents]
                 if transactional
                 else [None] * count,
-                "transaction_outcome": [outcome or UNKNOWN for outcome in transaction_outcomes]
+                "transaction_outcome": [
+                    outcome or TransactionOutcome.UNKNOWN for outcome in transaction_outcomes
+                ]
                 if transactional
                 else transaction_outcomes,
             },

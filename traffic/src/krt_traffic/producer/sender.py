@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from krt_contract.clients import Acks
+from krt_contract.outcomes import SendOutcome
 from krt_contract.payload import Encoder
 from krt_traffic.clock import both, mono
 from krt_traffic.error_throttle import Complaints
 from krt_traffic.errors import FatalClientError
 from krt_traffic.producer.outcomes import (
-    ACKED,
-    FAILED,
     PURGED,
     Circumstances,
     outcome_of,
@@ -174,13 +173,17 @@ class Sender:
             self._circumstances.ever_acked = True
             if offset is not None:
                 self.positions[f"{self._entry.topic}-{self._records.partition(seq)}"] = offset
-            done = Done(seq, sent, at, now, offset, ACKED, None)
+            done = Done(seq, sent, at, now, offset, SendOutcome.ACKED, None)
         else:
             outcome = outcome_of(error.code(), self._circumstances)
             done = Done(seq, sent, at, now, None, outcome, error.name())
             if error.fatal():
                 self.fatal = error
-            if error.code() in PURGED and outcome == FAILED and sent.transaction is None:
+            if (
+                error.code() in PURGED
+                and outcome == SendOutcome.FAILED
+                and sent.transaction is None
+            ):
                 self._purged.append(done)
                 return
         self._records.report(done)
@@ -194,7 +197,7 @@ class Sender:
         name = cause.name() if isinstance(cause, KafkaError) else "_QUEUE_FULL"
         if isinstance(cause, KafkaError) and cause.fatal():
             self.fatal = cause
-        self._records.done(Done(seq, sent, *both(), None, FAILED, name))
+        self._records.done(Done(seq, sent, *both(), None, SendOutcome.FAILED, name))
 
     def _error(self, error: KafkaError) -> None:
         if error.fatal():

@@ -13,6 +13,7 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from krt_contract.faults import AdminAnswer, AdminRequest
+from krt_contract.timeline import EventName, Source
 from krt_traffic.clock import mono, wall
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class AdminRequests:
             "error": error,
             "took": mono() - began,
         }
-        self._timeline.write("admin-request", "answered", fault, detail, at=at)
+        self._timeline.write(Source.ADMIN_REQUEST, EventName.ANSWERED, fault, detail, at=at)
 
 
 def ask(question: Callable[[], object]) -> tuple[AdminAnswer, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import make_directory
 from krt_contract.labels import Component
+from krt_contract.timeline import Source
 from krt_traffic.clock import wall
 from krt_traffic.kube import ApiError, Stream
 
@@ -133,7 +134,7 @@ class LogFollower:
         detail = {"uid": self._container.uid, "member": event.pop("member", "")}
         name, at = event.pop("event"), event.pop("at")
         event.pop("krt")
-        self._timeline.write("member", name, self._container.pod, detail | event, at=at)
+        self._timeline.write(Source.MEMBER, name, self._container.pod, detail | event, at=at)
 
 
 def parse_member_line(text: bytes) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.labels import LABEL_COMPONENT, LABEL_MEMBER
+from krt_contract.timeline import EventName, Source
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
@@ -91,27 +92,29 @@ class PodEvents:
     def _deleted(self, pod: dict[str, Any]) -> None:
         self._known.pop(pod["metadata"]["uid"], None)
         self._ready.pop(pod["metadata"]["uid"], None)
-        self._say("deleted", pod, {}, None, live=True)
+        self._say(EventName.DELETED, pod, {}, None, live=True)
 
     def _events(
         self, pod: dict[str, Any]
     ) -> Iterator[tuple[tuple[str, ...], str, str | None, dict[str, Any]]]:
         metadata, status = pod["metadata"], pod.get("status") or {}
-        yield ("added",), "added", metadata.get("creationTimestamp"), {}
+        yield (EventName.ADDED,), EventName.ADDED, metadata.get("creationTimestamp"), {}
         if condition := _condition(pod, "PodScheduled"):
-            yield ("scheduled",), "scheduled", condition.get("lastTransitionTime"), {}
+            time = condition.get("lastTransitionTime")
+            yield (EventName.SCHEDULED,), EventName.SCHEDULED, time, {}
         for container in _statuses(status):
             name = container["name"]
             for state in (container.get("lastState") or {}, container.get("state") or {}):
                 if running := state.get("running"):
-                    key = ("running", name, str(running.get("startedAt")))
-                    yield key, "running", running.get("startedAt"), {"container": name}
+                    key = (EventName.RUNNING, name, str(running.get("startedAt")))
+                    yield key, EventName.RUNNING, running.get("startedAt"), {"container": name}
                 if ended := state.get("terminated"):
-                    key = ("exited", name, str(ended.get("containerID")))
-                    yield key, "exited", ended.get("finishedAt"), _exit(name, ended)
+                    key = (EventName.EXITED, name, str(ended.get("containerID")))
+                    yield key, EventName.EXITED, ended.get("finishedAt"), _exit(name, ended)
         if metadata.get("deletionTimestamp"):
             grace = metadata.get("deletionGracePeriodSeconds")
-            yield ("terminating",), "terminating", None, {"gracePeriodSeconds": grace}
+            detail = {"gracePeriodSeconds": grace}
+            yield (EventName.TERMINATING,), EventName.TERMINATING, None, detail
 
     def _readiness(self, pod: dict[str, Any], *, live: bool) -> None:
         condition = _condition(pod, "Ready")
@@ -120,7 +123,8 @@ class PodEvents:
         if ready != self._ready.get(uid, False):
             self._ready[uid] = ready
             time = (condition or {}).get("lastTransitionTime")
-            self._say("ready" if ready else "notready", pod, {}, time, live=live)
+            event = EventName.READY if ready else EventName.NOT_READY
+            self._say(event, pod, {}, time, live=live)
 
     def _containers(self, pod: dict[str, Any]) -> None:
         metadata, status = pod["metadata"], pod.get("status") or {}
@@ -163,7 +167,8 @@ class PodEvents:
         at = micros(own_time) if own_time else None
         if at is not None:
             detail["objectAt"] = at
-        self._timeline.write("pod", event, metadata["name"], detail, at=None if live else at)
+        own = None if live else at
+        self._timeline.write(Source.POD, event, metadata["name"], detail, at=own)
 
 
 def _statuses(status: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
 from krt_contract.zookeeper import LEADING_MODES, parse_mode, send_four_letter_word
 
 if TYPE_CHECKING:
@@ -49,9 +50,9 @@ class Quorum:
             if leader is None or leader == self._leader:
                 continue
             if leader:
-                self._timeline.write("zookeeper", "leader", leader)
+                self._timeline.write(Source.ZOOKEEPER, EventName.LEADER, leader)
             else:
-                self._timeline.write("zookeeper", "quorum-lost", self._leader)
+                self._timeline.write(Source.ZOOKEEPER, EventName.QUORUM_LOST, self._leader)
             self._leader = leader
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
 from krt_contract.labels import API_VERSION, LABEL_TEST_UID, PLURAL
-from krt_contract.timeline import PROCESS
+from krt_contract.timeline import PROCESS, EventName, Source
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
@@ -64,7 +64,7 @@ class RecorderRun:
 
     def run(self) -> int:
         """Record until the run is finished and return the exit status."""
-        self._timeline.write("recorder", "started", "recorder")
+        self._timeline.write(Source.RECORDER, EventName.STARTED, "recorder")
         watches = [
             follow(self._api, self._environment, self._control),
             self._watch("/api/v1", "pods", _by_uid(self._environment), self._pods),
@@ -82,7 +82,7 @@ class RecorderRun:
             follower.stop()
         self._quorum.stop()
         self._znodes.stop()
-        self._timeline.write("recorder", "stopped", "recorder")
+        self._timeline.write(Source.RECORDER, EventName.STOPPED, "recorder")
         self._timeline.close()
         reason = "aborted" if self._control.aborted else "finished"
         text = termination.message("recorder", self._timeline.counts, reason=reason)

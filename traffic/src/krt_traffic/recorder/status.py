@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.timeline import EventName, Source
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
@@ -12,7 +13,11 @@ if TYPE_CHECKING:
 
     from krt_traffic.recorder.timeline import Timeline
 
-MOMENTS = (("injectedAt", "injected"), ("revertedAt", "reverted"), ("recoveredAt", "recovered"))
+MOMENTS = (
+    ("injectedAt", EventName.INJECTED),
+    ("revertedAt", EventName.REVERTED),
+    ("recoveredAt", EventName.RECOVERED),
+)
 SKIPPED = "Skipped"
 _TIME_FIELD = re.compile(r"^(at|.*At)$")
 
@@ -48,33 +53,35 @@ class StatusEvents:
         for phase in status.get("phases") or ():
             if phase.get("startTime"):
                 name = str(phase["name"])
-                self._once(("phase", name), "phase", "entered", name, {}, phase["startTime"])
+                key = (Source.PHASE, name)
+                self._once(key, Source.PHASE, EventName.ENTERED, name, {}, phase["startTime"])
         for fault in status.get("faults") or ():
             self._fault(fault)
         for guard in status.get("inconclusiveReasons") or ():
             detail = {"kind": guard.get("kind"), "message": guard.get("message")}
             code = str(guard["code"])
-            said = ("guard", code, str(guard.get("at")))
-            self._once(said, "guard", code, "", detail, guard.get("at"))
+            said = (Source.GUARD, code, str(guard.get("at")))
+            self._once(said, Source.GUARD, code, "", detail, guard.get("at"))
 
     def _fault(self, fault: dict[str, Any]) -> None:
         name = fault["name"]
         detail = self._faults.get(name, {}) | {"targets": fault.get("targets") or []}
         for field, event in MOMENTS:
             if fault.get(field):
-                key = ("fault", name, event, fault[field])
+                key = (Source.FAULT, name, event, fault[field])
                 if field == MOMENTS[0][0] and key not in self._said:
                     self._injected(name, micros(fault[field]))
-                self._once(key, "fault", event, name, detail, fault[field])
+                self._once(key, Source.FAULT, event, name, detail, fault[field])
         if fault.get("state") == SKIPPED:
             message = {"message": fault.get("message") or ""}
-            self._once(("fault", name, "skipped"), "fault", "skipped", name, detail | message, None)
+            skipped = (Source.FAULT, name, EventName.SKIPPED)
+            self._once(skipped, Source.FAULT, EventName.SKIPPED, name, detail | message, None)
         if "verified" in fault:
             observations = [in_micros(item) for item in fault.get("observations") or ()]
             verified = bool(fault["verified"])
-            said = ("fault", name, "observed", str(verified), str(len(observations)))
+            said = (Source.FAULT, name, EventName.OBSERVED, str(verified), str(len(observations)))
             told = {"verified": verified, "observations": observations}
-            self._once(said, "fault", "observed", name, told, None)
+            self._once(said, Source.FAULT, EventName.OBSERVED, name, told, None)
 
     def _once(  # noqa: PLR0913, PLR0917 - what an event has, and its key
         self,

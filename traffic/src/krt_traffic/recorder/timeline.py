@@ -7,7 +7,7 @@ import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.timeline import Event, TimelineWriter
+from krt_contract.timeline import Event, EventName, Source, TimelineWriter
 from krt_traffic.clock import both, wall
 
 if TYPE_CHECKING:
@@ -65,7 +65,12 @@ class Timeline:
         """Note that ``stream`` was blind from ``start`` to ``end``, if that is worth noting."""
         if end - start > GAP_MICROS:
             self.counts["gaps"] += 1
-            self.write("recorder", "gap", "recorder", {"from": start, "to": end, "stream": stream})
+            self.write(
+                Source.RECORDER,
+                EventName.GAP,
+                "recorder",
+                {"from": start, "to": end, "stream": stream},
+            )
 
     def close(self) -> None:
         """Make everything durable; later events are dropped."""

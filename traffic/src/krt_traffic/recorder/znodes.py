@@ -17,7 +17,7 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.retry import KazooRetry
 
-from krt_contract.timeline import ZOOKEEPER
+from krt_contract.timeline import ZOOKEEPER, EventName, Source
 from krt_traffic.clock import both
 
 if TYPE_CHECKING:
@@ -169,7 +169,9 @@ class Znodes:
         for broker, epoch in list(self._brokers.items()):
             if broker not in present or present[broker][1].czxid != epoch:
                 del self._brokers[broker]
-                self._timeline.write("broker", "unregistered", broker, {"epoch": epoch})
+                self._timeline.write(
+                    Source.BROKER, EventName.UNREGISTERED, broker, {"epoch": epoch}
+                )
         for broker, (data, stat) in present.items():
             if broker not in self._brokers:
                 self._brokers[broker] = stat.czxid
@@ -179,14 +181,14 @@ class Znodes:
                     "rack": data.get("rack"),
                 }
                 at = stat.ctime * 1000
-                self._timeline.write("broker", "registered", broker, detail, at=at)
+                self._timeline.write(Source.BROKER, EventName.REGISTERED, broker, detail, at=at)
 
     def _look_at_controller(self) -> None:
         found = self._get(CONTROLLER)
         if found is None:
             if self._controller:
                 self._controller = ""
-                self._timeline.write("controller", "vacant", "", {})
+                self._timeline.write(Source.CONTROLLER, EventName.VACANT, "", {})
             return
         data, stat = found
         broker = f"{data.get('brokerid')}/{stat.czxid}"
@@ -198,7 +200,7 @@ class Znodes:
         except NoNodeError:
             epoch = None
         subject, at = str(data.get("brokerid")), stat.mtime * 1000
-        self._timeline.write("controller", "elected", subject, {"epoch": epoch}, at=at)
+        self._timeline.write(Source.CONTROLLER, EventName.ELECTED, subject, {"epoch": epoch}, at=at)
 
     def _look_at_children(self, path: str) -> None:
         """Go down /brokers/topics/<topic>/partitions/<partition>/state."""
@@ -226,7 +228,9 @@ class Znodes:
             "version": stat.version,
             "mtime": at,
         }
-        self._timeline.write("partition", "state", f"{topic}-{partition}", detail, at=at)
+        self._timeline.write(
+            Source.PARTITION, EventName.STATE, f"{topic}-{partition}", detail, at=at
+        )
 
 
 def _host(data: dict[str, Any]) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Scale:
 
 def scale(card: Mapping[str, Any], events: Timeline) -> Scale | None:
     """Return the axis of a run: from its first phase or fault to its last; None without times."""
-    times = [event.at for event in events.of("phase")]
+    times = [event.at for event in events.of(Source.PHASE)]
     for fault in card.get("faults", []):
         times += [fault[key] for key in ("injectedAt", "revertedAt", "recoveredAt") if key in fault]
     for row in card.get("availability", []):
@@ -70,7 +71,9 @@ def scale(card: Mapping[str, Any], events: Timeline) -> Scale | None:
 
 def phases(axis: Scale, events: Timeline) -> list[dict[str, Any]]:
     """Return the phases as bars with names and durations."""
-    entered = sorted((event.at, event.subject) for event in events.of("phase", "entered"))
+    entered = sorted(
+        (event.at, event.subject) for event in events.of(Source.PHASE, EventName.ENTERED)
+    )
     ends = [*(at for at, _ in entered[1:]), axis.end][: len(entered)]
     return [
         {
@@ -137,6 +140,6 @@ def _title(gap: Mapping[str, Any]) -> str:
 
 def traffic(axis: Scale, events: Timeline) -> tuple[int, int]:
     """Return where operations were due, as position and width: from Warmup to Draining."""
-    entered = {event.subject: event.at for event in events.of("phase", "entered")}
+    entered = {event.subject: event.at for event in events.of(Source.PHASE, EventName.ENTERED)}
     begin, end = entered.get("Warmup", axis.start), entered.get("Draining", axis.end)
     return axis.x(begin), axis.width(begin, end)

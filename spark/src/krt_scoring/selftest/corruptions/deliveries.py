@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -102,7 +103,7 @@ def _failing(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]
                 continue
             before, row, later = rows[at - 1 : at + 2]
             poll = before["poll"] if inside else before["poll"] + 1
-            failed = row | {"outcome": "failed", "processed_at": None}
+            failed = row | {"outcome": DeliveryOutcome.FAILED.value, "processed_at": None}
             moved = later | {"poll": poll}
             after = [*rows[:at], failed, moved, *rows[at + 2 :]]
             found = plus(

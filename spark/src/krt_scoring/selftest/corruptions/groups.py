@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.allowances.groups import handover, patience
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
 from krt_scoring.history.ownership import FOREVER
@@ -35,7 +36,7 @@ def _owned(ground: Ground, name: str) -> Iterator[tuple[Interval, str, str, int]
             yield item, group, topic, partition
 
 
-def _event(ground: Ground, item: Interval, event: str, **columns: object) -> Row:
+def _event(ground: Ground, item: Interval, event: ConsumerEvent, **columns: object) -> Row:
     topic, partition = ground.facts.places.name(item.tp)
     row: Row = {
         "consumer": item.consumer,
@@ -45,7 +46,7 @@ def _event(ground: Ground, item: Interval, event: str, **columns: object) -> Row
         "poll": None,
         "at": item.begin,
         "mono": 0,
-        "event": event,
+        "event": event.value,
         "topic": topic,
         "partition": partition,
         "offset": None,
@@ -85,7 +86,9 @@ def _rewound(ground: Ground) -> Iterator[Corruption]:
             and other.start < committed
             and (other.committed is None or other.committed <= other.start)
         ]
-        row = _event(ground, item, "committed", event_seq=item.first_n - 1, offset=committed)
+        row = _event(
+            ground, item, ConsumerEvent.COMMITTED, event_seq=item.first_n - 1, offset=committed
+        )
         found = once(*[_about(ground, "commit-rewind", other) for other in below])
         claims: set[object] = {("commits", group, topic, partition)}
         first = ground.facts.starts.get((item.group, item.tp))
@@ -115,9 +118,14 @@ def _shared(ground: Ground) -> Iterator[Corruption]:
         # The owner commits as late: a run shorter than the handover ends before that.
         own = {"event_seq": item.first_n + 1, "at": late, "offset": start.offset}
         events = (
-            _event(ground, item, "assigned", **ghost | {"event_seq": 0, "at": item.begin - 1}),
-            _event(ground, item, "committed", **ghost | {"event_seq": 1, "at": late}),
-            _event(ground, item, "committed", **own),
+            _event(
+                ground,
+                item,
+                ConsumerEvent.ASSIGNED,
+                **ghost | {"event_seq": 0, "at": item.begin - 1},
+            ),
+            _event(ground, item, ConsumerEvent.COMMITTED, **ghost | {"event_seq": 1, "at": late}),
+            _event(ground, item, ConsumerEvent.COMMITTED, **own),
         )
         found = once(_about(ground, "double-ownership", item))
         yield Corruption(
@@ -142,7 +150,9 @@ def _rebalanced(ground: Ground) -> Iterator[Corruption]:
         # Behind everything the member did with the partition while it owned it.
         n = item.last_n - 1 if item.last_n < FOREVER else item.first_n + (1 << 40)
         generation = max(generations) + 1 if generations else None
-        row = _event(ground, item, "assigned", event_seq=n, at=at, generation=generation)
+        row = _event(
+            ground, item, ConsumerEvent.ASSIGNED, event_seq=n, at=at, generation=generation
+        )
         found = once(Finding("unexpected-rebalance", rule=RULE, grp=group))
         yield Corruption(
             REBALANCED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import LogState, SendOutcome
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -36,7 +37,11 @@ def _failed(ground: Ground) -> Iterator[Corruption]:
         record = site.records[index]
         if record.aborted or record.send["transaction"] is not None:
             continue
-        failed = record.send | {"outcome": "failed", "offset": None, "error": "MSG_SIZE_TOO_LARGE"}
+        failed = record.send | {
+            "outcome": SendOutcome.FAILED.value,
+            "offset": None,
+            "error": "MSG_SIZE_TOO_LARGE",
+        }
         patch = Patch(
             produce={record.sent: [failed]},
             close=_closing(ground, record, acked=-1, failed=1),
@@ -60,7 +65,7 @@ def _aborted(ground: Ground) -> Iterator[Corruption]:
         near = all(site.around(group, record.offset, record.offset) for group in strict)
         if not record.aborted or not near:
             continue
-        committed = record.log | {"state": "committed"}
+        committed = record.log | {"state": LogState.COMMITTED.value}
         log = [committed if item is record else item.log for item in site.records]
         found = once(of_record("aborted-read", record, tag="transaction"))
         for group in sorted({group for item in site.records for group in item.got}):

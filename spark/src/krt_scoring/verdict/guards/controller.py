@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import Source
 from krt_scoring.inputs.reasons import LOG_ANOMALIES, Reason
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ VOIDS = {"LogNotStable": LOG_ANOMALIES}
 def check(facts: Facts) -> Iterator[Reason]:
     """Yield a reason for each guard of the timeline, once."""
     seen: set[Reason] = set()
-    for event in facts.timeline.of("guard"):
+    for event in facts.timeline.of(Source.GUARD):
         evidence = event.detail.get("kind") == "evidence"
         message = str(event.detail.get("message") or event.event)
         reason = Reason(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.faults import ObservationKind, implied_by
+from krt_contract.timeline import EventName, Source
 from krt_scoring.inputs.reasons import Reason
 
 if TYPE_CHECKING:
@@ -54,17 +55,17 @@ def _seen(kind: ObservationKind, uid: str, start: int | None, timeline: Timeline
         return False
     match kind:
         case ObservationKind.POD_DELETED:
-            events = timeline.of("pod", "deleted")
+            events = timeline.of(Source.POD, EventName.DELETED)
             return any(event.at >= start and event.detail.get("uid") == uid for event in events)
         case ObservationKind.PROCESS_KILLED:
             return any(
                 event.detail.get("uid") == uid
-                and (event.event == "killed" or event.detail.get("exitCode") == KILLED)
-                for event in timeline.of("member", "killed", "exited")
+                and (event.event == EventName.KILLED or event.detail.get("exitCode") == KILLED)
+                for event in timeline.of(Source.MEMBER, EventName.KILLED, EventName.EXITED)
             )
         case ObservationKind.PROCESS_STOPPED:
             # The freezing container speaks by the same clock as the journal's injectedAt.
-            events = timeline.of("member", "frozen")
+            events = timeline.of(Source.MEMBER, EventName.FROZEN)
             return any(event.at >= start and event.detail.get("uid") == uid for event in events)
         case _:
             return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.clients import Acks
+from krt_contract.timeline import EventName, Source
 from krt_scoring.history.elections import STORAGE_LOSING_ACTIONS
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
 
@@ -25,7 +26,8 @@ BY_LEADER_CHANGE = ("inconsistent-offsets", "lost-write")
 def check(facts: Facts) -> Iterator[Reason]:
     """Yield ``LeadersUnknown`` for each such topic, where something was found that rests on it."""
     watched = {
-        event.subject.rpartition("-")[0] for event in facts.timeline.of("partition", "state")
+        event.subject.rpartition("-")[0]
+        for event in facts.timeline.of(Source.PARTITION, EventName.STATE)
     }
     for topic in facts.run.topics:
         told = None if topic.name in watched else permitting(facts, topic.name)

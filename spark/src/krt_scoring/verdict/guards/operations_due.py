@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.inputs.reasons import Reason
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ def check(facts: Facts) -> Iterator[Reason]:
         message = "no record was acked, so nothing could be lost or kept"
         yield Reason("coverage", "TooFewOperations", "run", message)
     injected = any(window.injected_at is not None for window in facts.windows)
-    checks = [("before", operations.sends("before", outcome="acked"), MIN_BEFORE)]
+    checks = [("before", operations.sends("before", outcome=SendOutcome.ACKED), MIN_BEFORE)]
     if injected:
         checks.append(("during", operations.sends("during"), MIN_DURING))
         if all(w.recovered_at is not None for w in facts.windows if w.injected_at is not None):
-            checks.append(("after", operations.sends("after", outcome="acked"), MIN_AFTER))
+            checks.append(
+                ("after", operations.sends("after", outcome=SendOutcome.ACKED), MIN_AFTER)
+            )
     for part, count, needed in checks:
         if count < needed:
             kind = "attempted" if part == "during" else "acked"

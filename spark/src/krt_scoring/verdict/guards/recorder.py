@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
 from krt_scoring.inputs import timeline
 from krt_scoring.inputs.reasons import Reason
@@ -36,7 +37,7 @@ def _unseen_leaders(facts: Facts) -> list[tuple[int, int]]:
     concerned = {name for name in topics if leaders.permitting(facts, name)}
     last: dict[str, tuple[int, int]] = {}
     unseen = []
-    states = facts.timeline.of("partition", "state")
+    states = facts.timeline.of(Source.PARTITION, EventName.STATE)
     for event in sorted(states, key=lambda e: (e.subject, int(e.detail["version"]))):
         if event.subject.rpartition("-")[0] not in concerned:
             continue
@@ -61,7 +62,7 @@ def check(facts: Facts) -> Iterator[Reason]:
             continue
         message = f"nothing was recorded for {durations.show(end - start)} from {start}"
         yield Reason("coverage", "TimelineGap", stream or "recorder", message)
-    started = any(facts.timeline.of("recorder", "started"))
-    if started and not any(facts.timeline.of("recorder", "stopped")):
+    started = any(facts.timeline.of(Source.RECORDER, EventName.STARTED))
+    if started and not any(facts.timeline.of(Source.RECORDER, EventName.STOPPED)):
         message = "the recorder did not end in order, so the end of the timeline may be missing"
         yield Reason("coverage", "TimelineGap", "recorder", message)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring.inputs.reasons import (
     DELIVERY_ANOMALIES,
     LOG_ANOMALIES,
@@ -48,6 +49,6 @@ def _ended_in_order(facts: Facts) -> set[str]:
     """Return the uids of pods that said how they ended, after they had written everything."""
     return {
         str(event.detail.get("uid"))
-        for event in facts.timeline.of("pod", "exited")
+        for event in facts.timeline.of(Source.POD, EventName.EXITED)
         if event.detail.get("exitCode") == 0 or event.detail.get("message")
     }

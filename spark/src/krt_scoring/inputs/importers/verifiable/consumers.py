@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.inputs.importers.verifiable import lines, values
 from krt_scoring.inputs.importers.verifiable.sink import Sink
 from krt_scoring.inputs.reasons import (
@@ -131,7 +132,7 @@ class _Reader:
         self._started = True
 
     def _shutdown(self, _number: int, at: int, _event: dict[str, Any]) -> None:
-        self._event(at, "closed", None)
+        self._event(at, ConsumerEvent.CLOSED, None)
         self._got.ended = True
 
     def _assigned(self, _number: int, at: int, event: dict[str, Any]) -> None:
@@ -143,7 +144,7 @@ class _Reader:
     def _revoked(self, _number: int, at: int, event: dict[str, Any]) -> None:
         for place in _places(event):
             self._waiting.pop(place, None)
-            self._event(at, "revoked", place)
+            self._event(at, ConsumerEvent.REVOKED, place)
 
     def _n(self) -> int:
         self._got.next_n += 1
@@ -199,7 +200,7 @@ class _Reader:
             delivered_at=at,
             delivered_mono=at,
             processed_at=at,
-            outcome="ok",
+            outcome=DeliveryOutcome.OK,
         )
 
     def _summary(self, number: int, _at: int, event: dict[str, Any]) -> None:
@@ -223,7 +224,13 @@ class _Reader:
             place = str(item.get("topic")), lines.number(item, "partition", event["name"])
             offset = lines.number(item, "offset", event["name"])
             error = {} if done else {"detail": str(event.get("error"))}
-            self._event(at, "committed" if done else "commit_unknown", place, offset, **error)
+            self._event(
+                at,
+                ConsumerEvent.COMMITTED if done else ConsumerEvent.COMMIT_UNKNOWN,
+                place,
+                offset,
+                **error,
+            )
 
     def _wanting(self) -> list[Reason]:
         name = self._got.process.path.name

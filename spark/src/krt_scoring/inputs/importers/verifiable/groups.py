@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.inputs.importers.verifiable.settings import EARLIEST
 from krt_scoring.inputs.importers.verifiable.sink import Sink
 
@@ -34,10 +35,10 @@ def write(bundle: Bundle, told: Settings, got: Iterable[Got], ends: Mapping[Plac
         owned.sort(key=lambda one: one.order)
         owned[0].offset = _start(owned, told.group(group)["start"])
         for one in owned:
-            row = _row(one.place, one.at, one.n, "assigned", one.offset)
+            row = _row(one.place, one.at, one.n, ConsumerEvent.ASSIGNED, one.offset)
             rows[one.process].append(row)
     for place, item in _reached(got, ends):
-        row = _row(place, item.last, item.next_n, "drained", ends[place])
+        row = _row(place, item.last, item.next_n, ConsumerEvent.DRAINED, ends[place])
         rows[item.process].append(row)
         item.next_n += 1
     for process, own in rows.items():

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle, write_json
-from krt_contract.timeline import Event, TimelineWriter
+from krt_contract.labels import Component
+from krt_contract.timeline import Event, EventName, Source, TimelineWriter
 from krt_scoring.inputs.importers.verifiable import (
     consumers,
     groups,
@@ -97,12 +98,12 @@ def _write_timeline(bundle: Bundle, told: Settings, processes: list[Sent | Got])
     writer = TimelineWriter(bundle.timeline, "processes")
     for item in processes:
         uid = item.process.incarnation
-        component = "consumer" if item.process.group else "producer"
+        component = Component.CONSUMER if item.process.group else Component.PRODUCER
         detail = {"uid": uid, "component": component}
-        writer.write(Event(item.first, item.first, "pod", "added", uid, detail))
+        writer.write(Event(item.first, item.first, Source.POD, EventName.ADDED, uid, detail))
         if not item.ended and uid in told.killed:
-            writer.write(Event(item.last, item.last, "member", "killed", uid, detail))
-        event = "exited" if item.ended else "deleted"
+            writer.write(Event(item.last, item.last, Source.MEMBER, EventName.KILLED, uid, detail))
+        event = EventName.EXITED if item.ended else EventName.DELETED
         code = {"exitCode": 0} if item.ended else {}
-        writer.write(Event(item.last, item.last, "pod", event, uid, {**detail, **code}))
+        writer.write(Event(item.last, item.last, Source.POD, event, uid, {**detail, **code}))
     writer.close()

@@ -7,6 +7,8 @@ timeout says nothing at all.
 
 from __future__ import annotations
 
+from krt_contract.outcomes import SendOutcome
+
 CERTAIN = frozenset(
     {
         # Raised by the client before anything was sent.
@@ -38,7 +40,7 @@ def short(exception: str) -> str:
     return exception.rpartition(".")[2].rpartition("$")[2].strip()
 
 
-def outcome(exception: str, *, retries: bool) -> str:
+def outcome(exception: str, *, retries: bool) -> SendOutcome:
     """Return ``failed`` or ``unknown``.
 
     Args:
@@ -47,5 +49,5 @@ def outcome(exception: str, *, retries: bool) -> str:
     """
     name = short(exception)
     if name in CERTAIN or (name in CERTAIN_WITHOUT_RETRIES and not retries):
-        return "failed"
-    return "unknown"
+        return SendOutcome.FAILED
+    return SendOutcome.UNKNOWN

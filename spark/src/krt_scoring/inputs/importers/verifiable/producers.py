@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.inputs.importers.verifiable import lines, outcomes, values
 from krt_scoring.inputs.importers.verifiable.sink import Sink
 from krt_scoring.inputs.reasons import SEND_ANOMALIES, Reason
@@ -97,7 +98,7 @@ class _Reader:
             ends[partition] = max(ends.get(partition, 0), known + 1)
         else:
             self._sent.ends.setdefault(partition, 0)
-        self._add(at, event, seq, "acked", topic=topic, partition=partition, offset=known)
+        self._add(at, event, seq, SendOutcome.ACKED, topic=topic, partition=partition, offset=known)
 
     def _error(self, at: int, event: dict[str, Any]) -> None:
         exception = lines.text(event, "exception")
@@ -107,7 +108,7 @@ class _Reader:
             return
         topic, seq = self._record(event)
         outcome = outcomes.outcome(exception, retries=self._retries)
-        self._failed += outcome == "failed"
+        self._failed += outcome == SendOutcome.FAILED
         self._add(at, event, seq, outcome, topic=topic, error=outcomes.short(exception))
 
     def _record(self, event: dict[str, Any]) -> tuple[str, int]:
