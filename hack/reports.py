@@ -1,7 +1,7 @@
 """Renders the report of each scenario's last run into a folder, from the scorecards in git.
 
-What a compact scorecard does not hold is left out of its report: the timeline always, and more of
-the runs that were kept before scorecards held it.
+What a compact scorecard does not hold is left out of its report: the timeline and most examples; of
+the oldest results also gaps and latencies.
 """
 
 from __future__ import annotations
@@ -28,10 +28,7 @@ def complete(name: str, run: Result) -> dict[str, Any]:
     described = {"namespace": "krt-scenario", "name": name, "uid": run.uid}
     status = {key: run.status[key] for key in ("score", "summary") if key in run.status}
     base: dict[str, Any] = {"run": described, "summary": "", "recovery": {"faults": []}}
-    card = base | status | run.card
-    if not any("injectedAt" in fault for fault in card.get("faults", [])):
-        card.pop("faults", None)  # kept without times: the report would say that none was injected
-    return card
+    return base | status | run.card
 
 
 def write(archive: Archive, out: Path) -> int:

@@ -41,7 +41,7 @@ class Numbers:
         return Numbers(pc.multiply(self.values, other))
 
     def __floordiv__(self, other: int) -> Numbers:
-        """Return the whole quotient of numbers that are not negative."""
+        """Return the integer quotient of numbers that are not negative."""
         return Numbers(pc.divide(self.values, other))
 
     def __mod__(self, other: int) -> Numbers:

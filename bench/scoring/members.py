@@ -84,7 +84,7 @@ def _event(  # noqa: PLR0913, PLR0917 (a row)
 
 
 def closes(planted: Planted) -> Iterator[dict[str, Any]]:
-    """Yield what each producer said of itself at its end."""
+    """Yield the summary that each producer writes at its end."""
     for name, incarnation, number in shape.identities():
         plain = name.startswith("p")
         rounds = range(planted.rounds)

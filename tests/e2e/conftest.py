@@ -18,14 +18,16 @@ FAILED = pytest.StashKey[bool]()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _our_own_cluster_only() -> None:
-    """Refuse any cluster that is not the kind cluster hack/up made: these tests break things."""
+def _only_the_kind_cluster() -> None:
+    """Refuse any cluster that hack/up has not created: these tests break things."""
     context = subprocess.run(
         ["kubectl", "config", "current-context"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    wanted = f"kind-{os.environ.get('KRT_CLUSTER', 'krt')}"
-    if context != wanted:
-        pytest.exit(f"the kubectl context is {context!r}, not {wanted!r}: run through hack/e2e", 2)
+    expected = f"kind-{os.environ.get('KRT_CLUSTER', 'krt')}"
+    if context != expected:
+        pytest.exit(
+            f"the kubectl context is {context!r}, not {expected!r}: run through hack/e2e", 2
+        )
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +56,9 @@ def _namespace(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
     yield Kubectl(name)
     if request.node.stash.get(FAILED, False):
         stem = request.node.nodeid.replace("/", "_").replace("::", "--")
-        folder = artifacts.keep(stem, name, OPERATOR_NAMESPACE)
-        print(f"\nwhat the failure left: {folder}")  # noqa: T201 - for the person who reads CI
-    # Through the controller first: it lets go of the finalizers, which the namespace cannot.
+        folder = artifacts.collect(stem, name, OPERATOR_NAMESPACE)
+        print(f"\nartifacts of the failure: {folder}")  # noqa: T201 - for the person who reads CI
+    # The tests first: only our controller removes their finalizers.
     Kubectl(name)("delete", "krt", "--all", "--wait", "--timeout=120s", timeout=130)
     cluster("delete", "namespace", name, "--wait=false")
 

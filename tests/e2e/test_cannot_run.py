@@ -1,4 +1,4 @@
-"""What only the cluster can tell: phase Error, a condition that names the field and the remedy."""
+"""Runs that the cluster cannot place: phase Error, a condition with the field and the remedy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ UNSHARED_CLAIM = {
         ),
     ],
 )
-def test_the_condition_names_field_and_remedy(
+def test_run_that_cannot_be_placed_ends_in_error_with_field_and_remedy(
     kubectl: Kubectl, name: str, spec: dict[str, Any], named: tuple[str, ...]
 ) -> None:
     kubectl.apply(UNSHARED_CLAIM)
@@ -66,5 +66,5 @@ def test_the_condition_names_field_and_remedy(
     for part in named:
         assert part in provisioned["message"], provisioned
     assert "Kafka" not in run.condition("Succeeded").get("reason", "")
-    built = [left for left in run.left() if left.startswith("statefulset")]
+    built = [name for name in run.remaining() if name.startswith("statefulset")]
     assert not built

@@ -1,4 +1,4 @@
-"""Deleting a test in any phase leaves nothing labelled ours, evidence aside."""
+"""Deleting a test in any phase leaves no object of it, evidence aside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from kit.run import Run, small
-from kit.wait import until
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -18,24 +18,24 @@ GONE_WITHIN = 60
 """Seconds; the promise of the documentation."""
 
 
-def test_deleted_in_each_phase(kubectl: Kubectl) -> None:
+def test_run_deleted_in_each_phase_leaves_no_object(kubectl: Kubectl) -> None:
     for phase in DELETED_IN:
         evidence = {"compareReplicas": phase == "DumpingReplicas"}
-        run = Run.apply(kubectl, small(f"gone-in-{phase.lower()}", evidence=evidence))
+        run = Run.apply(kubectl, small(f"deleted-in-{phase.lower()}", evidence=evidence))
         run.reach(phase)
         kubectl("delete", "krt", run.name, "--wait=false")
-        until(
-            lambda run=run: not run.left(),  # type: ignore[misc]
+        wait_until(
+            lambda run=run: not run.remaining(),  # type: ignore[misc]
             GONE_WITHIN,
-            lambda run=run: f"{run.name} gone; left: {run.left()}",  # type: ignore[misc]
+            lambda run=run: f"{run.name} deleted; remaining: {run.remaining()}",  # type: ignore[misc]
         )
         assert kubectl("get", "krt", run.name, "--ignore-not-found") == ""
 
 
-def test_aborted_it_takes_its_members_away(kubectl: Kubectl) -> None:
+def test_run_aborted_deletes_its_members(kubectl: Kubectl) -> None:
     run = Run.apply(kubectl, small("aborted"))
     run.reach("Warmup")
     kubectl("patch", "krt", run.name, "--type=merge", "-p", '{"spec":{"abort":true}}')
     status = run.finish(120)
     assert (status["phase"], status["verdict"]) == ("Aborted", "Inconclusive")
-    assert not [name for name in run.left() if name.startswith(("statefulset", "pod/"))]
+    assert not [name for name in run.remaining() if name.startswith(("statefulset", "pod/"))]

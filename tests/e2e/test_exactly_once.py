@@ -24,35 +24,35 @@ def run(module_kubectl: Kubectl) -> Run:
     return once
 
 
-def test_it_passes_and_nothing_is_accused(run: Run) -> None:
+def test_exactly_once_passes_without_violation(run: Run) -> None:
     status = run.status
     assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
-    accused = {
+    violations = {
         name: anomaly
         for name, anomaly in run.scorecard()["anomalies"].items()
         if anomaly["class"] == "Violation"
     }
-    assert accused == {}
+    assert violations == {}
 
 
-def test_every_fault_acted(run: Run) -> None:
+def test_exactly_once_every_fault_is_verified(run: Run) -> None:
     faults = run.status["faults"]
     assert [fault["name"] for fault in faults] == ["leader-down", "buyer-crash", "biller-deleted"]
     assert all(fault["verified"] for fault in faults), faults
 
 
-def test_the_makers_ended_before_the_ends_of_what_they_made_were_told(run: Run) -> None:
+def test_exactly_once_transformers_end_before_their_topics_end_offsets_are_taken(run: Run) -> None:
     drained = {
         row["group"]: row["at"]
         for row in sorted(rows(run, "consumer_events"), key=lambda row: -row["at"])
         if row["event"] == "drained"
     }
     assert drained.keys() == {"billers", "auditors"}
-    bounds = rows(run, "log_end_offsets")
-    assert max(row["at"] for row in closes(run)) < min(row["taken_at"] for row in bounds)
+    end_offsets = rows(run, "log_end_offsets")
+    assert max(row["at"] for row in summaries(run)) < min(row["taken_at"] for row in end_offsets)
 
 
-def test_every_committed_order_has_exactly_one_committed_invoice(run: Run) -> None:
+def test_exactly_once_every_committed_order_has_one_committed_invoice(run: Run) -> None:
     """An independent count, in plain Python, from log and ledgers."""
     log = rows(run, "log")
     orders = Counter(identity(row) for row in log if committed(row, "orders"))
@@ -64,23 +64,23 @@ def test_every_committed_order_has_exactly_one_committed_invoice(run: Run) -> No
     ]
     assert Counter(identity(row) for row in billed) == orders
     assert len(invoices) == len(billed) == orders.total()
-    # What a member said of its own transactions is what the log says of them.
+    # A member's own account of its transactions agrees with the log.
     assert all(row["outcome"] != "failed" for row in billed)
     assert {(row["incarnation"], row["event_seq"]) for row in taken if row["outcome"] == "ok"} <= {
         (row["incarnation"], row["event_seq"]) for row in billed
     }
 
 
-def test_the_auditor_read_every_invoice_and_nothing_else(run: Run) -> None:
+def test_exactly_once_auditor_reads_every_committed_invoice_and_nothing_else(run: Run) -> None:
     invoices = {identity(row) for row in rows(run, "log") if committed(row, "invoices")}
     read = {identity(row) for row in rows(run, "consume") if row["group"] == "auditors"}
     assert read == invoices
 
 
-def test_some_transactions_were_aborted(run: Run) -> None:
-    fates = Counter((row["topic"], row["transaction_outcome"]) for row in rows(run, "produce"))
+def test_exactly_once_some_transactions_are_aborted(run: Run) -> None:
+    outcomes = Counter((row["topic"], row["transaction_outcome"]) for row in rows(run, "produce"))
     for topic in ("orders", "invoices"):
-        assert fates[topic, "committed"] > fates[topic, "aborted"] > 0, fates
+        assert outcomes[topic, "committed"] > outcomes[topic, "aborted"] > 0, outcomes
 
 
 def rows(run: Run, table: str) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def rows(run: Run, table: str) -> list[dict[str, Any]]:
     return found
 
 
-def closes(run: Run) -> list[dict[str, Any]]:
+def summaries(run: Run) -> list[dict[str, Any]]:
     return [row for row in rows(run, "producer_summary") if row["producer"].startswith("biller-")]
 
 

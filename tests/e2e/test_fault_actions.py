@@ -1,4 +1,4 @@
-"""Every action on pods, volumes and partitions, on real nodes: what it does, and its proof."""
+"""Every action on pods, volumes and partitions, on real nodes: what it does and what shows it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kit.run import Run, small
-from kit.wait import until
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -42,17 +42,17 @@ def resource(name: str, *faults: dict[str, Any], **spec: Any) -> dict[str, Any]:
 
 
 def fault(run: Run, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in run.status["faults"] if one["name"] == name)
+    found: dict[str, Any] = next(item for item in run.status["faults"] if item["name"] == name)
     return found
 
 
 def observations(run: Run, name: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the fault's observations by kind, once it is proved."""
+    """Return the fault's observations by kind, once it is verified."""
     entry = fault(run, name)
     assert entry["verified"], entry
     found: dict[str, list[dict[str, Any]]] = {}
-    for one in entry["observations"]:
-        found.setdefault(one["kind"], []).append(one)
+    for item in entry["observations"]:
+        found.setdefault(item["kind"], []).append(item)
     return found
 
 
@@ -61,26 +61,26 @@ def when(text: str) -> datetime:
 
 
 def assert_sound(run: Run) -> None:
-    """No record is lost against the rules, and every fault is proved and recovered from."""
+    """No record is lost against the rules, and every fault is verified and recovered from."""
     status = run.status
     assert (status["phase"], status["verdict"]) in {
         ("Completed", "Passed"),
         ("Completed", "Degraded"),
     }, status
     assert not status.get("inconclusiveReasons"), status["inconclusiveReasons"]
-    for one in status["faults"]:
-        assert one["state"] == "Reverted", one
-        assert one["verified"], one
-        assert one["recoveredAt"], one
+    for item in status["faults"]:
+        assert item["state"] == "Reverted", item
+        assert item["verified"], item
+        assert item["recoveredAt"], item
 
 
 @pytest.fixture(scope="module")
-def held(module_kubectl: Kubectl) -> Run:
+def disturbed(module_kubectl: Kubectl) -> Run:
     """A freeze, evictions of which the budget refuses one, an election."""
     run = Run.apply(
         module_kubectl,
         resource(
-            "held",
+            "disturbed",
             {
                 "name": "frozen",
                 "delay": "3s",
@@ -153,7 +153,7 @@ def moved(module_kubectl: Kubectl) -> Run:
                 "delay": "3s",
                 "action": "Reassign",
                 "target": {"role": "Partition", "topic": "foo"},
-                "to": [2, 0],
+                "targetReplicas": [2, 0],
             },
         ),
     )
@@ -161,59 +161,63 @@ def moved(module_kubectl: Kubectl) -> Run:
     return run
 
 
-def test_a_frozen_leader_loses_its_session_and_keeps_its_pod(held: Run) -> None:
-    assert_sound(held)
-    seen = observations(held, "frozen")
-    assert {"ProcessStopped", "SessionExpired", "LeaderMoved"} <= seen.keys(), seen.keys()
-    entry = fault(held, "frozen")
+def test_freeze_pod_leader_loses_its_session_and_keeps_its_pod(disturbed: Run) -> None:
+    assert_sound(disturbed)
+    kinds = observations(disturbed, "frozen")
+    assert {"ProcessStopped", "SessionExpired", "LeaderMoved"} <= kinds.keys(), kinds.keys()
+    entry = fault(disturbed, "frozen")
     lasted = when(entry["revertedAt"]) - when(entry["injectedAt"])
-    # By the node's clock: whoever looked late, the process was not thawed late.
+    # By the node's clock: a late observation does not mean a late thaw.
     assert timedelta(seconds=12) <= lasted <= timedelta(seconds=13)
     uid, pod = entry["targets"][0]["uid"], entry["targets"][0]["pod"]
-    told = [e["event"] for e in held.timeline("member") if e["detail"]["uid"] == uid]
-    assert told.index("frozen") < told.index("thawed")
-    gone = [e for e in held.timeline("pod") if e["subject"] == pod and e["event"] == "deleted"]
-    assert all(when_micros(e["at"]) > when(entry["recoveredAt"]) for e in gone)
+    events = [e["event"] for e in disturbed.timeline("member") if e["detail"]["uid"] == uid]
+    assert events.index("frozen") < events.index("thawed")
+    deleted = [
+        e for e in disturbed.timeline("pod") if e["subject"] == pod and e["event"] == "deleted"
+    ]
+    assert all(when_micros(e["at"]) > when(entry["recoveredAt"]) for e in deleted)
 
 
 def when_micros(at: int) -> datetime:
     return datetime.fromisoformat("1970-01-01T00:00:00+00:00") + timedelta(microseconds=at)
 
 
-def test_a_consumer_frozen_for_less_than_its_session_stays_in_its_group(held: Run) -> None:
-    assert observations(held, "reader-frozen").keys() == {"ProcessStopped"}
+def test_freeze_pod_consumer_below_session_timeout_stays_in_its_group(disturbed: Run) -> None:
+    assert observations(disturbed, "reader-frozen").keys() == {"ProcessStopped"}
 
 
-def test_the_budget_allows_one_eviction_and_refuses_the_next(held: Run) -> None:
-    assert "PodDeleted" in observations(held, "evicted")
-    [refusal] = observations(held, "refused")["EvictionRefused"]
-    assert refusal["subject"] == "held-kafka-2-0"
+def test_evict_pod_second_eviction_is_refused_by_the_budget(disturbed: Run) -> None:
+    assert "PodDeleted" in observations(disturbed, "evicted")
+    [refusal] = observations(disturbed, "refused")["EvictionRefused"]
+    assert refusal["subject"] == "disturbed-kafka-2-0"
     assert "needs 2 healthy pods and has 2 currently" in refusal["detail"]
-    said = [e["detail"] for e in held.timeline("fault") if e["subject"] == "refused"]
-    kinds = {proof["kind"] for detail in said for proof in detail.get("observations", ())}
+    details = [e["detail"] for e in disturbed.timeline("fault") if e["subject"] == "refused"]
+    kinds = {item["kind"] for detail in details for item in detail.get("observations", ())}
     assert kinds == {"EvictionRefused"}
 
 
-def test_leaders_are_the_first_replicas_again(held: Run) -> None:
-    subjects = {one["subject"] for one in observations(held, "elected")["PreferredLeaderElected"]}
+def test_elect_preferred_leaders_first_replicas_lead(disturbed: Run) -> None:
+    subjects = {
+        item["subject"] for item in observations(disturbed, "elected")["PreferredLeaderElected"]
+    }
     assert subjects == {"foo-0", "foo-1"}
 
 
-def test_a_lost_disk_is_filled_again_and_loses_nothing(emptied: Run) -> None:
+def test_lose_disk_replica_is_restored_and_nothing_is_lost(emptied: Run) -> None:
     assert_sound(emptied)
     assert emptied.status["ledger"]["lost"] == 0
-    seen = observations(emptied, "disk")
-    assert {"ProcessKilled", "VolumeGone", "VolumeReplaced", "LeaderMoved"} <= seen.keys()
+    kinds = observations(emptied, "disk")
+    assert {"ProcessKilled", "VolumeGone", "VolumeReplaced", "LeaderMoved"} <= kinds.keys()
     [target] = fault(emptied, "disk")["targets"]
-    assert target["expectation"] == f"emptied-{target['member']}-data"
-    assert target["claimUid"] in seen["VolumeGone"][0]["detail"]
+    assert target["claim"] == f"emptied-{target['member']}-data"
+    assert target["claimUid"] in kinds["VolumeGone"][0]["detail"]
 
 
-def test_members_restart_in_turn_and_never_two(emptied: Run) -> None:
+def test_rolling_restart_one_member_is_down_at_a_time(emptied: Run) -> None:
     entry = fault(emptied, "rolled")
-    victims = {one["uid"] for one in entry["targets"]}
+    victims = {item["uid"] for item in entry["targets"]}
     assert len(victims) == 3
-    assert {one["subject"] for one in observations(emptied, "rolled")["PodDeleted"]} == {
+    assert {item["subject"] for item in observations(emptied, "rolled")["PodDeleted"]} == {
         f"emptied-kafka-{ordinal}-0" for ordinal in range(3)
     }
     begin, end = when(entry["injectedAt"]), when(entry["recoveredAt"])
@@ -230,21 +234,21 @@ def test_members_restart_in_turn_and_never_two(emptied: Run) -> None:
     assert worst == 1
 
 
-def test_partitions_lie_where_they_were_sent(moved: Run) -> None:
+def test_reassign_partitions_are_on_the_target_replicas(moved: Run) -> None:
     assert_sound(moved)
-    seen = observations(moved, "move")
-    assert "ReassignmentAccepted" in seen
-    assert {one["subject"] for one in seen["ReplicasMoved"]} == {"foo-0", "foo-1"}
+    kinds = observations(moved, "move")
+    assert "ReassignmentAccepted" in kinds
+    assert {item["subject"] for item in kinds["ReplicasMoved"]} == {"foo-0", "foo-1"}
     last = {
         event["subject"]: event["detail"]
         for event in moved.timeline("partition")
         if event["subject"] in {"foo-0", "foo-1"}
     }
     assert {tuple(sorted(state["isr"])) for state in last.values()} == {(0, 2)}
-    assert "job.batch/moved-fault-0-1" not in moved.left()
+    assert "job.batch/moved-fault-0-1" not in moved.remaining()
 
 
-def test_what_is_frozen_when_a_test_is_deleted_does_not_keep_it(kubectl: Kubectl) -> None:
+def test_freeze_pod_run_deleted_meanwhile_is_removed(kubectl: Kubectl) -> None:
     run = Run.apply(
         kubectl,
         small(
@@ -260,12 +264,14 @@ def test_what_is_frozen_when_a_test_is_deleted_does_not_keep_it(kubectl: Kubectl
         ),
     )
     run.reach("Injecting")
-    until(lambda: fault(run, "frozen")["state"] == "Active", 60, "the broker frozen")
+    wait_until(lambda: fault(run, "frozen")["state"] == "Active", 60, "the broker frozen")
     kubectl("delete", "krt", run.name, "--wait=false")
-    until(lambda: not run.left(), 60, lambda: f"{run.name} gone; left: {run.left()}")
+    wait_until(
+        lambda: not run.remaining(), 60, lambda: f"{run.name} deleted; left: {run.remaining()}"
+    )
 
 
-def test_what_is_frozen_when_a_test_is_aborted_is_thawed(kubectl: Kubectl) -> None:
+def test_freeze_pod_run_aborted_meanwhile_is_thawed(kubectl: Kubectl) -> None:
     freeze = {
         "name": "frozen",
         "action": "FreezePod",
@@ -274,19 +280,19 @@ def test_what_is_frozen_when_a_test_is_aborted_is_thawed(kubectl: Kubectl) -> No
     }
     run = Run.apply(kubectl, small("frozen-aborted", faults=[freeze], cleanup="Retain"))
     run.reach("Injecting")
-    until(lambda: fault(run, "frozen")["state"] == "Active", 60, "the broker frozen")
+    wait_until(lambda: fault(run, "frozen")["state"] == "Active", 60, "the broker frozen")
     kubectl("patch", "krt", run.name, "--type=merge", "-p", '{"spec":{"abort":true}}')
     status = run.finish(120)
     assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Reverted")
     pod = kubectl.get("pod", "frozen-aborted-kafka-0-0")
     ended = {
-        one["name"]: one["state"].get("terminated", {}).get("message", "")
-        for one in pod["status"]["ephemeralContainerStatuses"]
+        item["name"]: item["state"].get("terminated", {}).get("message", "")
+        for item in pod["status"]["ephemeralContainerStatuses"]
     }
     assert '"thawed"' in ended["krt-thaw-frozen-now"]
 
 
-def test_faults_that_collide_end_the_test_before_traffic(kubectl: Kubectl) -> None:
+def test_faults_that_collide_end_the_run_before_traffic(kubectl: Kubectl) -> None:
     crash = {
         "action": "CrashPod",
         "target": {"role": "Broker", "ordinals": [0]},
@@ -298,4 +304,4 @@ def test_faults_that_collide_end_the_test_before_traffic(kubectl: Kubectl) -> No
     assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive")
     assert run.condition("Provisioned")["reason"] == "FaultsCollide"
     assert "spec.faults[b] hits kafka-0" in run.condition("Provisioned")["message"]
-    assert run.left() == []
+    assert run.remaining() == []

@@ -1,4 +1,4 @@
-"""Around a run: waiting for a turn, going after a while, a controller that is uninstalled."""
+"""Around a run: the queue, the time to live, and the uninstallation of the controller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from kit.controller import RELEASE
 from kit.run import ROOT, Run, small
-from kit.wait import until
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,32 +24,32 @@ def _deploy(*arguments: str) -> None:
 
 
 @pytest.fixture
-def as_before() -> Iterator[None]:
-    """Give the cluster back with the chart installed as the other tests expect it."""
+def restored_chart() -> Iterator[None]:
+    """Install the chart again as the other tests expect it."""
     yield
     _deploy()
 
 
-def _gone(kubectl: Kubectl, run: Run) -> bool:
+def _deleted(kubectl: Kubectl, run: Run) -> bool:
     return kubectl("get", "krt", run.name, "--ignore-not-found") == ""
 
 
-def test_a_finished_test_goes_after_its_time(kubectl: Kubectl) -> None:
+def test_finished_run_is_deleted_after_its_ttl(kubectl: Kubectl) -> None:
     # The shortest way to an end: a claim that is not there.
     spec = {"evidence": {"claimName": "nowhere"}, "ttlSecondsAfterFinished": 5}
     run = Run.apply(kubectl, small("brief", **spec))
     run.finish(60)
-    until(lambda: _gone(kubectl, run), 60, "the finished test deleted")
-    assert not run.left()
+    wait_until(lambda: _deleted(kubectl, run), 60, "the finished test deleted")
+    assert not run.remaining()
 
 
-@pytest.mark.usefixtures("as_before")
-def test_the_next_in_the_queue_waits_for_its_turn(kubectl: Kubectl) -> None:
+@pytest.mark.usefixtures("restored_chart")
+def test_queued_run_starts_when_the_one_before_ends(kubectl: Kubectl) -> None:
     _deploy("--set", "maxConcurrentTests=1")
     first = Run.apply(kubectl, small("first"))
     first.reach("Provisioning")
     second = Run.apply(kubectl, small("second"))
-    until(
+    wait_until(
         lambda: second.condition("Provisioned").get("reason") == "Queued",
         30,
         lambda: f"second queued: {second.status}",
@@ -61,8 +61,8 @@ def test_the_next_in_the_queue_waits_for_its_turn(kubectl: Kubectl) -> None:
     assert first.status["phase"] in ("CleaningUp", "Aborted")
 
 
-@pytest.mark.usefixtures("as_before")
-def test_an_uninstalled_controller_leaves_nothing_that_cannot_be_deleted(
+@pytest.mark.usefixtures("restored_chart")
+def test_uninstall_removes_finalizers_of_running_tests(
     kubectl: Kubectl, controller: Controller
 ) -> None:
     run = Run.apply(kubectl, small("orphan"))
@@ -76,4 +76,8 @@ def test_an_uninstalled_controller_leaves_nothing_that_cannot_be_deleted(
     )
     assert not kubectl.get("krt", run.name)["metadata"].get("finalizers")
     kubectl("delete", "krt", run.name, "--wait", "--timeout=60s")
-    until(lambda: not run.left(), 60, lambda: f"all of it collected; left: {run.left()}")
+    wait_until(
+        lambda: not run.remaining(),
+        60,
+        lambda: f"all objects collected; remaining: {run.remaining()}",
+    )

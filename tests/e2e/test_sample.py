@@ -1,4 +1,4 @@
-"""The sample: a leader crash that loses nothing, proved."""
+"""The sample: a verified leader crash that loses nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from kit.run import PHASES, Run, manifest, score
+from kit.run import PHASES, Run, manifest, score, watch
 
 from krt_contract.schemas import OPTIONAL, TABLES
 
@@ -26,7 +26,7 @@ def run(module_kubectl: Kubectl) -> Run:
     return sample
 
 
-def test_it_passes(run: Run) -> None:
+def test_sample_passes(run: Run) -> None:
     status = run.status
     assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
     assert status["score"] >= 80
@@ -34,11 +34,19 @@ def test_it_passes(run: Run) -> None:
     assert run.condition("Finished")["status"] == "True"
 
 
-def test_it_went_the_documented_way(run: Run) -> None:
+def test_sample_enters_the_documented_phases(run: Run) -> None:
     assert run.phases() == list(PHASES)
 
 
-def test_the_ledger_balances_in_the_status(run: Run) -> None:
+def test_sample_watched_prints_verdict_and_evidence_and_exits_with_0(run: Run) -> None:
+    watched = watch(run)
+    assert watched.returncode == 0, watched.stderr
+    assert "phase Completed" in watched.stdout
+    assert "verdict       Passed, score " in watched.stdout
+    assert f"evidence      {run.bundle}" in watched.stdout
+
+
+def test_sample_ledger_balances_in_the_status(run: Run) -> None:
     ledger = run.status["ledger"]
     assert ledger["attempted"] == ledger["acked"] + ledger["failed"] + ledger["unknown"]
     assert ledger["acked"] > 10_000
@@ -46,11 +54,11 @@ def test_the_ledger_balances_in_the_status(run: Run) -> None:
     assert ledger["acked"] == ledger["delivered"] + ledger.get("deliveredLate", 0)
 
 
-def test_the_crash_was_a_crash_and_is_proved(run: Run) -> None:
+def test_sample_crash_is_verified(run: Run) -> None:
     [fault] = run.status["faults"]
     assert fault["state"] == "Reverted"
     assert fault["verified"]
-    kinds = {proof["kind"] for proof in fault["observations"]}
+    kinds = {item["kind"] for item in fault["observations"]}
     assert {"ProcessKilled", "LeaderMoved"} <= kinds, kinds
     victim = fault["targets"][0]["member"].removeprefix("kafka-")
     leaders = [e["detail"] for e in run.timeline("partition") if e["subject"] == "foo-0"]
@@ -60,7 +68,7 @@ def test_the_crash_was_a_crash_and_is_proved(run: Run) -> None:
     assert moved[0]["leader_epoch"] > leaders[0]["leader_epoch"]
 
 
-def test_members_stood_apart(run: Run) -> None:
+def test_sample_members_run_on_different_nodes(run: Run) -> None:
     placed = {
         event["detail"]["member"]: event["detail"]
         for event in run.timeline("pod")
@@ -72,7 +80,7 @@ def test_members_stood_apart(run: Run) -> None:
     assert len(set(nodes)) == 6, nodes
 
 
-def test_every_table_of_the_bundle_is_there(run: Run) -> None:
+def test_sample_bundle_has_every_table(run: Run) -> None:
     for table in TABLES.keys() - OPTIONAL:
         schema = TABLES[table]
         files = sorted((run.bundle / table).rglob("*.parquet"))
@@ -83,20 +91,22 @@ def test_every_table_of_the_bundle_is_there(run: Run) -> None:
         assert (run.bundle / name).stat().st_size > 0
 
 
-def test_a_laptop_scores_it_to_the_same_bytes(run: Run, tmp_path: Path) -> None:
-    again = tmp_path / "scorecard.json"
-    score(run.bundle, again)
-    assert again.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
+def test_sample_scored_on_this_machine_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    card = tmp_path / "scorecard.json"
+    score(run.bundle, card)
+    assert card.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
 
 
-def test_what_is_left_is_the_result_and_the_evidence(run: Run) -> None:
-    kinds = {name.split("/")[0] for name in run.left()}
+def test_sample_only_result_and_evidence_remain(run: Run) -> None:
+    kinds = {name.split("/")[0] for name in run.remaining()}
     assert "statefulset.apps" not in kinds
     assert "persistentvolumeclaim" not in kinds
-    assert f"configmap/{run.name}-scorecard" in run.left()
+    assert f"configmap/{run.name}-scorecard" in run.remaining()
 
 
-def test_the_controller_logged_no_error_and_stayed_small(run: Run, controller: Controller) -> None:
+def test_sample_controller_logs_no_error_and_needs_little_memory(
+    run: Run, controller: Controller
+) -> None:
     assert run.uid
     log = controller.log()
     bad = [line for line in log.splitlines() if "ERROR" in line or "Traceback" in line]

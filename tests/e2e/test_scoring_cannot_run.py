@@ -16,7 +16,9 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.long
-def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_scoring_executor_fits_on_no_node_is_inconclusive_with_remedy(
+    kubectl: Kubectl, tmp_path: Path
+) -> None:
     greedy = small(
         "no-executors",
         scoring={"executors": 1, "executor": {"memory": "65536Mi"}},
@@ -25,7 +27,7 @@ def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
     run = Run.apply(kubectl, greedy)
     status = run.finish(300)
     assert status["verdict"] == "Inconclusive", status
-    assert "ScoringFailed" in {guard["code"] for guard in status["inconclusiveReasons"]}
+    assert "ScoringFailed" in {reason["code"] for reason in status["inconclusiveReasons"]}
     message = run.condition("Scored")["message"]
     assert "krt-score" in message
     assert run.uid in message
@@ -33,7 +35,7 @@ def test_no_executor_fits_on_any_node(kubectl: Kubectl, tmp_path: Path) -> None:
     score(run.bundle, tmp_path / "scorecard.json")
 
 
-def test_too_little_memory_names_the_field(kubectl: Kubectl) -> None:
+def test_scoring_driver_memory_too_small_names_the_field(kubectl: Kubectl) -> None:
     # Below what Spark itself needs.
     run = Run.apply(kubectl, small("little-memory", scoring={"driver": {"memory": "128Mi"}}))
     status = run.finish(300)

@@ -1,4 +1,4 @@
-"""The detector corrupts copies of a real run's evidence and finds every corruption."""
+"""The detector corrupts copies of a real run's evidence and detects every corruption."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def run(module_kubectl: Kubectl) -> Run:
     return tested
 
 
-def test_every_corruption_is_found(run: Run) -> None:
+def test_self_test_detects_every_corruption(run: Run) -> None:
     status, card = run.status, run.scorecard()["selfTest"]
-    missed = [one for one in card["corruptions"] if not one["found"]]
+    missed = [item for item in card["corruptions"] if not item["detected"]]
     assert not missed, missed
-    assert card["found"] == card["total"] >= AT_LEAST
-    told = status["selfTest"]
-    assert (told["found"], told["total"]) == (card["found"], card["total"])
+    assert card["detected"] == card["total"] >= AT_LEAST
+    summary = status["selfTest"]
+    assert (summary["detected"], summary["total"]) == (card["detected"], card["total"])
     assert status["verdict"] == "Passed", status
 
 
-def test_a_laptop_finds_the_same(run: Run, tmp_path: Path) -> None:
+def test_self_test_on_this_machine_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
     again = tmp_path / "scorecard.json"
     score(run.bundle, again, "--self-test")
     assert again.read_bytes() == (run.bundle / "scorecard.json").read_bytes()

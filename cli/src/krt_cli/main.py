@@ -19,6 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     help="Watches tests of kind KafkaResilienceTest and runs the scenarios. Also installed as the "
     "kubectl plugin `kubectl krt`.",
 )

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+TERMINAL = ("Completed", "Error", "Aborted")
+"""Phases after which nothing changes."""
+
 UNKNOWN = "Unknown"
 """Status of a condition that says nothing yet."""
 
@@ -85,7 +88,7 @@ class Test:
 
     @property
     def status(self) -> dict[str, Any]:
-        """Its status; empty before the controller has seen it."""
+        """Its status; empty before the controller has written it."""
         found: dict[str, Any] = self.body.get("status", {})
         return found
 
@@ -118,6 +121,7 @@ class Test:
     @property
     def finished(self) -> bool:
         """Whether it has ended: nothing of its status changes any more."""
-        return any(
+        ended = any(
             item["type"] == "Finished" and item["status"] == "True" for item in self.conditions
         )
+        return ended and self.status.get("phase") in TERMINAL

@@ -1,1 +1,1 @@
-"""What the end-to-end tests share: kubectl, resources, waiting, evidence, what a failure keeps."""
+"""What the end-to-end tests share: kubectl, runs, waiting, the controller, artifacts."""

@@ -1,4 +1,4 @@
-"""What a failed test leaves for the person who reads CI's output."""
+"""Collects what a failed test leaves, for whoever reads the output of CI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMANDS = {
 """File → the kubectl command whose output it holds."""
 
 
-def keep(test: str, namespace: str, operator_namespace: str) -> Path:
+def collect(test: str, namespace: str, operator_namespace: str) -> Path:
     """Collect describe, events and every pod's log of ``namespace``, and the controller's log.
 
     Returns:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kit.artifacts import OPERATOR_SELECTOR
-from kit.wait import until
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -22,7 +22,7 @@ DEPLOYMENT = f"{RELEASE}-kafka-resilience"
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The controller's deployment, seen through kubectl and its node."""
+    """The controller's deployment, observed through kubectl and its node."""
 
     kubectl: Kubectl
 
@@ -36,14 +36,14 @@ class Controller:
 
     def running(self) -> dict[str, Any]:
         """Return the running pod, waiting for it."""
-        return until(self.pod, 60, "a running controller pod")
+        return wait_until(self.pod, 60, "a running controller pod")
 
     def kill(self) -> None:
         """Send SIGKILL to the controller's process, by its id on its node.
 
-        Deleting the pod would let it end in order; this does not. The dead pod is deleted after
-        it, so that its successor starts at once: the kubelet would let the fourth container of
-        one pod wait 40 s, which is its back-off for programs that crash, not what is tested here.
+        Deleting the pod would let it end in order; SIGKILL does not. The dead pod is deleted
+        afterwards, so that its successor starts at once: the kubelet would let the fourth
+        container of one pod wait 40 s, its back-off for programs that crash.
         """
         pod = self.running()
         node, name, uid = pod["spec"]["nodeName"], pod["metadata"]["name"], pod["metadata"]["uid"]
@@ -54,7 +54,7 @@ class Controller:
         assert len(pids) == 1, f"no single task of container {container} on {node}:\n{listed}"
         _on_node(node, "kill", "-9", pids[0])
         self.kubectl("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
-        until(
+        wait_until(
             lambda: (found := self.pod()) is not None and found["metadata"]["uid"] != uid,
             60,
             f"a controller in the place of {name}",
@@ -65,9 +65,9 @@ class Controller:
         return max((p["status"]["containerStatuses"][0]["restartCount"] for p in pods), default=0)
 
     def scale(self, replicas: int) -> None:
-        """Set the number of controllers and wait until it is so."""
+        """Set the number of controllers and wait until that many run."""
         self.kubectl("scale", f"deployment/{DEPLOYMENT}", f"--replicas={replicas}")
-        until(
+        wait_until(
             lambda: (
                 len(self.kubectl.items("pods", "-l", OPERATOR_SELECTOR)) == replicas
                 and (replicas == 0 or self.pod() is not None)
@@ -85,7 +85,7 @@ class Controller:
         return text
 
     def memory_peak(self) -> int | None:
-        """Return the highest memory the container's cgroup saw, in bytes, where it is told."""
+        """Return the peak memory of the container's cgroup in bytes, where the node shows it."""
         pod = self.running()
         node = pod["spec"]["nodeName"]
         uid = pod["metadata"]["uid"].replace("-", "_")

@@ -1,4 +1,4 @@
-"""kubectl as a user calls it; every failure shows the command and what it said."""
+"""kubectl as a user calls it; every failure shows the command and its error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class KubectlError(AssertionError):
-    """kubectl refused; the message holds the command and its standard error."""
+    """kubectl failed; the message holds the command and its standard error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from kit.wait import until
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -28,7 +28,7 @@ PHASES = (
     "CleaningUp",
     "Completed",
 )
-"""The way of a run that nothing stops, as docs/concepts/controller.md draws it."""
+"""The phases of a run that nothing stops, in order."""
 
 
 def manifest(path: str, name: str | None = None) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def manifest(path: str, name: str | None = None) -> dict[str, Any]:
 
 
 def score(path: Path, out: Path, *options: str) -> None:
-    """Score the bundle (or what ``options`` say it is) at ``path`` on this machine, as people do.
+    """Score the bundle (or what ``options`` name) at ``path`` on this machine, as users do.
 
     Args:
         path: the bundle.
@@ -51,8 +51,17 @@ def score(path: Path, out: Path, *options: str) -> None:
     subprocess.run(command, cwd=ROOT, check=True, timeout=400)
 
 
+def watch(run: Run) -> subprocess.CompletedProcess[str]:
+    """Follow a run with ``krt watch``, as users do; its exit code follows the verdict."""
+    command = ["hack/uv", "run", "--frozen", "krt", "watch", run.name]
+    command += ["--namespace", run.kubectl.namespace]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False
+    )
+
+
 def small(name: str, **spec: Any) -> dict[str, Any]:
-    """Return the smallest whole run: one broker, one ZooKeeper node, a little traffic, a fault.
+    """Return the smallest complete run: one broker, one ZooKeeper node, a little traffic, a fault.
 
     Args:
         name: name of the resource.
@@ -108,7 +117,7 @@ class Run:
 
     @property
     def status(self) -> dict[str, Any]:
-        """The status as it stands."""
+        """The present status."""
         found: dict[str, Any] = self.kubectl.get("krt", self.name).get("status", {})
         return found
 
@@ -134,20 +143,22 @@ class Run:
     def reach(self, phase: str, within: float = 240) -> None:
         """Wait until the run is in ``phase`` (or fail at once when it ended before it)."""
 
-        def there() -> bool:
+        def reached() -> bool:
             now = self.status.get("phase")
             if now != phase and now in ("Completed", "Error", "Aborted"):
                 raise AssertionError(f"{self.name} ended as {now} before {phase}: {self.status}")
             return now == phase
 
-        until(there, within, lambda: f"{self.name} in {phase}; it is in {self.status.get('phase')}")
+        wait_until(
+            reached, within, lambda: f"{self.name} in {phase}; it is in {self.status.get('phase')}"
+        )
 
     def phases(self) -> list[str]:
         """Return the names of the phases gone through, in order."""
         return [phase["name"] for phase in self.status["phases"]]
 
-    def left(self) -> list[str]:
-        """Return what in the namespace is still labelled as this run's."""
+    def remaining(self) -> list[str]:
+        """Return the objects of this run that are still in the namespace."""
         kinds = (
             "pods,statefulsets,services,configmaps,jobs,persistentvolumeclaims,"
             "serviceaccounts,rolebindings,poddisruptionbudgets,secrets"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kit.wait import until
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "org.apache.kafka.tools"
 SECONDS = 180
-"""For a pod to start a JVM and do its work on a machine that holds a whole cluster."""
+"""For a pod to start a JVM and do its work on a machine that runs a complete cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Tools:
             }
         )
 
-    def printed(self, pod: str, event: str) -> int:
+    def count_events(self, pod: str, event: str) -> int:
         """Return how often a tool printed an event."""
         state = self._state(pod)
         if not state or "waiting" in state:
@@ -74,15 +74,17 @@ class Tools:
 
     def await_events(self, pod: str, event: str, count: int = 1) -> None:
         """Return when a tool printed an event so often."""
-        until(
-            lambda: self.printed(pod, event) >= count,
+        wait_until(
+            lambda: self.count_events(pod, event) >= count,
             SECONDS,
-            lambda: f"{count} {event} of {pod}, there are {self.printed(pod, event)}",
+            lambda: f"{count} {event} of {pod}, there are {self.count_events(pod, event)}",
         )
 
     def await_end(self, pod: str) -> int:
         """Return the exit code of a tool, once it ended."""
-        ended = until(lambda: self._state(pod).get("terminated"), SECONDS, f"the end of pod {pod}")
+        ended = wait_until(
+            lambda: self._state(pod).get("terminated"), SECONDS, f"the end of pod {pod}"
+        )
         return int(ended["exitCode"])
 
     def stop(self, pod: str) -> None:

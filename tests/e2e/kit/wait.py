@@ -1,4 +1,4 @@
-"""The one way to wait: on a condition, with a deadline and a sentence for when it passes."""
+"""Waiting for a condition with a deadline, and a message for when it passes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 POLL_SECONDS = 0.5
-"""Between two looks; kubectl itself takes 0.1 s of a core, and a core is half the machine."""
+"""Between two observations; kubectl itself takes 0.1 s of a core, of which there may be two."""
 
 
-def until(
-    look: Callable[[], Found | None], within: float, saying: str | Callable[[], str]
+def wait_until(
+    observe: Callable[[], Found | None], within: float, expected: str | Callable[[], str]
 ) -> Found:
-    """Return the first truthy result of ``look``.
+    """Return the first truthy result of ``observe``.
 
     Args:
-        look: observes without changing anything; None or False means not yet.
-        within: seconds until it is given up.
-        saying: what had been expected, or a function that says how things stand.
+        observe: looks without changing anything; None or False means not yet.
+        within: seconds until the wait is given up.
+        expected: what was expected, or a function that adds the present state.
 
     Raises:
         AssertionError: the deadline passed.
     """
     deadline = time.monotonic() + within
     while True:
-        found = look()
+        found = observe()
         if found:
             return found
         if time.monotonic() > deadline:
-            told = saying() if callable(saying) else saying
-            raise AssertionError(f"not within {within:.0f} s: {told}")
+            message = expected() if callable(expected) else expected
+            raise AssertionError(f"not within {within:.0f} s: {message}")
         time.sleep(POLL_SECONDS)

@@ -310,7 +310,8 @@ def test_kept_scorecard_of_the_last_run_holds_what_a_report_needs_and_few_exampl
         anomalies={"lost-write": anomaly},
         availability=[{"topic": "foo", "gaps": gaps}],
         faults=[CARD["faults"][0] | {"observations": observations}],
-        replicas=[{"large": True}],
+        latency={"write": {}},
+        timeline=[{"large": True}],
     )
     place.write()
     first, last = json.loads((place.docs / "results/one.json").read_text())
@@ -326,7 +327,8 @@ def test_kept_scorecard_of_the_last_run_holds_what_a_report_needs_and_few_exampl
     assert card["anomalies"]["lost-write"]["examples"] == [{"topic": "foo", "offset": 1}] * 3
     assert [gap["start"] for gap in card["availability"][0]["gaps"]] == [5, 6, 13]
     assert len(card["faults"][0]["observations"]) == 3
-    assert "replicas" not in card
+    assert card["latency"] == {"write": {}}
+    assert "timeline" not in card
 
 
 @pytest.mark.parametrize(
@@ -535,6 +537,20 @@ def test_run_stores_the_result_and_keeps_it(place: Place, kubectl: FakeKubectl) 
     ]
 
 
+def test_run_without_evidence_on_this_machine_takes_the_published_scorecard(
+    place: Place, kubectl: FakeKubectl
+) -> None:
+    place.add("one")
+    test = finished("one", report={"configMap": "one-scorecard"})
+    kubectl.answers("get krt --watch", event(test), stay=True)
+    kubectl.answers("get krt", json.dumps(test), always=True)
+    published = {"data": {"scorecard.json": json.dumps(CARD)}}
+    kubectl.answers("get configmap one-scorecard", json.dumps(published))
+    assert place.run("run", "one") == 0
+    result = read(place.store / "one" / place.key("one") / "uid-one")
+    assert result.outcome is Outcome.MET
+
+
 def test_run_does_not_repeat_what_is_stored(place: Place, kubectl: FakeKubectl) -> None:
     place.add("one")
     place.ran("one", 1, key=place.key("one"))
@@ -575,6 +591,15 @@ def test_run_that_leaves_no_result_fails_the_command(
     # The other worker has finished its own run.
     assert (place.store / "two" / place.key("two") / "uid-two/test.json").exists()
     assert not (place.store / "one").exists()
+
+
+def test_run_whose_worker_fails_unexpectedly_is_no_success(
+    place: Place, kubectl: FakeKubectl
+) -> None:
+    place.add("one")
+    kubectl.answers("get krt --output", "no JSON", always=True)
+    with pytest.raises(json.JSONDecodeError):
+        place.run("run", "one")
 
 
 def test_run_that_does_not_end_is_stored_with_its_phase(

@@ -9,7 +9,6 @@ from typing import Any
 from hack import reports
 
 from krt_cli.scenarios.archive import Archive
-from krt_cli.scenarios.results import Result
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -40,10 +39,3 @@ def test_write_last_run_is_reported_and_unscored_run_is_not(tmp_path: Path) -> N
     assert "<title>Passed: krt-scenario/one</title>" in text
     assert "nothing &lt;lost&gt;" in text
     assert not (tmp_path / "two.html").exists()
-
-
-def test_complete_faults_kept_without_times_are_left_out() -> None:
-    fault = {"name": "down", "targets": []}
-    for extra, kept in (({}, False), ({"injectedAt": 1}, True)):
-        result = Result(**run(faults=[fault | extra]))
-        assert ("faults" in reports.complete("one", result)) is kept

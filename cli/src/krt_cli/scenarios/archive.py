@@ -37,6 +37,7 @@ OF_THE_LAST_CARD = (
     "partitions",
     "recovery",
     "rejections",
+    "replicas",
     "run",
     "score",
     "summary",

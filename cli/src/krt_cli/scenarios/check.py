@@ -1,4 +1,4 @@
-"""Whether scenarios met what is expected of them, told from their stored runs."""
+"""Checks from the stored runs of scenarios whether they met what is expected."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ results = typer.Typer(no_args_is_help=True, help="Read, check and keep results o
 app.add_typer(results, name="results")
 
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME]...", help="Scenarios; all if none is given.")
+    list[str] | None, typer.Argument(metavar="NAME", help="Scenarios; all if none is given.")
 ]
 
 

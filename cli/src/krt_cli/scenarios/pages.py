@@ -21,7 +21,7 @@ IN_THE_TABLE = 3
 """Expectations that the table names of a scenario that meets all."""
 
 FROM_DOCS, FROM_BUILD = "../../", "../../../"
-"""The repository's root as seen from docs/scenarios and from build/docs/scenarios."""
+"""The repository's root, relative to docs/scenarios and to build/docs/scenarios."""
 
 
 @dataclass(frozen=True, slots=True)

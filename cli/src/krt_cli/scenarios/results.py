@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of the expected behaviour as a whole."""
+    """The result of all expectations of a run together."""
 
     MET = "met"
     NOT_MET = "not met"
@@ -98,7 +98,7 @@ class Result:
 
     @property
     def outcome(self) -> Outcome:
-        """What became of the expected behaviour as a whole."""
+        """The result of all expectations together."""
         results = {item["result"] for item in self.expectations}
         if not self.ended:
             return Outcome.DID_NOT_END

@@ -1,4 +1,4 @@
-"""Runs scenarios on a cluster and stores what became of them.
+"""Runs scenarios on a cluster and stores their results.
 
 Several can run in parallel, each in its own namespace. One fills two cores, so the next starts when
 the one before has injected its first fault: until then lasts the steady state by which its gaps are
@@ -13,9 +13,8 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from krt_cli.errors import CouldNotRunError
 from krt_cli.kubectl import Kubectl
 from krt_cli.resource import Test
 from krt_cli.scenarios.results import read, stored_count
@@ -35,7 +34,8 @@ BEFORE_INJECTION = ("Pending", "Scheduled")
 AFTER_FAULTS = "Draining"
 """The phase in which no fault is to come any more; it stays in the list of phases."""
 
-FILES = ("scorecard.json", "report.html", "junit.xml")
+SCORECARD = "scorecard.json"
+FILES = (SCORECARD, "report.html", "junit.xml")
 """What is stored of a run's evidence."""
 
 SECURITY = "pod-security.kubernetes.io/enforce=restricted"
@@ -94,7 +94,7 @@ class Runner:
     stored: dict[Task, str] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _queue: deque[Task] = field(default_factory=deque)
-    _errors: list[CouldNotRunError] = field(default_factory=list)
+    _errors: list[Exception] = field(default_factory=list)
 
     def run(self, todo: Iterable[Task], parallel: int) -> None:
         """Run all tasks, so many in parallel.
@@ -103,6 +103,7 @@ class Runner:
 
         Raises:
             CouldNotRunError: a run left no result.
+            Exception: whatever else ended a worker.
         """
         self._queue.extend(todo)
         # Daemons, so that an interrupt ends the command and does not wait for runs of minutes.
@@ -122,7 +123,7 @@ class Runner:
                 return
             try:
                 self._do(task)
-            except CouldNotRunError as error:
+            except Exception as error:  # noqa: BLE001 - raised again by run
                 self._errors.append(error)
                 self._print(task, f"failed: {error}")
                 return
@@ -150,7 +151,7 @@ class Runner:
         uid = kubectl.get("krt", scenario.name)["metadata"]["uid"]
         self._follow(task, kubectl, turn)
         # One that does not end is a result too: it is stored with the phase it was in.
-        folder = self._keep(scenario, kubectl.get("krt", scenario.name), namespace, uid)
+        folder = self._keep(scenario, kubectl, uid)
         cluster(*delete, "--wait=false")
         return folder
 
@@ -174,18 +175,24 @@ class Runner:
             if test.finished:
                 return
 
-    def _keep(self, scenario: Scenario, test: dict[str, Any], namespace: str, uid: str) -> Path:
+    def _keep(self, scenario: Scenario, kubectl: Kubectl, uid: str) -> Path:
         """Store a run, under its name only once it is complete."""
+        test = kubectl.get("krt", scenario.name)
         final = self.places.store.place(scenario.name, scenario.key(self.places.images), uid)
         partial = final.with_name(f".{uid}")
         partial.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(scenario.path, partial / scenario.path.name)
-        bundle = f"{namespace}/{scenario.name}/{uid}"
+        bundle = f"{kubectl.namespace}/{scenario.name}/{uid}"
         evidence = self.places.evidence
         for home in [*evidence.glob(f"*/{bundle}"), *evidence.glob(bundle)][:1]:
             for file in FILES:
                 if (home / file).is_file():
                     shutil.copyfile(home / file, partial / file)
+        published = (Test(test).status.get("report") or {}).get("configMap")
+        if published and not (partial / SCORECARD).exists():
+            # The evidence is not on this machine; the ConfigMap lacks examples only.
+            card = kubectl.get("configmap", published)["data"][SCORECARD]
+            (partial / SCORECARD).write_text(card, encoding="utf-8")
         text = json.dumps(test, indent=1) + "\n"
         (partial / "test.json").write_text(text, encoding="utf-8")
         return partial.rename(final)
@@ -196,7 +203,7 @@ class Runner:
 
 
 class Turn:
-    """Held by the one run that starts its members or is in its steady state."""
+    """Belongs to the one run that starts its members or is in its steady state."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock

@@ -1,4 +1,4 @@
-"""Who leads ZooKeeper, asked of every member once a second."""
+"""Which member leads ZooKeeper, asked of every member once a second."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTERVAL_SECONDS = 1.0
 SILENT = "silent"
 """It gave no answer in time: frozen, or only slow."""
 WITHOUT = "without"
-"""It is not there, or says that it serves no requests: it knows no quorum."""
+"""It cannot be reached, or answers that it serves no requests: it knows no quorum."""
 
 
 class Quorum:
@@ -46,7 +46,7 @@ class Quorum:
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL_SECONDS):
-            leader = verdict({name: mode(address) for name, address in self._members.items()})
+            leader = leader_of({name: mode(address) for name, address in self._members.items()})
             if leader is None or leader == self._leader:
                 continue
             if leader:
@@ -56,17 +56,17 @@ class Quorum:
             self._leader = leader
 
 
-def verdict(modes: Mapping[str, str]) -> str | None:
-    """Return who leads, "" where the quorum is certainly lost, None where the answers do not tell.
+def leader_of(modes: Mapping[str, str]) -> str | None:
+    """Return the leader, "" where the quorum is certainly lost, None where neither is certain.
 
-    Lost is a claim: it needs a majority that says so and nobody who follows a leader. A member
-    that is merely slow proves nothing.
+    Lost needs a majority of members without a quorum and no member that follows a leader. A
+    member that is merely slow proves nothing.
     """
-    for name, said in modes.items():
-        if said in LEADING_MODES:
+    for name, reported in modes.items():
+        if reported in LEADING_MODES:
             return name
-    without = sum(said == WITHOUT for said in modes.values())
-    following = any(said not in {WITHOUT, SILENT} for said in modes.values())
+    without = sum(reported == WITHOUT for reported in modes.values())
+    following = any(reported not in {WITHOUT, SILENT} for reported in modes.values())
     return "" if not following and 2 * without > len(modes) else None
 
 
