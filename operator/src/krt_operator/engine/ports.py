@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from krt_contract.entries import Topic
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Deletion, Eviction, Observed, Progress, Run
     from krt_operator.engine.views import Json
@@ -83,15 +84,6 @@ class Cluster(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class TopicPlan:
-    """A topic to create, with its replica assignment {partition: (broker ids, leader first)}."""
-
-    name: str
-    config: Mapping[str, str]
-    assignment: Mapping[int, tuple[int, ...]]
-
-
 class Kafka(Protocol):
     """A short-lived connection to the Kafka under test; every call has its own timeout.
 
@@ -114,7 +106,7 @@ class Kafka(Protocol):
         """Broker id → the rack it reports; needs the controller to answer."""
         ...
 
-    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+    def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist; an existing one is left alone."""
         ...
 

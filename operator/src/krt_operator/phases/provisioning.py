@@ -20,7 +20,6 @@ from krt_operator.build.shared import (
 from krt_operator.build.traffic import build_recorder_pod
 from krt_operator.constants import BUSY
 from krt_operator.engine import journal
-from krt_operator.engine.ports import TopicPlan
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health import cluster, pod_state
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from krt_contract.entries import Topic
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
@@ -97,7 +97,7 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
             if missing:
                 return _wait(run, observed, missing, desired)
             known = {partition.topic for partition in view.partitions}
-            topics = [planned for planned in topic_plans(plan) if planned.name not in known]
+            topics = [planned for planned in topics_of(plan) if planned.name not in known]
             if topics:
                 kafka.create_topics(topics)
                 message = "creating topics " + ", ".join(topic.name for topic in topics)
@@ -128,12 +128,9 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
     )
 
 
-def topic_plans(plan: Plan) -> list[TopicPlan]:
+def topics_of(plan: Plan) -> list[Topic]:
     """The topics under test and Kafka's own."""
-    ours = [
-        TopicPlan(topic.name, dict(topic.config), dict(topic.assignment)) for topic in plan.topics
-    ]
-    return [*internal_topics(plan), *ours]
+    return [*internal_topics(plan), *plan.topics]
 
 
 def image_fields(plan: Plan) -> dict[str, str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tests.unit.operator.doubles.world import World
 
-    from krt_operator.engine.ports import TopicPlan
+    from krt_contract.entries import Topic
 
 
 class FakeKafka:
@@ -61,7 +61,7 @@ class FakeKafka:
             found[int(settings["broker.id"])] = settings["broker.rack"]
         return found
 
-    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+    def create_topics(self, topics: Sequence[Topic]) -> None:
         for one in topics:
             self.world.topics.setdefault(one.name, one)
 

@@ -21,7 +21,7 @@ from krt_operator import names
 from krt_operator.api.times import to_micros
 from krt_operator.app.metrics import Metrics
 from krt_operator.app.settings import Settings
-from krt_operator.engine.ports import Ports, TopicPlan
+from krt_operator.engine.ports import Ports
 from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, GoneError
@@ -30,6 +30,7 @@ from krt_operator.phases.steps import step
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from krt_contract.entries import Topic
     from krt_operator.engine.views import Json
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
@@ -64,7 +65,7 @@ class World:
         self.serials = itertools.count(1)
         self.objects: dict[tuple[str, str], Json] = {}
         self.events: list[Json] = []
-        self.topics: dict[str, TopicPlan] = {}
+        self.topics: dict[str, Topic] = {}
         self.mutations = 0
         self.kill_at = 0
         self.before_write: Callable[[], object] | None = None
