@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.spark.anomalies.conftest import ALL, together
+from tests.spark.anomalies.conftest import ALL
+from tests.spark.anomalies.histories import history_of_cases
 
 from krt_scoring.engine import session
 from krt_scoring.history import facts as facts_module
@@ -19,7 +20,7 @@ CASES = ("poll-order", "delivery", "transforms", "unseen", "isr-and")
 
 
 def _skips(spark: SparkSession, *, plain: bool) -> list[Row]:
-    tables = together(spark, [case for name, case in ALL.items() if name.startswith(CASES)])
+    tables = history_of_cases(spark, [case for name, case in ALL.items() if name.startswith(CASES)])
     facts = facts_module.collect(tables)
     before = str(spark.conf.get(session.PLAIN))
     spark.conf.set(session.PLAIN, str(plain).lower())
