@@ -113,7 +113,7 @@ class Hold:
 
     Attributes:
         reverted_at: when the targets were allowed to run again; None while the fault is active.
-        acts: side effects to carry out.
+        side_effects: side effects to carry out.
         apply: objects to apply.
         revert_error: why the revert failed, as a sentence; it makes the run inconclusive.
         incomplete: why a part of the fault was left out, as a sentence.
@@ -121,7 +121,7 @@ class Hold:
     """
 
     reverted_at: datetime | None = None
-    acts: tuple[SideEffect, ...] = ()
+    side_effects: tuple[SideEffect, ...] = ()
     apply: tuple[Json, ...] = ()
     revert_error: str = ""
     incomplete: str = ""

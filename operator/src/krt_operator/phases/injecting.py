@@ -175,7 +175,7 @@ def _injected(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
 def _active(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     ctx.observe_effect(fault)
     hold = ACTIONS[fault.action].hold(ctx.fault_context(fault))
-    ctx.side_effects += hold.acts
+    ctx.side_effects += hold.side_effects
     ctx.desired += hold.apply
     due = hold.due or ACTIONS[fault.action].revert_due(fault, entry)
     if hold.reverted_at is None:

@@ -87,10 +87,10 @@ class FreezePod(FaultAction):
         frozen = still_frozen(ctx.entry, ctx.observed)
         due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
         if ctx.now < due + THAW_TIMEOUT:
-            return Hold(acts=(thaw_now(ctx.entry, frozen, ctx.observed),))
+            return Hold(side_effects=(thaw_now(ctx.entry, frozen, ctx.observed),))
         return Hold(
             reverted_at=ctx.now,
-            acts=(_delete_pods(frozen),),
+            side_effects=(_delete_pods(frozen),),
             revert_error=f"{pod_names(frozen)}: the process could not be thawed within "
             f"{THAW_TIMEOUT.seconds} s, so the pod was deleted; check the node",
         )

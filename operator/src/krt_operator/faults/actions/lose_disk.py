@@ -61,7 +61,7 @@ class LoseDisk(CrashPod):
         """Delete the claims; once they are gone and the duration is over, revert."""
         remaining = [target for target in ctx.entry.targets if _has_old_claim(ctx, target)]
         if remaining:
-            return Hold(acts=(_delete_claims(remaining),))
+            return Hold(side_effects=(_delete_claims(remaining),))
         return Hold() if ctx.now < _revert_due(self, ctx) else self.revert(ctx)
 
     def revert(self, ctx: FaultContext) -> Hold:

@@ -62,7 +62,7 @@ class RollingRestart(FaultAction):
             return self.revert(ctx)
         missing = _missing_for_next(ctx)
         if not missing:
-            return Hold(acts=(_restart(remaining[0]),))
+            return Hold(side_effects=(_restart(remaining[0]),))
         limit = ctx.plan.spec.timeouts.recovery
         if ctx.now <= _last_restart(ctx) + limit.delta:
             return Hold()
