@@ -13,10 +13,11 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.contract.traffic.local_kafka import wait_until
 
+from krt_contract.zookeeper import parse_mode
 from krt_operator.engine.ports import TopicPlan
 from krt_operator.errors import TransientError, UserError
-from krt_operator.kafka.admin import LOOK_SECONDS, KafkaAdmin
-from krt_operator.kafka.zookeeper import four_letter, mode
+from krt_operator.kafka.admin import CLIENT_SECONDS, KafkaAdmin
+from krt_operator.kafka.zookeeper import four_letter
 
 if TYPE_CHECKING:
     from tests.contract.traffic.local_kafka import LocalKafka
@@ -30,7 +31,7 @@ def topic(kafka: LocalKafka) -> str:
     return name
 
 
-def test_brokers_racks_controller_and_partitions(kafka: LocalKafka, topic: str) -> None:
+def test_view_shows_brokers_controller_and_partitions(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         view = admin.view()
         assert admin.racks() == {0: "zone-a"}
@@ -39,16 +40,16 @@ def test_brokers_racks_controller_and_partitions(kafka: LocalKafka, topic: str) 
     found = view.partition(topic, 1)
     assert found is not None
     assert (found.leader, found.replicas, found.isr) == (0, (0,), (0,))
-    assert found.whole
+    assert found.fully_replicated
 
 
-def test_creating_again_changes_nothing(kafka: LocalKafka, topic: str) -> None:
+def test_create_topics_existing_topic_is_unchanged(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         admin.create_topics([TopicPlan(topic, {}, {0: (0,)})])
         assert admin.view().partition(topic, 1) is not None
 
 
-def test_a_setting_kafka_refuses_is_the_users(kafka: LocalKafka) -> None:
+def test_create_topics_refused_setting_is_a_user_error(kafka: LocalKafka) -> None:
     plan = TopicPlan("refused", {"min.insync.replicas": "none"}, {0: (0,)})
     with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(UserError) as caught:
         admin.create_topics([plan])
@@ -56,7 +57,7 @@ def test_a_setting_kafka_refuses_is_the_users(kafka: LocalKafka) -> None:
     assert "min.insync.replicas" in caught.value.message
 
 
-def test_an_open_transaction_holds_back_the_last_stable_offset(
+def test_bounds_open_transaction_holds_back_the_last_stable_offset(
     kafka: LocalKafka, topic: str
 ) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
@@ -75,10 +76,9 @@ def test_an_open_transaction_holds_back_the_last_stable_offset(
     # The commit marker takes an offset of its own.
     assert (closed.high_watermark, closed.last_stable) == (6, 6)
     assert (closed.leader, closed.leader_epoch, closed.isr) == (0, 0, (0,))
-    assert not opened.same_log(closed)
 
 
-def test_offsets_since_an_instant(kafka: LocalKafka, topic: str) -> None:
+def test_offsets_since_time_gives_the_first_later_offset(kafka: LocalKafka, topic: str) -> None:
     created = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     for second in range(5):
@@ -92,12 +92,12 @@ def test_offsets_since_an_instant(kafka: LocalKafka, topic: str) -> None:
         assert admin.offsets_since(both, created + timedelta(seconds=4.1)) == {}
 
 
-def test_an_unknown_topic_is_waited_for(kafka: LocalKafka) -> None:
+def test_bounds_unknown_topic_is_transient(kafka: LocalKafka) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(TransientError, match="nowhere"):
         admin.bounds(["nowhere"])
 
 
-def test_a_groups_state_members_and_commits(kafka: LocalKafka, topic: str) -> None:
+def test_group_with_a_consumer_has_state_members_and_commits(kafka: LocalKafka, topic: str) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     for number in range(3):
         producer.produce(topic, value=str(number), partition=1)
@@ -128,38 +128,38 @@ def test_a_groups_state_members_and_commits(kafka: LocalKafka, topic: str) -> No
     assert found.committed == {(topic, 1): 3}
 
 
-def test_a_group_nobody_has_joined_is_dead_not_an_error(kafka: LocalKafka) -> None:
+def test_group_without_members_is_dead_and_no_error(kafka: LocalKafka) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         found = admin.group("nobody")
     assert (found.state, found.members, found.committed) == ("DEAD", (), {})
 
 
-def test_a_broker_that_knows_the_cluster_passes_its_startup_probe(kafka: LocalKafka) -> None:
+def test_serves_script_broker_with_metadata_passes_the_probe(kafka: LocalKafka) -> None:
     script = files("krt_operator") / "templates" / "scripts" / "serves.sh"
     probe = ["bash", str(script), str(kafka.port)]
     assert subprocess.run(probe, timeout=30, check=False).returncode == 0
 
 
-def test_zookeeper_says_how_it_serves(kafka: LocalKafka) -> None:
-    assert mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
+def test_four_letter_srvr_of_a_single_server_is_standalone(kafka: LocalKafka) -> None:
+    assert parse_mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
 
 
-def test_a_preferred_leader_that_leads_needs_no_election(kafka: LocalKafka, topic: str) -> None:
+def test_elect_preferred_leader_that_leads_is_no_error(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         assert admin.elect_preferred([(topic, 0), (topic, 1)]) == {}
 
 
-def test_an_election_that_kafka_refuses_is_said_by_partition(kafka: LocalKafka, topic: str) -> None:
+def test_elect_preferred_refusal_is_returned_by_partition(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         refused = admin.elect_preferred([(topic, 0), (topic, 7)])
     assert list(refused) == [f"{topic}-7"]
     assert refused[f"{topic}-7"]
 
 
-def test_a_cluster_that_is_gone_is_transient_and_bounded_in_time(kafka: LocalKafka) -> None:
+def test_view_unavailable_cluster_is_transient_within_the_time_limit(kafka: LocalKafka) -> None:
     kafka.kill("broker")
     before = time.monotonic()
     with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(TransientError) as caught:
         admin.view()
-    assert time.monotonic() - before < LOOK_SECONDS + 2
+    assert time.monotonic() - before < CLIENT_SECONDS + 2
     assert "metadata" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The script of Reassign with Kafka's own tool on a real broker, its paths moved to a folder."""
+"""reassign.sh with Kafka's own tool on a real broker, its paths moved to the test's folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from krt_operator.build.render import script
 from krt_operator.engine.ports import TopicPlan
-from krt_operator.faults.ephemeral import parse
+from krt_operator.faults.ephemeral import parse_report
 from krt_operator.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def topic(kafka: LocalKafka) -> str:
 
 
 def move(folder: Path, kafka: LocalKafka, topic: str, *brokers: int) -> tuple[int, Report]:
-    """Run the script as the Job does; return its exit code and what its message says."""
+    """Run the script as the Job does; return its exit code and its report."""
     text = (
         script("reassign.sh")
         .replace("/dev/termination-log", str(folder / "report"))
@@ -48,11 +48,11 @@ def move(folder: Path, kafka: LocalKafka, topic: str, *brokers: int) -> tuple[in
         timeout=300,
         env={"PATH": "/usr/bin:/bin", "KRT_MOVES": json.dumps(moves)},
     )
-    said = {"exitCode": done.returncode, "message": (folder / "report").read_text()}
-    return done.returncode, parse(said)
+    terminated = {"exitCode": done.returncode, "message": (folder / "report").read_text()}
+    return done.returncode, parse_report(terminated)
 
 
-def test_kafka_accepts_a_move_and_the_same_once_more(
+def test_reassign_script_accepted_move_can_be_submitted_again(
     tmp_path: Path, kafka: LocalKafka, topic: str
 ) -> None:
     for _ in range(2):
@@ -61,10 +61,10 @@ def test_kafka_accepts_a_move_and_the_same_once_more(
         assert report.at is not None
 
 
-def test_what_kafka_refuses_is_told_in_the_tools_words(
+def test_reassign_script_refused_move_reports_the_output_of_the_tool(
     tmp_path: Path, kafka: LocalKafka, topic: str
 ) -> None:
     code, report = move(tmp_path, kafka, topic, 7)
     assert code != 0
     assert not report.done
-    assert "7" in report.message
+    assert "7" in report.error

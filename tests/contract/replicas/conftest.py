@@ -76,7 +76,7 @@ def dump(work: Path, libs: Path, log_dirs: Path, broker: int, root: Path | None 
     root = root or work / "evidence"
     pipe, message, plan = work / "pipe", work / "message", work / "plan.json"
     plan.write_text(json.dumps(PLAN))
-    told = {
+    variables = {
         "KRT_PLAN": plan,
         "KRT_EVIDENCE": root,
         "KRT_PIPE": pipe,
@@ -89,11 +89,11 @@ def dump(work: Path, libs: Path, log_dirs: Path, broker: int, root: Path | None 
     text = (
         script("dump.sh")
         .replace("/opt/kafka/libs", str(libs))
-        .replace("/tmp/said", str(work / "said"))  # noqa: S108 - the pod's own
+        .replace("/tmp/errors", str(work / "errors"))  # noqa: S108 - the pod's own
     )
     with subprocess.Popen(
         [sys.executable, "-m", "krt_traffic", "replicas"],
-        env={**os.environ, **{key: str(value) for key, value in told.items()}},
+        env={**os.environ, **{key: str(value) for key, value in variables.items()}},
     ) as reader:
         written = subprocess.run(
             ["bash", "-c", text, "dump.sh", str(log_dirs), str(pipe), TOPIC],
@@ -197,12 +197,14 @@ class Brokers:
             assert message is not None
             if message.error() is not None:
                 break
-            said = decode(message.value())
-            whole = said is not None and said.checksum_ok
+            payload = decode(message.value())
+            intact = payload is not None and payload.checksum_ok
             offset = message.offset()
             assert offset is not None
             found[offset] = (
-                (said.producer, said.producer_incarnation, said.seq) if said and whole else None
+                (payload.producer, payload.producer_incarnation, payload.seq)
+                if payload and intact
+                else None
             )
         consumer.close()
         return found

@@ -1,4 +1,4 @@
-"""What real brokers hold, judged: alike as it is, and apart where a disk changed a byte."""
+"""The replicas of real brokers compared: equal as they are, but not after a disk changed a byte."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 JUDGE = """
 import json, pathlib, sys
-from krt_scoring import history, run_info, session
-from krt_scoring.anomalies import judge
+from krt_scoring.anomalies.judgement import judge
+from krt_scoring.engine import session
+from krt_scoring.history import tables
+from krt_scoring.inputs import run_info
 root = pathlib.Path(sys.argv[1])
 run = run_info.load(root / "run.json")
-found = judge(history.read(session.local(rows=100, cores=2), root, run))
-apart = found.anomaly("replica-divergence")
-print(json.dumps({"detail": apart.detail, "offsets": [one["offset"] for one in apart.examples]}))
+found = judge(tables.read(session.local(rows=100, cores=2), root, run))
+divergence = found.anomaly("replica-divergence")
+offsets = [row["offset"] for row in divergence.examples]
+print(json.dumps({"detail": divergence.detail, "offsets": offsets}))
 """
 
 RUN: dict[str, Any] = {
@@ -37,7 +40,7 @@ RUN: dict[str, Any] = {
 }
 
 
-def judged(brokers: Brokers, root: Path) -> dict[str, Any]:
+def compared(brokers: Brokers, root: Path) -> dict[str, Any]:
     """Bound the log as the controller does, and judge the replicas below ``root``."""
     bundle = Bundle(root / "ns" / "t" / "run")
     write_json(bundle.run_json, RUN)
@@ -54,21 +57,21 @@ def judged(brokers: Brokers, root: Path) -> dict[str, Any]:
     LedgerWriter(bundle.table("log_end_offsets"), "log_end_offsets", "scoring").write(
         columns | rest
     )
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", JUDGE, str(bundle.root)], check=True, stdout=subprocess.PIPE
     )
-    found: dict[str, Any] = json.loads(told.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def test_the_replicas_of_a_correct_kafka_are_alike(
+def test_compare_of_the_replicas_of_a_correct_kafka_finds_nothing(
     brokers: Brokers, dumps: tuple[Dump, Dump], tmp_path: Path
 ) -> None:
     shutil.copytree(dumps[0].root, tmp_path / "evidence")
-    assert judged(brokers, tmp_path / "evidence") == {"detail": {}, "offsets": []}
+    assert compared(brokers, tmp_path / "evidence") == {"detail": {}, "offsets": []}
 
 
-def test_a_byte_changed_on_one_disk_is_found(
+def test_compare_after_a_byte_changed_on_one_disk_finds_it(
     brokers: Brokers, dumps: tuple[Dump, Dump], tmp_path: Path
 ) -> None:
     root, disk = tmp_path / "evidence", tmp_path / "kafka"
@@ -83,4 +86,4 @@ def test_a_byte_changed_on_one_disk_is_found(
     last = max(row["batch"] for row in dumps[0].rows(1))
     end = brokers.end(1)
     offsets = list(range(last, end))
-    assert judged(brokers, root) == {"detail": {"damaged": len(offsets)}, "offsets": offsets}
+    assert compared(brokers, root) == {"detail": {"damaged": len(offsets)}, "offsets": offsets}

@@ -20,11 +20,11 @@ def of(rows: list[dict[str, Any]], broker: int) -> list[dict[str, Any]]:
     return [row for row in rows if row["broker"] == broker]
 
 
-def told(rows: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
+def columns_of(rows: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in columns) for row in rows]
 
 
-def test_the_dump_is_whole_and_says_so(dumps: tuple[Dump, Dump]) -> None:
+def test_dump_of_each_broker_is_complete_and_reports_it(dumps: tuple[Dump, Dump]) -> None:
     for each in dumps:
         assert each.code == 0
         assert each.message["counts"]["replicas"] == PARTITIONS
@@ -35,21 +35,21 @@ def test_the_dump_is_whole_and_says_so(dumps: tuple[Dump, Dump]) -> None:
 
 
 @pytest.mark.parametrize("partition", range(PARTITIONS))
-def test_each_replica_holds_what_is_read_of_the_partition(
+def test_dump_of_each_replica_has_the_records_a_consumer_reads(
     brokers: Brokers, dumps: tuple[Dump, Dump], partition: int
 ) -> None:
     read, end = brokers.read(partition), brokers.end(partition)
     for broker in range(2):
         mine = of(dumps[0].rows(partition), broker)
         assert [row["offset"] for row in mine] == list(range(end))
-        held = {
+        dumped = {
             row["offset"]: (row["producer"], row["producer_incarnation"], row["seq"])
             if row["seq"] is not None
             else None
             for row in mine
             if row["control"] is None
         }
-        assert held == read
+        assert dumped == read
         assert {row["run_uid"] for row in mine if row["seq"] is not None} == {"run"}
         (bounds,) = [
             row
@@ -61,10 +61,10 @@ def test_each_replica_holds_what_is_read_of_the_partition(
 
 
 @pytest.mark.parametrize("partition", range(PARTITIONS))
-def test_the_replicas_of_a_correct_kafka_are_told_alike(
+def test_dump_of_the_replicas_of_a_correct_kafka_has_equal_batches(
     dumps: tuple[Dump, Dump], partition: int
 ) -> None:
-    zero, one = (told(of(dumps[0].rows(partition), broker), *BATCH) for broker in range(2))
+    zero, one = (columns_of(of(dumps[0].rows(partition), broker), *BATCH) for broker in range(2))
     assert zero == one
     rows = of(dumps[0].rows(partition), 0)
     # Written by two leaders, in batches of several records, over several segments.
@@ -73,7 +73,7 @@ def test_the_replicas_of_a_correct_kafka_are_told_alike(
     assert all(row["valid"] for row in rows)
 
 
-def test_every_codec_and_both_markers_are_there(brokers: Brokers, dumps: tuple[Dump, Dump]) -> None:
+def test_dump_has_every_codec_and_both_markers(brokers: Brokers, dumps: tuple[Dump, Dump]) -> None:
     rows = dumps[0].rows(1)
     incarnations = {row["producer_incarnation"] for row in rows}
     assert incarnations >= {f"uid-{codec}" for codec in CODECS}
@@ -83,7 +83,7 @@ def test_every_codec_and_both_markers_are_there(brokers: Brokers, dumps: tuple[D
     assert len(segments) > 1
 
 
-def test_a_second_dump_takes_the_place_of_the_first(
+def test_dump_taken_again_replaces_the_first(
     brokers: Brokers, dumps: tuple[Dump, Dump], tmp_path: Path
 ) -> None:
     root = tmp_path / "evidence"
@@ -120,7 +120,7 @@ def position(rows: list[dict[str, Any]], batch: int) -> int:
     return sum(sizes.values())
 
 
-def test_damaged_bytes_are_told_as_such(
+def test_dump_of_damaged_bytes_marks_their_batch_invalid(
     brokers: Brokers, dumps: tuple[Dump, Dump], copied: Path, tmp_path: Path
 ) -> None:
     # In the padding of an uncompressed record, which changes no length.
@@ -131,13 +131,13 @@ def test_damaged_bytes_are_told_as_such(
     damaged = [row["offset"] for row in found.rows(0) if not row["valid"]]
     assert damaged == list(range(first["batch"], first["batch_last"] + 1))
     assert [row["offset"] for row in found.rows(0)] == [row["offset"] for row in rows]
-    # The record itself is nobody's any more, its neighbours are whose they were.
+    # The record itself has no identity any more, its neighbours keep theirs.
     gone = [row["offset"] for row in found.rows(0) if row["seq"] is None]
     assert set(gone) - {row["offset"] for row in rows if row["seq"] is None} == {first["offset"]}
     assert found.bounds(0)["problem"] is None
 
 
-def test_where_the_tool_gives_up_is_told_and_the_rest_is_whole(
+def test_dump_that_the_tool_gives_up_is_reported_and_the_rest_is_complete(
     brokers: Brokers, dumps: tuple[Dump, Dump], copied: Path, tmp_path: Path
 ) -> None:
     # In compressed bytes: the tool cannot read the batch.
@@ -152,10 +152,10 @@ def test_where_the_tool_gives_up_is_told_and_the_rest_is_whole(
     last = found.rows(0)[-1]
     assert (last["offset"], last["valid"]) == (squeezed["batch_last"], False)
     assert found.bounds(1)["problem"] is None
-    assert told(found.rows(1), *BATCH) == told(of(dumps[0].rows(1), 0), *BATCH)
+    assert columns_of(found.rows(1), *BATCH) == columns_of(of(dumps[0].rows(1), 0), *BATCH)
 
 
-def test_a_torn_end_is_told(brokers: Brokers, copied: Path, tmp_path: Path) -> None:
+def test_dump_of_a_torn_end_is_reported(brokers: Brokers, copied: Path, tmp_path: Path) -> None:
     newest = max((copied / f"{TOPIC}-1").glob("*.log"), key=lambda path: path.name)
     newest.write_bytes(newest.read_bytes()[:-10])
     found = dump(tmp_path / "work", brokers.brokers[0].libs, copied, 0)
@@ -164,7 +164,7 @@ def test_a_torn_end_is_told(brokers: Brokers, copied: Path, tmp_path: Path) -> N
     assert found.bounds(0)["problem"] is None
 
 
-def test_a_broker_that_holds_nothing_leaves_nothing(brokers: Brokers, tmp_path: Path) -> None:
+def test_dump_of_an_empty_broker_has_no_rows(brokers: Brokers, tmp_path: Path) -> None:
     empty = tmp_path / "kafka"
     empty.mkdir()
     found = dump(tmp_path / "work", brokers.brokers[0].libs, empty, 0)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
+from tests.contract.tools import unavailable
 
 if TYPE_CHECKING:
     import signal
@@ -199,9 +199,9 @@ class LocalKafka:
 
 @contextlib.contextmanager
 def lent(folder: Path, settings: dict[str, str] | None = None) -> Iterator[LocalKafka]:
-    """Lend a broker that is not started yet and is stopped afterwards, or skip with the reason."""
+    """Lend a broker that is not started yet and is stopped afterwards; see ``unavailable``."""
     if (reason := missing()) is not None:
-        pytest.skip(f"no real broker can be started: {reason}")
+        unavailable(f"no real broker can be started: {reason}")
     local = LocalKafka(folder, jars(), settings=settings or {})
     try:
         yield local

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SECONDS = 60
 
 
-def test_a_broker_crash_leaves_unknown_sends_and_an_open_loop(
+def test_producer_during_a_broker_crash_has_unknown_sends_and_keeps_its_schedule(
     own_kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     own_kafka.start()
@@ -58,7 +58,7 @@ def test_a_broker_crash_leaves_unknown_sends_and_an_open_loop(
     assert (due[-1] - due[0]) / (len(due) - 1) == pytest.approx(2000, abs=0.1)
 
 
-def test_a_killed_producer_leaves_a_row_for_all_but_its_last_sends(
+def test_producer_killed_leaves_a_row_for_all_but_its_last_sends(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     kafka.create_topic("killed", 3)
@@ -83,7 +83,7 @@ def test_a_killed_producer_leaves_a_row_for_all_but_its_last_sends(
     assert {row["seq"] for row in rows} == set(range(len(rows)))
 
 
-def test_no_row_is_missing_for_an_offset_a_killed_consumer_committed(
+def test_consumer_killed_leaves_a_row_for_each_offset_it_committed(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     kafka.create_topic("reader", 3)
@@ -115,7 +115,7 @@ def test_no_row_is_missing_for_an_offset_a_killed_consumer_committed(
     }
 
 
-def test_an_offset_beyond_the_log_is_reset_to_its_end_and_said(
+def test_consumer_with_an_offset_beyond_the_log_records_a_reset_to_its_end(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     kafka.create_topic("beyond", 1)
@@ -126,7 +126,7 @@ def test_an_offset_beyond_the_log_is_reset_to_its_end_and_said(
     api.set("Produce")
     consumer = pods.start("consumer", "read", "c1")
     wait_until(
-        "the reset is told of",
+        "the reset is recorded",
         lambda: any(row["event"] == "reset" for row in pods.rows("consumer_events")),
     )
     producer = pods.start("producer", "main", "p1")
@@ -144,7 +144,7 @@ def test_an_offset_beyond_the_log_is_reset_to_its_end_and_said(
     assert len(pods.rows("consume")) == len(pods.rows("produce"))
 
 
-def test_sigterm_ends_in_order_and_aborted_at_once(
+def test_sigterm_ends_a_pod_in_order_and_abort_at_once(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     kafka.create_topic("ends", 3)
@@ -162,25 +162,28 @@ def test_sigterm_ends_in_order_and_aborted_at_once(
     assert len(pods.rows("producer_summary")) == 2
 
 
-@pytest.mark.parametrize("end", ["in its time", "told to go"])
-def test_a_reader_that_ends_before_the_end_it_was_told_says_so(
+@pytest.mark.parametrize("end", ["timed out", "terminated"])
+def test_consumer_ending_before_its_end_offsets_reports_it(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path, end: str
 ) -> None:
     topic = f"short-{end.split(maxsplit=1)[0]}"
     kafka.create_topic(topic, 1)
-    drain = "2s" if end == "in its time" else "60s"
+    drain = "2s" if end == "timed out" else "60s"
     pods = Pods(tmp_path, api, plan_document(kafka, topic, 1, drain=drain))
     api.set("Produce")
     consumer = pods.start("consumer", "read", "c1")
     wait_until("it is assigned", lambda: bool(pods.rows("consumer_events")))
-    # Nobody writes what it is told to read.
+    # No producer writes the records up to these offsets.
     api.set("Drain", {topic: {"0": 10}})
-    if end == "told to go":
+    if end == "terminated":
         wait_until("it drains", lambda: "draining to" in pods.log("c1"))
         consumer.terminate()
     assert consumer.wait(SECONDS) == EXIT_BEHIND, pods.log("c1")
     assert "drained" not in {row["event"] for row in pods.rows("consumer_events")}
-    said = pods.message("c1")
-    assert said["reason"] == ("behind" if end == "in its time" else "terminated")
-    if end == "in its time":
-        assert said["error"] == f"drain timed out: {topic}-0 at nothing of 10"
+    message = pods.message("c1")
+    assert message["reason"] == ("behind" if end == "timed out" else "terminated")
+    if end == "timed out":
+        assert (
+            message["error"]
+            == f"drain timed out: {topic}-0 at nothing of 10; raise spec.timeouts.drain"
+        )

@@ -1,4 +1,4 @@
-"""A member that is told to leave while partitions are on their way to it."""
+"""A group member that leaves while partitions are being assigned to it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 from krt_contract.clients import Commit
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
-from krt_traffic.consumer.event_buffer import Journal
+from krt_traffic.consumer.event_buffer import EventBuffer
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition
 
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
+def test_leave_during_a_rebalance_ends_without_ownership(kafka: LocalKafka, strategy: str) -> None:
     group = f"leaving-{strategy}"
     kafka.create_topic(group, 3)
-    journal = Journal("read-0", "u1", group, processes_at_once=True)
-    commits = Commits(journal, mock.Mock(), Commit.AFTER_PROCESSING)
+    buffer = EventBuffer("read-0", "u1", group, processes_at_once=True)
+    commits = Commits(buffer, mock.Mock(), Commit.AFTER_PROCESSING)
     asked = mock.Mock(return_value=True)
     assignment = Assignment(
-        journal,
+        buffer,
         commits,
         cooperative=strategy.startswith("cooperative"),
-        given_up=asked,
+        aborted_within=asked,
     )
     client = Consumer(
         {
@@ -39,10 +39,10 @@ def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
         }
     )
     commits.client = assignment.client = client
-    told: list[int] = []
+    counts: list[int] = []
 
     def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        told.append(len(partitions))
+        counts.append(len(partitions))
         assignment.assigned(consumer, partitions)
 
     client.subscribe(
@@ -58,7 +58,7 @@ def test_it_leaves_and_owned_nothing(kafka: LocalKafka, strategy: str) -> None:
     wait_until("the group is stable", stable)
     wait_until("it still is", stable)
     assignment.leave()
-    assert told == [3]
+    assert counts == [3]
     asked.assert_not_called()
     assert not commits.positions
-    assert "assigned" not in [row["event"] for row in journal.events().to_pylist()]
+    assert "assigned" not in [row["event"] for row in buffer.events().to_pylist()]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECONDS = 60
 
 
-def test_a_send_has_the_outcome_of_its_transaction(
+def test_transactional_producer_gives_each_send_the_outcome_of_its_transaction(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     kafka.create_topic("transactions", 3)
@@ -50,13 +50,13 @@ def test_a_send_has_the_outcome_of_its_transaction(
 
 
 @pytest.mark.parametrize("mode", ["Auto", "BeforeProcessing"])
-def test_every_mode_reads_all_and_commits_the_end(
+def test_consumer_in_each_commit_mode_reads_all_and_commits_the_end(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path, mode: str
 ) -> None:
     topic = f"mode-{mode.lower()}"
     kafka.create_topic(topic, 3)
     config = {"auto.commit.interval.ms": "500", "session.timeout.ms": "6000"}
-    # A client with a rack tells whom it reads from.
+    # A client with a rack reports the broker it reads from.
     consumer_changes = {
         "commit": mode,
         "config": config if mode == "Auto" else {"client.rack": "here"},
@@ -80,8 +80,8 @@ def test_every_mode_reads_all_and_commits_the_end(
     }
     assert read_from == (set() if mode == "Auto" else {(0, 0), (1, 0), (2, 0)})
     assert identities(deliveries) == identities(pods.rows("produce"))
-    told = "processed" if mode == "BeforeProcessing" else "committed"
-    last = {row["partition"]: row["offset"] for row in events if row["event"] == told}
+    committed = "processed" if mode == "BeforeProcessing" else "committed"
+    last = {row["partition"]: row["offset"] for row in events if row["event"] == committed}
     assert {str(number): offset for number, offset in last.items()} == ends[topic]
     assert all((row["processed_at"] is None) == (mode == "BeforeProcessing") for row in deliveries)
     # No commit covers an offset whose delivery came later.

@@ -30,7 +30,7 @@ def subjects(folder: Path, source: str, event: str) -> list[str]:
     ]
 
 
-def test_znodes_tell_of_brokers_controllers_and_partition_states_across_an_outage(
+def test_znodes_across_an_outage_record_brokers_controllers_and_partition_states(
     own_kafka: LocalKafka, tmp_path: Path
 ) -> None:
     timeline = Timeline(tmp_path, "r1")
@@ -39,7 +39,7 @@ def test_znodes_tell_of_brokers_controllers_and_partition_states_across_an_outag
     own_kafka.start()
     own_kafka.create_topic("seen", 2)
     wait_until(
-        "both partitions are told of",
+        "both partitions are recorded",
         lambda: set(subjects(tmp_path, "partition", "state")) >= {"seen-0", "seen-1"},
     )
     assert subjects(tmp_path, "broker", "registered") == ["0"]
@@ -59,19 +59,19 @@ def test_znodes_tell_of_brokers_controllers_and_partition_states_across_an_outag
     wait_until("ZooKeeper serves", lambda: mode(own_kafka.zookeeper) == "standalone")
     own_kafka.start_broker()
     wait_until(
-        "the broker is told of again",
+        "the broker is recorded again",
         lambda: subjects(tmp_path, "broker", "registered") == ["0", "0"],
     )
     own_kafka.create_topic("later", 1)
     wait_until(
-        "a new topic is told of", lambda: "later-0" in subjects(tmp_path, "partition", "state")
+        "a new topic is recorded", lambda: "later-0" in subjects(tmp_path, "partition", "state")
     )
     assert subjects(tmp_path, "partition", "state").count("seen-0") == 1
     znodes.stop()
     timeline.close()
 
 
-def test_a_frozen_zookeeper_is_a_gap(own_kafka: LocalKafka, tmp_path: Path) -> None:
+def test_znodes_of_a_frozen_zookeeper_record_a_gap(own_kafka: LocalKafka, tmp_path: Path) -> None:
     own_kafka.prepare()
     own_kafka.start_zookeeper()
     timeline = Timeline(tmp_path, "r1")
@@ -81,7 +81,7 @@ def test_a_frozen_zookeeper_is_a_gap(own_kafka: LocalKafka, tmp_path: Path) -> N
     own_kafka.signal("zookeeper", signal.SIGSTOP)
     wait_until("the session is lost", lambda: not znodes.connected)
     own_kafka.signal("zookeeper", signal.SIGCONT)
-    wait_until("the gap is told of", lambda: subjects(tmp_path, "recorder", "gap"))
+    wait_until("the gap is recorded", lambda: subjects(tmp_path, "recorder", "gap"))
     gap = next(item["detail"] for item in events(tmp_path))
     assert gap["stream"] == "zookeeper"
     assert gap["to"] - gap["from"] > 1_000_000

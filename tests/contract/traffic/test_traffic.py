@@ -36,7 +36,7 @@ def acked(pods: Pods) -> int:
     return sum(row["outcome"] == "acked" for row in pods.rows("produce"))
 
 
-def test_what_is_acked_is_read_by_a_draining_group(
+def test_draining_group_has_read_everything_acked(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     kafka.create_topic("plain", 3)

@@ -68,7 +68,7 @@ def sent_by(pods: Pods, *uids: str) -> list[dict[str, Any]]:
     return [row for row in pods.rows("produce") if row["producer_incarnation"] in uids]
 
 
-def test_input_and_output_are_committed_or_aborted_together(
+def test_transform_commits_or_aborts_input_and_output_together(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     pods, producer, reader = started(kafka, api, tmp_path, "together", abortPermille=300)
@@ -82,9 +82,9 @@ def test_input_and_output_are_committed_or_aborted_together(
         ("acked", "committed"),
         ("failed", "aborted"),
     }
-    fates = {row["seq"]: row["transaction_outcome"] for row in outputs}
-    told = {"ok": "committed", "failed": "aborted"}
-    assert all(fates[row["output_seq"]] == told[row["outcome"]] for row in taken)
+    outcomes = {row["seq"]: row["transaction_outcome"] for row in outputs}
+    expected = {"ok": "committed", "failed": "aborted"}
+    assert all(outcomes[row["output_seq"]] == expected[row["outcome"]] for row in taken)
     assert len({row["output_seq"] for row in taken}) == len(taken) == len(outputs)
     once = [row for row in taken if row["outcome"] == "ok"]
     assert identities(once) == identities(sends)
@@ -107,7 +107,7 @@ def test_input_and_output_are_committed_or_aborted_together(
     assert (close["acked"], close["unknown"]) == (len(committed), 0)
 
 
-def test_a_killed_member_leaves_nothing_twice_and_nothing_out(
+def test_transform_with_a_killed_member_has_each_record_once(
     kafka: LocalKafka, api: ControlApi, tmp_path: Path
 ) -> None:
     pods, producer, reader = started(
@@ -132,7 +132,7 @@ def test_a_killed_member_leaves_nothing_twice_and_nothing_out(
     assert {row["outcome"] for row in taken if row["incarnation"] != "m0"} <= {"ok", "failed"}
     delivered = {(row["producer_incarnation"], row["seq"]) for row in got}
     assert len(delivered) == len(got)
-    # What the dead one could not say is told by what was made: all of a transaction, or none.
+    # The output shows what the killed member could not record: all of a transaction, or none.
     pending = {row["transaction"] for row in taken if row["outcome"] == "unknown"}
     for transaction in pending:
         outputs = {

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from krt_contract.faults import IMPLIED, Action, ObservationKind, implied_by
-from krt_operator.faults.registry import DEEDS
+from krt_operator.faults.registry import ACTIONS
 
 
 def test_every_action_implies_observations_and_is_implemented() -> None:
-    assert set(IMPLIED) == set(Action) == set(DEEDS)
+    assert set(IMPLIED) == set(Action) == set(ACTIONS)
     assert all(IMPLIED.values())
 
 

@@ -4,10 +4,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from krt_contract.outcomes import SendOutcome
-from krt_traffic.producer.outcomes import (
-    Circumstances,
-    outcome_of,
-)
+from krt_traffic.sending.outcomes import Circumstances, outcome_of
 
 CODES = {
     name: getattr(KafkaError, name)
@@ -33,7 +30,7 @@ def failed_names(circumstances: Circumstances) -> set[str]:
     }
 
 
-def test_the_client_has_the_codes_the_table_was_written_for() -> None:
+def test_client_has_the_codes_the_table_was_written_for() -> None:
     assert len(CODES) > 150
 
 
@@ -49,18 +46,18 @@ def test_the_client_has_the_codes_the_table_was_written_for() -> None:
         (Circumstances(ever_acked=True, single_attempt=True), ALWAYS_FAILED | FAILED_IF_TRIED_ONCE),
     ],
 )
-def test_only_what_certainly_never_landed_is_failed(
+def test_outcome_of_an_error_is_failed_only_where_nothing_reached_the_log(
     circumstances: Circumstances, failed: set[str]
 ) -> None:
     assert failed_names(circumstances) == failed
 
 
 @pytest.mark.parametrize("code", sorted(CODES.values()))
-def test_no_error_is_ever_acked(code: int) -> None:
+def test_outcome_of_an_error_is_never_acked(code: int) -> None:
     assert outcome_of(code, Circumstances()) in {SendOutcome.FAILED, SendOutcome.UNKNOWN}
 
 
-def test_no_error_is_acked() -> None:
+def test_outcome_of_no_error_is_acked() -> None:
     assert outcome_of(None, Circumstances()) == SendOutcome.ACKED
 
 
@@ -77,5 +74,5 @@ def test_no_error_is_acked() -> None:
         "_INVALID_DIFFERENT_RECORD",
     ],
 )
-def test_timeouts_fencing_and_sequence_errors_are_unknown(name: str) -> None:
+def test_outcome_of_timeout_fencing_or_sequence_error_is_unknown(name: str) -> None:
     assert outcome_of(CODES[name], Circumstances(ever_connected=False)) == SendOutcome.UNKNOWN

@@ -4,8 +4,8 @@ from typing import Any
 
 from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_contract.outcomes import SendOutcome, TransactionOutcome
-from krt_traffic.producer.rate import Schedule
-from krt_traffic.producer.records import (
+from krt_traffic.producer.schedule import Schedule
+from krt_traffic.sending.records import (
     IN_FLIGHT,
     Done,
     Records,
@@ -42,7 +42,7 @@ def done(seq: int, transaction: int | None = None) -> Done:
     return Done(seq, sent(transaction), 5_000_100, 2_100, 10 + seq, SendOutcome.ACKED, None)
 
 
-def test_each_send_is_in_one_view_of_a_snapshot() -> None:
+def test_snapshot_has_each_send_in_one_of_its_tables() -> None:
     all_sends = records()
     all_sends.in_flight.update({seq: sent() for seq in range(3)})
     all_sends.report(done(1))
@@ -62,7 +62,7 @@ class HalfMoved(Records):
         self.in_flight.update(before)
 
 
-def test_a_send_on_the_move_is_seen_once_however_long_it_takes() -> None:
+def test_snapshot_during_a_move_has_the_send_once_however_long_it_takes() -> None:
     all_sends = HalfMoved(entry(), "main-0", "u1")
     all_sends.in_flight[0] = sent()
     all_sends.report(done(0))
@@ -73,7 +73,7 @@ def test_a_send_on_the_move_is_seen_once_however_long_it_takes() -> None:
         assert (settled.num_rows, rest.num_rows) == (0, 0)
 
 
-def test_a_send_of_an_open_transaction_is_held() -> None:
+def test_report_in_an_open_transaction_leaves_the_send_unsettled() -> None:
     all_sends = records(transactions=Transactions(10, 0))
     all_sends.in_flight[0] = sent(4)
     all_sends.report(done(0, 4))
@@ -87,16 +87,16 @@ def test_a_send_of_an_open_transaction_is_held() -> None:
     assert settled.to_pylist()[0]["transaction_outcome"] == "committed"
 
 
-def test_every_partition_gets_its_share_and_a_key_stays_in_its_partition() -> None:
+def test_partition_of_a_key_is_fixed_and_every_partition_has_keys() -> None:
     all_sends = records()
-    places: dict[str | None, set[int]] = {}
+    partitions_of: dict[str | None, set[int]] = {}
     for seq in range(100):
-        places.setdefault(all_sends.key(seq), set()).add(all_sends.partition(seq))
-    assert all(len(partitions) == 1 for partitions in places.values())
-    assert set.union(*places.values()) == {0, 1, 2}
+        partitions_of.setdefault(all_sends.key(seq), set()).add(all_sends.partition(seq))
+    assert all(len(partitions) == 1 for partitions in partitions_of.values())
+    assert set.union(*partitions_of.values()) == {0, 1, 2}
 
 
-def test_the_scheduled_time_is_told_in_the_wall_clock_of_the_send() -> None:
+def test_snapshot_gives_the_scheduled_time_in_the_wall_clock_of_the_send() -> None:
     all_sends = records()
     all_sends.schedule = Schedule(0, 1000)
     all_sends.in_flight[1] = sent()

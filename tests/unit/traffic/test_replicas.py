@@ -1,4 +1,4 @@
-"""The dump's lines, where they are not what they look like, and where the dump is not whole."""
+"""The dump's lines, where they are not what they look like, and where the dump is incomplete."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def read(folder: Path, *lines: str) -> tuple[Reader, list[dict[str, Any]], list[
     """Return the reader, the rows and the bounds of a dump."""
     bundle = Bundle(folder)
     reader = Reader(Tables(bundle, "kafka-1", 1), lambda: 77)
-    for one in lines:
-        reader.take(one)
+    for text in lines:
+        reader.take(text)
     reader.close()
     rows, bounds = (
         pq.read_table(bundle.table(name)).to_pylist()
@@ -57,7 +57,7 @@ def read(folder: Path, *lines: str) -> tuple[Reader, list[dict[str, Any]], list[
     return reader, rows, bounds
 
 
-def test_a_batch_and_its_records(tmp_path: Path) -> None:
+def test_reader_of_a_batch_gives_a_row_for_each_offset(tmp_path: Path) -> None:
     reader, rows, bounds = read(tmp_path, *BEGIN, header(0, 1), line(0), line(1), *END)
     assert [(row["offset"], row["seq"], row["producer"]) for row in rows] == [
         (0, 0, "p-0"),
@@ -81,7 +81,7 @@ def test_a_batch_and_its_records(tmp_path: Path) -> None:
     assert (reader.done, reader.replicas, reader.rows, reader.problems) == (True, 1, 2, [])
 
 
-def test_a_records_own_text_is_not_taken_for_lines_of_the_dump(tmp_path: Path) -> None:
+def test_reader_of_a_text_that_looks_like_the_dump_keeps_to_the_record(tmp_path: Path) -> None:
     inside = (header(0, 1).replace("isvalid: true", "isvalid: maybe"), line(0), line(9), "", "krt ")
     strange = line(0, "payload: a")
     _, rows, bounds = read(tmp_path, *BEGIN, header(0, 1), strange, *inside, line(1), *END)
@@ -93,35 +93,37 @@ def test_a_records_own_text_is_not_taken_for_lines_of_the_dump(tmp_path: Path) -
     ("lines", "problem"),
     [
         ((header(0, 1), line(0)), "the dump broke off"),
-        ((header(0, 1), line(0), "krt end 0"), "1 of 2 records of the batch at 0 were told"),
-        (("krt end 137",), "DumpLogSegments ended with 137: it said nothing"),
+        ((header(0, 1), line(0), "krt end 0"), "1 of 2 records of the batch at 0 were printed"),
+        (("krt end 137",), "DumpLogSegments ended with 137: it printed no error"),
         (("krt end 1 Exception: why",), "DumpLogSegments ended with 1: Exception: why"),
         (("Found 5 invalid bytes at the end of 0.log", "krt end 0"), "Found 5 invalid bytes"),
     ],
 )
-def test_what_is_not_whole_is_told(tmp_path: Path, lines: tuple[str, ...], problem: str) -> None:
+def test_reader_of_an_incomplete_dump_names_the_problem(
+    tmp_path: Path, lines: tuple[str, ...], problem: str
+) -> None:
     reader, _, bounds = read(tmp_path, *BEGIN, *lines)
     assert problem in bounds[0]["problem"]
     assert f"foo-0: {bounds[0]['problem']}" == "foo-0: " + "; ".join(
-        one.removeprefix("foo-0: ") for one in reader.problems
+        problem.removeprefix("foo-0: ") for problem in reader.problems
     )
     assert not reader.done
 
 
-def test_a_segment_that_was_not_dumped_is_told(tmp_path: Path) -> None:
+def test_reader_with_a_segment_missing_names_the_problem(tmp_path: Path) -> None:
     begin = ("krt partition foo 0 2", *SEGMENT)
     _, _, bounds = read(tmp_path, *begin, header(0, 0), line(0), *END)
     assert bounds[0]["problem"] == "1 of 2 segments were dumped"
 
 
-def test_an_empty_segment_says_where_the_log_ends(tmp_path: Path) -> None:
+def test_reader_of_an_empty_segment_takes_the_logs_end_from_it(tmp_path: Path) -> None:
     begin = ("krt partition foo 0 1", SEGMENT[0], "Log starting offset: 120")
     _, rows, bounds = read(tmp_path, *begin, *END)
     assert rows == []
     assert (bounds[0]["log_start"], bounds[0]["log_end"], bounds[0]["rows"]) == (120, 120, 0)
 
 
-def test_a_damaged_batch_keeps_its_offsets_and_no_identity_that_is_not_sure(
+def test_reader_of_a_damaged_batch_keeps_offsets_and_only_certain_identities(
     tmp_path: Path,
 ) -> None:
     broken = line(0).replace("xx", "xy", 1)
@@ -134,18 +136,20 @@ def test_a_damaged_batch_keeps_its_offsets_and_no_identity_that_is_not_sure(
     assert bounds[0]["problem"] is None
 
 
-def test_a_marker_is_told_and_is_nobodys(tmp_path: Path) -> None:
+def test_reader_of_a_marker_gives_a_row_without_identity(tmp_path: Path) -> None:
     marker = line(0, "endTxnMarker: ABORT coordinatorEpoch: 0")
     _, rows, _ = read(tmp_path, *BEGIN, header(0, 0, control=True), marker, *END)
     assert [(row["control"], row["seq"]) for row in rows] == [("abort", None)]
 
 
-def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_with_many_rows_write_files_of_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(table, "ROWS_PER_FILE", 4)
     lines = [
-        one
+        text
         for base in range(0, 9, 3)
-        for one in (header(base, base + 2), *map(line, range(base, base + 3)))
+        for text in (header(base, base + 2), *map(line, range(base, base + 3)))
     ]
     _, rows, bounds = read(tmp_path, *BEGIN, *lines, *END)
     assert [row["offset"] for row in rows] == list(range(9))
@@ -154,7 +158,7 @@ def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert names == ["kafka-1-000000.parquet", "kafka-1-000001.parquet"]
 
 
-def test_what_is_no_line_of_the_dump() -> None:
+def test_batch_and_record_of_another_line_are_none() -> None:
     assert batch("baseOffset: 3") is None
     assert batch(header(0, 0) + " more") is None
     assert record("| offset: x y", control=False) is None

@@ -8,10 +8,8 @@ import os
 import signal
 import sys
 
-from krt_traffic.control import Control, follow
 from krt_traffic.environment import Environment
 from krt_traffic.errors import EXIT_UNUSABLE, UnusableError
-from krt_traffic.kube import Api
 from krt_traffic.plan import load
 
 GROUP_WRITABLE = 0o002
@@ -38,25 +36,29 @@ def _run(role: str) -> int:
     if role == "replicas":
         from krt_traffic.replicas.run import run  # noqa: PLC0415 - see below
 
-        # It takes no orders and has no account: it ends when the dump does.
+        # It has no service account and takes no instructions: it ends when the dump does.
         return run(environment, plan)
-    api = Api.from_environment()
+    # Each role is imported by itself: the recorder must not pay for Arrow, the reader of a dump not
+    # for the Kubernetes client.
+    from krt_traffic.control import Control, follow  # noqa: PLC0415 - see above
+    from krt_traffic.kubernetes.client import KubernetesClient  # noqa: PLC0415 - see above
+
+    client = KubernetesClient.from_environment(environment.namespace)
     control = Control()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: control.terminate())
-    # Each role is imported when it is wanted: the recorder must not pay for Kafka and Arrow.
     if role == "producer":
         from krt_traffic.producer.run import ProducerRun  # noqa: PLC0415 - see above
 
-        follow(api, environment, control)
+        follow(client, environment.control, control)
         return ProducerRun(environment, plan, control).run()
     if role == "consumer":
         from krt_traffic.consumer.run import ConsumerRun  # noqa: PLC0415 - see above
 
-        follow(api, environment, control)
+        follow(client, environment.control, control)
         return ConsumerRun(environment, plan, control).run()
     from krt_traffic.recorder.run import RecorderRun  # noqa: PLC0415 - see above
 
-    return RecorderRun(api, environment, plan, control).run()
+    return RecorderRun(client, environment, plan, control).run()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The two clocks every event is stamped with."""
+"""The two clocks that every event is stamped with."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ TOGETHER_NS = 100_000
 """Nanoseconds within which both clocks are read; unhindered it takes less than one thousandth."""
 
 TRIES = 16
-"""Readings before the last one is taken: none is that unlucky where the machine works at all."""
+"""Readings until the last is taken as it is: no thread is interrupted that often on a machine that
+works."""
 
 
 def both() -> tuple[int, int]:
     """Return ``wall()`` and ``mono()`` of one moment.
 
-    A thread that loses its core between the two readings would tell of two moments, some
+    A thread that loses its core between the two readings would return two moments, some
     milliseconds apart on a busy machine, which looks like a clock that was set: it reads again.
     """
     before = time.monotonic_ns()

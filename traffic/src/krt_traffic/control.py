@@ -1,4 +1,4 @@
-"""What the controller wants of us, from the run's control ConfigMap."""
+"""The controller's instructions, from the run's control ConfigMap."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ import json
 import logging
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from krt_contract.control import END_OFFSETS_KEY, ControlState
-from krt_traffic.watch import Watch
+from krt_contract.control import END_OFFSETS_KEY, STATE_KEY, ControlState
+from krt_traffic.kubernetes.objects import ConfigMap
+from krt_traffic.kubernetes.watch import Watch
 
 if TYPE_CHECKING:
-    from krt_traffic.environment import Environment
-    from krt_traffic.kube import Api
+    from collections.abc import Mapping
+
+    from krt_traffic.kubernetes.client import KubernetesClient
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Instruction:
     """One reading of the control ConfigMap.
 
     Attributes:
         state: where the run is.
-        end_offsets: topic → partition → offset that consumers read up to; set from transforming
-            on, then only for those who transform.
+        end_offsets: topic → partition → offset that consumers read up to (exclusive); while
+            transforms drain, only for the topics that those read.
     """
 
     state: ControlState
@@ -37,17 +39,17 @@ class Order:
         return self.state is not ControlState.PRODUCE
 
 
-def parse(data: dict[str, str]) -> Order | None:
-    """Return the order in the ConfigMap's data, or None where it holds none yet.
+def parse(data: Mapping[str, str]) -> Instruction | None:
+    """Return the instruction in the ConfigMap's data, or None where it has none yet.
 
     Raises:
-        ValueError: the state or the offsets are not what the contract says.
+        ValueError: the state is unknown, or the offsets are not those of partitions.
     """
-    if not data.get("state"):
+    if not data.get(STATE_KEY):
         return None
     offsets = json.loads(data.get(END_OFFSETS_KEY) or "{}")
-    return Order(
-        ControlState(data["state"]),
+    return Instruction(
+        ControlState(data[STATE_KEY]),
         {
             topic: {int(partition): int(offset) for partition, offset in partitions.items()}
             for topic, partitions in offsets.items()
@@ -56,83 +58,86 @@ def parse(data: dict[str, str]) -> Order | None:
 
 
 class Control:
-    """The newest order, and a way to wait for it.
+    """The newest instruction, and a way to wait for it.
 
-    A gap in the API leaves the last order standing. SIGTERM is an order too: ``terminate``.
+    While the API server cannot be reached, the last instruction applies. SIGTERM is one, too:
+    ``terminate``.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._order: Order | None = None
+        self._instruction: Instruction | None = None
         self.terminated = False
 
     @property
-    def order(self) -> Order | None:
-        """The newest order; None until one was read."""
-        return self._order
+    def instruction(self) -> Instruction | None:
+        """The newest instruction; None until one was read."""
+        return self._instruction
 
     @property
     def aborted(self) -> bool:
-        """Whether to close at once, by order or by SIGTERM."""
+        """Whether to end at once, by instruction or by SIGTERM."""
         return self.terminated or (
-            self._order is not None and self._order.state is ControlState.ABORT
+            self._instruction is not None and self._instruction.state is ControlState.ABORT
         )
 
     def aborted_within(self, seconds: float) -> bool:
-        """Wait so long for the order to close at once, and return whether it came."""
+        """Wait that many seconds for the instruction to end at once; return whether it came."""
         with self._changed:
             return self._changed.wait_for(lambda: self.aborted, seconds)
 
-    def first(self) -> Order:
-        """Return the first order, waiting for it; SIGTERM counts as aborted."""
+    def current(self) -> Instruction:
+        """Return the newest instruction, waiting for the first; SIGTERM counts as ABORT."""
         with self._changed:
-            self._changed.wait_for(lambda: self._order is not None or self.terminated)
-            return self._order or Order(ControlState.ABORT)
+            self._changed.wait_for(lambda: self._instruction is not None or self.terminated)
+            return self._instruction or Instruction(ControlState.ABORT)
 
     def wait(self, state: ControlState) -> None:
         """Wait until the run is in ``state`` or aborted, or SIGTERM came."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self.aborted or (self._order is not None and self._order.state is state)
+                lambda: (
+                    self.aborted
+                    or (self._instruction is not None and self._instruction.state is state)
+                )
             )
 
-    def give(self, order: Order) -> None:
-        """Take a new order."""
+    def update(self, instruction: Instruction) -> None:
+        """Take a new instruction."""
         with self._changed:
-            self._order = order
+            self._instruction = instruction
             self._changed.notify_all()
 
     def terminate(self) -> None:
-        """Close at once, as SIGTERM asks."""
+        """End at once, as SIGTERM asks."""
         with self._changed:
             self.terminated = True
             self._changed.notify_all()
 
-    def listed(self, items: list[dict[str, Any]]) -> None:
+    def listed(self, items: list[ConfigMap]) -> None:
         """Take the ConfigMap as listed; its absence changes nothing."""
         for item in items:
             self.changed("ADDED", item)
 
-    def changed(self, kind: str, item: dict[str, Any]) -> None:
+    def changed(self, kind: str, item: ConfigMap) -> None:
         """Take a change of the ConfigMap; its deletion changes nothing."""
         if kind == "DELETED":
             return
         try:
-            order = parse(item.get("data") or {})
+            instruction = parse(item.data)
         except ValueError as error:
-            log.error("the control ConfigMap is garbled, the last order stands: %s", error)  # noqa: TRY400 - the message says it all
+            log.error(  # noqa: TRY400 - the error is its text
+                "control ConfigMap cannot be read, keeping the last instruction; check that image "
+                "and controller are of the same version: %s",
+                error,
+            )
             return
-        if order is not None:
-            self.give(order)
+        if instruction is not None:
+            self.update(instruction)
 
 
-def follow(api: Api, environment: Environment, control: Control) -> Watch:
-    """Start following the run's control ConfigMap."""
-    watch = Watch(
-        api,
-        f"/api/v1/namespaces/{environment.namespace}/configmaps",
-        {"fieldSelector": f"metadata.name={environment.control}"},
-        control,
-    )
+def follow(client: KubernetesClient, name: str, control: Control) -> Watch[ConfigMap]:
+    """Start following the run's control ConfigMap ``name`` and return its watch."""
+    watch = Watch(client, ConfigMap, {"fieldSelector": f"metadata.name={name}"}, control)
     watch.start()
     return watch

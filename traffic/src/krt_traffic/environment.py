@@ -1,10 +1,15 @@
-"""What a traffic pod is told by its environment."""
+"""What a traffic pod learns from its environment variables.
+
+By msgspec, which the Kubernetes client brings along, rather than pydantic-settings
+(docs/decisions/0020-settings-of-traffic-pods.md).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct, ValidationError, convert
 
 from krt_traffic.errors import UnusableError
 
@@ -15,17 +20,18 @@ TERMINATION_LOG = Path("/dev/termination-log")
 """Where Kubernetes picks up the termination message by default."""
 
 PIPE = Path("/krt/pipe/dump")
-"""Where the containers of a dump meet: an emptyDir of their pod."""
+"""The pipe between the two containers of a dump, in an emptyDir of their pod."""
+
+Text = Annotated[str, Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """The variables of a pod of the traffic image.
+class Environment(Struct, frozen=True, kw_only=True, rename=lambda name: f"KRT_{name.upper()}"):
+    """The variables of a pod of the traffic image; each is ``KRT_`` and the field's name.
 
     Attributes:
         plan: path of plan.json.
         evidence: mount point of the evidence claim; the bundle lies below it.
-        control: name of the ConfigMap that says when to stop.
+        control: name of the run's control ConfigMap.
         namespace: namespace of the test.
         test: name of the test.
         test_uid: uid of the test, which is the uid of the run.
@@ -34,21 +40,21 @@ class Environment:
         name: entry of spec.traffic this pod plays, `kafka` where it reads a broker's dump; empty
             for the recorder.
         replica: ordinal among the pods of that entry.
-        pipe: what the dump of a broker's replicas comes through; only where one is read.
+        pipe: where the dump of a broker's replicas comes from; only for the reader of a dump.
         termination_log: file of the termination message.
     """
 
     plan: Path
     evidence: Path
-    control: str
-    namespace: str
-    test: str
-    test_uid: str
-    pod: str
-    pod_uid: str
-    name: str
-    replica: int
-    termination_log: Path
+    control: Text
+    namespace: Text
+    test: Text
+    test_uid: Text
+    pod: Text
+    pod_uid: Text
+    name: str = ""
+    replica: Annotated[int, Meta(ge=0)] = 0
+    termination_log: Path = TERMINATION_LOG
     pipe: Path = PIPE
 
     @classmethod
@@ -56,37 +62,25 @@ class Environment:
         """Read the variables.
 
         Raises:
-            UnusableError: one is missing or malformed; the message names it.
+            UnusableError: one is missing, empty or malformed; the message names it.
         """
-
-        def need(name: str) -> str:
-            value = variables.get(name, "")
-            if not value:
-                raise UnusableError(
-                    f"environment variable {name} is not set; the pod template of "
-                    "the controller sets it"
-                )
-            return value
-
-        replica = variables.get("KRT_REPLICA", "0")
-        if not replica.isdigit():
-            raise UnusableError(f"KRT_REPLICA is {replica!r}; it must be a whole number from 0")
-        return cls(
-            plan=Path(need("KRT_PLAN")),
-            evidence=Path(need("KRT_EVIDENCE")),
-            control=need("KRT_CONTROL"),
-            namespace=need("KRT_NAMESPACE"),
-            test=need("KRT_TEST"),
-            test_uid=need("KRT_TEST_UID"),
-            pod=need("KRT_POD"),
-            pod_uid=need("KRT_POD_UID"),
-            name=variables.get("KRT_NAME", ""),
-            replica=int(replica),
-            termination_log=Path(variables.get("KRT_TERMINATION_LOG", str(TERMINATION_LOG))),
-            pipe=Path(variables.get("KRT_PIPE", str(PIPE))),
-        )
+        try:
+            return convert(dict(variables), cls, strict=False, dec_hook=_path)
+        except ValidationError as error:
+            raise UnusableError(
+                f"environment of the pod: {error}; the controller's pod template sets these "
+                "variables, so check that image and controller are of the same version"
+            ) from error
 
     @property
     def member(self) -> str:
         """Identity in evidence: ``<name>-<replica>``."""
         return f"{self.name}-{self.replica}"
+
+
+def _path(kind: type, value: Any) -> Path:
+    if kind is not Path:
+        raise NotImplementedError(f"a variable of type {kind.__name__}")
+    if not value:
+        raise ValueError("Expected a path, got an empty text")
+    return Path(value)

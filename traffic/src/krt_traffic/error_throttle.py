@@ -1,4 +1,4 @@
-"""Telling of the client's errors without filling the log while a broker is away."""
+"""Logging the client's errors without filling the log while a broker is unavailable."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ QUIET_MICROS = 5_000_000
 broker ten times a second, and logging that would cost more CPU than the traffic."""
 
 CLIENT_LOG_LEVEL = 2
-"""librdkafka's own log from critical on: its errors reach us as callbacks already."""
+"""librdkafka's own log from critical on: its errors arrive as callbacks, too."""
 
 
-class Complaints:
-    """Logs each code's first error, then one in QUIET_MICROS with the number left out."""
+class ErrorThrottle:
+    """Logs each code's first error, then one in QUIET_MICROS with the number that was left out."""
 
     def __init__(self) -> None:
-        self._told: dict[int, int] = {}
+        self._logged_at: dict[int, int] = {}
         self._left_out: dict[int, int] = {}
 
-    def tell(self, error: KafkaError) -> None:
+    def log(self, error: KafkaError) -> None:
         """Log an error of the client, or count it."""
         code, now = error.code(), mono()
-        if code in self._told and now - self._told[code] < QUIET_MICROS:
+        if code in self._logged_at and now - self._logged_at[code] < QUIET_MICROS:
             self._left_out[code] = self._left_out.get(code, 0) + 1
             return
-        self._told[code] = now
-        log.warning("client: %s (%d more since)", error, self._left_out.pop(code, 0))
+        self._logged_at[code] = now
+        log.warning(
+            "Kafka client: %s (%d more of this kind since the last line)",
+            error,
+            self._left_out.pop(code, 0),
+        )

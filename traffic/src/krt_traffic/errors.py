@@ -1,17 +1,17 @@
-"""How a pod of ours ends; the exit status tells the controller what to do about it."""
+"""How a pod of the traffic image ends: its exit status says what the controller may do next."""
 
 from __future__ import annotations
 
 EXIT_DONE = 0
-"""Ended as it was asked to."""
+"""Ended as instructed."""
 EXIT_UNUSABLE = 2
 """The plan or the environment cannot be used; starting again would not help."""
 EXIT_FATAL = 3
 """The client met an error it cannot recover from; another incarnation may go on."""
 
 EXIT_BEHIND = 4
-"""A consumer that was told to read to the end and ended before it; starting again would not give
-it the time it did not have."""
+"""A consumer that knew the end offsets and ended before them; starting again would not give it the
+time that it did not have."""
 
 
 class UnusableError(Exception):
@@ -19,4 +19,4 @@ class UnusableError(Exception):
 
 
 class FatalClientError(Exception):
-    """The Kafka client is over (fenced, or its state is lost); another incarnation may go on."""
+    """The Kafka client cannot go on (fenced, or its state is lost); another incarnation may."""

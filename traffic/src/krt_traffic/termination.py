@@ -1,4 +1,4 @@
-"""The termination message: what a pod says of itself when it ends in order."""
+"""The termination message: how a pod ended, in JSON that the controller reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT_BYTES = 4096
-"""What Kubernetes keeps of a termination message."""
+"""Bytes that Kubernetes keeps of a termination message."""
 
 ERROR_LIMIT = 500
 """Characters kept of an error, so that the counts always fit beside it."""
@@ -29,7 +29,7 @@ def message(
     ``positionsLeftOut`` says how many.
 
     Args:
-        kind: producer, consumer or recorder.
+        kind: producer, consumer, recorder or replicas.
         counts: totals over the incarnation.
         reason: why it ended.
         positions: ``topic-partition`` → last acked offset or next offset.

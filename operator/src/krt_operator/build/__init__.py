@@ -1,1 +1,1 @@
-"""From the plan to Kubernetes objects: pure functions over templates, no client, no clock."""
+"""Builds the Kubernetes objects of a run from its plan: pure functions over templates."""

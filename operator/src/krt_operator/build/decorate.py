@@ -1,4 +1,4 @@
-"""What every object of a run bears: namespace, labels, one owner, restricted pods."""
+"""What every object of a run carries: namespace, labels, its owner, restricted pods."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ CONTAINER_SECURITY: Final[Json] = {
     "capabilities": {"drop": ["ALL"]},
     "readOnlyRootFilesystem": True,
 }
-"""What the restricted pod security standard wants of a container, and a read-only root."""
+"""What the restricted Pod Security Standard requires of a container, and a read-only root."""
 
 PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY")
-"""Cleared: everything a run talks to is inside the cluster."""
+"""Set to empty: everything that a run connects to is inside the cluster."""
 
 NO_MESH: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
-"""A mesh's proxy would hold connections open that a fault has broken."""
+"""No service mesh: its proxy would keep connections open that a fault has broken."""
 
 
 def labels(plan: Plan, component: Component, member: str = "") -> dict[str, str]:
@@ -43,51 +43,55 @@ def labels(plan: Plan, component: Component, member: str = "") -> dict[str, str]
 
 
 def selector(plan: Plan, *, component: Component | None = None, member: str = "") -> dict[str, str]:
-    """A selector of the run's pods; the uid keeps a namesake's pods out."""
-    found = {LABEL_TEST_UID: plan.uid}
+    """A selector of the run's pods; the uid excludes another test of the same name."""
+    result = {LABEL_TEST_UID: plan.uid}
     if component is not None:
-        found[LABEL_COMPONENT] = str(component)
+        result[LABEL_COMPONENT] = str(component)
     if member:
-        found[LABEL_MEMBER] = member
-    return found
+        result[LABEL_MEMBER] = member
+    return result
 
 
-def decorate(
-    objects: Iterable[Json], plan: Plan, component: Component, member: str = "", pull: str = ""
+def decorate_objects(
+    objects: Iterable[Json],
+    plan: Plan,
+    component: Component,
+    member: str = "",
+    pull_policy: str = "",
 ) -> list[Json]:
-    """The objects as they are applied.
+    """Return the objects as they are applied.
 
     Args:
         objects: as rendered.
         plan: of the run they belong to.
         component: the component label.
         member: the member label, where the object is one member's.
-        pull: imagePullPolicy of containers; empty leaves it out.
+        pull_policy: `imagePullPolicy` of containers; empty leaves it out.
     """
-    return [_decorate(one, plan, labels(plan, component, member), pull) for one in objects]
+    return [_decorate(obj, plan, labels(plan, component, member), pull_policy) for obj in objects]
 
 
-def _decorate(obj: Json, plan: Plan, marks: dict[str, str], pull: str) -> Json:
+def _decorate(obj: Json, plan: Plan, pod_labels: dict[str, str], pull_policy: str) -> Json:
     metadata = obj["metadata"]
     metadata["namespace"] = plan.namespace
-    metadata["labels"] = {**metadata.get("labels", {}), **marks}
+    metadata["labels"] = {**metadata.get("labels", {}), **pod_labels}
     metadata["ownerReferences"] = [owner_reference(plan.name, plan.uid)]
     if obj["kind"] == "Pod":
-        harden(obj, plan, marks, pull)
+        harden_pod(obj, plan, pod_labels, pull_policy)
     elif "template" in obj.get("spec", {}):
-        harden(obj["spec"]["template"], plan, marks, pull)
-    metadata.setdefault("annotations", {})[ANNOTATION_APPLIED] = digest(obj)
+        harden_pod(obj["spec"]["template"], plan, pod_labels, pull_policy)
+    metadata.setdefault("annotations", {})[ANNOTATION_APPLIED] = applied_digest(obj)
     return obj
 
 
-def harden(pod: Json, plan: Plan, marks: dict[str, str], pull: str) -> None:
-    """Set on a pod (or pod template) what the user's podTemplate and the standard ask for."""
+def harden_pod(pod: Json, plan: Plan, pod_labels: dict[str, str], pull_policy: str) -> None:
+    """Set on a pod (or pod template) what the user's podTemplate and Pod Security require."""
     template = plan.spec.pod_template
     metadata, spec = pod.setdefault("metadata", {}), pod["spec"]
     metadata["labels"] = {
         **template.metadata.labels,
         **metadata.get("labels", {}),
-        **marks,
+        **pod_labels,
         "sidecar.istio.io/inject": "false",
     }
     metadata["annotations"] = {
@@ -100,8 +104,8 @@ def harden(pod: Json, plan: Plan, marks: dict[str, str], pull: str) -> None:
     spec["securityContext"] = _identity(plan)
     optional: dict[str, Any] = {
         "nodeSelector": dict(template.node_selector),
-        "tolerations": [one.dump() for one in template.tolerations],
-        "imagePullSecrets": [one.dump() for one in template.image_pull_secrets],
+        "tolerations": [toleration.dump() for toleration in template.tolerations],
+        "imagePullSecrets": [secret.dump() for secret in template.image_pull_secrets],
         "priorityClassName": template.priority_class_name,
     }
     spec.update({key: value for key, value in optional.items() if value})
@@ -109,27 +113,27 @@ def harden(pod: Json, plan: Plan, marks: dict[str, str], pull: str) -> None:
         container["securityContext"] = dict(CONTAINER_SECURITY)
         env = container.setdefault("env", [])
         env.extend({"name": name, "value": ""} for name in PROXIES)
-        if pull and "image" in container:
-            container["imagePullPolicy"] = pull
+        if pull_policy and "image" in container:
+            container["imagePullPolicy"] = pull_policy
 
 
 def _identity(plan: Plan) -> Json:
-    given = plan.spec.pod_template.security_context
+    context = plan.spec.pod_template.security_context
     identity: Json = {
         "runAsNonRoot": True,
-        "runAsUser": OUR_UID if given.run_as_user is None else given.run_as_user,
-        "runAsGroup": given.run_as_group or 0,
-        "fsGroup": given.fs_group or 0,
-        # The shared volume holds other runs' files too: never walk all of them at a pod's start.
+        "runAsUser": OUR_UID if context.run_as_user is None else context.run_as_user,
+        "runAsGroup": context.run_as_group or 0,
+        "fsGroup": context.fs_group or 0,
+        # The evidence volume holds other runs' files too: do not change all of them at each start.
         "fsGroupChangePolicy": "OnRootMismatch",
         "seccompProfile": {"type": "RuntimeDefault"},
     }
-    if given.supplemental_groups:
-        identity["supplementalGroups"] = list(given.supplemental_groups)
+    if context.supplemental_groups:
+        identity["supplementalGroups"] = list(context.supplemental_groups)
     return identity
 
 
-def digest(obj: Json) -> str:
-    """A short hash of what is applied; equal means that nothing needs to be."""
+def applied_digest(obj: Json) -> str:
+    """A short hash of an object; while it is unchanged, the object need not be applied again."""
     text = json.dumps(obj, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
 """Brokers and ZooKeeper servers: one StatefulSet, Service, claim and ConfigMap each.
 
-A broker has a second Service, by which the others reach it before clients may.
+A broker has a second Service, by which the other brokers reach it before it is ready for clients.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from krt_contract.labels import Component
 from krt_contract.members import KAFKA_PORT, ZOOKEEPER_PORT, MemberKind
 from krt_operator import names
 from krt_operator.api.spec import Separation
-from krt_operator.build.decorate import decorate, selector
+from krt_operator.build.decorate import decorate_objects, selector
 from krt_operator.build.render import render
 from krt_operator.constants import (
     ELECTION_PORT,
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 HOST: Final = "kubernetes.io/hostname"
 ZOOKEEPER_GRACE: Final = 5
-"""Seconds a deleted ZooKeeper server has; it has nothing to hand over."""
+"""Seconds that a deleted ZooKeeper server has to shut down; it has nothing to hand over."""
 
 COMPILER: Final = "-XX:TieredStopAtLevel=1"
-"""Only the quick compiler: a member lives for minutes. With both, compiling took 8.0 of the 17 CPU
-seconds that three brokers used in the first 15 s of the sample's traffic, and 3.8 of 13 a minute
-later (threads' times in /proc)."""
+"""Only the JVM's quick compiler (C1): a member runs for minutes. With both compilers, compiling
+took 8.0 of the 17 CPU seconds that three brokers used in the first 15 s of the sample's traffic,
+and 3.8 of 13 a minute later (thread times in /proc)."""
 
 LOG4J: Final = """\
 log4j.rootLogger=INFO, out
@@ -45,27 +45,24 @@ log4j.appender.out.layout.ConversionPattern=[%d{ISO8601}] %p %m (%c)%n
 log4j.logger.org.apache.zookeeper.server.NIOServerCnxn=WARN
 log4j.logger.kafka.request.logger=WARN
 """
-"""Everything to stdout, where the recorder reads it; a probe's connection is no news."""
+"""Everything goes to stdout, where the recorder reads it; connections of probes are not logged."""
 
 
-def members(plan: Plan, pull: str, replicas: Mapping[str, int] | None = None) -> list[Json]:
-    """All objects of all members.
+def build_members(plan: Plan, pull_policy: str) -> list[Json]:
+    """All objects of all members, every member running."""
+    return [obj for member in plan.members for obj in build_member(plan, member, pull_policy)]
+
+
+def build_member(plan: Plan, member: Member, pull_policy: str, replicas: int = 1) -> list[Json]:
+    """The objects of one member.
 
     Args:
-        plan: of the run.
-        pull: imagePullPolicy.
-        replicas: by member name, 0 for one that a fault holds down; 1 where not named.
+        plan: the run's plan.
+        member: the broker or ZooKeeper server.
+        pull_policy: `imagePullPolicy` of its containers.
+        replicas: 0 while a fault keeps the member down, else 1.
     """
-    down = replicas or {}
-    found: list[Json] = []
-    for one in plan.members:
-        found.extend(member(plan, one, pull, down.get(one.member, 1)))
-    return found
-
-
-def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
-    """The objects of one member."""
-    broker = one.kind is MemberKind.KAFKA
+    broker = member.kind is MemberKind.KAFKA
     kind = plan.spec.kafka if broker else plan.spec.zookeeper
     ports = (
         [{"name": "kafka", "number": KAFKA_PORT}]
@@ -76,40 +73,40 @@ def member(plan: Plan, one: Member, pull: str, replicas: int) -> list[Json]:
             {"name": "election", "number": ELECTION_PORT},
         ]
     )
-    name, among = names.of_member(plan.name, one.member), names.peers(one.member)
+    name, peers = names.of_member(plan.name, member.member), names.peers(member.member)
     services: list[Json] = [{"name": name, "ports": ports, "unready": not broker}]
     if broker:
         port = {"name": "peers", "number": PEERS_PORT}
         services.append(
-            {"name": names.of_member(plan.name, among), "ports": [port], "unready": True}
+            {"name": names.of_member(plan.name, peers), "ports": [port], "unready": True}
         )
     grace = plan.spec.kafka.termination_grace_period_seconds if broker else ZOOKEEPER_GRACE
     objects = render(
         "member.yaml.j2",
         name=name,
-        member=one.member,
-        container=one.kind,
+        member=member.member,
+        container=member.kind,
         image=plan.images["kafka"],
         java=_kafka_command() if broker else _zookeeper_command(),
-        myid=None if broker else one.ordinal + 1,
-        own_host=names.host(plan.name, among, plan.namespace) if broker else None,
+        myid=None if broker else member.ordinal + 1,
+        own_host=names.host(plan.name, peers, plan.namespace) if broker else None,
         replicas=replicas,
         storage=kind.storage,
         resources=kind.resources.dump(),
         grace_seconds=grace,
         services=services,
-        told_port=KAFKA_PORT if broker else None,
-        selector=selector(plan, member=one.member),
-        affinity=_affinity(plan, one),
-        files=_broker_files(plan, one) if broker else _zookeeper_files(plan),
+        metadata_probe_port=KAFKA_PORT if broker else None,
+        selector=selector(plan, member=member.member),
+        affinity=_affinity(plan, member),
+        files=_broker_files(plan, member) if broker else _zookeeper_files(plan),
         scripts=names.scripts(plan.name),
     )
-    return decorate(objects, plan, Component(one.kind), one.member, pull)
+    return decorate_objects(objects, plan, Component(member.kind), member.member, pull_policy)
 
 
-def budgets(plan: Plan) -> list[Json]:
-    """One PodDisruptionBudget for the brokers, one for ZooKeeper: a member at a time."""
-    found: list[Json] = []
+def build_budgets(plan: Plan) -> list[Json]:
+    """A PodDisruptionBudget for the brokers and one for ZooKeeper: one member at a time."""
+    budgets: list[Json] = []
     for component, short, count in (
         (Component.KAFKA, "kafka", len(plan.brokers)),
         (Component.ZOOKEEPER, "zk", len(plan.zookeepers)),
@@ -120,8 +117,8 @@ def budgets(plan: Plan) -> list[Json]:
             min_available=count - 1,
             selector=selector(plan, component=component),
         )
-        found.extend(decorate(objects, plan, component))
-    return found
+        budgets.extend(decorate_objects(objects, plan, component))
+    return budgets
 
 
 def _java(heap_mib: int, *options: str) -> list[str]:
@@ -151,16 +148,16 @@ def _zookeeper_command() -> list[str]:
     ]
 
 
-def _broker_files(plan: Plan, one: Member) -> dict[str, str]:
-    among = names.host(plan.name, names.peers(one.member), plan.namespace)
-    here, peers = f"{one.host}:{KAFKA_PORT}", f"{among}:{PEERS_PORT}"
+def _broker_files(plan: Plan, member: Member) -> dict[str, str]:
+    peers_host = names.host(plan.name, names.peers(member.member), plan.namespace)
+    clients, peers = f"{member.host}:{KAFKA_PORT}", f"{peers_host}:{PEERS_PORT}"
     settings = {
         **plan.broker_config,
-        "broker.id": str(one.ordinal),
-        "broker.rack": one.zone,
-        # By one listener of the same address brokers could only reach each other where clients may.
+        "broker.id": str(member.ordinal),
+        "broker.rack": member.zone,
+        # With one listener, brokers could reach each other only once they are ready for clients.
         "listeners": f"PLAINTEXT://:{KAFKA_PORT},PEERS://:{PEERS_PORT}",
-        "advertised.listeners": f"PLAINTEXT://{here},PEERS://{peers}",
+        "advertised.listeners": f"PLAINTEXT://{clients},PEERS://{peers}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PEERS:PLAINTEXT",
         "inter.broker.listener.name": "PEERS",
         "log.dirs": "/data/kafka",
@@ -174,7 +171,7 @@ def _zookeeper_files(plan: Plan) -> dict[str, str]:
         **plan.zookeeper_config,
         "dataDir": "/data/zookeeper",
         "clientPort": str(ZOOKEEPER_PORT),
-        # A server knows itself by its service's address, which is no address of its pod.
+        # A server is listed by its Service's address, which is not an address of its pod.
         "quorumListenOnAllIPs": "true",
     }
     if len(plan.zookeepers) > 1:
@@ -184,7 +181,7 @@ def _zookeeper_files(plan: Plan) -> dict[str, str]:
 
 
 def properties(settings: Mapping[str, str]) -> str:
-    """A Java property file; keys sorted, so that the same settings are the same bytes."""
+    """A Java properties file; keys are sorted, so the same settings give the same bytes."""
     lines = (f"{key}={_escaped(value)}\n" for key, value in sorted(settings.items()))
     return "".join(lines)
 
@@ -193,24 +190,24 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 
-def _affinity(plan: Plan, one: Member) -> Json:
-    """Bound to its zone; no two of a kind on a host; brokers and ZooKeeper apart as asked."""
-    away: list[Json] = [_apart(plan, Component(one.kind))]
+def _affinity(plan: Plan, member: Member) -> Json:
+    """Bound to the zone; no two of a kind on a node; ZooKeeper separated as the spec says."""
+    required: list[Json] = [_not_with(plan, Component(member.kind))]
     preferred: list[Json] = []
-    kafka = one.kind is MemberKind.KAFKA
+    kafka = member.kind is MemberKind.KAFKA
     other = Component.ZOOKEEPER if kafka else Component.KAFKA
     match plan.spec.placement.separate_zookeeper:
         case Separation.REQUIRED:
-            away.append(_apart(plan, other))
+            required.append(_not_with(plan, other))
         case Separation.PREFERRED:
-            preferred.append({"weight": 100, "podAffinityTerm": _apart(plan, other)})
+            preferred.append({"weight": 100, "podAffinityTerm": _not_with(plan, other)})
         case Separation.IGNORED:
             pass
-    anti: Json = {"requiredDuringSchedulingIgnoredDuringExecution": away}
+    anti: Json = {"requiredDuringSchedulingIgnoredDuringExecution": required}
     if preferred:
         anti["preferredDuringSchedulingIgnoredDuringExecution"] = preferred
     key = plan.spec.kafka.rack.topology_key
-    zone = {"matchExpressions": [{"key": key, "operator": "In", "values": [one.zone]}]}
+    zone = {"matchExpressions": [{"key": key, "operator": "In", "values": [member.zone]}]}
     return {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [zone]}
@@ -219,7 +216,7 @@ def _affinity(plan: Plan, one: Member) -> Json:
     }
 
 
-def _apart(plan: Plan, component: Component) -> Json:
+def _not_with(plan: Plan, component: Component) -> Json:
     return {
         "labelSelector": {"matchLabels": selector(plan, component=component)},
         "topologyKey": HOST,

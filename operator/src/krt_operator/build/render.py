@@ -1,4 +1,4 @@
-"""Templates to objects. Templates hold shape, Python holds decisions."""
+"""Renders templates to objects. Templates hold the shape, Python makes the decisions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""In C where PyYAML has it: ten times as fast, and a pass may render thirty objects."""
+"""LibYAML where PyYAML was built with it: ten times as fast, and a pass may render 30 objects."""
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 @cache
 def _environment() -> Environment:
-    # What is rendered is YAML for the API server, never HTML; values go through tojson.
+    # The output is YAML for the API server, never HTML; values are quoted by tojson.
     environment = Environment(  # noqa: S701 - no markup
         loader=PackageLoader("krt_operator"),
         undefined=StrictUndefined,
@@ -29,7 +29,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    # jinja2's own tojson escapes for HTML (<, >, &, '), which a property file must not suffer.
+    # jinja2's own tojson escapes <, >, & and ' for HTML, which would corrupt a properties file.
     environment.filters["tojson"] = _json
     return environment
 
@@ -39,23 +39,22 @@ def _json(value: Any) -> str:
 
 
 def render(template: str, **values: Any) -> list[Json]:
-    """The objects of a template; a value that is missing is an error, not an empty string."""
+    """The objects of a template.
+
+    Raises:
+        jinja2.UndefinedError: the template uses a value that was not given.
+    """
     text = _environment().get_template(template).render(**values)
-    return [one for one in yaml.load_all(text, Loader=LOADER) if one]
-
-
-def render_text(template: str, **values: Any) -> str:
-    """A template as text, for files inside a ConfigMap."""
-    return _environment().get_template(template).render(**values)
+    return [obj for obj in yaml.load_all(text, Loader=LOADER) if obj]
 
 
 def as_yaml(obj: Json) -> str:
-    """An object as text, keys sorted."""
+    """An object as YAML text, keys sorted."""
     text: str = yaml.dump(obj, Dumper=DUMPER, sort_keys=True)
     return text
 
 
 @cache
 def script(name: str) -> str:
-    """A script the pods run, as it is."""
+    """The text of a script that pods run, such as `member.sh`."""
     return (files("krt_operator") / "templates" / "scripts" / name).read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.resources import mebibytes
-from krt_operator.build.decorate import decorate
+from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.render import render
 from krt_operator.constants import BLOCK_MANAGER_PORT, DRIVER_PORT
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from krt_operator.plan.plan import Plan
 
 OVERHEAD_MIB: Final = 384
-"""MiB beside the driver's heap: the JVM's own and the Python process (390 to 430 and 50 MiB in
-all at 512 MiB of heap, measured); Spark's own minimum for an executor."""
+"""MiB beyond the driver's heap, for the JVM's own memory and the Python process (measured at 512
+MiB of heap: 390 to 430 MiB and 50 MiB in all). Also Spark's minimum overhead of an executor."""
 
 
-def scoring_job(plan: Plan, attempt: int, pull: str) -> Json:
-    """The Job of an attempt, counted from 1."""
+def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
+    """The Job that scores the run; `attempt` counts from 1."""
     scoring = plan.spec.scoring
     driver = mebibytes(scoring.driver.memory)
     memory = f"{driver + OVERHEAD_MIB}Mi"
@@ -50,4 +50,4 @@ def scoring_job(plan: Plan, attempt: int, pull: str) -> Json:
         scripts=names.scripts(plan.name),
         claim=plan.spec.evidence.claim_name,
     )
-    return decorate(objects, plan, Component.SCORING, "scoring", pull)[0]
+    return decorate_objects(objects, plan, Component.SCORING, "scoring", pull_policy)[0]

@@ -1,4 +1,4 @@
-"""What all pods of a run share: the plan, the control, scripts, accounts, the evidence claim."""
+"""What the pods of a run share: plan, control, scripts, service accounts, evidence, preflight."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from krt_contract.labels import LABEL_COMPONENT, PRODUCT, Component
 from krt_contract.plan import PLAN_FILE
 from krt_operator import names
 from krt_operator.build.decorate import (
-    decorate,
-    harden,
+    decorate_objects,
+    harden_pod,
     labels,
     selector,
 )
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krt_operator.plan.plan import Plan
 
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}
-"""Account suffix to the ClusterRole the chart installs; the controller may bind these alone."""
+"""Service account suffix to the ClusterRole of the chart; the controller may bind only these."""
 
 ACCOUNT_COMPONENTS: Final = {
     "recorder": Component.RECORDER,
@@ -40,13 +40,13 @@ PREFLIGHT_RESOURCES: Final[Json] = {
 PREFLIGHT_ROLES: Final = ("write", "read")
 
 
-def plan_map(plan: Plan) -> Json:
-    """The ConfigMap of the plan, immutable."""
+def build_plan_map(plan: Plan) -> Json:
+    """The immutable ConfigMap that holds the plan."""
     data = {PLAN_FILE: plan.to_json()}
     return _config_map(plan, names.plan(plan.name), data, immutable=True)
 
 
-def control_map(
+def build_control_map(
     plan: Plan,
     state: ControlState,
     *,
@@ -57,48 +57,48 @@ def control_map(
     """The ConfigMap that traffic and recorder watch.
 
     Args:
-        plan: of the run.
-        state: what traffic and recorder are to do.
-        end_offsets: topic to partition to the offset to drain to.
-        bounds: the log's bounds as read, for scoring.
-        resource_version: of the map this follows, so that no stale controller turns it back.
+        plan: the run's plan.
+        state: what traffic and recorder shall do.
+        end_offsets: topic to partition to the offset that consumers drain to.
+        bounds: start and end offsets of each partition's log, for scoring.
+        resource_version: of the ConfigMap this replaces, so that a stale controller cannot undo it.
     """
     data = {STATE_KEY: str(state)}
     if end_offsets is not None:
         data[END_OFFSETS_KEY] = json.dumps(end_offsets, sort_keys=True)
     if bounds is not None:
         data[BOUNDS_KEY] = json.dumps(list(bounds), sort_keys=True)
-    found = _config_map(plan, names.control(plan.name), data)
+    control = _config_map(plan, names.control(plan.name), data)
     if resource_version:
-        found["metadata"]["resourceVersion"] = resource_version
-    return found
+        control["metadata"]["resourceVersion"] = resource_version
+    return control
 
 
-def scripts_map(plan: Plan, pull: str) -> Json:
-    """The ConfigMap of what members, preflight, tools and executors run."""
+def build_scripts_map(plan: Plan, pull_policy: str) -> Json:
+    """The ConfigMap with the scripts that pods run, and the pod template of the executors."""
     scripts = {
         name: script(name)
         for name in ("member.sh", "serves.sh", "preflight.sh", "reassign.sh", "dump.sh")
     }
-    data = {**scripts, "executor.yaml": executor_template(plan, pull)}
+    data = {**scripts, "executor.yaml": build_executor_template(plan, pull_policy)}
     return _config_map(plan, names.scripts(plan.name), data)
 
 
-def executor_template(plan: Plan, pull: str) -> str:
-    """The pod template Spark makes executors from: no token, restricted, one owner (the driver)."""
+def build_executor_template(plan: Plan, pull_policy: str) -> str:
+    """The pod template of Spark's executors: no token, restricted, owned by the driver alone."""
     pod = render(
         "executor.yaml.j2",
         claim=plan.spec.evidence.claim_name,
         driver=selector(plan, component=Component.SCORING),
     )[0]
-    harden(pod, plan, labels(plan, Component.SCORING, "scoring"), pull)
+    harden_pod(pod, plan, labels(plan, Component.SCORING, "scoring"), pull_policy)
     del pod["metadata"]["name"]
     return as_yaml(pod)
 
 
-def accounts(plan: Plan) -> list[Json]:
-    """ServiceAccounts and the RoleBindings that give them what the chart's roles allow."""
-    found: list[Json] = []
+def build_service_accounts(plan: Plan) -> list[Json]:
+    """The ServiceAccounts and the RoleBindings that grant them the chart's ClusterRoles."""
+    built: list[Json] = []
     for suffix, role in ROLES.items():
         objects = render(
             "account.yaml.j2",
@@ -106,12 +106,12 @@ def accounts(plan: Plan) -> list[Json]:
             role=role,
             namespace=plan.namespace,
         )
-        found.extend(decorate(objects, plan, ACCOUNT_COMPONENTS[suffix]))
-    return found
+        built.extend(decorate_objects(objects, plan, ACCOUNT_COMPONENTS[suffix]))
+    return built
 
 
-def evidence_claim(plan: Plan, storage_class: str) -> Json:
-    """The claim where the controller makes it: no owner, no run's labels, never deleted by us."""
+def build_evidence_claim(plan: Plan, storage_class: str) -> Json:
+    """The evidence claim where the controller creates it: no owner, so it outlives the run."""
     claim = render(
         "evidence-claim.yaml.j2", name=plan.spec.evidence.claim_name, storage_class=storage_class
     )[0]
@@ -123,43 +123,45 @@ def evidence_claim(plan: Plan, storage_class: str) -> Json:
     return claim
 
 
-def preflight_pods(plan: Plan, pull: str) -> list[Json]:
-    """Two pods on two nodes that exchange files; each also checks an image it starts from.
+def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
+    """Two pods on two nodes that exchange files; each also checks one of the images.
 
-    The first runs Kafka's image (its jars, Java and bash are there), the second the scoring image.
+    The first checks Kafka's image (jars, Java and bash are present), the second the scoring image.
     """
     kafka = ["/bin/bash", "-c", "ls /opt/kafka/libs/kafka_2*.jar && java -version"]
     checks = {
         "write": (plan.images["kafka"], kafka),
         "read": (plan.images["scoring"], ["python3", "-c", "import krt_scoring"]),
     }
-    found: list[Json] = []
-    for mine, theirs in (PREFLIGHT_ROLES, PREFLIGHT_ROLES[::-1]):
-        image, command = checks[mine]
-        apart = {
+    pods: list[Json] = []
+    for own, other in (PREFLIGHT_ROLES, PREFLIGHT_ROLES[::-1]):
+        image, command = checks[own]
+        separate = {
             "labelSelector": {"matchLabels": selector(plan, component=Component.PREFLIGHT)},
             "topologyKey": "kubernetes.io/hostname",
         }
         objects = render(
             "preflight-pod.yaml.j2",
-            name=names.preflight_pod(plan.name, mine),
+            name=names.preflight_pod(plan.name, own),
             affinity={
-                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [separate]}
             },
             checked_image=image,
             check=command,
             image=plan.images["traffic"],
-            mine=mine,
-            theirs=theirs,
+            own=own,
+            other=other,
             uid=plan.uid,
             resources=PREFLIGHT_RESOURCES,
             scripts=names.scripts(plan.name),
             claim=plan.spec.evidence.claim_name,
         )
-        found.extend(decorate(objects, plan, Component.PREFLIGHT, f"preflight-{mine}", pull))
-    return found
+        pods.extend(
+            decorate_objects(objects, plan, Component.PREFLIGHT, f"preflight-{own}", pull_policy)
+        )
+    return pods
 
 
 def _config_map(plan: Plan, name: str, data: Mapping[str, str], *, immutable: bool = False) -> Json:
     objects = render("config.yaml.j2", name=name, data=dict(data), immutable=immutable)
-    return decorate(objects, plan, Component.PLAN)[0]
+    return decorate_objects(objects, plan, Component.PLAN)[0]

@@ -1,4 +1,4 @@
-"""Kafka's own command-line tools, each in a Job with the members' image."""
+"""Jobs that run Kafka's own command-line tools with the members' image."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import Component
 from krt_operator import names
-from krt_operator.build.decorate import decorate, selector
+from krt_operator.build.decorate import decorate_objects, selector
 from krt_operator.build.render import render
 
 if TYPE_CHECKING:
@@ -22,28 +22,28 @@ RESOURCES: Final[Json] = {
     "requests": {"cpu": "50m", "memory": "160Mi"},
     "limits": {"memory": "384Mi"},
 }
-"""A JVM of 128 MiB of heap for a few seconds."""
+"""A JVM with 128 MiB of heap for a few seconds."""
 
 WRITER_RESOURCES: Final[Json] = {
     "requests": {"cpu": "50m", "memory": "128Mi"},
     "limits": {"memory": "256Mi"},
 }
-"""100 000 offsets of a dump at a time, whatever its length: 121 MiB resident (measured)."""
+"""100,000 offsets of a dump at a time, whatever its length: 121 MiB resident (measured)."""
 
 DEADLINE_SECONDS: Final = 120
-"""How long a tool may take: it waits a minute for brokers that do not answer."""
+"""How long a tool may take; it waits a minute for brokers that do not answer."""
 
 
-def reassign_job(
-    plan: Plan, name: str, moves: Mapping[tuple[str, int], Sequence[int]], pull: str
+def build_reassign_job(
+    plan: Plan, name: str, moves: Mapping[tuple[str, int], Sequence[int]], pull_policy: str
 ) -> Json:
-    """The Job that hands a reassignment to Kafka.
+    """The Job that submits a reassignment to Kafka.
 
     Args:
-        plan: of the run.
-        name: of the Job.
+        plan: the run's plan.
+        name: the Job's name.
         moves: (topic, partition) to its new replicas, preferred leader first.
-        pull: imagePullPolicy.
+        pull_policy: `imagePullPolicy`.
     """
     partitions = [
         {"topic": topic, "partition": number, "replicas": list(replicas)}
@@ -59,17 +59,17 @@ def reassign_job(
         resources=RESOURCES,
         scripts=names.scripts(plan.name),
     )
-    return decorate(objects, plan, Component.TOOL, "tool", pull)[0]
+    return decorate_objects(objects, plan, Component.TOOL, "tool", pull_policy)[0]
 
 
-def dump_job(plan: Plan, broker: Member, pull: str) -> Json:
+def build_dump_job(plan: Plan, broker: Member, pull_policy: str) -> Json:
     """The Job that turns what a broker's replicas of the tested topics hold into evidence.
 
-    Two containers meet in a pipe: Kafka's own tool with the members' image, which reads the
-    broker's volume while the broker runs, and ours, which writes the evidence. A volume that one
-    node alone may use can be mounted where the broker runs, so that is where the pod goes.
+    Two containers share a pipe: Kafka's tool with the members' image, which reads the broker's
+    volume while the broker runs, and the traffic image, which writes the evidence. A volume that
+    only one node can mount is mounted where the broker runs, so the pod is scheduled there.
     """
-    beside = {
+    same_node = {
         "labelSelector": {"matchLabels": selector(plan, member=broker.member)},
         "topologyKey": "kubernetes.io/hostname",
     }
@@ -78,10 +78,10 @@ def dump_job(plan: Plan, broker: Member, pull: str) -> Json:
         "dump-job.yaml.j2",
         name=name,
         deadline_seconds=max(1, int(plan.spec.timeouts.replica_dump.seconds)),
-        affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [beside]}},
+        affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [same_node]}},
         kafka_image=plan.images["kafka"],
         traffic_image=plan.images["traffic"],
-        topics=[one.name for one in plan.topics],
+        topics=[topic.name for topic in plan.topics],
         ordinal=broker.ordinal,
         namespace=plan.namespace,
         test=plan.name,
@@ -94,4 +94,4 @@ def dump_job(plan: Plan, broker: Member, pull: str) -> Json:
         control=names.control(plan.name),
         scripts=names.scripts(plan.name),
     )
-    return decorate(objects, plan, Component.TOOL, f"dump-{broker.member}", pull)[0]
+    return decorate_objects(objects, plan, Component.TOOL, f"dump-{broker.member}", pull_policy)[0]

@@ -1,4 +1,4 @@
-"""Producers, consumers and the recorder: plain pods, so that a pod's uid is an incarnation."""
+"""Producers, consumers and the recorder: bare pods, so a pod's uid identifies an incarnation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import Component
 from krt_operator import names
-from krt_operator.build.decorate import decorate
+from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.render import render
 from krt_operator.constants import TRAFFIC_GRACE
 
@@ -19,21 +19,21 @@ RECORDER_RESOURCES: Final[Json] = {
     "requests": {"cpu": "50m", "memory": "96Mi"},
     "limits": {"memory": "256Mi"},
 }
-"""The recorder follows logs and watches; its needs do not depend on the resource."""
+"""The recorder follows logs and watches; what it needs does not depend on the test."""
 
 
 @dataclass(frozen=True)
 class TrafficPod:
-    """A producer's or consumer's pod that should be there.
+    """The pod of a producer or consumer replica.
 
     Attributes:
         role: `producer` or `consumer`.
-        entry: `name` in spec.traffic.
+        entry: its entry's `name` in spec.traffic.
         replica: from 0.
-        pod: its name.
+        pod: the pod's name.
         member: the member label, `producer-<entry>-<replica>`.
-        transforms: whether it writes what it makes of its input; then it stops after the producers
-            and before the other consumers.
+        transforms: whether it writes an output topic; it then stops after the producers and before
+            the other consumers.
     """
 
     role: Component
@@ -46,57 +46,57 @@ class TrafficPod:
 
 def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
     """Every producer and consumer pod of the run, producers first."""
-    found = [
+    pods = [
         TrafficPod(
             Component.PRODUCER,
-            one.name,
+            producer.name,
             i,
-            names.producer_pod(plan.name, one.name, i),
-            f"producer-{one.name}-{i}",
+            names.producer_pod(plan.name, producer.name, i),
+            f"producer-{producer.name}-{i}",
         )
-        for one in plan.spec.traffic.producers
-        for i in range(one.replicas)
+        for producer in plan.spec.traffic.producers
+        for i in range(producer.replicas)
     ]
-    found += [
+    pods += [
         TrafficPod(
             Component.CONSUMER,
-            one.name,
+            consumer.name,
             i,
-            names.consumer_pod(plan.name, one.name, i),
-            f"consumer-{one.name}-{i}",
-            transforms=one.output is not None,
+            names.consumer_pod(plan.name, consumer.name, i),
+            f"consumer-{consumer.name}-{i}",
+            transforms=consumer.output is not None,
         )
-        for one in plan.spec.traffic.consumers
-        for i in range(one.replicas)
+        for consumer in plan.spec.traffic.consumers
+        for i in range(consumer.replicas)
     ]
-    return tuple(found)
+    return tuple(pods)
 
 
-def traffic_pod(plan: Plan, one: TrafficPod, pull: str) -> Json:
+def build_traffic_pod(plan: Plan, pod: TrafficPod, pull_policy: str) -> Json:
     """The pod of one producer or consumer replica."""
     entries = (
         plan.spec.traffic.producers
-        if one.role is Component.PRODUCER
+        if pod.role is Component.PRODUCER
         else plan.spec.traffic.consumers
     )
-    entry = next(each for each in entries if each.name == one.entry)
+    entry = next(entry for entry in entries if entry.name == pod.entry)
     objects = render(
         "traffic-pod.yaml.j2",
         **_common(plan),
-        name=one.pod,
-        role=str(one.role),
+        name=pod.pod,
+        role=str(pod.role),
         container="traffic",
         restart_policy="Never",
         account=f"{plan.name}-traffic",
-        entry=one.entry,
-        replica=one.replica,
+        entry=pod.entry,
+        replica=pod.replica,
         resources=entry.resources.dump(),
     )
-    return decorate(objects, plan, one.role, one.member, pull)[0]
+    return decorate_objects(objects, plan, pod.role, pod.member, pull_policy)[0]
 
 
-def recorder(plan: Plan, pull: str) -> Json:
-    """The recorder's pod; restarted in place when it fails, for its gap is then the shortest."""
+def build_recorder_pod(plan: Plan, pull_policy: str) -> Json:
+    """The recorder's pod; it restarts in place when it fails, which keeps its gap short."""
     objects = render(
         "traffic-pod.yaml.j2",
         **_common(plan),
@@ -109,7 +109,7 @@ def recorder(plan: Plan, pull: str) -> Json:
         replica=0,
         resources=RECORDER_RESOURCES,
     )
-    return decorate(objects, plan, Component.RECORDER, "recorder", pull)[0]
+    return decorate_objects(objects, plan, Component.RECORDER, "recorder", pull_policy)[0]
 
 
 def _common(plan: Plan) -> Json:

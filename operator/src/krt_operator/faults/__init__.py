@@ -1,1 +1,1 @@
-"""Faults: whom they hit, how they are done, held and reverted, and how their effect is proved."""
+"""Faults: when they are due, whom they hit, what they do, and which observations verify them."""

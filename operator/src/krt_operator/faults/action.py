@@ -1,157 +1,240 @@
-"""What an action is to the phase that injects faults: how it is done, what came of it, its hold."""
+"""What a fault action is: the base class of those in `krt_operator.faults.actions`.
+
+To add an action, write one module with one subclass of `FaultAction`, add it to
+`krt_operator.faults.registry`, and state in the contract's table of observations which of them
+verify it. docs/development/adding-a-fault.md shows this by an example.
+
+The controller drives every action through the same states:
+
+    Pending     the fault waits until it is due; then its targets are chosen, and `resolve` adds
+                what the journal must hold of them
+    Scheduled   the journal names the targets; `act` is carried out, and repeated until the journal
+                or `outcome` shows that it was done
+    Injected    for one pass: `is_lasting` decides between the next two states
+    Active      `hold` is called in every pass; it calls `revert` when the fault is over
+    Reverted    the phase waits for the cluster's recovery
+
+An action decides and returns; the engine carries out. A controller may be killed before any step,
+and the next one continues from the journal. So each side effect must be idempotent: it uses a uid
+as precondition, or a name that is derived from the journal.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Protocol
-
-from krt_operator.faults.hold import held
-from krt_operator.faults.schedule import revert_due
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from krt_operator.api.spec import Fault
-    from krt_operator.api.status import (
-        FaultStatus,
-        Observation,
-        Status,
-        TargetPod,
-    )
-    from krt_operator.engine.ports import (
-        Act,
-        Change,
-        Json,
-        Observed,
-        Ports,
-        Run,
-    )
+    from krt_operator.api.status import FaultStatus, Observation, TargetPod
+    from krt_operator.engine.ports import Act, Change, Json, Observed, Ports
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan.plan import Plan
 
-PATIENCE: Final = timedelta(seconds=30)
-"""How long what does a fault may take before the fault goes on without proof: an image that is on
-the node starts within a second unless the node does not answer."""
+OUTCOME_TIMEOUT: Final = timedelta(seconds=30)
+"""How long a side effect may take before the fault goes on without verification. A container whose
+image is on the node starts within a second, unless the node does not respond."""
+
+
+class UnresolvedTargetError(Exception):
+    """No pod fits the target now; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class FaultContext:
     """One fault in one pass.
 
     Attributes:
-        status: the journal with everything this pass has decided.
-        entry: the fault's journal in it.
-        render: what must be applied for these members to be held down and no others.
-        view: asks Kafka for its metadata; None where nobody answers, or another fault's deed is
-            so near that no answer may be waited for.
+        plan: the run's plan.
+        fault: the fault as the resource describes it.
+        entry: the fault's entry in the journal, with what this pass has decided.
+        observed: the run's objects as they were listed for this pass.
+        ports: the API server, the clock and Kafka.
+        now: the time of this pass.
+        unavailable: members that open faults keep down or frozen.
+        stateful_sets_after: the StatefulSets to apply once a change is in the journal, so that the
+            members that it keeps down are scaled to 0 at once.
+        view: reads the cluster's metadata; None where no broker answers, or where another fault is
+            so close that no answer may be waited for.
     """
 
-    run: Run
     plan: Plan
-    status: Status
     fault: Fault
     entry: FaultStatus
-    world: Observed
+    observed: Observed
     ports: Ports
     now: datetime
-    render: Callable[[frozenset[str]], Sequence[Json]]
+    unavailable: frozenset[str]
+    stateful_sets_after: Callable[[Change], Sequence[Json]]
     view: Callable[[], ClusterView | None]
 
     @property
     def pods(self) -> Mapping[str, Json]:
         """The run's pods by name."""
-        return self.world.pods
+        return self.observed.pods
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an act that others carry out (a container, a Job) has come to.
+    """The result of a side effect that a container or a Job carries out.
 
     Attributes:
-        asked: whether they were all asked for; if not, the act is to be repeated.
-        pending: whom they have not answered for.
-        observations: one for each it was done to.
-        failures: to whom it was not done, and why.
-        lost: pods that are gone without an answer.
-        patience: how long an answer may take.
+        requested: whether every container or Job exists; if not, the side effect is repeated.
+        pending: pods or Jobs that have not reported yet.
+        observations: one for each target on which it succeeded.
+        failures: pod or Job to the error it reported.
+        lost: pods that are gone without a report.
+        timeout: how long a report may take.
     """
 
-    asked: bool = True
+    requested: bool = True
     pending: tuple[str, ...] = ()
     observations: tuple[Observation, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
-    patience: timedelta = PATIENCE
+    timeout: timedelta = OUTCOME_TIMEOUT
 
     @property
-    def first(self) -> datetime | None:
-        """When it was first done, by the clock of the pod's node."""
-        return min((proof.at for proof in self.observations), default=None)
+    def first_at(self) -> datetime | None:
+        """When the first target was hit, by the clock of its node."""
+        return min((observation.at for observation in self.observations), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What a fault that is held needs in this pass.
+    """What an active fault needs in this pass.
 
     Attributes:
-        reverted_at: when the targets were let back; None while they are held.
-        doubt: why the revert did not go as it should, a sentence; the run's coverage is in doubt.
-        cut_short: why not all of the fault was done, a sentence.
-        due: when `reverted_at` was due, where that is not `duration` after the injection.
+        reverted_at: when the targets were allowed to run again; None while the fault is active.
+        acts: side effects to carry out.
+        apply: objects to apply.
+        revert_error: why the revert failed, as a sentence; it makes the run inconclusive.
+        incomplete: why a part of the fault was left out, as a sentence.
+        due: when the revert was due, where that is not `FaultAction.revert_due`.
     """
 
     reverted_at: datetime | None = None
     acts: tuple[Act, ...] = ()
     apply: tuple[Json, ...] = ()
-    doubt: str = ""
-    cut_short: str = ""
+    revert_error: str = ""
+    incomplete: str = ""
     due: datetime | None = None
 
 
-class Deed(Protocol):
-    """An action, as its module gives it."""
+class FaultAction(ABC):
+    """A fault action. `act` is required; the other methods have defaults for an action on pods.
 
-    def act(self, scene: Scene) -> Act:
-        """The deed itself: repeatable, by uid or by a name from the journal."""
-        ...
+    The kinds of observation that verify an action are in the contract, because the scoring job
+    needs them too: see `krt_operator.faults.verification`.
+    """
 
-    def outcome(self, scene: Scene) -> Outcome | None:
-        """What came of it; None where the act itself journals that it is done."""
-        ...
+    hits_all: ClassVar[bool] = False
+    """Whether every candidate is hit where the target sets neither `count` nor `ordinals`."""
 
-    def hold(self, scene: Scene) -> Hold:
-        """What holding the targets, and letting them back, takes now."""
-        ...
+    reverts_itself: ClassVar[bool] = False
+    """Whether an active fault ends on time without the controller."""
+
+    runs_in_job: ClassVar[bool] = False
+    """Whether `act` creates a Job. A Job takes seconds to start, so the fault was injected in time
+    if the Job was created in time."""
+
+    def validate(self, fault: Fault, plan: Plan) -> None:
+        """Refuse a fault that this cluster can never carry out, before anything is built.
+
+        What the resource alone shows is refused by the CRD's rules and does not belong here.
+
+        Raises:
+            UserError: names the field and the remedy.
+        """
+        del fault, plan
+
+    def resolve(
+        self, targets: tuple[TargetPod, ...], plan: Plan, observed: Observed
+    ) -> tuple[TargetPod, ...]:
+        """Complete the chosen targets with what the journal must hold of them.
+
+        Raises:
+            UnresolvedTargetError: something that is needed does not exist now.
+        """
+        del plan, observed
+        return targets
+
+    @abstractmethod
+    def act(self, ctx: FaultContext) -> Act:
+        """The side effect that injects the fault.
+
+        It is repeated while the fault is Scheduled. Where `outcome` returns None, it must journal
+        state, time and observations itself.
+        """
+
+    def outcome(self, ctx: FaultContext) -> Outcome | None:
+        """What the containers or the Job of `act` report; None where `act` journals the result."""
+        del ctx
+        return None
+
+    def is_lasting(self, fault: Fault) -> bool:
+        """Whether the fault stays active after `act`."""
+        return fault.duration.micros > 0
+
+    def keeps_down(self, fault: Fault) -> bool:
+        """Whether the targets have no pod while the fault is active."""
+        del fault
+        return False
+
+    def makes_unavailable(self, fault: Fault) -> bool:
+        """Whether the targets do not respond while the fault is active."""
+        return self.keeps_down(fault)
+
+    def keeps_pod(self, fault: Fault, *, is_member: bool) -> bool:
+        """Whether a target that recovers is the same pod, with the same uid.
+
+        Args:
+            fault: the fault as the resource describes it.
+            is_member: whether the target is a broker or a ZooKeeper server.
+        """
+        del fault, is_member
+        return False
+
+    def hold(self, ctx: FaultContext) -> Hold:
+        """What an active fault needs now; by default nothing until the revert is due."""
+        due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
+        return Hold() if ctx.now < due else self.revert(ctx)
+
+    def revert(self, ctx: FaultContext) -> Hold:
+        """End the fault; by default the members that it kept down are simply started again."""
+        return Hold(reverted_at=ctx.now)
+
+    def revert_due(self, fault: Fault, entry: FaultStatus) -> datetime | None:
+        """When the fault is to be reverted; None before its injection or where no time is set."""
+        return None if entry.injected_at is None else entry.injected_at + fault.duration.delta
 
 
-def standing(pods: Mapping[str, Json], target: TargetPod) -> Json | None:
-    """The pod that was chosen; None where it is gone, whoever has its name by now."""
+def find_target_pod(pods: Mapping[str, Json], target: TargetPod) -> Json | None:
+    """The pod that was chosen; None where it is gone, even if another pod has its name now."""
     pod = pods.get(target.pod)
     return pod if pod is not None and pod["metadata"]["uid"] == target.uid else None
 
 
-def journaled(scene: Scene) -> None:
-    """The outcome of a deed whose act journals itself what came of it."""
+def pod_names(targets: Sequence[TargetPod]) -> str:
+    """The targets' pods as one string, for messages."""
+    return ", ".join(target.pod for target in targets)
 
 
-def hold_down(scene: Scene, injected: Change, ports: Ports) -> None:
-    """Hold the targets of a deed down in the same breath, where `duration` is not over with it.
+def keep_down(ctx: FaultContext, injected: Change, ports: Ports) -> None:
+    """Scale the targets' StatefulSets to 0 together with the injection, where the fault lasts.
 
-    Their StatefulSets would have new pods scheduled within 0.1 s.
+    Without this, new pods would be scheduled within 0.1 s.
 
     Args:
-        scene: the fault that is being injected.
-        injected: what its act is about to journal.
-        ports: where the holds are applied.
+        ctx: the fault that is being injected.
+        injected: the change that its side effect is about to journal.
+        ports: where the StatefulSets are applied.
     """
-    if scene.fault.duration.micros:
-        for obj in scene.render(held(injected(scene.status), scene.run.spec)):
+    if ctx.fault.duration.micros:
+        for obj in ctx.stateful_sets_after(injected):
             ports.cluster.apply(obj)
-
-
-def until_due(scene: Scene) -> Hold:
-    """The hold that the journal alone makes: over when `duration` is."""
-    due = revert_due(scene.fault, scene.entry) or scene.now
-    return Hold(reverted_at=None if scene.now < due else scene.now)

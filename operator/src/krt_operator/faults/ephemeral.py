@@ -1,23 +1,22 @@
-"""The ephemeral container that signals a process: how it is built, and what it reported.
+"""Ephemeral containers that signal a process: how they are built, and what they reported.
 
 An ephemeral container is the only way to reach a process of a running pod without the right to
-exec into every pod. Its name is derived from the intent in the journal, so adding it again is
-seen to be done already; its termination message is the report.
+exec into every pod. Its name is derived from the intent in the journal, so adding it again changes
+nothing; its termination message is the report.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import LABEL_MEMBER
 from krt_operator.api.status import Observation
 from krt_operator.api.times import from_micros
+from krt_operator.build.render import script
 from krt_operator.errors import GoneError
-from krt_operator.faults.action import Outcome, standing
+from krt_operator.faults.action import Outcome, find_target_pod
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,65 +26,60 @@ if TYPE_CHECKING:
     from krt_operator.engine.ports import Json, Ports
 
 RUN_DIRECTORY: Final = "/run/krt"
-"""Where member wrapper and signal share the hold file: an emptyDir of the member's pod."""
+"""Where `member.sh` and `signal.sh` share the hold file: an emptyDir of the member's pod."""
 
 PROCESSES: Final = {"kafka": "java", "zookeeper": "java", "traffic": "python"}
-"""Target container to how the command of the process under test begins."""
+"""Container name to how the command of its process under test begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What an ephemeral container is to do.
+    """What an ephemeral container does.
 
     Attributes:
         container: its name, derived from the intent.
         signal: KILL, STOP or CONT.
-        extra: `hold` or `release` for KILL, seconds for CONT, see `signal.sh`.
+        arguments: `hold` or `release` for KILL, seconds for CONT; see `signal.sh`.
     """
 
     container: str
     signal: str
-    extra: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a signalling container did.
+    """What a container or a Job reported in its termination message.
 
     Attributes:
-        done: the signal was sent to the process.
-        at: when it was sent, by the clock of the pod's node; None where it was not.
-        message: what went wrong, as the script said it.
+        done: whether it did what it was started for.
+        at: when it did, by the clock of the pod's node; None where it did not.
+        error: what it wrote instead.
     """
 
     done: bool
     at: datetime | None = None
-    message: str = ""
+    error: str = ""
 
 
-@cache
-def script() -> str:
-    """The text of `signal.sh`."""
-    return files("krt_operator.faults").joinpath("signal.sh").read_text(encoding="utf-8")
+def find_target_container(pod: Json) -> Json | None:
+    """The container of a pod that runs the process under test; None where it has none."""
+    containers = pod["spec"]["containers"]
+    return next((container for container in containers if container["name"] in PROCESSES), None)
 
 
-def target_container(pod: Json) -> Json | None:
-    """The container of a pod that runs the process under test, None where it has none."""
-    return next((one for one in pod["spec"]["containers"] if one["name"] in PROCESSES), None)
-
-
-def container(pod: Json, what: Signal) -> Json:
+def build_container(pod: Json, signal: Signal) -> Json:
     """Build the ephemeral container that signals the process under test of a pod.
 
     Args:
-        pod: the pod as the API server gave it.
-        what: its name and what it does. `hold` and `release` are for members alone, whose wrapper
-            watches the hold file.
+        pod: the pod as the API server returned it.
+        signal: its name and what it does. `hold` and `release` reach members only: their wrapper
+            watches the hold file, and traffic has none.
 
     Raises:
         ValueError: the pod has no process under test.
     """
-    target = target_container(pod)
+    target = find_target_container(pod)
     if target is None:
         raise ValueError(f"pod {pod['metadata']['name']} runs no process under test")
     mounts = [
@@ -93,100 +87,100 @@ def container(pod: Json, what: Signal) -> Json:
         for mount in target.get("volumeMounts", [])
         if mount["mountPath"] == RUN_DIRECTORY
     ]
-    extra = what.extra if mounts or what.signal != "KILL" else ()
-    built: Json = {
-        "name": what.container,
+    arguments = signal.arguments if mounts or signal.signal != "KILL" else ()
+    container: Json = {
+        "name": signal.container,
         "image": target["image"],
         "imagePullPolicy": "IfNotPresent",
         "targetContainerName": target["name"],
         "command": [
-            *("bash", "-c", script(), "signal.sh"),
-            *(what.signal, PROCESSES[target["name"]], *extra),
+            *("bash", "-c", script("signal.sh"), "signal.sh"),
+            *(signal.signal, PROCESSES[target["name"]], *arguments),
         ],
-        "env": [{"name": "KRT_MEMBER", "value": _member(pod)}],
+        "env": [{"name": "KRT_MEMBER", "value": _member_of(pod)}],
         "securityContext": target.get("securityContext", {}),
     }
     if mounts:
-        built["volumeMounts"] = mounts
-    return built
+        container["volumeMounts"] = mounts
+    return container
 
 
-def start(ports: Ports, pods: Mapping[str, Json], target: TargetPod, what: Signal) -> None:
-    """Add the container to a target; one that is gone is left to the outcome to tell."""
-    pod = standing(pods, target)
+def start_container(
+    ports: Ports, pods: Mapping[str, Json], target: TargetPod, signal: Signal
+) -> None:
+    """Add the ephemeral container to a target; where the pod is gone, nothing is done."""
+    pod = find_target_pod(pods, target)
     if pod is None:
         return
     try:
-        ports.cluster.add_ephemeral_container(target.pod, target.uid, container(pod, what))
+        ports.cluster.add_ephemeral_container(target.pod, target.uid, build_container(pod, signal))
     except GoneError:
-        # Without a report there is no proof: the next look at the pods says it.
+        # `read_outcome` reports the pod as lost in the next pass.
         return
 
 
-def outcome(
+def read_outcome(
     entry: FaultStatus,
     pods: Mapping[str, Json],
-    named: Callable[[str, int], str],
+    container_name: Callable[[str, int], str],
     kind: ObservationKind,
     detail: str,
 ) -> Outcome:
-    """Read what the containers of all attempts so far report from the pods.
+    """Read from the pods what the containers of all attempts reported.
 
     Args:
-        entry: the fault's journal.
+        entry: the fault's entry in the journal.
         pods: the run's pods by name.
-        named: fault and attempt to the container's name.
-        kind: what a report proves.
-        detail: what exactly.
+        container_name: fault name and attempt to the container's name.
+        kind: what a report is an observation of.
+        detail: the observation's detail.
     """
     pending, observations, lost = [], [], []
     failures: dict[str, str] = {}
-    asked = True
+    requested = True
     for target in entry.targets:
-        pod = standing(pods, target)
+        pod = find_target_pod(pods, target)
         if pod is None:
             lost.append(target.pod)
             continue
-        asked &= _has(pod, named(entry.name, entry.attempt))
-        reports = [
-            report(pod, named(entry.name, attempt)) for attempt in range(1, entry.attempt + 1)
-        ]
-        done = next((one for one in reports if one is not None and one.at is not None), None)
-        if done is not None and done.at is not None:
-            observations.append(
-                Observation(kind=kind, subject=target.pod, at=done.at, detail=detail)
-            )
+        requested &= _has_container(pod, container_name(entry.name, entry.attempt))
+        attempts = range(1, entry.attempt + 1)
+        reports = [read_report(pod, container_name(entry.name, attempt)) for attempt in attempts]
+        at = next((report.at for report in reports if report is not None and report.at), None)
+        if at is not None:
+            observations.append(Observation(kind=kind, subject=target.pod, at=at, detail=detail))
         elif reports and reports[-1] is not None:
-            failures[target.pod] = reports[-1].message
+            failures[target.pod] = reports[-1].error
         else:
             pending.append(target.pod)
-    return Outcome(asked, tuple(pending), tuple(observations), failures, tuple(lost))
+    return Outcome(requested, tuple(pending), tuple(observations), failures, tuple(lost))
 
 
-def report(pod: Json, name: str) -> Report | None:
-    """Read what an ephemeral container reported; None while it has not ended (or begun)."""
+def read_report(pod: Json, container: str) -> Report | None:
+    """Read what an ephemeral container reported; None while it has not ended."""
     for status in pod.get("status", {}).get("ephemeralContainerStatuses") or []:
-        ended = status.get("state", {}).get("terminated")
-        if status["name"] == name and ended is not None:
-            return parse(ended)
+        terminated = status.get("state", {}).get("terminated")
+        if status["name"] == container and terminated is not None:
+            return parse_report(terminated)
     return None
 
 
-def parse(ended: Json) -> Report:
-    """Read what a terminated container said: JSON with the time, or why not."""
-    text = str(ended.get("message") or "")
+def parse_report(terminated: Json) -> Report:
+    """Parse a terminated container's message: JSON with the time, or an error as text."""
+    text = str(terminated.get("message") or "")
     try:
-        said = json.loads(text)
-        at = from_micros(said["at"])
+        at = from_micros(json.loads(text)["at"])
     except (ValueError, TypeError, KeyError):
-        why = text.strip() or f"ended with exit code {ended.get('exitCode')} and said nothing"
-        return Report(done=False, message=why)
+        exit_code = terminated.get("exitCode")
+        error = text.strip() or f"ended with exit code {exit_code} and no message"
+        return Report(done=False, error=error)
     return Report(done=True, at=at)
 
 
-def _has(pod: Json, name: str) -> bool:
-    return any(one["name"] == name for one in pod["spec"].get("ephemeralContainers") or [])
+def _has_container(pod: Json, name: str) -> bool:
+    containers = pod["spec"].get("ephemeralContainers") or []
+    return any(container["name"] == name for container in containers)
 
 
-def _member(pod: Json) -> str:
+def _member_of(pod: Json) -> str:
     return str(pod["metadata"].get("labels", {}).get(LABEL_MEMBER, ""))

@@ -1,102 +1,104 @@
-"""Who must not run now: the members and traffic pods that open faults hold down."""
+"""Which members and traffic pods open faults keep down, and how they are allowed to run again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action
-from krt_operator.api.status import FaultState, ObservationKind
+from krt_operator import names
+from krt_operator.api.status import FaultState
+from krt_operator.build.members import build_member
 from krt_operator.engine import journal
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.verification import refused_evictions
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.spec import Fault, Spec
     from krt_operator.api.status import FaultStatus, Status
-    from krt_operator.engine.ports import Change
+    from krt_operator.engine.ports import Change, Json, Observed
+    from krt_operator.plan.plan import Plan
 
-HOLDING: Final = frozenset({FaultState.INJECTED, FaultState.ACTIVE})
-"""States in which a fault with `duration` keeps its targets down. Not Scheduled: a crash needs its
+IN_EFFECT: Final = frozenset({FaultState.INJECTED, FaultState.ACTIVE})
+"""States in which a fault keeps its targets down. Scheduled is not one of them: a crash needs the
 pod until the process is dead."""
 
 
-DOWN: Final = frozenset({Action.DELETE_POD, Action.CRASH_POD, Action.EVICT_POD})
-"""Actions whose targets have no pod while `duration` lasts."""
-
-
-def held(status: Status, spec: Spec) -> frozenset[str]:
+def members_kept_down(status: Status, spec: Spec) -> frozenset[str]:
     """Members (`kafka-0`, `zk-1`, `producer-a-0`) that must not run, by the journal.
 
-    The builders render a held member's StatefulSet with 0 replicas and leave a held traffic pod
-    out, in every phase: it is what makes a hold level-triggered.
+    In every phase, the StatefulSet of such a member is rendered with 0 replicas and such a traffic
+    pod is not started, so a new controller keeps them down without further state.
     """
     return frozenset(
         target.member
-        for fault, entry in _open(status, spec)
-        if _keeps_down(fault)
+        for fault, entry in _faults_in_effect(status, spec)
+        if ACTIONS[fault.action].keeps_down(fault)
         for target in entry.targets
-        if target.pod not in refused(entry)
+        if target.pod not in refused_evictions(entry)
     )
 
 
-def _keeps_down(fault: Fault) -> bool:
-    # A disk is lost with its pod gone, however short: the claim stays while a pod uses it.
-    lost = fault.action is Action.LOSE_DISK
-    return lost or (fault.action in DOWN and fault.duration.micros > 0)
-
-
-def refused(entry: FaultStatus) -> frozenset[str]:
-    """Pods that a fault left alone because their disruption budget refused the eviction."""
-    return frozenset(
-        one.subject for one in entry.observations if one.kind is ObservationKind.EVICTION_REFUSED
-    )
-
-
-def absent(status: Status, spec: Spec) -> frozenset[str]:
-    """Members that open faults keep from taking part: held down, or frozen in their pods."""
-    frozen = frozenset(
+def unavailable_members(status: Status, spec: Spec) -> frozenset[str]:
+    """Members that do not respond because of open faults: kept down, or frozen in their pods."""
+    silent = frozenset(
         target.member
-        for fault, entry in _open(status, spec)
-        if fault.action is Action.FREEZE_POD
+        for fault, entry in _faults_in_effect(status, spec)
+        if ACTIONS[fault.action].makes_unavailable(fault)
         for target in entry.targets
+        if target.pod not in refused_evictions(entry)
     )
-    return held(status, spec) | frozen
+    return members_kept_down(status, spec) | silent
 
 
-def _open(status: Status, spec: Spec) -> list[tuple[Fault, FaultStatus]]:
-    faults = {fault.name: fault for fault in spec.faults}
-    return [
-        (faults[entry.name], entry)
-        for entry in status.faults
-        if entry.name in faults and entry.state in HOLDING
-    ]
-
-
-def busy(status: Status, but: str = "") -> dict[str, str]:
-    """Members under a fault that is not reverted yet, each with the fault's name.
+def members_under_fault(status: Status, excluded_fault: str = "") -> dict[str, str]:
+    """Members with a fault that is not reverted yet, each with the fault's name.
 
     Args:
         status: the journal.
-        but: a fault to leave out, the one that asks.
+        excluded_fault: name of a fault to leave out.
     """
     return {
         target.member: fault.name
         for fault in status.faults
-        if fault.state.open and fault.name != but
+        if fault.state.open and fault.name != excluded_fault
         for target in fault.targets
     }
 
 
-def release(status: Status, now: datetime) -> tuple[Change, ...]:
-    """Let go whatever is held: for a run that ends before its faults do.
+def end_open_faults(status: Status, now: datetime) -> tuple[Change, ...]:
+    """Let all members run again, for a run that ends before its faults do.
 
-    Faults that were not injected yet become Skipped, so that nobody injects them any more.
+    Faults that were not injected yet become Skipped, so that they never will be.
     """
     changes = []
     for fault in status.faults:
-        if fault.state in HOLDING:
+        if fault.state in IN_EFFECT:
             changes.append(journal.fault(fault.name, state=FaultState.REVERTED, reverted_at=now))
         elif fault.state in (FaultState.PENDING, FaultState.SCHEDULED):
-            over = "the run ended before"
-            changes.append(journal.fault(fault.name, state=FaultState.SKIPPED, message=over))
+            message = "the run ended before"
+            changes.append(journal.fault(fault.name, state=FaultState.SKIPPED, message=message))
     return tuple(changes)
+
+
+def stateful_sets_to_scale(
+    plan: Plan, observed: Observed, kept_down: frozenset[str], pull_policy: str
+) -> list[Json]:
+    """The StatefulSets whose replicas differ from what the open faults require."""
+    stateful_sets: list[Json] = []
+    for member in plan.members:
+        replicas = 0 if member.member in kept_down else 1
+        current = observed.stateful_sets.get(names.of_member(plan.name, member.member))
+        if current is not None and current["spec"].get("replicas", 1) != replicas:
+            objects = build_member(plan, member, pull_policy, replicas)
+            stateful_sets += [obj for obj in objects if obj["kind"] == "StatefulSet"]
+    return stateful_sets
+
+
+def _faults_in_effect(status: Status, spec: Spec) -> list[tuple[Fault, FaultStatus]]:
+    faults = {fault.name: fault for fault in spec.faults}
+    return [
+        (faults[entry.name], entry)
+        for entry in status.faults
+        if entry.name in faults and entry.state in IN_EFFECT
+    ]

@@ -1,14 +1,14 @@
-"""What has to be asked of Kafka and ZooKeeper before a fault's targets can be named."""
+"""What Kafka and ZooKeeper must be asked before a fault's targets can be chosen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from krt_contract.zookeeper import LEADING_MODES, parse_mode
 from krt_operator.api.spec import Role
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import NO_BROKER
-from krt_operator.kafka.zookeeper import mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan.plan import Plan
 
-PARTITION_ROLES = frozenset(
+PARTITION_ROLES: Final = frozenset(
     {Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA}
 )
+"""Roles that a broker has for a partition."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What was found; only what the role needs is asked for.
+class KafkaState:
+    """Who has the roles that only the cluster knows; filled as far as the target needs it.
 
     Attributes:
         cluster: the cluster's metadata.
         coordinator: broker id of the group's coordinator, `NO_BROKER` where it has none.
-        zookeeper_leader: the ensemble's leader as a member name, `zk-1`.
+        zookeeper_leader: the ensemble's leader as a member name, `zk-1`; empty where none leads.
     """
 
     cluster: ClusterView | None = None
@@ -38,57 +39,56 @@ class Look:
     zookeeper_leader: str = ""
 
 
-def look(target: Target, plan: Plan, ports: Ports, silent: frozenset[str] = frozenset()) -> Look:
+def read_kafka_state(
+    target: Target, plan: Plan, ports: Ports, unavailable: frozenset[str] = frozenset()
+) -> KafkaState:
     """Ask for what the target's role needs.
 
     Args:
         target: whom the fault is to hit.
         plan: the run's members and groups.
-        ports: whom to ask through.
-        silent: members that open faults keep from answering, and that nobody is to wait for.
+        ports: Kafka and ZooKeeper.
+        unavailable: members that open faults keep from answering, which are not asked.
 
     Raises:
-        TransientError: nobody answered; ask again.
+        TransientError: no member answered; ask again.
     """
-    by_leader = target.role is Role.RACK and target.zone is None
-    if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or by_leader:
-        with ports.kafka(plan.bootstrap_but(silent)) as kafka:
-            return Look(cluster=kafka.view())
+    rack_of_leader = target.role is Role.RACK and target.zone is None
+    if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or rack_of_leader:
+        with ports.kafka(plan.bootstrap_but(unavailable)) as kafka:
+            return KafkaState(cluster=kafka.view())
     if target.role is Role.GROUP_COORDINATOR:
-        with ports.kafka(plan.bootstrap_but(silent)) as kafka:
-            return Look(coordinator=kafka.group(group_of(target, plan)).coordinator)
+        with ports.kafka(plan.bootstrap_but(unavailable)) as kafka:
+            return KafkaState(coordinator=kafka.group(group_of(target, plan)).coordinator)
     if target.role is Role.ZOOKEEPER_LEADER:
-        return Look(zookeeper_leader=zookeeper_leader(plan, ports, silent))
-    return Look()
+        return KafkaState(zookeeper_leader=find_zookeeper_leader(plan, ports, unavailable))
+    return KafkaState()
 
 
 def group_of(target: Target, plan: Plan) -> str:
-    """The group a target means: the one named, else that of the first consumer entry."""
+    """The group of a target: the one it names, else that of the first consumer entry."""
     return target.group or plan.spec.traffic.consumers[0].group
 
 
-def zookeeper_leader(plan: Plan, ports: Ports, but: frozenset[str] = frozenset()) -> str:
-    """The member that leads the ensemble (or is all of it); empty while none does.
-
-    `but` are members not to be asked: one that is frozen leads nobody for long.
-    """
-    modes = _modes(plan, ports, but)
-    return next((name for name, now in modes if now in ("leader", "standalone")), "")
+def find_zookeeper_leader(plan: Plan, ports: Ports, unavailable: frozenset[str]) -> str:
+    """The member that leads the ensemble (or is all of it); empty while none leads."""
+    modes = _modes(plan, ports, unavailable)
+    return next((member for member, mode in modes if mode in LEADING_MODES), "")
 
 
-def silent_servers(plan: Plan, ports: Ports, but: frozenset[str]) -> list[str]:
-    """ZooKeeper servers that are in no quorum; `but` are members not to be asked about."""
-    return [name for name, now in _modes(plan, ports, but) if not now]
+def servers_without_quorum(plan: Plan, ports: Ports, unavailable: frozenset[str]) -> list[str]:
+    """ZooKeeper servers that are in no quorum, leaving out the unavailable ones."""
+    return [member for member, mode in _modes(plan, ports, unavailable) if not mode]
 
 
 def _modes(
-    plan: Plan, ports: Ports, but: frozenset[str] = frozenset()
+    plan: Plan, ports: Ports, unavailable: frozenset[str]
 ) -> Iterator[tuple[str, str | None]]:
     """Each server and its mode; None where it is down or in no quorum."""
     for server in plan.zookeepers:
-        if server.member in but:
+        if server.member in unavailable:
             continue
         try:
-            yield server.member, mode(ports.four_letter(server.host, "srvr"))
+            yield server.member, parse_mode(ports.four_letter(server.host, "srvr"))
         except TransientError:
             yield server.member, None

@@ -1,4 +1,4 @@
-"""The partitions that a fault means, for actions on partitions rather than on pods."""
+"""The partitions that a fault hits, for actions on partitions rather than on pods."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from krt_operator.plan.plan import Plan
 
 
-def meant(fault: Fault, plan: Plan) -> list[tuple[str, int]]:
-    """Topic and number of each: those named, else all of the topic."""
+def target_partitions(fault: Fault, plan: Plan) -> list[tuple[str, int]]:
+    """Topic and number of each: those that the target names, else all of the topic."""
     topic = fault.target.topic or plan.topics[0].name
     numbers = fault.target.partitions or range(
-        next((one.partitions for one in plan.topics if one.name == topic), 0)
+        next((planned.partitions for planned in plan.topics if planned.name == topic), 0)
     )
     return [(topic, number) for number in sorted(numbers)]
 
 
-def named(fault: Fault, plan: Plan) -> list[str]:
-    """The same as people write them, `foo-0`."""
-    return [f"{topic}-{number}" for topic, number in meant(fault, plan)]
+def target_partition_names(fault: Fault, plan: Plan) -> list[str]:
+    """The same as names, `foo-0`."""
+    return [f"{topic}-{number}" for topic, number in target_partitions(fault, plan)]

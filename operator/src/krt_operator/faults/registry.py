@@ -1,34 +1,35 @@
-"""Every action and the module that does it."""
+"""Every fault action by its name in the resource."""
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action
-from krt_operator.faults.actions import (
-    crash_pod,
-    delete_pod,
-    elect_leaders,
-    evict_pod,
-    freeze_pod,
-    lose_disk,
-    reassign,
-    rolling_restart,
-)
+from krt_operator.faults.actions.crash_pod import CrashPod
+from krt_operator.faults.actions.delete_pod import DeletePod
+from krt_operator.faults.actions.elect_leaders import ElectPreferredLeaders
+from krt_operator.faults.actions.evict_pod import EvictPod
+from krt_operator.faults.actions.freeze_pod import FreezePod
+from krt_operator.faults.actions.lose_disk import LoseDisk
+from krt_operator.faults.actions.reassign import Reassign
+from krt_operator.faults.actions.rolling_restart import RollingRestart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_operator.faults.action import Deed
+    from krt_operator.faults.action import FaultAction
 
-DEEDS: Final[Mapping[Action, Deed]] = {
-    Action.DELETE_POD: delete_pod,
-    Action.CRASH_POD: crash_pod,
-    Action.FREEZE_POD: freeze_pod,
-    Action.EVICT_POD: evict_pod,
-    Action.LOSE_DISK: lose_disk,
-    Action.ROLLING_RESTART: rolling_restart,
-    Action.REASSIGN: reassign,
-    Action.ELECT_PREFERRED_LEADERS: elect_leaders,
-}
-"""Action to its module; one without a module is a defect that a unit test finds."""
+ACTIONS: Final[Mapping[Action, FaultAction]] = MappingProxyType(
+    {
+        Action.DELETE_POD: DeletePod(),
+        Action.CRASH_POD: CrashPod(),
+        Action.FREEZE_POD: FreezePod(),
+        Action.EVICT_POD: EvictPod(),
+        Action.LOSE_DISK: LoseDisk(),
+        Action.ROLLING_RESTART: RollingRestart(),
+        Action.REASSIGN: Reassign(),
+        Action.ELECT_PREFERRED_LEADERS: ElectPreferredLeaders(),
+    }
+)
+"""A unit test fails for an action that is missing here or in the table of observations."""

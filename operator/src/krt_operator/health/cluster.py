@@ -37,7 +37,7 @@ def not_whole(plan: Plan, view: ClusterView) -> str:
     seen = [one for one in view.partitions if one.topic in names]
     if len(seen) < sum(one.partitions for one in plan.topics):
         return "waiting for the topics to appear in the brokers' metadata"
-    short = [one.name for one in view.partitions if not one.whole]
+    short = [one.name for one in view.partitions if not one.fully_replicated]
     return f"waiting for leaders and replicas of {', '.join(short[:8])}" if short else ""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Isolation
 from krt_operator.build.traffic import traffic_pods
-from krt_operator.faults.partitions import meant
+from krt_operator.faults.partitions import target_partitions
 from krt_operator.health.objects import condition
 from krt_operator.kafka.views import NO_BROKER
 
@@ -112,7 +112,7 @@ def lacking_move(fault: Fault, plan: Plan, view: ClusterView) -> str:
     """Which partition that the fault moves has other replicas yet than were asked for."""
     if fault.action is not Action.REASSIGN:
         return ""
-    for topic, number in meant(fault, plan):
+    for topic, number in target_partitions(fault, plan):
         found = view.partition(topic, number)
         if found is None or set(found.replicas) != set(fault.target_replicas):
             has = "no" if found is None else list(found.replicas)

@@ -1,1 +1,1 @@
-"""The Kafka under test as the controller sees it: topics, leaders, ISRs, offsets, ZooKeeper."""
+"""The Kafka under test as the controller reads it: topics, leaders, ISRs, offsets, ZooKeeper."""

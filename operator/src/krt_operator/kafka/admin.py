@@ -1,4 +1,4 @@
-"""The `Kafka` port on a real cluster: one short-lived admin client, every call bounded in time."""
+"""The port `Kafka` on a real cluster: a short-lived admin client with a timeout on every call."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
 
     from krt_operator.engine.ports import TopicPlan
 
-LOOK_SECONDS: Final = 5.0
-"""How long all requests of one look may take together: a broker answers within 10 ms, and a pass
-that waits longer than this would delay the next fault towards the 10 s that make it late."""
+CLIENT_SECONDS: Final = 5.0
+"""How long all requests of one client may take together. A broker answers within 10 ms, and a pass
+that waits longer than this would delay the next fault towards the 10 s after which it is late."""
 
-LEAST_SECONDS: Final = 0.5
-"""What the last request of a look gets in any case: librdkafka refuses a timeout of nothing."""
+MIN_REQUEST_SECONDS: Final = 0.5
+"""The least timeout of a request, even the last one: librdkafka refuses a timeout of 0."""
 
 CREATE_SECONDS: Final = 20.0
-"""How long brokers may take to create topics: each new log is a directory and fsyncs."""
+"""How long brokers may take to create topics: each log is a new directory and several fsyncs."""
 
 ELECTED: Final = frozenset({KafkaError.NO_ERROR, KafkaError.ELECTION_NOT_NEEDED})
-"""Answers to an election after which the preferred replica leads."""
+"""Answers to an election request after which the preferred replica leads."""
 
 GRACE_SECONDS: Final = 1.0
-"""Beyond the client's own timeout until we stop waiting for its answer."""
+"""How much longer than the client's own timeout its future is waited for."""
 
 MILLI: Final = 1000
-"""Microseconds in the unit of Kafka's timestamps."""
+"""Microseconds in a millisecond, the unit of Kafka's timestamps."""
 
 EARLIEST: Final[Any] = _Spec.earliest()  # type: ignore[no-untyped-call]
 LATEST: Final[Any] = _Spec.latest()  # type: ignore[no-untyped-call]
@@ -67,27 +67,27 @@ _T = TypeVar("_T")
 
 
 class KafkaAdmin:
-    """A look at the cluster behind a bootstrap string; see `krt_operator.engine.ports.Kafka`.
+    """An admin client of the cluster behind a bootstrap string; see `engine.ports.Kafka`.
 
-    Raises, from every method: TransientError where nobody answers or the cluster is between two
-    states, UserError where Kafka refuses what the resource says, KafkaDefectError otherwise.
+    Every method raises TransientError where no broker answers or the cluster is failing over,
+    UserError where Kafka refuses what the resource says, and KafkaDefectError otherwise.
     """
 
     def __init__(self, bootstrap: str) -> None:
-        # librdkafka's own log goes to a logger nobody polls: a broker held down on purpose
-        # would otherwise fill the controller's output with refused connections.
+        # librdkafka logs to a logger that is not polled: a broker that a fault keeps down would
+        # otherwise fill the controller's log with refused connections.
         self._client = AdminClient(
             {
                 "bootstrap.servers": bootstrap,
                 "client.id": "krt-operator",
-                "socket.timeout.ms": int(LOOK_SECONDS * 1000),
+                "socket.timeout.ms": int(CLIENT_SECONDS * 1000),
                 "socket.connection.setup.timeout.ms": 2000,
                 "reconnect.backoff.max.ms": 500,
                 "log.connection.close": False,
             },
             logger=_LOG,
         )
-        self._until = time.monotonic() + LOOK_SECONDS
+        self._deadline = time.monotonic() + CLIENT_SECONDS
 
     def __enter__(self) -> Self:
         """The client itself, connected lazily."""
@@ -102,24 +102,25 @@ class KafkaAdmin:
         metadata = self._metadata("reading the cluster's metadata")
         return ClusterView(
             brokers=tuple(
-                Broker(one, metadata.brokers[one].host) for one in sorted(metadata.brokers)
+                Broker(broker, metadata.brokers[broker].host) for broker in sorted(metadata.brokers)
             ),
             controller=metadata.controller_id,
             partitions=_partitions(metadata),
         )
 
     def racks(self) -> dict[int, str]:
-        """Broker id → the rack it reports, empty where none.
+        """Broker id to the rack it reports, empty where it reports none.
 
-        librdkafka asks the cluster's controller for this, and waits for it: while a fault is open
-        the controller may be the one that does not answer.
+        librdkafka asks the cluster's controller, which may be unavailable while a fault is active.
         """
         doing = "reading the brokers' racks"
-        cluster = self._wait(self._client.describe_cluster(request_timeout=self._left()), doing)
+        cluster = self._wait(
+            self._client.describe_cluster(request_timeout=self._remaining()), doing
+        )
         return {node.id: node.rack or "" for node in cluster.nodes}
 
     def create_topics(self, topics: Sequence[TopicPlan]) -> None:
-        """Create those that do not exist with the replicas assigned; existing ones stay as is."""
+        """Create those that do not exist, with the assigned replicas; do not change others."""
         if not topics:
             return
         new = [
@@ -139,8 +140,8 @@ class KafkaAdmin:
                 self._wait(future, f"creating topic {name}", f"spec.topics[{name}]", CREATE_SECONDS)
             except _TopicExistsError:
                 continue
-        # A new look may follow: what creating took is not its fault.
-        self._until = time.monotonic() + LOOK_SECONDS
+        # Requests that follow have their full time again.
+        self._deadline = time.monotonic() + CLIENT_SECONDS
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         """The bounds of every partition of these topics, ordered by topic and partition.
@@ -148,15 +149,15 @@ class KafkaAdmin:
         `last_stable` comes from a read_committed request: the client's watermark call returns the
         high watermark even where an open transaction holds readers back.
         """
-        known = _partitions(self._metadata("reading partitions"))
-        metadata = {(one.topic, one.partition): one for one in known}
-        wanted = sorted(key for key in metadata if key[0] in set(topics))
-        missing = sorted(set(topics) - {topic for topic, _ in wanted})
+        partitions = _partitions(self._metadata("reading partitions"))
+        by_key = {(partition.topic, partition.partition): partition for partition in partitions}
+        keys = sorted(key for key in by_key if key[0] in set(topics))
+        missing = sorted(set(topics) - {topic for topic, _ in keys})
         if missing:
             raise TransientError(f"Kafka does not know topic {missing[0]} (yet)")
-        start = self._offsets(wanted, EARLIEST, Isolation.READ_UNCOMMITTED)
-        high = self._offsets(wanted, LATEST, Isolation.READ_UNCOMMITTED)
-        stable = self._offsets(wanted, LATEST, Isolation.READ_COMMITTED)
+        start = self._offsets(keys, EARLIEST, Isolation.READ_UNCOMMITTED)
+        high = self._offsets(keys, LATEST, Isolation.READ_UNCOMMITTED)
+        stable = self._offsets(keys, LATEST, Isolation.READ_COMMITTED)
         taken_at = to_micros(SystemClock().now())
         return [
             Bounds(
@@ -166,11 +167,11 @@ class KafkaAdmin:
                 log_start=start[key].offset,
                 high_watermark=high[key].offset,
                 last_stable=stable[key].offset,
-                leader=metadata[key].leader,
+                leader=by_key[key].leader,
                 leader_epoch=high[key].leader_epoch,
-                isr=metadata[key].isr,
+                isr=by_key[key].isr,
             )
-            for key in wanted
+            for key in keys
         ]
 
     def offsets_since(
@@ -178,66 +179,68 @@ class KafkaAdmin:
     ) -> Mapping[tuple[str, int], int]:
         """The first replicated offset of each partition that was created then or later."""
         at = _Spec.for_timestamp(to_micros(since) // MILLI)
-        found = self._offsets(partitions, at, Isolation.READ_UNCOMMITTED)
-        return {key: one.offset for key, one in found.items() if one.offset >= 0}
+        offsets = self._offsets(partitions, at, Isolation.READ_UNCOMMITTED)
+        return {key: result.offset for key, result in offsets.items() if result.offset >= 0}
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
-        """Elect the first replica of each partition its leader; names those refused, and why."""
-        asked = [TopicPartition(topic, number) for topic, number in partitions]
-        # Without timeouts of its own: confluent-kafka 2.16 fails on any it is given, for its list
-        # of keywords is shorter than its format. The client's socket timeout bounds the call.
-        future = self._client.elect_leaders(ElectionType.PREFERRED, asked)
+        """Elect the first replica of each partition its leader; return refusals by partition."""
+        requested = [TopicPartition(topic, number) for topic, number in partitions]
+        # No timeout is passed: confluent-kafka 2.16 fails on any keyword here, because its list of
+        # keywords is shorter than its format string. The client's socket timeout bounds the call.
+        future = self._client.elect_leaders(ElectionType.PREFERRED, requested)
         answers = self._wait(future, "electing preferred leaders", "spec.faults")
-        refused = {}
-        for one, error in answers.items():
-            # The errors themselves, though the client's documentation says exceptions.
-            if error is not None and error.code() not in ELECTED:
-                refused[f"{one.topic}-{one.partition}"] = error.str()
-        return refused
+        return {
+            f"{partition.topic}-{partition.partition}": error.str()
+            for partition, error in answers.items()
+            # KafkaErrors, although the client's documentation says exceptions.
+            if error is not None and error.code() not in ELECTED
+        }
 
     def group(self, group: str) -> GroupView:
         """State, coordinator, members and committed offsets, as the coordinator has them."""
         doing = f"describing group {group}"
-        described = self._client.describe_consumer_groups([group], request_timeout=self._left())
-        found = self._wait(described[group], doing)
-        asked = self._client.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group)], request_timeout=self._left()
+        described = self._client.describe_consumer_groups(
+            [group], request_timeout=self._remaining()
         )
-        offsets = self._wait(asked[group], f"reading offsets of group {group}")
+        description = self._wait(described[group], doing)
+        requested = self._client.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group)], request_timeout=self._remaining()
+        )
+        offsets = self._wait(requested[group], f"reading offsets of group {group}")
         return GroupView(
             group=group,
-            state=found.state.name,
-            coordinator=_id(found.coordinator),
-            members=tuple(_member(member) for member in found.members),
+            state=description.state.name,
+            coordinator=_broker_id(description.coordinator),
+            members=tuple(_member(member) for member in description.members),
             committed={
-                (one.topic, one.partition): one.offset
-                for one in offsets.topic_partitions or ()
-                if one.error is None and one.offset >= 0
+                (committed.topic, committed.partition): committed.offset
+                for committed in offsets.topic_partitions or ()
+                if committed.error is None and committed.offset >= 0
             },
         )
 
     def _metadata(self, doing: str) -> Any:
         try:
-            return self._client.list_topics(timeout=self._left())
+            return self._client.list_topics(timeout=self._remaining())
         except KafkaException as error:
             raise translate(error.args[0], doing) from error
 
     def _offsets(
         self, keys: Sequence[tuple[str, int]], spec: Any, isolation: Isolation
     ) -> Mapping[tuple[str, int], Any]:
-        asked = {TopicPartition(topic, number): spec for topic, number in keys}
+        requested = {TopicPartition(topic, number): spec for topic, number in keys}
         futures = self._client.list_offsets(
-            asked, isolation_level=isolation, request_timeout=self._left()
+            requested, isolation_level=isolation, request_timeout=self._remaining()
         )
         return {
-            (one.topic, one.partition): self._wait(
-                future, f"reading offsets of {one.topic}-{one.partition}"
+            (partition.topic, partition.partition): self._wait(
+                future, f"reading offsets of {partition.topic}-{partition.partition}"
             )
-            for one, future in futures.items()
+            for partition, future in futures.items()
         }
 
-    def _left(self) -> float:
-        return max(LEAST_SECONDS, self._until - time.monotonic())
+    def _remaining(self) -> float:
+        return max(MIN_REQUEST_SECONDS, self._deadline - time.monotonic())
 
     def _wait(
         self,
@@ -246,7 +249,7 @@ class KafkaAdmin:
         field: str = "spec.kafka",
         seconds: float | None = None,
     ) -> _T:
-        timeout = self._left() if seconds is None else seconds
+        timeout = self._remaining() if seconds is None else seconds
         try:
             return future.result(timeout + GRACE_SECONDS)
         except FutureTimeoutError as error:
@@ -259,10 +262,10 @@ class KafkaAdmin:
 
 
 class _TopicExistsError(Exception):
-    """The topic is there: an earlier pass created it."""
+    """The topic exists: an earlier pass created it."""
 
 
-def _id(node: Any) -> int:
+def _broker_id(node: Any) -> int:
     return NO_BROKER if node is None else int(node.id)
 
 
@@ -272,7 +275,7 @@ def _member(member: Any) -> GroupMember:
         member_id=member.member_id,
         client_id=member.client_id,
         host=member.host.lstrip("/"),
-        partitions=tuple(sorted((one.topic, one.partition) for one in assigned)),
+        partitions=tuple(sorted((partition.topic, partition.partition) for partition in assigned)),
     )
 
 
@@ -281,10 +284,10 @@ def _partitions(metadata: Any) -> tuple[Partition, ...]:
         Partition(
             topic=name,
             partition=number,
-            leader=one.leader,
-            replicas=tuple(one.replicas),
-            isr=tuple(one.isrs),
+            leader=partition.leader,
+            replicas=tuple(partition.replicas),
+            isr=tuple(partition.isrs),
         )
         for name, topic in sorted(metadata.topics.items())
-        for number, one in sorted(topic.partitions.items())
+        for number, partition in sorted(topic.partitions.items())
     )

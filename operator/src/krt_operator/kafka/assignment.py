@@ -1,7 +1,7 @@
-"""Which brokers hold which replicas: spread over racks, balanced, the same every time.
+"""Which brokers hold which replicas: spread over racks, balanced and reproducible.
 
-The controller assigns replicas itself instead of leaving it to the broker, so the plan names
-them before the cluster exists and the running cluster can be checked against it.
+The controller assigns replicas itself instead of leaving it to the broker. So the plan names them
+before the cluster exists, and the running cluster can be compared with it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class AssignmentError(ValueError):
-    """The brokers cannot hold the replicas asked for; the message says what does not fit."""
+    """The brokers cannot hold the requested replicas; the message says what does not fit."""
 
 
 def alternate_racks(racks: Mapping[int, str]) -> list[int]:
-    """Order broker ids so that neighbours lie in different racks as long as racks allow.
+    """Order broker ids so that neighbours are in different racks as far as possible.
 
     Args:
         racks: broker id to rack name.
@@ -38,16 +38,16 @@ def spread(
 ) -> dict[int, list[int]]:
     """Assign replicas to brokers so that no rack holds two of a partition if it can be avoided.
 
-    Leaders go round the racks, the first replica being the preferred leader. Followers are chosen
-    for a rack the partition does not use yet, then for the broker with the fewest replicas, then
-    by distance from the leader, which keeps load even and the result reproducible.
+    The first replica is the preferred leader; leaders alternate over the racks. A follower is put
+    into a rack that the partition does not use yet, then on the broker with the fewest replicas,
+    then by distance from the leader. This keeps the load even and the result reproducible.
 
     Args:
         racks: broker id to rack name, as Kafka will report them.
         partitions: how many partitions the topic has.
         replication_factor: replicas of each partition.
-        start: where in the round the first leader lies; differs by topic so that topics of one
-            partition do not all have the same leader.
+        start: index of the first leader in that order; it differs by topic, so that topics with
+            one partition do not all have the same leader.
 
     Returns:
         Partition number to broker ids, the preferred leader first.
@@ -62,7 +62,7 @@ def spread(
         )
     if replication_factor > len(racks):
         raise AssignmentError(
-            f"replicationFactor {replication_factor} needs as many brokers, there are {len(racks)}"
+            f"replicationFactor {replication_factor} needs as many brokers; there are {len(racks)}"
         )
     order = alternate_racks(racks)
     load = dict.fromkeys(order, 0)

@@ -1,4 +1,4 @@
-"""What an error of the Kafka client means for the controller: wait, tell the user, or a defect."""
+"""What an error of the Kafka client means for the controller: retry, a user error, or a defect."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ USER_CODES: Final[Mapping[int, tuple[str, str]]] = {
         "give the controller's Kafka user the right to describe the cluster",
     ),
 }
-"""Broker answers that only another resource mends: condition reason and remedy."""
+"""Broker errors that only a change of the resource or of Kafka fixes: reason and remedy."""
 
 TRANSIENT_CODES: Final[frozenset[int]] = frozenset(
     {
-        # The client's own: nobody answered, or not yet.
+        # Errors of the client itself: no broker answered, or none did yet.
         KafkaError._TIMED_OUT,  # noqa: SLF001 - librdkafka's public local codes
         KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001 - as above
         KafkaError._TRANSPORT,  # noqa: SLF001 - as above
@@ -53,7 +53,7 @@ TRANSIENT_CODES: Final[frozenset[int]] = frozenset(
         KafkaError._WAIT_CACHE,  # noqa: SLF001 - as above
         KafkaError._DESTROY,  # noqa: SLF001 - as above
         KafkaError._RETRY,  # noqa: SLF001 - as above
-        # A cluster between two states.
+        # The cluster is failing over.
         KafkaError.REQUEST_TIMED_OUT,
         KafkaError.NETWORK_EXCEPTION,
         KafkaError.BROKER_NOT_AVAILABLE,
@@ -72,26 +72,26 @@ TRANSIENT_CODES: Final[frozenset[int]] = frozenset(
         KafkaError.THROTTLING_QUOTA_EXCEEDED,
     }
 )
-"""Codes that the same call may not meet again: an election, a fail-over, a broker held down."""
+"""Errors that a retry may not meet again: an election, a failover, a broker that is down."""
 
 
 class KafkaDefectError(KrtError):
-    """The Kafka client or a broker answered what a correct call cannot meet."""
+    """The Kafka client or a broker answered with an error that a correct call cannot cause."""
 
 
 def translate(error: KafkaError, doing: str, field: str = "spec.kafka") -> KrtError:
-    """Return the exception that says what to do about an error.
+    """Return the exception that tells the caller how to handle an error.
 
     Args:
         error: what the client returned.
-        doing: what was being done, as in "creating topic foo".
-        field: path in the resource that a user would change.
+        doing: the operation that failed, such as "creating topic foo".
+        field: path of the field in the resource that a user would change.
     """
-    said = f"{doing}: Kafka answered {error.name()} ({error.str()})"
+    message = f"{doing}: Kafka answered {error.name()} ({error.str()})"
     code = error.code()
     if code in USER_CODES:
         reason, remedy = USER_CODES[code]
-        return UserError(reason, field, f"{said}; {remedy}")
+        return UserError(reason, field, f"{message}; {remedy}")
     if code in TRANSIENT_CODES or error.retriable():
-        return TransientError(said)
-    return KafkaDefectError(f"{said}; this call should not meet it: please report it")
+        return TransientError(message)
+    return KafkaDefectError(f"{message}; this is a defect of the controller: please report it")

@@ -1,4 +1,4 @@
-"""What the Kafka under test says about itself at one moment, as plain values."""
+"""The state of the Kafka under test at one moment, as plain values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NO_BROKER = -1
-"""Kafka's id for 'nobody': a partition without a leader, a cluster without a controller."""
+"""Kafka's id for no broker: a partition without a leader, a cluster without a controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class Partition:
 
     @property
     def name(self) -> str:
-        """The partition as people write it, `foo-0`."""
+        """The partition as Kafka's logs write it, `foo-0`."""
         return f"{self.topic}-{self.partition}"
 
     @property
-    def whole(self) -> bool:
+    def fully_replicated(self) -> bool:
         """Whether it has a leader and every replica is in sync."""
         return self.leader != NO_BROKER and set(self.isr) == set(self.replicas)
 
@@ -63,10 +63,10 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The offsets a partition's log lies between, and who led it when they were read.
+    """The start and end offsets of a partition's log, and its leader when they were read.
 
-    `high_watermark` and `last_stable` are one past the last record that is replicated and the
-    last that no open transaction holds back. `leader_epoch` is None while the leader has none.
+    `high_watermark` is one past the last replicated record, `last_stable` one past the last record
+    that no open transaction holds back. `leader_epoch` is None while the leader has none.
     `taken_at` is in UTC microseconds.
     """
 
@@ -80,19 +80,10 @@ class Bounds:
     leader_epoch: int | None
     isr: tuple[int, ...]
 
-    def same_log(self, other: Bounds) -> bool:
-        """Whether both readings saw the same offsets under the same leadership."""
-        return (self.log_start, self.high_watermark, self.last_stable, self.leader_epoch) == (
-            other.log_start,
-            other.high_watermark,
-            other.last_stable,
-            other.leader_epoch,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member of a consumer group: who it says it is, its address, its partitions."""
+    """A member of a consumer group: its ids, its address, its partitions."""
 
     member_id: str
     client_id: str
@@ -102,7 +93,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A consumer group: its state in Kafka's words, coordinator, members, committed offsets."""
+    """A consumer group: its state by Kafka's name, coordinator, members, committed offsets."""
 
     group: str
     state: str

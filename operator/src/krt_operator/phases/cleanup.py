@@ -14,13 +14,13 @@ from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator import names
 from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
-from krt_operator.build.members import budgets, members
-from krt_operator.build.shared import ROLES, control_map
+from krt_operator.build.members import build_budgets, build_members
+from krt_operator.build.shared import ROLES, build_control_map
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, FAREWELL
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Deletion, Progress
 from krt_operator.faults.actions import freeze_pod
-from krt_operator.faults.hold import release
+from krt_operator.faults.hold import end_open_faults
 from krt_operator.health import pod_state
 from krt_operator.phases import outcome
 from krt_operator.phases.keepalive import control_state
@@ -68,7 +68,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     control = world.config_maps.get(names.control(plan.name))
     if control is not None and told not in {ControlState.DONE, ControlState.ABORT}:
         version = str(control["metadata"].get("resourceVersion", ""))
-        stop = control_map(plan, ControlState.ABORT, resource_version=version)
+        stop = build_control_map(plan, ControlState.ABORT, resource_version=version)
         return Progress(requeue_after=BUSY, apply=(stop,))
     if run.spec.cleanup is Cleanup.RETAIN:
         return _retain(run, plan, world, ports)
@@ -92,14 +92,14 @@ def _retain(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     since = world.at - (journal.started(run.status, Phase.CLEANING_UP) or world.at)
     if thaws and since < timedelta(seconds=CLEANUP_PATIENCE):
         return Progress(requeue_after=BUSY / 2, acts=thaws)
-    reverted = members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
+    reverted = build_members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
     return replace(_finish(run, world), apply=tuple(reverted))
 
 
 def _finish(run: Run, world: Observed) -> Progress:
     """The end, with nothing held any more in the journal either."""
     done = outcome.finish(run.status, world.at)
-    return replace(done, changes=(*release(run.status, world.at), *done.changes))
+    return replace(done, changes=(*end_open_faults(run.status, world.at), *done.changes))
 
 
 def _thaws(run: Run, world: Observed) -> Iterator[Act]:
@@ -107,7 +107,7 @@ def _thaws(run: Run, world: Observed) -> Iterator[Act]:
     for entry in freeze_pod.open_freezes(run.spec.faults, run.status.faults):
         frozen = freeze_pod.still_frozen(entry, world)
         if frozen:
-            yield freeze_pod.thaw(entry, frozen, world)
+            yield freeze_pod.thaw_now(entry, frozen, world)
 
 
 def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
@@ -138,7 +138,7 @@ def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
         _deletion("ConfigMap", one) for name, one in world.config_maps.items() if name in of_members
     ]
     gone = {names.of_member(plan.name, names.peers(one.member)) for one in plan.brokers}
-    gone |= of_members | {one["metadata"]["name"] for one in budgets(plan)}
+    gone |= of_members | {one["metadata"]["name"] for one in build_budgets(plan)}
     gone |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
     found += [
         _deletion(kind, one) for (kind, name), one in sorted(world.others.items()) if name in gone

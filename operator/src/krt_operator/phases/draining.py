@@ -23,7 +23,7 @@ from krt_operator.api.status import (
     Phase,
 )
 from krt_operator.api.times import from_micros
-from krt_operator.build.shared import control_map
+from krt_operator.build.shared import build_control_map
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Deletion, Happening, Progress
@@ -66,7 +66,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
             return Progress(
                 requeue_after=BUSY,
                 apply=(
-                    control_map(
+                    build_control_map(
                         plan, ControlState.STOP_PRODUCING, resource_version=_version(control)
                     ),
                 ),
@@ -159,7 +159,7 @@ def _settle(this: _Settling, ports: Ports) -> Progress:
     version = _version(this.control)
     if why and not this.late:
         ends = json.loads(data[END_OFFSETS_KEY]) if END_OFFSETS_KEY in data else None
-        first = control_map(
+        first = build_control_map(
             plan, this.state, end_offsets=ends, bounds=bounds, resource_version=version
         )
         return Progress(
@@ -178,7 +178,7 @@ def _settle(this: _Settling, ports: Ports) -> Progress:
             ),
         )
     ends = end_offsets(bounds)
-    following = control_map(
+    following = build_control_map(
         plan, this.following, end_offsets=ends, bounds=bounds, resource_version=version
     )
     who = (
@@ -201,7 +201,7 @@ def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
     late = world.at > told_at + run.spec.timeouts.drain.delta
     if left and not late:
         return Progress(requeue_after=BUSY / 2)
-    finished = control_map(
+    finished = build_control_map(
         plan,
         ControlState.DONE,
         end_offsets=json.loads(control["data"].get(END_OFFSETS_KEY, "{}")),

@@ -18,7 +18,7 @@ from krt_operator.api.status import (
     InconclusiveReasonKind,
     Phase,
 )
-from krt_operator.build.tools import dump_job
+from krt_operator.build.tools import build_dump_job
 from krt_operator.constants import BUSY, COMPARISON_GRACE
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Deletion, Happening, Progress
@@ -61,7 +61,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
         told = f"what the replicas of {len(dumps)} brokers hold is dumped"
         return Progress(
             requeue_after=BUSY,
-            apply=tuple(dump_job(plan, one, pull) for one in missing),
+            apply=tuple(build_dump_job(plan, one, pull) for one in missing),
             changes=(_say(ConditionStatus.UNKNOWN, "Dumping", told, world),),
             events=(Happening("Dumping", told),),
         )

@@ -10,7 +10,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
@@ -22,11 +21,12 @@ from krt_operator.api.status import (
 from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
-from krt_operator.faults.hold import busy
-from krt_operator.faults.kafka_state import look
-from krt_operator.faults.observations import merge, subjects
-from krt_operator.faults.registry import DEEDS
-from krt_operator.faults.targets import UnresolvedError, resolve
+from krt_operator.faults.action import UnresolvedTargetError
+from krt_operator.faults.hold import members_under_fault
+from krt_operator.faults.kafka_state import read_kafka_state
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.targets import resolve_targets
+from krt_operator.faults.verification import target_names, verify
 from krt_operator.phases.injection_context import Pass
 from krt_operator.phases.recovering import recovering
 
@@ -44,9 +44,6 @@ POLL: Final = 0.2
 
 RETRY: Final = 0.5
 """Seconds between tries to name a target that is not there, such as a leader in an election."""
-
-LASTING: Final = frozenset({Action.LOSE_DISK, Action.ROLLING_RESTART})
-"""Actions that are not over with their act, whatever `duration`."""
 
 AFTERMATH: Final = timedelta(seconds=5)
 """Undisturbed traffic after the last recovery, so that `after` has operations to compare with."""
@@ -71,14 +68,14 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
             case FaultState.SKIPPED:
                 pass
     if all(
-        schedule.settled(this.entry(fault), this.recovery, this.now) for fault in run.spec.faults
+        schedule.is_settled(this.entry(fault), this.recovery, this.now) for fault in run.spec.faults
     ):
         return _settled(this)
     return this.progress()
 
 
 def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
-    never = schedule.blocked(fault, this.journal, this.recovery, this.now)
+    never = schedule.why_never_due(fault, this.journal, this.recovery, this.now)
     if never:
         _skip(this, fault, never)
         return
@@ -91,11 +88,13 @@ def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     # A due time in the journal says that a controller was there and found nobody to hit.
     tried = entry.due_at is not None
     try:
-        seen = look(fault.target, this.plan, this.ports, this.absent())
-        targets = resolve(fault, this.plan, this.world, seen, busy(this.status, fault.name))
-    except (UnresolvedError, TransientError) as error:
-        if tried and schedule.late(due, this.now):
-            _skip(this, fault, f"nobody to hit within {schedule.LATE.seconds} s: {error}")
+        seen = read_kafka_state(fault.target, this.plan, this.ports, this.absent())
+        targets = resolve_targets(
+            fault, this.plan, this.world, seen, members_under_fault(this.status, fault.name)
+        )
+    except (UnresolvedTargetError, TransientError) as error:
+        if tried and schedule.is_late(due, this.now):
+            _skip(this, fault, f"nobody to hit within {schedule.LATE_AFTER.seconds} s: {error}")
         else:
             this.note(journal.fault(fault.name, due_at=due, message=journal.cut(str(error))))
             this.wake(RETRY)
@@ -115,37 +114,35 @@ def _pending(this: Pass, fault: Fault, entry: FaultStatus) -> None:
 
 
 def _act(this: Pass, fault: Fault) -> None:
-    this.acts.append(DEEDS[fault.action].act(this.scene(fault)))
+    this.acts.append(ACTIONS[fault.action].act(this.scene(fault)))
     this.wake(POLL)
 
 
 def _intended(this: Pass, fault: Fault, entry: FaultStatus) -> None:
-    result = DEEDS[fault.action].outcome(this.scene(fault))
+    result = ACTIONS[fault.action].outcome(this.scene(fault))
     if result is None:
         _act(this, fault)
         return
     since = entry.scheduled_at or this.now
-    if result.pending and this.now - since <= result.patience:
-        if not result.asked:
+    if result.pending and this.now - since <= result.timeout:
+        if not result.requested:
             _act(this, fault)
         this.wake(POLL)
         return
     due = entry.due_at or since
-    if result.failures and not schedule.late(due, this.now):
+    if result.failures and not schedule.is_late(due, this.now):
         this.intend(journal.fault(fault.name, attempt=entry.attempt + 1))
         _act(this, fault)
         return
     why = [f"{subject}: {said}" for subject, said in sorted(result.failures.items())]
-    why += [
-        f"{subject}: no answer within {result.patience.seconds} s" for subject in result.pending
-    ]
+    why += [f"{subject}: no answer within {result.timeout.seconds} s" for subject in result.pending]
     why += [f"{pod}: gone before it was done" for pod in result.lost]
     this.intend(
         journal.fault(
             fault.name,
             state=FaultState.INJECTED,
-            injected_at=result.first or since,
-            **vars(merge(fault, entry, this.plan, result.observations)),
+            injected_at=result.first_at or since,
+            **vars(verify(fault, entry, this.plan, result.observations)),
         )
     )
     if why:
@@ -157,15 +154,15 @@ def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     at = entry.injected_at or this.now
     due = entry.due_at or at
     # A tool in a Job takes its seconds to start; the controller was in time when it asked for it.
-    done = entry.scheduled_at or at if fault.action is Action.REASSIGN else at
-    if schedule.late(due, done):
+    done = entry.scheduled_at or at if ACTIONS[fault.action].runs_in_job else at
+    if schedule.is_late(due, done):
         this.interrupted(fault, "injected", due, done)
-    hit = ", ".join(subjects(fault, entry, this.plan))
+    hit = ", ".join(target_names(fault, entry, this.plan))
     this.tell("FaultInjected", f"{fault.name}: {fault.action} of {hit}")
     for one in entry.observations:
         if one.kind is ObservationKind.EVICTION_REFUSED:
             this.tell("EvictionRefused", f"{fault.name}: {one.subject}: {one.detail}")
-    if fault.duration.micros or fault.action in LASTING:
+    if ACTIONS[fault.action].is_lasting(fault):
         this.note(journal.fault(fault.name, state=FaultState.ACTIVE))
         this.wake(POLL)
     else:
@@ -175,21 +172,21 @@ def _injected(this: Pass, fault: Fault, entry: FaultStatus) -> None:
 
 def _held(this: Pass, fault: Fault, entry: FaultStatus) -> None:
     this.prove(fault)
-    now = DEEDS[fault.action].hold(this.scene(fault))
+    now = ACTIONS[fault.action].hold(this.scene(fault))
     this.acts += now.acts
     this.wanted += now.apply
-    due = now.due or schedule.revert_due(fault, entry)
+    due = now.due or ACTIONS[fault.action].revert_due(fault, entry)
     if now.reverted_at is None:
         if due is not None:
             this.wake((due - this.now).total_seconds() if this.now < due else POLL)
         return
     due = due or now.reverted_at
-    if schedule.late(due, now.reverted_at):
+    if schedule.is_late(due, now.reverted_at):
         this.interrupted(fault, "reverted", due, now.reverted_at)
-    if now.doubt:
-        this.doubt("HealFailed", f"fault {fault.name}: {now.doubt}")
-    if now.cut_short:
-        this.doubt("FaultNotVerified", f"fault {fault.name}: {now.cut_short}")
+    if now.revert_error:
+        this.doubt("HealFailed", f"fault {fault.name}: {now.revert_error}")
+    if now.incomplete:
+        this.doubt("FaultNotVerified", f"fault {fault.name}: {now.incomplete}")
     reverted = journal.fault(
         fault.name, state=FaultState.REVERTED, reverted_at=now.reverted_at, message=""
     )

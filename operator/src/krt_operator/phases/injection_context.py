@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.faults import IMPLIED
-from krt_operator.api.spec import Action
 from krt_operator.api.status import (
     FaultState,
     FaultStatus,
     InconclusiveReasonKind,
-    ObservationKind,
     Phase,
     Status,
 )
@@ -28,10 +25,16 @@ from krt_operator.engine.ports import (
     Run,
 )
 from krt_operator.errors import TransientError
-from krt_operator.faults import observations, restore, schedule
-from krt_operator.faults.action import Scene
-from krt_operator.faults.hold import absent, held
+from krt_operator.faults import observations, schedule
+from krt_operator.faults.action import FaultContext
+from krt_operator.faults.hold import (
+    members_kept_down,
+    stateful_sets_to_scale,
+    unavailable_members,
+)
 from krt_operator.faults.kafka_state import group_of
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.verification import verify
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
@@ -104,28 +107,30 @@ class Pass:
 
     def entry(self, fault: Fault) -> FaultStatus:
         """A fault's journal, with this pass' decisions."""
-        return schedule.entry(self.journal, fault)
+        return schedule.find_entry(self.journal, fault)
 
     def held(self) -> frozenset[str]:
         """Members that must not run, by this pass' decisions."""
-        return held(self.status, self.run.spec)
+        return members_kept_down(self.status, self.run.spec)
 
     def absent(self) -> frozenset[str]:
         """Members that open faults keep from taking part, by this pass' decisions."""
-        return absent(self.status, self.run.spec)
+        return unavailable_members(self.status, self.run.spec)
 
-    def scene(self, fault: Fault) -> Scene:
+    def scene(self, fault: Fault) -> FaultContext:
         """What the fault's action sees in this pass."""
-        return Scene(
-            run=self.run,
+        status = self.status
+        return FaultContext(
             plan=self.plan,
-            status=self.status,
             fault=fault,
             entry=self.entry(fault),
-            world=self.world,
+            observed=self.world,
             ports=self.ports,
             now=self.now,
-            render=self.stateful_sets,
+            unavailable=self.absent(),
+            stateful_sets_after=lambda change: self.stateful_sets(
+                members_kept_down(change(status), self.run.spec)
+            ),
             view=lambda: self.view() if self.calm() else None,
         )
 
@@ -143,8 +148,8 @@ class Pass:
                 return self.now
             case FaultState.ACTIVE:
                 # What is frozen goes on by its node's clock, whether or not anybody looks.
-                frozen = fault.action is Action.FREEZE_POD
-                return None if frozen else schedule.revert_due(fault, entry)
+                action = ACTIONS[fault.action]
+                return None if action.reverts_itself else action.revert_due(fault, entry)
             case FaultState.REVERTED | FaultState.SKIPPED:
                 return None
 
@@ -179,8 +184,9 @@ class Pass:
         by = (at - due).total_seconds()
         self.doubt(
             "OperatorInterrupted",
-            f"fault {fault.name} was {what} {by:.1f} s late (more than {schedule.LATE.seconds} s): "
-            "the controller was away or held up; run the test again",
+            f"fault {fault.name} was {what} {by:.1f} s late (more than "
+            f"{schedule.LATE_AFTER.seconds} s): the controller was away or held up; run the test "
+            "again",
         )
 
     def say(self, type_: ConditionType, status: ConditionStatus, reason: str, message: str) -> None:
@@ -206,19 +212,16 @@ class Pass:
     def prove(self, fault: Fault) -> None:
         """Add to a fault's effect what can be seen of it now."""
         entry = self.entry(fault)
-        seen = []
-        if ObservationKind.POD_DELETED in IMPLIED[fault.action]:
-            seen += observations.gone(entry, self.world.pods, self.now)
-        seen += observations.volumes(entry, self.world.claims, self.now)
+        seen = observations.observe_objects(fault, entry, self.world, self.now)
         if self.calm():
-            view = self.view() if observations.wanted(fault, entry, self.plan) else None
+            view = self.view() if observations.needs_cluster(fault, entry, self.plan) else None
             if view is not None:
-                seen += observations.in_cluster(fault, entry, self.plan, view, self.now)
-                seen += observations.of_partitions(fault, self.plan, view, self.now)
+                seen += observations.observe_cluster(fault, entry, self.plan, view, self.now)
+                seen += observations.observe_partitions(fault, self.plan, view, self.now)
                 seen += self._coordinator(fault, entry)
-            for group in observations.groups_asked(entry, self.plan):
+            for group in observations.needs_groups(entry, self.plan):
                 seen += self._left(entry, group)
-        verification = observations.merge(fault, entry, self.plan, seen)
+        verification = verify(fault, entry, self.plan, seen)
         if (verification.verified, verification.observations) != (
             entry.verified,
             entry.observations,
@@ -227,7 +230,7 @@ class Pass:
 
     def stateful_sets(self, down: frozenset[str]) -> list[Json]:
         """The StatefulSets to apply for exactly these members to be held down."""
-        return restore.stateful_sets(
+        return stateful_sets_to_scale(
             self.plan, self.world, down, self.ports.settings.image_pull_policy
         )
 
@@ -244,16 +247,22 @@ class Pass:
         )
 
     def _coordinator(self, fault: Fault, entry: FaultStatus) -> list[Observation]:
-        if not observations.asks_group(fault):
+        if not observations.targets_coordinator(fault):
             return []
         group = self._group(group_of(fault.target, self.plan))
         return (
-            [] if group is None else observations.in_group(fault, entry, self.plan, group, self.now)
+            []
+            if group is None
+            else observations.observe_coordinator(fault, entry, self.plan, group, self.now)
         )
 
     def _left(self, entry: FaultStatus, name: str) -> list[Observation]:
         group = self._group(name)
-        return [] if group is None else observations.members_left(entry, self.plan, group, self.now)
+        return (
+            []
+            if group is None
+            else observations.observe_group_members(entry, self.plan, group, self.now)
+        )
 
     def _group(self, name: str) -> GroupView | None:
         try:

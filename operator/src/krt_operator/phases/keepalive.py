@@ -14,7 +14,7 @@ from krt_contract.control import STATE_KEY, ControlState
 from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.status import InconclusiveReasonKind, Phase
-from krt_operator.build.traffic import recorder, traffic_pod, traffic_pods
+from krt_operator.build.traffic import build_recorder_pod, build_traffic_pod, traffic_pods
 from krt_operator.engine import journal
 from krt_operator.engine.ports import (
     Act,
@@ -22,8 +22,11 @@ from krt_operator.engine.ports import (
     Happening,
     Progress,
 )
-from krt_operator.faults.hold import busy, held
-from krt_operator.faults.restore import stateful_sets
+from krt_operator.faults.hold import (
+    members_kept_down,
+    members_under_fault,
+    stateful_sets_to_scale,
+)
 from krt_operator.health import pod_state, stuck_pods
 from krt_operator.health.traffic_flow import flows
 
@@ -53,15 +56,15 @@ BEHIND: Final = 4
 def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
     """Members, recorder and traffic as they should be now; never a change of phase."""
     pull = ports.settings.image_pull_policy
-    down = held(run.status, run.spec)
+    down = members_kept_down(run.status, run.spec)
     wanted: list[Json] = []
     if run.status.phase is not Phase.INJECTING:
         # While faults are open, Injecting itself decides who is down, with what it decides now.
-        wanted += stateful_sets(plan, world, down, pull)
-    open_faults = busy(run.status)
+        wanted += stateful_sets_to_scale(plan, world, down, pull)
+    open_faults = members_under_fault(run.status)
     control = control_state(world, plan)
     if control != ControlState.DONE and names.recorder_pod(plan.name) not in world.pods:
-        wanted.append(recorder(plan, pull))
+        wanted.append(build_recorder_pod(plan, pull))
     again, told = stuck_pods.replaced(plan, world, run.status)
     acts: list[Act] = [*again]
     changes: list[Change] = []
@@ -73,7 +76,7 @@ def upkeep(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
         if pod is None:
             if flows(run.status) and not _hit(run, one):
                 changes.append(_vanished(one, "its pod is gone", world))
-            wanted.append(traffic_pod(plan, one, pull))
+            wanted.append(build_traffic_pod(plan, one, pull))
         elif pod_state.over(pod) and not pod_state.leaving(pod):
             why = _unexplained(run, one, pod, control)
             if why:
@@ -145,7 +148,7 @@ def _again(plan: Plan, one: TrafficPod, pod: Json, pull: str) -> Act:
     def perform(ports: Ports) -> Sequence[Change]:
         gone = Deletion("Pod", one.pod, pod["metadata"]["uid"], grace_seconds=0)
         ports.cluster.delete(gone)
-        ports.cluster.apply(traffic_pod(plan, one, pull))
+        ports.cluster.apply(build_traffic_pod(plan, one, pull))
         return ()
 
     return Act(f"replace {one.pod}", perform)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__, names
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
-from krt_operator.build.shared import plan_map
+from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Act, Happening, Progress
@@ -161,7 +161,7 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
 
 
 def _write(plan: Plan, ports: Ports) -> Sequence[Change]:
-    there = ports.cluster.create(plan_map(plan))
+    there = ports.cluster.create(build_plan_map(plan))
     if there["metadata"].get("labels", {}).get(LABEL_TEST_UID) != plan.uid:
         raise TransientError(
             f"ConfigMap {names.plan(plan.name)} is of another test of this name; waiting for its "

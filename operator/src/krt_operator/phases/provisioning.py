@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from krt_contract.control import ControlState
 from krt_operator import names
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
-from krt_operator.build.members import budgets, members
+from krt_operator.build.members import build_budgets, build_members
 from krt_operator.build.shared import (
     PREFLIGHT_ROLES,
-    accounts,
-    control_map,
-    evidence_claim,
-    preflight_pods,
-    scripts_map,
+    build_control_map,
+    build_evidence_claim,
+    build_preflight_pods,
+    build_scripts_map,
+    build_service_accounts,
 )
-from krt_operator.build.traffic import recorder
+from krt_operator.build.traffic import build_recorder_pod
 from krt_operator.constants import BUSY
 from krt_operator.engine import journal
 from krt_operator.engine.ports import (
@@ -59,9 +59,9 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
         raise TransientError(f"ConfigMap {names.plan(run.name)} is not there (yet)")
     pod_state.check_images(world.pods.values(), world.at, image_fields(plan))
     pull = ports.settings.image_pull_policy
-    wanted = [scripts_map(plan, pull), *accounts(plan)]
+    wanted = [build_scripts_map(plan, pull), *build_service_accounts(plan)]
     if names.control(plan.name) not in world.config_maps:
-        wanted.append(control_map(plan, ControlState.PRODUCE))
+        wanted.append(build_control_map(plan, ControlState.PRODUCE))
 
     recording = world.pods.get(names.recorder_pod(plan.name))
     if recording is None:
@@ -71,7 +71,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
         # First of all: what happens before it is up, nobody has seen.
         return replace(_wait(run, world, "waiting for the recorder", wanted), delete=cleared)
 
-    wanted += [*budgets(plan), *members(plan, pull)]
+    wanted += [*build_budgets(plan), *build_members(plan, pull)]
     lacking = cluster.not_ready(plan, world)
     if lacking:
         return replace(_wait(run, world, lacking, wanted), delete=cleared)
@@ -84,12 +84,12 @@ def _check_first(
     settings = ports.settings
     pull = settings.image_pull_policy
     if judge(plan, world):
-        told, pods = "starting the recorder", [recorder(plan, pull)]
+        told, pods = "starting the recorder", [build_recorder_pod(plan, pull)]
     elif lacks := awaited(plan, ports.cluster, _begun(run, world), world.at):
         told, pods = lacks, []
     else:
         told = "checking the evidence volume from two nodes, and the images"
-        pods = preflight_pods(plan, pull)
+        pods = build_preflight_pods(plan, pull)
     waiting = _wait(run, world, told, [*wanted, *pods])
     return replace(waiting, acts=_claim(plan, settings.evidence_storage_class))
 
@@ -154,7 +154,7 @@ def _claim(plan: Plan, storage_class: str) -> tuple[Act, ...]:
 
     def perform(ports: Ports) -> Sequence[Change]:
         # Created, not applied: it is shared by all runs of the namespace and none of them owns it.
-        ports.cluster.create(evidence_claim(plan, storage_class))
+        ports.cluster.create(build_evidence_claim(plan, storage_class))
         return ()
 
     return (Act(f"make claim {OWN_CLAIM}", perform),)

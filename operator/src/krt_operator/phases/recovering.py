@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_operator.api.spec import Action
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
-from krt_operator.faults.hold import refused
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.verification import refused_evictions
 from krt_operator.health import recovery
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:
         took = (this.now - (entry.reverted_at or this.now)).total_seconds()
         this.tell("Recovered", f"{fault.name}: whole again {took:.1f} s after the revert")
         deadline = schedule.recovery_deadline(entry, this.recovery)
-        if deadline is not None and schedule.late(deadline, this.now):
+        if deadline is not None and schedule.is_late(deadline, this.now):
             # Whole, but seen only now: the controller was away when it should have looked.
             this.interrupted(fault, "seen to have recovered", deadline, this.now)
         return
-    if schedule.unrecovered(entry, this.recovery, this.now):
+    if schedule.recovery_timed_out(entry, this.recovery, this.now):
         _give_up(this, fault, lacking)
 
 
@@ -83,11 +83,9 @@ def _replaced(this: Pass) -> frozenset[str]:
     members = {one.member for one in this.plan.members}
 
     def stays(fault: Fault, entry: FaultStatus, target: TargetPod) -> bool:
-        if target.pod in refused(entry):
+        if target.pod in refused_evictions(entry):
             return True
-        if fault.action is Action.CRASH_POD:
-            return not fault.duration.micros and target.member in members
-        return fault.action is Action.FREEZE_POD
+        return ACTIONS[fault.action].keeps_pod(fault, is_member=target.member in members)
 
     return frozenset(
         target.uid

@@ -15,7 +15,7 @@ from krt_operator.api.status import (
     SelfTest,
     Verdict,
 )
-from krt_operator.build.scoring import scoring_job
+from krt_operator.build.scoring import build_scoring_job
 from krt_operator.constants import (
     BUSY,
     CALM,
@@ -59,7 +59,7 @@ def step(run: Run, world: Observed, ports: Ports) -> Progress:
     if job is None:
         return Progress(
             requeue_after=BUSY,
-            apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
+            apply=(build_scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         )
     pod = jobs.pod_of(job, world.pods.values())
     code, told = pod_state.end(pod) if pod is not None else (None, "")
@@ -98,7 +98,7 @@ def _start(plan: Plan, attempt: int, world: Observed, ports: Ports) -> Progress:
                 ConditionType.SCORED, ConditionStatus.UNKNOWN, "Scoring", told, at=world.at
             ),
         ),
-        apply=(scoring_job(plan, attempt, ports.settings.image_pull_policy),),
+        apply=(build_scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         events=(Happening("Scoring", told),),
     )
 

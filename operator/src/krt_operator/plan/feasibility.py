@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.spec import Role
 from krt_operator.errors import UserError
-from krt_operator.faults.kafka_state import Look
-from krt_operator.faults.targets import candidates, wanted
+from krt_operator.faults.kafka_state import KafkaState
+from krt_operator.faults.registry import ACTIONS
+from krt_operator.faults.targets import find_candidates, target_count
 from krt_operator.plan.overlaps import KNOWN, conflicts
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def check(plan: Plan) -> None:
     for fault in plan.spec.faults:
         _zone(fault, plan)
         _enough(fault, plan)
+        ACTIONS[fault.action].validate(fault, plan)
     found = conflicts(plan)
     if found:
         raise UserError("FaultsCollide", "spec.faults", "; ".join(found))
@@ -45,8 +47,8 @@ def _enough(fault: Fault, plan: Plan) -> None:
     role = fault.target.role
     if role not in KNOWN or (role is Role.RACK and fault.target.zone is None):
         return
-    there = candidates(fault, plan, Look())
-    asked = wanted(fault, there)
+    there = find_candidates(fault, plan, KafkaState())
+    asked = target_count(fault, there)
     if len(there) < asked:
         raise UserError(
             "TooFewTargets",

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Role, StartEvent
-from krt_operator.faults.kafka_state import Look
-from krt_operator.faults.partitions import meant
-from krt_operator.faults.targets import candidates, wanted
+from krt_operator.faults.kafka_state import KafkaState
+from krt_operator.faults.partitions import target_partitions
+from krt_operator.faults.targets import find_candidates, target_count
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
@@ -88,8 +88,8 @@ def certain(fault: Fault, plan: Plan) -> frozenset[str]:
         return frozenset(one.member for one in plan.brokers if one.ordinal in replicas)
     if target.role not in KNOWN or (target.role is Role.RACK and target.zone is None):
         return frozenset()
-    fitting = candidates(fault, plan, Look())
-    if wanted(fault, fitting) < len(fitting):
+    fitting = find_candidates(fault, plan, KafkaState())
+    if target_count(fault, fitting) < len(fitting):
         return frozenset()
     return frozenset(one.member for one in fitting)
 
@@ -100,7 +100,10 @@ def _replicas(fault: Fault, plan: Plan) -> tuple[int, ...]:
     if topic is None:
         return ()
     place = (topic.name, fault.target.partition or 0)
-    if any(one.action is Action.REASSIGN and place in meant(one, plan) for one in plan.spec.faults):
+    if any(
+        one.action is Action.REASSIGN and place in target_partitions(one, plan)
+        for one in plan.spec.faults
+    ):
         # As the topic was created is not as the fault will find it.
         return ()
     return tuple(topic.assignment.get(place[1], ()))

@@ -55,19 +55,21 @@ def _plan() -> Plan:
 def _objects() -> dict[str, Any]:
     plan = _plan()
     built = [
-        shared.plan_map(plan),
-        shared.control_map(plan, ControlState.PRODUCE),
-        shared.scripts_map(plan, PULL),
-        *shared.accounts(plan),
-        shared.evidence_claim(plan, "krt-evidence"),
-        *shared.preflight_pods(plan, PULL),
-        traffic.recorder(plan, PULL),
-        *members.members(plan, PULL),
-        *members.budgets(plan),
-        *(traffic.traffic_pod(plan, one, PULL) for one in traffic.traffic_pods(plan)),
-        scoring.scoring_job(plan, 1, PULL),
-        tools.reassign_job(plan, names.fault_job(plan.name, 0, 1), {("foo", 0): (2, 1, 0)}, PULL),
-        tools.dump_job(plan, plan.brokers[1], PULL),
+        shared.build_plan_map(plan),
+        shared.build_control_map(plan, ControlState.PRODUCE),
+        shared.build_scripts_map(plan, PULL),
+        *shared.build_service_accounts(plan),
+        shared.build_evidence_claim(plan, "krt-evidence"),
+        *shared.build_preflight_pods(plan, PULL),
+        traffic.build_recorder_pod(plan, PULL),
+        *members.build_members(plan, PULL),
+        *members.build_budgets(plan),
+        *(traffic.build_traffic_pod(plan, one, PULL) for one in traffic.traffic_pods(plan)),
+        scoring.build_scoring_job(plan, 1, PULL),
+        tools.build_reassign_job(
+            plan, names.fault_job(plan.name, 0, 1), {("foo", 0): (2, 1, 0)}, PULL
+        ),
+        tools.build_dump_job(plan, plan.brokers[1], PULL),
     ]
     return {f"{one['kind'].lower()}-{one['metadata']['name']}.yaml": one for one in built}
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from krt_operator.build.render import script
 from krt_operator.faults import ephemeral
 
 POD: dict[str, Any] = {
@@ -25,10 +26,10 @@ POD: dict[str, Any] = {
 }
 
 
-def test_the_container_has_the_targets_image_and_rights_and_no_more() -> None:
-    built = ephemeral.container(POD, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
+def test_build_container_has_only_the_image_and_rights_of_its_target() -> None:
+    built = ephemeral.build_container(POD, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
     assert built.pop("command") == [
-        "bash", "-c", ephemeral.script(), "signal.sh", "KILL", "java", "hold",
+        "bash", "-c", script("signal.sh"), "signal.sh", "KILL", "java", "hold",
     ]  # fmt: skip
     assert built == {
         "name": "krt-crash-f-1",
@@ -41,26 +42,26 @@ def test_the_container_has_the_targets_image_and_rights_and_no_more() -> None:
     }
 
 
-def test_traffic_has_no_wrapper_and_no_hold() -> None:
+def test_build_container_traffic_gets_no_hold_file() -> None:
     pod = {
         "metadata": {"name": "p"},
         "spec": {"containers": [{"name": "traffic", "image": "krt-traffic:1"}]},
     }
-    built = ephemeral.container(pod, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
+    built = ephemeral.build_container(pod, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
     assert built["command"][-2:] == ["KILL", "python"]
     assert "volumeMounts" not in built
 
 
-def test_a_thaw_of_traffic_is_told_how_long_to_wait() -> None:
+def test_build_container_thaw_of_traffic_gets_the_seconds() -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "traffic", "image": "i"}]}}
-    built = ephemeral.container(pod, ephemeral.Signal("krt-thaw-f-1", "CONT", ("5.000",)))
+    built = ephemeral.build_container(pod, ephemeral.Signal("krt-thaw-f-1", "CONT", ("5.000",)))
     assert built["command"][-3:] == ["CONT", "python", "5.000"]
 
 
-def test_a_pod_without_a_process_under_test_is_refused() -> None:
+def test_build_container_pod_without_a_process_under_test_is_refused() -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "sidecar"}]}}
     with pytest.raises(ValueError, match="p runs no process"):
-        ephemeral.container(pod, ephemeral.Signal("n", "KILL"))
+        ephemeral.build_container(pod, ephemeral.Signal("n", "KILL"))
 
 
 @pytest.mark.parametrize(
@@ -78,16 +79,18 @@ def test_a_pod_without_a_process_under_test_is_refused() -> None:
         ),
         (
             {"terminated": {"exitCode": 3, "message": "no process java to signal\n"}},
-            ephemeral.Report(done=False, message="no process java to signal"),
+            ephemeral.Report(done=False, error="no process java to signal"),
         ),
         (
             {"terminated": {"exitCode": 137}},
-            ephemeral.Report(done=False, message="ended with exit code 137 and said nothing"),
+            ephemeral.Report(done=False, error="ended with exit code 137 and no message"),
         ),
     ],
 )
-def test_reports(state: dict[str, Any], expected: ephemeral.Report | None) -> None:
+def test_read_report_termination_message_is_time_or_error(
+    state: dict[str, Any], expected: ephemeral.Report | None
+) -> None:
     statuses = [{"name": "krt-crash-f-1", "state": state}]
     pod = POD | {"status": {"ephemeralContainerStatuses": statuses}}
-    assert ephemeral.report(pod, "krt-crash-f-1") == expected
-    assert ephemeral.report(pod, "krt-crash-f-2") is None
+    assert ephemeral.read_report(pod, "krt-crash-f-1") == expected
+    assert ephemeral.read_report(pod, "krt-crash-f-2") is None

@@ -10,7 +10,7 @@ from krt_operator.api.status import FaultState, FaultStatus
 from krt_operator.faults import schedule
 
 T0 = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
-MINUTES = timedelta(minutes=2)
+TWO_MINUTES = timedelta(minutes=2)
 
 
 def at(seconds: float) -> datetime:
@@ -32,7 +32,7 @@ BEFORE = FaultStatus(
 
 
 @pytest.mark.parametrize(
-    ("after", "journal", "due"),
+    ("after", "entries", "due"),
     [
         ({}, {}, at(5)),
         ({"fault": "a"}, {}, None),
@@ -42,10 +42,10 @@ BEFORE = FaultStatus(
         ({"fault": "a", "event": "Started"}, {"a": FaultStatus(name="a")}, None),
     ],
 )
-def test_when_a_fault_is_due(
-    after: dict[str, str], journal: dict[str, FaultStatus], due: datetime | None
+def test_due_at_start_event_decides(
+    after: dict[str, str], entries: dict[str, FaultStatus], due: datetime | None
 ) -> None:
-    assert schedule.due_at(fault(startsAfter=after, delay="5s"), journal, T0) == due
+    assert schedule.due_at(fault(startsAfter=after, delay="5s"), entries, T0) == due
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,14 @@ def test_when_a_fault_is_due(
         ),
     ],
 )
-def test_when_a_fault_will_never_be_due(event: str, before: dict[str, Any], never: bool) -> None:
-    journal = {"a": FaultStatus(name="a", **before)}
+def test_why_never_due_skipped_or_unrecovered_predecessor_is_named(
+    event: str, before: dict[str, Any], never: bool
+) -> None:
+    entries = {"a": FaultStatus(name="a", **before)}
     waits = fault(startsAfter={"fault": "a", "event": event})
-    assert bool(schedule.blocked(waits, journal, MINUTES, at(121))) is never
+    assert bool(schedule.why_never_due(waits, entries, TWO_MINUTES, at(121))) is never
 
 
 @pytest.mark.parametrize(("by", "late"), [(9.9, False), (10, False), (10.1, True)])
-def test_ten_seconds_are_not_late(by: float, late: bool) -> None:
-    assert schedule.late(at(0), at(by)) is late
+def test_is_late_only_after_ten_seconds(by: float, late: bool) -> None:
+    assert schedule.is_late(at(0), at(by)) is late

@@ -3,10 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 
 from krt_operator.api.spec import Fault
-from krt_operator.faults.kafka_state import Look, look
-from krt_operator.faults.targets import UnresolvedError, resolve, seeded
+from krt_operator.faults.action import UnresolvedTargetError
+from krt_operator.faults.kafka_state import KafkaState, read_kafka_state
+from krt_operator.faults.targets import choose_by_seed, resolve_targets
 from krt_operator.kafka.views import (
     NO_BROKER,
     Broker,
@@ -27,8 +29,11 @@ def fault(**target: Any) -> Fault:
     return Fault.model_validate({"name": "f", "action": "CrashPod", "target": target})
 
 
-def members(sim: Any, target: dict[str, Any], seen: Look, busy: dict[str, str]) -> list[str]:
-    return [one.member for one in resolve(fault(**target), sim.plan, sim.run()[1], seen, busy)]
+def members(
+    sim: SimulatedCluster, target: dict[str, Any], state: KafkaState, under_fault: dict[str, str]
+) -> list[str]:
+    targets = resolve_targets(fault(**target), sim.plan, sim.run()[1], state, under_fault)
+    return [chosen.member for chosen in targets]
 
 
 @pytest.mark.parametrize(
@@ -56,16 +61,14 @@ def members(sim: Any, target: dict[str, Any], seen: Look, busy: dict[str, str]) 
         ({"role": "Consumer", "count": 2}, {"consumer-c-0", "consumer-c-1"}),
     ],
 )
-def test_roles_name_their_members(
-    simulate: Any, target: dict[str, Any], expected: set[str]
-) -> None:
-    sim = simulate([])
-    seen = Look(cluster=VIEW, coordinator=1, zookeeper_leader="zk-2")
-    assert set(members(sim, target, seen, {})) == expected
+def test_resolve_targets_role_gives_its_members(target: dict[str, Any], expected: set[str]) -> None:
+    sim = SimulatedCluster([])
+    state = KafkaState(cluster=VIEW, coordinator=1, zookeeper_leader="zk-2")
+    assert set(members(sim, target, state, {})) == expected
 
 
 @pytest.mark.parametrize(
-    ("target", "says"),
+    ("target", "sentence"),
     [
         (FOO_0 | {"role": "PartitionLeader", "partition": 1}, "foo-1 has no leader"),
         (FOO_0 | {"role": "PartitionLeader", "partition": 7}, "know partition foo-7"),
@@ -77,51 +80,58 @@ def test_roles_name_their_members(
         ({"role": "ZooKeeper", "count": 5}, "asks for 5, there are 3"),
     ],
 )
-def test_who_is_not_there_is_said(simulate: Any, target: dict[str, Any], says: str) -> None:
-    with pytest.raises(UnresolvedError, match=says):
-        members(simulate([]), target, Look(cluster=VIEW), {"kafka-1": "other"})
+def test_resolve_targets_no_fitting_member_is_explained(
+    target: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(UnresolvedTargetError, match=sentence):
+        members(SimulatedCluster([]), target, KafkaState(cluster=VIEW), {"kafka-1": "other"})
 
 
-def test_a_rolling_restart_means_all_of_the_role(simulate: Any) -> None:
+def test_resolve_targets_rolling_restart_hits_all_of_the_role() -> None:
     roll = {"name": "f", "action": "RollingRestart", "target": {"role": "ZooKeeper"}}
-    sim = simulate([])
-    found = resolve(Fault.model_validate(roll), sim.plan, sim.run()[1], Look(), {})
-    assert [one.member for one in found] == ["zk-0", "zk-1", "zk-2"]
+    sim = SimulatedCluster([])
+    targets = resolve_targets(Fault.model_validate(roll), sim.plan, sim.run()[1], KafkaState(), {})
+    assert [target.member for target in targets] == ["zk-0", "zk-1", "zk-2"]
 
 
-def test_a_lost_disk_names_the_claim_with_its_uid(simulate: Any) -> None:
+def test_resolve_targets_lose_disk_adds_the_claim_with_its_uid() -> None:
     lose = {"name": "f", "action": "LoseDisk", "target": {"role": "Broker", "ordinals": [1]}}
-    sim = simulate([])
-    [found] = resolve(Fault.model_validate(lose), sim.plan, sim.run()[1], Look(), {})
-    assert found.claim == "t-kafka-1-data"
-    assert found.claim_uid == sim.claims["t-kafka-1-data"]["metadata"]["uid"]
+    sim = SimulatedCluster([])
+    [target] = resolve_targets(Fault.model_validate(lose), sim.plan, sim.run()[1], KafkaState(), {})
+    assert target.claim == "t-kafka-1-data"
+    assert target.claim_uid == sim.claims["t-kafka-1-data"]["metadata"]["uid"]
 
 
-def test_a_choice_goes_round_what_is_taken(simulate: Any) -> None:
+def test_resolve_targets_members_under_a_fault_are_avoided() -> None:
     target = FOO_0 | {"role": "PartitionReplica"}
-    seen = Look(cluster=VIEW)
-    first = members(simulate([]), target, seen, {})
-    second = members(simulate([]), target, seen, {first[0]: "other"})
+    state = KafkaState(cluster=VIEW)
+    first = members(SimulatedCluster([]), target, state, {})
+    second = members(SimulatedCluster([]), target, state, {first[0]: "other"})
     assert first != second
 
 
-def test_the_seed_decides_and_nothing_else() -> None:
-    among = [f"kafka-{i}" for i in range(9)]
-    assert seeded(among, 2, 42, "f") == seeded(reversed(among), 2, 42, "f")
-    assert len({tuple(seeded(among, 2, seed, "f")) for seed in range(20)}) > 5
+def test_choose_by_seed_order_of_candidates_does_not_matter() -> None:
+    candidates = [f"kafka-{i}" for i in range(9)]
+    assert choose_by_seed(candidates, 2, 42, "f") == choose_by_seed(
+        reversed(candidates), 2, 42, "f"
+    )
+    assert len({tuple(choose_by_seed(candidates, 2, seed, "f")) for seed in range(20)}) > 5
 
 
-def test_a_pod_that_goes_is_no_target(simulate: Any) -> None:
-    sim = simulate([])
+def test_resolve_targets_terminating_pod_is_not_chosen() -> None:
+    sim = SimulatedCluster([])
     sim.pods["t-kafka-0-0"]["metadata"]["deletionTimestamp"] = "2026-11-21T04:00:00Z"
-    with pytest.raises(UnresolvedError, match="t-kafka-0-0"):
-        members(sim, {"role": "Broker", "ordinals": [0]}, Look(), {})
+    with pytest.raises(UnresolvedTargetError, match="t-kafka-0-0"):
+        members(sim, {"role": "Broker", "ordinals": [0]}, KafkaState(), {})
 
 
-def test_only_what_the_role_needs_is_asked(simulate: Any) -> None:
-    sim = simulate([])
+def test_read_kafka_state_asks_only_what_the_role_needs() -> None:
+    sim = SimulatedCluster([])
     sim.silent = True
-    assert look(fault(role="Broker").target, sim.plan, sim.ports()) == Look()
+    assert read_kafka_state(fault(role="Broker").target, sim.plan, sim.ports()) == KafkaState()
     assert (
-        look(fault(role="ZooKeeperLeader").target, sim.plan, sim.ports()).zookeeper_leader == "zk-2"
+        read_kafka_state(
+            fault(role="ZooKeeperLeader").target, sim.plan, sim.ports()
+        ).zookeeper_leader
+        == "zk-2"
     )

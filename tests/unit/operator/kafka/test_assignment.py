@@ -11,20 +11,20 @@ from krt_operator.kafka.assignment import AssignmentError, alternate_racks, spre
 THREE = {0: "zone-a", 1: "zone-b", 2: "zone-c"}
 
 
-def test_the_sample_topic_has_one_replica_in_each_zone_and_a_leader_in_each() -> None:
+def test_spread_three_racks_has_a_replica_and_a_leader_in_each() -> None:
     assert spread(THREE, 3, 3) == {0: [0, 1, 2], 1: [1, 2, 0], 2: [2, 0, 1]}
 
 
-def test_neighbours_lie_in_different_racks() -> None:
+def test_alternate_racks_neighbours_are_in_different_racks() -> None:
     assert alternate_racks({0: "a", 1: "a", 2: "b", 3: "b", 4: "c"}) == [0, 2, 4, 1, 3]
 
 
-def test_start_moves_the_first_leader() -> None:
+def test_spread_start_moves_the_first_leader() -> None:
     assert spread(THREE, 1, 2, start=1) == {0: [1, 2]}
 
 
 @pytest.mark.parametrize(("partitions", "factor"), [(1, 4), (0, 1), (1, 0)])
-def test_what_cannot_be_placed_is_refused(partitions: int, factor: int) -> None:
+def test_spread_too_few_brokers_or_a_zero_count_is_refused(partitions: int, factor: int) -> None:
     with pytest.raises(AssignmentError):
         spread(THREE, partitions, factor)
 
@@ -43,7 +43,9 @@ def clusters(draw: st.DrawFn) -> tuple[dict[int, str], int, int, int]:
 
 
 @given(clusters())
-def test_replicas_are_spread_and_even(cluster: tuple[dict[int, str], int, int, int]) -> None:
+def test_spread_any_cluster_is_balanced_over_racks_and_leaders(
+    cluster: tuple[dict[int, str], int, int, int],
+) -> None:
     racks, partitions, factor, start = cluster
     assignment = spread(racks, partitions, factor, start)
     names = set(racks.values())

@@ -13,7 +13,7 @@ from krt_operator.kafka.errors import (
 
 
 @pytest.mark.parametrize("code", sorted(USER_CODES))
-def test_what_the_user_can_mend_is_told_with_the_remedy(code: int) -> None:
+def test_translate_error_of_the_resource_is_a_user_error_with_a_remedy(code: int) -> None:
     found = translate(KafkaError(code), "creating topic foo", "spec.topics[foo]")
     assert isinstance(found, UserError)
     assert (found.field, found.reason) == ("spec.topics[foo]", USER_CODES[code][0])
@@ -22,14 +22,14 @@ def test_what_the_user_can_mend_is_told_with_the_remedy(code: int) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(TRANSIENT_CODES))
-def test_what_passes_is_waited_for(code: int) -> None:
-    assert isinstance(translate(KafkaError(code), "looking"), TransientError)
+def test_translate_passing_error_is_transient(code: int) -> None:
+    assert isinstance(translate(KafkaError(code), "reading metadata"), TransientError)
 
 
 @pytest.mark.parametrize("code", [KafkaError.INVALID_MSG, KafkaError._INVALID_ARG])  # noqa: SLF001 - a public code
-def test_anything_else_is_a_defect(code: int) -> None:
-    assert isinstance(translate(KafkaError(code), "looking"), KafkaDefectError)
+def test_translate_any_other_error_is_a_defect(code: int) -> None:
+    assert isinstance(translate(KafkaError(code), "reading metadata"), KafkaDefectError)
 
 
-def test_user_and_transient_are_apart() -> None:
+def test_translate_no_code_is_both_user_and_transient() -> None:
     assert not TRANSIENT_CODES & set(USER_CODES)

@@ -1,4 +1,4 @@
-"""Committing what was handed out, once its rows are durable."""
+"""Committing positions by themselves, once the rows of the records before them are durable."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from krt_traffic.consumer.positions import Partition, Positions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krt_traffic.consumer.event_buffer import Journal
-    from krt_traffic.ledger import LedgerThread
+    from krt_traffic.consumer.event_buffer import EventBuffer
+    from krt_traffic.ledger_thread import LedgerThread
 
 log = logging.getLogger(__name__)
 
-INTERVAL = 500_000
+INTERVAL_MICROS = 500_000
 """Microseconds between two commits: each one waits for the ledger, which must not be every few
 records."""
 
@@ -49,16 +49,16 @@ def event_of(code: int | None) -> ConsumerEvent:
 
 
 class Commits(Positions):
-    """Commits positions by themselves, once the rows of what they cover are durable.
+    """Commits positions once the rows of the records before them are durable.
 
     Args:
-        journal: where commits are noted.
+        buffer: where commits are recorded.
         ledger: makes rows durable.
         mode: AfterProcessing, BeforeProcessing or Auto.
     """
 
-    def __init__(self, journal: Journal, ledger: LedgerThread, mode: Commit) -> None:
-        super().__init__(journal)
+    def __init__(self, buffer: EventBuffer, ledger: LedgerThread, mode: Commit) -> None:
+        super().__init__(buffer)
         self._ledger, self._mode = ledger, mode
         self._covered: dict[Partition, int] = {}
         self._ticket = 0
@@ -66,7 +66,7 @@ class Commits(Positions):
         self._next_at = 0
 
     def disown(self, partitions: Iterable[Partition]) -> None:
-        """Forget partitions that are no longer ours."""
+        """Forget partitions that this member no longer owns."""
         gone = list(partitions)
         super().disown(gone)
         for partition in gone:
@@ -100,23 +100,23 @@ class Commits(Positions):
         if not dirty:
             return
         if self._mode is Commit.AUTO:
-            self._store(dirty)  # the client commits what is stored as it gives partitions up
+            self._store(dirty)  # the client commits stored offsets as it gives partitions up
             return
-        offsets = self.places(dirty)
+        offsets = self.topic_partitions(dirty)
         try:
             answered = self.client.commit(offsets=offsets, asynchronous=False)
         except KafkaException as exception:
-            self._note(exception.args[0], offsets)
+            self._record(exception.args[0], offsets)
         else:
-            self._note(None, answered or offsets)
+            self._record(None, answered or offsets)
 
     def lose(self, partitions: Iterable[Partition]) -> None:
-        """Nothing to undo: what was handed out stays so."""
+        """Do nothing: records that were delivered stay so."""
 
     def answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         """Take the answer to a commit, from the client's callback."""
         self._in_flight = False
-        self._note(error, partitions)
+        self._record(error, partitions)
 
     def _submit(self) -> None:
         covered = {
@@ -125,26 +125,26 @@ class Commits(Positions):
             if partition in self.positions
         }
         self._covered = {}
-        self._next_at = mono() + INTERVAL
+        self._next_at = mono() + INTERVAL_MICROS
         if not covered:
             return
         if self._mode is Commit.AUTO:
             self._store(covered)
             return
         try:
-            self.client.commit(offsets=self.places(covered), asynchronous=True)
+            self.client.commit(offsets=self.topic_partitions(covered), asynchronous=True)
             self._in_flight = True
         except KafkaException as exception:
-            self._note(exception.args[0], self.places(covered))
+            self._record(exception.args[0], self.topic_partitions(covered))
 
     def _store(self, offsets: dict[Partition, int]) -> None:
         try:
-            self.client.store_offsets(offsets=self.places(offsets))
+            self.client.store_offsets(offsets=self.topic_partitions(offsets))
         except KafkaException as exception:
-            # The partition is being taken from us; its next owner starts at what was committed.
-            log.info("offsets not stored: %s", exception)
+            # The partition is going to another member, which starts at the committed offset.
+            log.info("offsets not stored, as their partitions are being revoked: %s", exception)
 
-    def _note(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+    def _record(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         for item in partitions:
             cause = item.error or error
             code = cause.code() if cause else None
@@ -153,11 +153,11 @@ class Commits(Positions):
             partition = (item.topic, item.partition)
             name = event_of(code)
             detail = cause.name() if cause else None
-            self._journal.event(name, *partition, item.offset, detail=detail)
+            self._buffer.event(name, *partition, item.offset, detail=detail)
             if name is not ConsumerEvent.COMMITTED:
                 continue
             self.succeeded += 1
             if partition in self.positions:
                 self._committed[partition] = item.offset
             if self._mode is Commit.BEFORE_PROCESSING:
-                self._journal.event(ConsumerEvent.PROCESSED, *partition, item.offset)
+                self._buffer.event(ConsumerEvent.PROCESSED, *partition, item.offset)

@@ -1,4 +1,4 @@
-"""Reading to the agreed end, as a group: nobody leaves while a member still has work."""
+"""Reading to the agreed end, as a group: no member leaves while another still has work."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ASK_MICROS = 500_000
-"""Microseconds between two looks at the group's committed offsets."""
+"""Microseconds between two requests for the group's committed offsets."""
 
 CALL_SECONDS = 2.0
-"""How long one look may take; reading goes on afterwards."""
+"""How long one of these requests may take; reading goes on afterwards."""
 
 
 class Drain:
@@ -30,11 +30,11 @@ class Drain:
     It may when every partition it owns is read to its end *and* the group's committed offsets
     have reached the end of every partition of the group's topics. Until then it stays in the
     group: leaving would rebalance partitions under members that still read them, and a partition
-    whose owner died would find nobody.
+    whose owner died would find no other.
 
     Args:
         client: the consumer.
-        commits: positions and commits of what is owned.
+        positions: positions and commits of the owned partitions.
         assignment: the ends the client reported.
         ends: partition → offset to read up to (exclusive), of all the group's partitions.
         seconds: how long to try.
@@ -43,12 +43,12 @@ class Drain:
     def __init__(
         self,
         client: Consumer,
-        commits: Positions,
+        positions: Positions,
         assignment: Assignment,
         ends: dict[Partition, int],
         seconds: float,
     ) -> None:
-        self._client, self._commits, self._assignment = client, commits, assignment
+        self._client, self._positions, self._assignment = client, positions, assignment
         self._ends = ends
         self._deadline = mono() + int(seconds * 1e6)
         self._ask_at = 0
@@ -60,20 +60,20 @@ class Drain:
         return mono() >= self._deadline
 
     def done(self) -> bool:
-        """Return whether the whole group has reached the end."""
+        """Return whether all members of the group have reached the end."""
         behind = False
-        for partition, position in self._commits.positions.items():
-            # Markers of transactions are passed, not read: only the end tells.
+        for partition, position in self._positions.positions.items():
+            # Transaction markers are passed, not read: only the end of the partition shows it.
             reached = max(position, self._assignment.ends.get(partition, position))
-            self._commits.positions[partition] = reached
+            self._positions.positions[partition] = reached
             behind = behind or reached < self._ends.get(partition, 0)
-        if behind or not self._commits.clean or mono() < self._ask_at:
+        if behind or not self._positions.clean or mono() < self._ask_at:
             return False
         self._ask_at = mono() + ASK_MICROS
         return self._group_done()
 
     def behind(self) -> str:
-        """Return where the group's commits stand short of the end, for people."""
+        """Return which partitions' commits are short of the end, as text for people."""
         return ", ".join(
             f"{topic}-{partition} at {self._committed.get((topic, partition), 'nothing')} of {end}"
             for (topic, partition), end in sorted(self._ends.items())
@@ -81,14 +81,14 @@ class Drain:
         )
 
     def _group_done(self) -> bool:
-        wanted = [TopicPartition(*partition) for partition in self._ends]
+        partitions = [TopicPartition(*partition) for partition in self._ends]
         try:
-            answered = self._client.committed(wanted, timeout=CALL_SECONDS)
+            answer = self._client.committed(partitions, timeout=CALL_SECONDS)
         except KafkaException as exception:
-            log.warning("the group's offsets are not to be had yet: %s", exception)
+            log.warning("committed offsets not available yet, asking again: %s", exception)
             return False
         self._committed = {
-            (item.topic, item.partition): item.offset for item in answered if not item.error
+            (item.topic, item.partition): item.offset for item in answer if not item.error
         }
         return all(
             self._committed.get(partition, -1) >= end for partition, end in self._ends.items()

@@ -1,4 +1,4 @@
-"""Deliveries and events of one incarnation, in the one order their shared counter gives them."""
+"""Deliveries and events of one incarnation, in the order that their shared counter gives them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
 
 
-class Journal:
+class EventBuffer:
     """Collects rows; written by the consumer's thread, taken by the ledger's.
 
     Args:
         member: consumer identity, ``<name>-<replica>``.
         incarnation: pod uid.
         group: consumer group.
-        processes_at_once: whether a record is processed as it is handed out; otherwise
-            ``processed_at`` stays null and a later event tells.
+        processes_at_once: whether a record is processed as it is delivered; otherwise
+            ``processed_at`` stays null, and a later event says when.
 
     Attributes:
-        delivered: records handed out.
+        delivered: records delivered.
         poll: number of the current poll.
     """
 
@@ -39,27 +39,28 @@ class Journal:
         self.poll = 0
         self._who = (member, incarnation, group)
         self._at_once = processes_at_once
-        self._n = 0
+        self._event_seq = 0
         self._deliveries: deque[tuple[Any, ...]] = deque()
-        self._held: list[tuple[Any, ...]] = []
-        # A delivery must not be seen twice, or not at all, while it moves from held to settled.
+        self._in_transaction: list[tuple[Any, ...]] = []
+        # A delivery must not be seen twice, or not at all, while its transaction is resolved.
         self._moving = threading.Lock()
         self._events: deque[tuple[Any, ...]] = deque()
 
-    def hand(
+    def deliver(
         self,
         message: Message,
-        position: int,
+        index: int,
         transaction: int | None = None,
         output_seq: int | None = None,
     ) -> None:
-        """Hand one record out, as ``position`` of the current poll.
+        """Deliver one record, as number ``index`` of the current poll.
 
         Args:
             message: the record.
-            position: its place in the poll.
-            transaction: the one it is handed out in: until ``decide`` its outcome is unknown.
-            output_seq: seq of the record it is made into.
+            index: its number within the poll, from 0.
+            transaction: ordinal of the transaction it is delivered in, until whose ``resolve``
+                its outcome is unknown; None outside transactions.
+            output_seq: seq of the output record made of it.
         """
         at, now = both()
         value = message.value()
@@ -74,7 +75,7 @@ class Journal:
             *self._who,
             self._next(),
             self.poll,
-            position,
+            index,
             *where,
             *identity,
             payload is not None and payload.checksum_ok,
@@ -86,16 +87,16 @@ class Journal:
             output_seq,
         )
         with self._moving:
-            (self._deliveries if transaction is None else self._held).append(row)
+            (self._deliveries if transaction is None else self._in_transaction).append(row)
         self.delivered += 1
 
-    def decide(self, outcome: DeliveryOutcome) -> None:
-        """Settle what was handed out in the transaction that ended: ok, failed or unknown."""
+    def resolve(self, outcome: DeliveryOutcome) -> None:
+        """Settle the deliveries of the transaction that ended: ok, failed or unknown."""
         with self._moving:
             self._deliveries.extend(
-                (*row[:_OUTCOME], outcome, *row[_OUTCOME + 1 :]) for row in self._held
+                (*row[:_OUTCOME], outcome, *row[_OUTCOME + 1 :]) for row in self._in_transaction
             )
-            self._held.clear()
+            self._in_transaction.clear()
 
     def event(  # noqa: PLR0913 - the columns of an event
         self,
@@ -108,24 +109,24 @@ class Journal:
         detail: str | None = None,
         transaction: int | None = None,
     ) -> None:
-        """Note an event of the member as a whole or of one partition.
+        """Record an event of the member or of one of its partitions.
 
-        The client does not hand out its generation, so that column is null.
+        The client does not expose its generation, so that column is null.
         """
         at, now = both()
-        place = (topic, partition, offset)
-        told = (None, member_id, detail, transaction)
-        self._events.append((*self._who, self._next(), self.poll, at, now, name, *place, *told))
+        where = (topic, partition, offset)
+        rest = (None, member_id, detail, transaction)
+        self._events.append((*self._who, self._next(), self.poll, at, now, name, *where, *rest))
 
     def deliveries(self) -> tuple[pa.Table, pa.Table]:
-        """Return the deliveries settled since the last call, and all that are not; for the ledger.
+        """Return the deliveries settled since the last call, and all that are not settled yet.
 
-        No delivery is in both, or was settled in an earlier call.
+        For the ledger's thread. No delivery is in both, or was settled in an earlier call.
         """
         with self._moving:
             settled = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
-            held = self._held.copy()
-        return _table("consume", settled), _table("consume", held)
+            unsettled = self._in_transaction.copy()
+        return _table("consume", settled), _table("consume", unsettled)
 
     def events(self) -> pa.Table:
         """Return the events since the last call; for the ledger's thread."""
@@ -133,9 +134,9 @@ class Journal:
         return _table("consumer_events", [events.popleft() for _ in range(len(events))])
 
     def _next(self) -> int:
-        n = self._n
-        self._n = n + 1
-        return n
+        seq = self._event_seq
+        self._event_seq = seq + 1
+        return seq
 
 
 _OUTCOME = TABLES["consume"].names.index("outcome")

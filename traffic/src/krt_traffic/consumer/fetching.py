@@ -1,7 +1,7 @@
-"""Which broker each owned partition is read from, as the client's statistics tell.
+"""Which broker each owned partition is fetched from, by the client's statistics.
 
 Only where the client has a rack: a consumer without one always reads from the leader, and
-statistics cost it a document a second.
+statistics cost it a document of JSON a second.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from krt_contract.outcomes import ConsumerEvent
 from krt_contract.settings import CLIENT_RACK
 
 if TYPE_CHECKING:
-    from krt_traffic.consumer.event_buffer import Journal
+    from krt_traffic.consumer.event_buffer import EventBuffer
 
 INTERVAL_MILLIS = 1000
-"""Between two statistics; a broker that was read from for less may not be told of."""
+"""Between two statistics; a broker that was read from for less may be missed."""
 
 ACTIVE = "active"
 
 
 class Fetching:
-    """Notes an event whenever the broker of a partition changes.
+    """Records an event whenever the broker of a partition changes.
 
     Args:
-        journal: where it is noted.
+        buffer: where it is recorded.
     """
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, buffer: EventBuffer) -> None:
+        self._buffer = buffer
         self._known: dict[tuple[str, int], int] = {}
 
     def settings(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -43,11 +43,11 @@ class Fetching:
         for topic in json.loads(statistics).get("topics", {}).values():
             for found in topic["partitions"].values():
                 partition, broker = int(found["partition"]), int(found["broker"])
-                place = (str(topic["topic"]), partition)
+                key = (str(topic["topic"]), partition)
                 if found["fetch_state"] != ACTIVE or broker < 0:
                     continue
-                if self._known.get(place) == broker:
+                if self._known.get(key) == broker:
                     continue
-                self._known[place] = broker
+                self._known[key] = broker
                 detail = json.dumps({"broker": broker, "leader": int(found["leader"])})
-                self._journal.event(ConsumerEvent.FETCHING, *place, detail=detail)
+                self._buffer.event(ConsumerEvent.FETCHING, *key, detail=detail)

@@ -1,4 +1,4 @@
-"""What is owned, how far it was handed out, and how far that is committed."""
+"""Owned partitions: how far their records were delivered, and how far that is committed."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Consumer, KafkaError, Message
 
-    from krt_traffic.consumer.event_buffer import Journal
+    from krt_traffic.consumer.event_buffer import EventBuffer
 
 Partition = tuple[str, int]
 
 
 class Positions(ABC):
-    """Positions of the owned partitions; how they are committed is a subclass each.
+    """Positions of the owned partitions; each way of committing them is a subclass.
 
     Args:
-        journal: where deliveries and commits are noted.
+        buffer: where deliveries and commits are recorded.
 
     Attributes:
         client: the consumer; set before the first partition is owned.
-        positions: owned partition → next offset to be handed out.
+        positions: owned partition → next offset to be delivered.
         epochs: owned partition → leader epoch of the last record before that position. Committed
             with it, so that the next owner's client can tell a truncated log from a grown one.
         succeeded: commits of a partition known to have been written.
@@ -33,11 +33,11 @@ class Positions(ABC):
 
     client: Consumer
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, buffer: EventBuffer) -> None:
         self.positions: dict[Partition, int] = {}
         self.epochs: dict[Partition, int] = {}
         self.succeeded = 0
-        self._journal = journal
+        self._buffer = buffer
         self._committed: dict[Partition, int] = {}
 
     def own(
@@ -53,31 +53,31 @@ class Positions(ABC):
             self._committed[partition] = committed
 
     def disown(self, partitions: Iterable[Partition]) -> None:
-        """Forget partitions that are no longer ours."""
+        """Forget partitions that this member no longer owns."""
         for partition in partitions:
             self.positions.pop(partition, None)
             self.epochs.pop(partition, None)
             self._committed.pop(partition, None)
 
-    def hand(self, message: Message, position: int) -> None:
-        """Hand one record out, as ``position`` of the current poll."""
-        self._journal.hand(message, position)
+    def deliver(self, message: Message, index: int) -> None:
+        """Deliver one record, as number ``index`` of the current poll."""
+        self._buffer.deliver(message, index)
         self._passed(message)
 
-    def places(self, offsets: dict[Partition, int]) -> list[TopicPartition]:
+    def topic_partitions(self, offsets: dict[Partition, int]) -> list[TopicPartition]:
         """Return offsets as the client takes them, with the epochs that go with them."""
-        places = []
+        found = []
         for (topic, partition), offset in offsets.items():
             epoch = self.epochs.get((topic, partition))
             if epoch is None:
-                places.append(TopicPartition(topic, partition, offset))
+                found.append(TopicPartition(topic, partition, offset))
             else:
-                places.append(TopicPartition(topic, partition, offset, leader_epoch=epoch))
-        return places
+                found.append(TopicPartition(topic, partition, offset, leader_epoch=epoch))
+        return found
 
     @property
     def full(self) -> bool:
-        """Whether a commit must come before the next record is handed out."""
+        """Whether a commit must come before the next record is delivered."""
         return False
 
     @property
@@ -95,14 +95,14 @@ class Positions(ABC):
 
     @abstractmethod
     def lose(self, partitions: Iterable[Partition]) -> None:
-        """Take that partitions belong to somebody else already; nothing may be committed."""
+        """Take that other members own the partitions already; nothing may be committed."""
 
     @abstractmethod
     def answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         """Take the answer to a commit, from the client's callback."""
 
     def _passed(self, message: Message) -> None:
-        topic, partition, offset = place_of(message)
+        topic, partition, offset = location_of(message)
         self.positions[topic, partition] = offset + 1
         if (epoch := message.leader_epoch()) is not None:
             self.epochs[topic, partition] = epoch
@@ -128,7 +128,7 @@ def partition_of(message: Message) -> Partition:
     return topic, partition
 
 
-def place_of(message: Message) -> tuple[str, int, int]:
+def location_of(message: Message) -> tuple[str, int, int]:
     """Return topic, partition and offset of a record or an end of partition.
 
     Other errors may have no offset: a truncation has none.

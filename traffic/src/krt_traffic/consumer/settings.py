@@ -1,4 +1,4 @@
-"""The consumer's client settings: what is ours and what the resource says."""
+"""The consumer's client settings: those of the run, and those of the resource."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREFETCH_KIB = 16 * 1024
 def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str, Any]:
     """Return librdkafka's settings for one incarnation.
 
-    Session timeout, assignor and fetch settings stay the client's unless the resource says.
+    Session timeout, assignor and fetch settings stay the client's unless the resource sets them.
 
     Args:
         plan: the run.
@@ -37,11 +37,11 @@ def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str
             "group.id": consumer.group,
             "isolation.level": str(consumer.isolation),
             "enable.auto.commit": consumer.commit is Commit.AUTO,
-            # Offsets may be stored only when the rows of what they cover are durable.
+            # Offsets may be stored only when the rows of the records before them are durable.
             "enable.auto.offset.store": False,
-            # The client's own reset says nothing; we seek, and write down where to and why.
+            # The client's own reset leaves no trace; lost_positions.py records where to and why.
             "auto.offset.reset": "error",
-            # The position past transaction markers is told by the end of the partition only.
+            # Only the end of the partition shows that transaction markers were passed.
             "enable.partition.eof": True,
         }
     )
@@ -49,5 +49,5 @@ def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str
 
 
 def cooperative(settings: dict[str, Any]) -> bool:
-    """Return whether partitions are handed over one by one rather than all at once."""
+    """Return whether partitions move one by one rather than all at once."""
     return "cooperative" in str(settings.get("partition.assignment.strategy", ""))

@@ -9,12 +9,13 @@ from krt_contract.ledger import LedgerWriter
 from krt_traffic import termination
 from krt_traffic.clock import mono
 from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
-from krt_traffic.ledger import LedgerThread, Rolling, writer
+from krt_traffic.ledger_thread import LedgerThread
 from krt_traffic.plan import find_producer
-from krt_traffic.producer.rate import MICROS, Schedule
-from krt_traffic.producer.records import Records
-from krt_traffic.producer.sender import CHUNK, Sender
+from krt_traffic.producer.schedule import MICROS, Schedule
 from krt_traffic.producer.transactions import TransactionalSender
+from krt_traffic.rolling_writer import RollingWriter, writer
+from krt_traffic.sending.records import Records
+from krt_traffic.sending.sender import CHUNK, Sender
 
 if TYPE_CHECKING:
     from krt_contract.plan import Plan
@@ -23,28 +24,28 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TICK = 20_000
-"""Microseconds between two looks at the schedule. Sends of a tick share batches, which spares the
+TICK_MICROS = 20_000
+"""Microseconds between two readings of the schedule. Sends of a tick share batches, which spares
 brokers requests (two cores carry a whole cluster); it is below the latency of an acks=all write on
 a busy machine, and latency counts from the scheduled time all the same."""
 
-LONGEST_POLL = 100_000
-"""Microseconds until orders are looked at again when nothing is due."""
+LONGEST_POLL_MICROS = 100_000
+"""Microseconds until instructions are read again when nothing is due."""
 
-SHORTEST_POLL = 1_000
+SHORTEST_POLL_MICROS = 1_000
 """The client counts in milliseconds; less would be a busy loop."""
 
 TERMINATION_FLUSH_SECONDS = 5.0
-"""How long SIGTERM leaves the brokers to answer, within any sensible grace period."""
+"""How long brokers may still answer after SIGTERM, within any sensible grace period."""
 
 
 class ProducerRun:
-    """One incarnation from its first order to its termination message.
+    """One incarnation from its first instruction to its termination message.
 
     Args:
-        environment: who this pod is.
+        environment: identity and folders of this pod.
         plan: the run.
-        control: orders.
+        control: the controller's instructions.
     """
 
     def __init__(self, environment: Environment, plan: Plan, control: Control) -> None:
@@ -54,16 +55,16 @@ class ProducerRun:
         self._schedule: Schedule | None = None
         self._records = Records(self._entry, member, incarnation)
         folder = environment.evidence / plan.bundle
-        self._table = Rolling(writer(folder, "produce", member, incarnation))
-        self._close = LedgerWriter(
+        self._table = RollingWriter(writer(folder, "produce", member, incarnation))
+        self._summary = LedgerWriter(
             folder / "producer_summary", "producer_summary", f"{member}-{incarnation}"
         )
         self._ledger = LedgerThread(self._flush)
         self._sender = Sender(plan, self._entry, self._records, member, incarnation)
-        self._transactions = self._transactional(member)
+        self._transactions = self._make_transactions(member)
 
     def run(self) -> int:
-        """Produce until told to stop and return the exit status."""
+        """Produce until the run ends and return the exit status (``krt_traffic.errors``)."""
         self._ledger.start()
         error: str | None = None
         try:
@@ -71,7 +72,7 @@ class ProducerRun:
             self._finish()
         except FatalClientError as fatal:
             error = str(fatal)
-            log.error("the client is over: %s", error)  # noqa: TRY400 - no defect of ours to trace
+            log.error("fatal error of the Kafka client, ending this incarnation: %s", error)  # noqa: TRY400 - no defect of this program to trace
         self._sender.purge()
         if self._transactions is not None:
             self._transactions.abandon()
@@ -79,7 +80,7 @@ class ProducerRun:
         return EXIT_DONE if error is None else EXIT_FATAL
 
     def _produce(self) -> None:
-        if self._control.first().producers_stop:
+        if self._control.current().producers_stop:
             return
         if self._entry.records_per_second:
             self._schedule = self._records.schedule = Schedule(
@@ -92,7 +93,7 @@ class ProducerRun:
             now = mono()
             if now >= wake:
                 wake = self._send_due(now)
-            pause = min(max(wake - mono(), SHORTEST_POLL), LONGEST_POLL)
+            pause = min(max(wake - mono(), SHORTEST_POLL_MICROS), LONGEST_POLL_MICROS)
             self._sender.serve(pause / MICROS if self._schedule else 0)
 
     def _send_due(self, now: int) -> int:
@@ -104,10 +105,12 @@ class ProducerRun:
             self._transactions.send(due)
         elif due > 0:
             self._sender.send(due)
-        return max(self._schedule.at(self._records.attempted), now + TICK if due < CHUNK else 0)
+        return max(
+            self._schedule.at(self._records.attempted), now + TICK_MICROS if due < CHUNK else 0
+        )
 
     def _finish(self) -> None:
-        """Give the brokers time to answer what was sent; half the drain is the consumers'."""
+        """Give the brokers time to answer all sends; half the drain is left to the consumers."""
         started = mono()
         if self._transactions is not None:
             self._transactions.end()
@@ -122,8 +125,8 @@ class ProducerRun:
 
     @property
     def _stop(self) -> bool:
-        order = self._control.order
-        return self._control.aborted or order is None or order.producers_stop
+        instruction = self._control.instruction
+        return self._control.aborted or instruction is None or instruction.producers_stop
 
     def _flush(self) -> None:
         self._table.flush(*self._records.snapshot())
@@ -131,7 +134,7 @@ class ProducerRun:
     def _end(self, error: str | None) -> None:
         self._ledger.stop()
         self._table.close(self._records.snapshot()[0])
-        self._close.write(self._records.close_row())
+        self._summary.write(self._records.summary())
         counts = {"attempted": self._records.attempted, **self._records.counts}
         text = termination.message(
             "producer",
@@ -149,7 +152,7 @@ class ProducerRun:
             return "terminated"
         return "aborted" if self._control.aborted else "stopped"
 
-    def _transactional(self, member: str) -> TransactionalSender | None:
+    def _make_transactions(self, member: str) -> TransactionalSender | None:
         if self._entry.transactions is None:
             return None
         return TransactionalSender(
@@ -157,6 +160,6 @@ class ProducerRun:
             self._records,
             self._entry.transactions,
             f"{self._plan.seed}-{member}",
-            given_up=lambda: self._control.aborted,
-            told_to_stop=lambda: self._stop,
+            stop_waiting=lambda: self._control.aborted,
+            stopping=lambda: self._stop,
         )

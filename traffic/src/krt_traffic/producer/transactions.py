@@ -6,14 +6,14 @@ import random
 from typing import TYPE_CHECKING
 
 from krt_traffic.clock import mono
-from krt_traffic.producer.coordinator import Coordinator
+from krt_traffic.sending.transaction_manager import TransactionManager
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from krt_contract.clients import Transactions
-    from krt_traffic.producer.records import Records
-    from krt_traffic.producer.sender import Sender
+    from krt_traffic.sending.records import Records
+    from krt_traffic.sending.sender import Sender
 
 LONGEST_MICROS = 10_000_000
 """A transaction ends after 10 s however few records it has: well within transaction.timeout.ms
@@ -25,11 +25,11 @@ class TransactionalSender:
 
     Args:
         sender: sends.
-        records: knows what is held by the open transaction.
+        records: knows the sends of the open transaction.
         plan: how long transactions are and how many are aborted.
-        draw: seed of which ones are aborted.
-        given_up: whether to stop waiting for the coordinator.
-        told_to_stop: whether to begin no further send.
+        seed: decides which ones are aborted.
+        stop_waiting: whether to stop waiting for the coordinator.
+        stopping: whether to begin no further send.
     """
 
     def __init__(  # noqa: PLR0913 - each named at the one call
@@ -37,42 +37,42 @@ class TransactionalSender:
         sender: Sender,
         records: Records,
         plan: Transactions,
-        draw: str,
+        seed: str,
         *,
-        given_up: Callable[[], bool],
-        told_to_stop: Callable[[], bool],
+        stop_waiting: Callable[[], bool],
+        stopping: Callable[[], bool],
     ) -> None:
         self._sender, self._plan = sender, plan
-        self._coordinator = Coordinator(sender, records, given_up)
+        self._manager = TransactionManager(sender, records, stop_waiting)
         # Which transactions abort must be repeatable; nothing here is a secret.
-        self._random = random.Random(draw)  # noqa: S311 - see above
-        self._told_to_stop = told_to_stop
+        self._random = random.Random(seed)  # noqa: S311 - see above
+        self._stopping = stopping
         self._open = 0
         self._since = 0
 
     def start(self) -> bool:
-        """Register with the coordinator; False where it was given up.
+        """Register with the coordinator; False where waiting for it was stopped.
 
         Raises:
             FatalClientError: the client is over.
         """
-        return self._coordinator.start()
+        return self._manager.start()
 
     def send(self, count: int) -> None:
         """Send the next ``count`` records, ending transactions as they fill up.
 
-        Where sends are overdue, that is many transactions: none is begun after the order to stop.
+        Where many sends are overdue, these are many transactions: none is begun once stopping.
 
         Raises:
             FatalClientError: the client is over.
         """
-        while count > 0 and not self._told_to_stop():
+        while count > 0 and not self._stopping():
             if not self._open:
-                self._coordinator.begin()
+                self._manager.begin()
                 self._since = mono()
             step = min(count, self._plan.records - self._open)
             self._open += step
-            self._sender.send(step, self._coordinator.ordinal)
+            self._sender.send(step, self._manager.ordinal)
             count -= step
             if self._open >= self._plan.records:
                 self.end()
@@ -89,11 +89,11 @@ class TransactionalSender:
             return
         self._open = 0
         if self._random.randrange(1000) < self._plan.abort_permille:
-            self._coordinator.abort(self._coordinator.answered)
+            self._manager.abort(self._manager.await_answers)
         else:
-            self._coordinator.commit()
+            self._manager.commit()
 
     def abandon(self) -> None:
-        """Settle what a client that is over left open: all of it is unknown."""
+        """Settle the sends that a client left open when it ended: all of them are unknown."""
         self._open = 0
-        self._coordinator.abandon()
+        self._manager.abandon()

@@ -1,1 +1,1 @@
-"""The recorder: what happened around the data, seen from Kubernetes and from ZooKeeper."""
+"""The recorder: events around the data, as Kubernetes and ZooKeeper report them."""

@@ -1,4 +1,4 @@
-"""Questions asked of the cluster while a fault acts, with what they got."""
+"""Admin requests sent to the cluster while a fault acts, with their answers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 3.0
-"""From a fault's injection to the questions: its effect is there, its revert is not."""
+"""From a fault's injection to its requests: the effect has begun, the revert has not."""
 
 ANSWER_SECONDS = 15.0
 """How long an answer is waited for. A broker that cannot reach ZooKeeper never gives one."""
 
 STALE_MICROS = 10_000_000
-"""An injection that is told of later than this is history that a new recorder reads again."""
+"""An injection that is reported later than this is history that a new recorder reads again."""
 
 TIMEOUTS = frozenset(
     {
@@ -40,55 +40,55 @@ TIMEOUTS = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
-"""Nobody said anything in time."""
+"""No broker answered in time."""
 
 NO_ERROR = "NO_ERROR"
 
 
 class AdminRequests:
-    """Asks each fault's questions once, in threads of their own.
+    """Sends each fault's admin requests once, in threads of their own.
 
     Args:
         bootstrap: the brokers.
-        wanted: fault → its questions.
-        topic: a topic there is, to ask for its settings.
-        replicas: replication factor of the topic that is asked for.
+        requests: fault → its requests.
+        topic: an existing topic, whose settings are requested.
+        replicas: replication factor of the topic that is to be created.
         timeline: where answers go.
     """
 
     def __init__(
         self,
         bootstrap: str,
-        wanted: Mapping[str, Sequence[AdminRequest]],
+        requests: Mapping[str, Sequence[AdminRequest]],
         topic: str,
         replicas: int,
         timeline: Timeline,
     ) -> None:
-        self._bootstrap, self._wanted, self._timeline = bootstrap, wanted, timeline
+        self._bootstrap, self._requests, self._timeline = bootstrap, requests, timeline
         self._topic, self._replicas = topic, replicas
 
     def injected(self, fault: str, at: int) -> None:
         """Take that a fault was injected, ``at`` in UTC microseconds; never blocks."""
         if wall() - at > STALE_MICROS:
             return
-        for probe in self._wanted.get(fault, ()):
-            timer = threading.Timer(SETTLE_SECONDS, self._ask, (fault, probe))
+        for request in self._requests.get(fault, ()):
+            timer = threading.Timer(SETTLE_SECONDS, self._send, (fault, request))
             timer.daemon = True
             timer.start()
 
-    def _ask(self, fault: str, probe: AdminRequest) -> None:
+    def _send(self, fault: str, request: AdminRequest) -> None:
         began, at = mono(), wall()
-        client = AdminClient({"bootstrap.servers": self._bootstrap, "client.id": "probe"})
-        question = {
+        client = AdminClient({"bootstrap.servers": self._bootstrap, "client.id": "admin-request"})
+        call = {
             AdminRequest.CREATE_TOPIC: lambda: create_topic(
                 client, f"krt-admin-request-{fault}", self._replicas
             ),
             AdminRequest.DESCRIBE_CONFIGS: lambda: describe_configs(client, self._topic),
             AdminRequest.LIST_TOPICS: lambda: list_topics(client),
-        }[probe]
-        answer, error = ask(question)
+        }[request]
+        answer, error = answer_of(call)
         detail = {
-            "request": str(probe),
+            "request": str(request),
             "answer": str(answer),
             "error": error,
             "took": mono() - began,
@@ -96,24 +96,23 @@ class AdminRequests:
         self._timeline.write(Source.ADMIN_REQUEST, EventName.ANSWERED, fault, detail, at=at)
 
 
-def ask(question: Callable[[], object]) -> tuple[AdminAnswer, str]:
-    """Return what a question got (Answered, TimedOut or Refused) and the client's error."""
+def answer_of(call: Callable[[], object]) -> tuple[AdminAnswer, str]:
+    """Return what a request got (Answered, TimedOut or Refused) and the client's error."""
     try:
-        question()
+        call()
     except KafkaException as exception:
         error = exception.args[0]
-        log.info("probe: %s", error)
-        return (
-            AdminAnswer.TIMED_OUT if error.code() in TIMEOUTS else AdminAnswer.REFUSED
-        ), error.name()
+        log.info("admin request: %s", error)
+        timed_out = error.code() in TIMEOUTS
+        return (AdminAnswer.TIMED_OUT if timed_out else AdminAnswer.REFUSED), error.name()
     return AdminAnswer.ANSWERED, NO_ERROR
 
 
 def create_topic(client: AdminClient, name: str, replicas: int) -> None:
-    """Ask the controller for a topic of one partition."""
-    wanted = [NewTopic(name, num_partitions=1, replication_factor=replicas)]
+    """Have the controller create a topic of one partition."""
+    topics = [NewTopic(name, num_partitions=1, replication_factor=replicas)]
     for future in client.create_topics(
-        wanted, operation_timeout=ANSWER_SECONDS, request_timeout=ANSWER_SECONDS
+        topics, operation_timeout=ANSWER_SECONDS, request_timeout=ANSWER_SECONDS
     ).values():
         future.result()
 

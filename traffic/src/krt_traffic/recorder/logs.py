@@ -11,13 +11,13 @@ from krt_contract.bundle import make_directory
 from krt_contract.labels import Component
 from krt_contract.timeline import Source
 from krt_traffic.clock import wall
-from krt_traffic.kube import ApiError, Stream
+from krt_traffic.kubernetes.client import ApiError, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from krt_traffic.kube import Api
+    from krt_traffic.kubernetes.client import KubernetesClient
     from krt_traffic.recorder.pods import Container
     from krt_traffic.recorder.timeline import Timeline
 
@@ -27,12 +27,12 @@ FOLLOWED = frozenset({Component.KAFKA, Component.ZOOKEEPER, Component.PRODUCER, 
 """Components whose logs are evidence."""
 
 RETRY_SECONDS = 0.5
-"""Between two attempts while a container is restarting or the API is away."""
+"""Between two attempts while a container is restarting or the API server is unavailable."""
 
 TAIL_BYTES = 65_536
 NOT_FOUND = 404
 MARK = b'{"krt":'
-"""How the member wrapper's own lines begin."""
+"""How the lines of the member's wrapper begin."""
 
 
 class LogFollower:
@@ -42,26 +42,23 @@ class LogFollower:
     ephemeral one, and the text.
 
     Args:
-        api: the cluster's API.
-        namespace: namespace of the run.
-        container: which one.
+        client: of the API server.
+        container: the container.
         folder: the bundle's folder of logs.
-        timeline: where the wrapper's own lines go as events.
+        timeline: where the lines of the member's wrapper go as events.
         gone: whether a pod uid is known to be gone.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - a thread is told everything at its start
+    def __init__(
         self,
-        api: Api,
-        namespace: str,
+        client: KubernetesClient,
         container: Container,
         folder: Path,
         timeline: Timeline,
         gone: Callable[[str], bool],
     ) -> None:
-        self._api, self._container, self._timeline = api, container, timeline
+        self._client, self._container, self._timeline = client, container, timeline
         self._gone = gone
-        self._path = f"/api/v1/namespaces/{namespace}/pods/{container.pod}/log"
         make_directory(folder)
         self._file = folder / f"{container.pod}-{container.uid}.log"
         self._last = last_timestamp(self._file, container.name if container.ephemeral else "")
@@ -82,26 +79,26 @@ class LogFollower:
             stream.close()
 
     def _run(self) -> None:
-        blind: int | None = None
+        gap_start: int | None = None
         while not self._stop.is_set():
             query = {"container": self._container.name, "follow": "true", "timestamps": "true"}
             if self._last:
                 query["sinceTime"] = self._last
             try:
-                stream = self._api.lines(self._path, **query)
+                stream = self._client.log(self._container.pod, **query)
             except ApiError as error:
                 if error.status == NOT_FOUND:
                     return
-                log.debug("%s: %s", self._path, error)
+                log.debug("log of %s: %s", self._container.pod, error)
             except OSError as error:
-                log.info("%s: %s; resuming", self._path, error)
-                blind = blind or wall()
+                log.info("log of %s interrupted, resuming: %s", self._container.pod, error)
+                gap_start = gap_start or wall()
             else:
-                if blind is not None:
-                    self._timeline.gap(f"log {self._container.pod}", blind, wall())
-                    blind = None
+                if gap_start is not None:
+                    self._timeline.gap(f"log {self._container.pod}", gap_start, wall())
+                    gap_start = None
                 self._read(stream)
-            # A container that ended for good has no more to say; a pod's next one has.
+            # A container that ended for good writes no more; a restarted one does.
             if self._gone(self._container.uid) or self._container.ephemeral:
                 return
             self._stop.wait(RETRY_SECONDS)
@@ -122,7 +119,7 @@ class LogFollower:
                     if text.startswith(MARK):
                         self._member(text)
         except OSError as error:
-            log.info("%s: %s; resuming", self._path, error)
+            log.info("log of %s interrupted, resuming: %s", self._container.pod, error)
         finally:
             self._stream = None
             stream.release()
@@ -138,7 +135,7 @@ class LogFollower:
 
 
 def parse_member_line(text: bytes) -> dict[str, Any] | None:
-    """Return the member wrapper's line as an object, or None where it is none of its lines."""
+    """Return a line of the member's wrapper as an object, or None where it is another line."""
     try:
         event = json.loads(text)
     except ValueError:
@@ -165,12 +162,12 @@ def last_timestamp(path: Path, container: str) -> str:
         lines = handle.read().split(b"\n")
     for line in reversed(lines[1:] if len(lines) > 1 else lines):
         stamp, _, text = line.partition(b" ")
-        mine = text.startswith(b"[%s] " % container.encode()) if container else True
-        if stamp and mine:
+        of_container = text.startswith(b"[%s] " % container.encode()) if container else True
+        if stamp and of_container:
             return stamp.decode("ascii", "replace")
     return ""
 
 
 def _padded(time: str) -> str:
-    whole, _, fraction = time.rstrip("Z").partition(".")
-    return f"{whole}.{fraction:0<9}" if whole else ""
+    seconds, _, fraction = time.rstrip("Z").partition(".")
+    return f"{seconds}.{fraction:0<9}" if seconds else ""

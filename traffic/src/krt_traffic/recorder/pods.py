@@ -1,26 +1,34 @@
-"""What becomes of the run's pods, as the API tells it."""
+"""What becomes of the run's pods, as the API server reports it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from krt_contract.labels import LABEL_COMPONENT, LABEL_MEMBER
 from krt_contract.timeline import EventName, Source
 from krt_traffic.recorder.timeline import micros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from krt_traffic.kubernetes.objects import Pod, Terminated
     from krt_traffic.recorder.timeline import Timeline
 
 MESSAGE_LIMIT = 4096
-"""What Kubernetes keeps of a termination message."""
+"""Characters that Kubernetes keeps of a termination message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container that has started, to follow the log of."""
+    """A container that has started, whose log may be followed.
+
+    Attributes:
+        pod: name of its pod.
+        uid: uid of its pod.
+        name: its name.
+        component: the role of the pod in its run.
+        ephemeral: whether it was added to a running pod.
+    """
 
     pod: str
     uid: str
@@ -29,23 +37,42 @@ class Container:
     ephemeral: bool
 
 
+class PodEvent(NamedTuple):
+    """An event that a pod object shows.
+
+    Attributes:
+        key: identifies the event within its pod.
+        name: the timeline event.
+        time: Kubernetes' own time of it (RFC 3339); None where it gives none.
+        detail: what this event says beyond the pod's identity.
+    """
+
+    key: tuple[str, ...]
+    name: EventName
+    time: str | None
+    detail: dict[str, Any]
+
+
 @dataclass(slots=True)
 class _Known:
-    pod: dict[str, Any]
-    said: set[tuple[str, ...]] = field(default_factory=set)
+    """A pod that exists: its newest object, and what the timeline has of it."""
+
+    pod: Pod
+    recorded: set[tuple[str, ...]] = field(default_factory=set)
+    ready: bool = False
 
 
 class PodEvents:
-    """Turns pod objects into timeline events, each said once.
+    """Turns pod objects into timeline events, each written once.
 
     Kubernetes writes its times in whole seconds. An event seen live is therefore stamped with the
-    time it was seen, and Kubernetes' own stands in ``detail.objectAt``.
+    time it was seen, and Kubernetes' own time is in ``detail.objectAt``.
 
     Args:
         timeline: where events go.
         zones: member → zone, from the plan.
-        started: hears of each container that runs or ran.
-        image: hears component and image id.
+        started: called with each container that runs or ran.
+        image: called with component and image id.
     """
 
     def __init__(
@@ -58,138 +85,109 @@ class PodEvents:
         self._timeline, self._zones = timeline, zones
         self._started, self._image = started, image
         self._known: dict[str, _Known] = {}
-        self._ready: dict[str, bool] = {}
 
     def gone(self, uid: str) -> bool:
         """Return whether the pod is known to be gone."""
         return uid not in self._known
 
-    def listed(self, items: list[dict[str, Any]]) -> None:
-        """Take the whole state: pods not in it were deleted while nobody watched."""
-        present = {item["metadata"]["uid"] for item in items}
+    def listed(self, items: list[Pod]) -> None:
+        """Take all pods: those not among them were deleted while the watch was interrupted."""
+        present = {item.metadata.uid for item in items}
         for uid in [uid for uid in self._known if uid not in present]:
             self._deleted(self._known[uid].pod)
         for item in items:
-            self._seen(item, live=False)
+            self._observe(item, live=False)
 
-    def changed(self, kind: str, item: dict[str, Any]) -> None:
+    def changed(self, kind: str, item: Pod) -> None:
         """Take one change."""
-        self._seen(item, live=True)
+        self._observe(item, live=True)
         if kind == "DELETED":
             self._deleted(item)
 
-    def _seen(self, pod: dict[str, Any], *, live: bool) -> None:
-        known = self._known.setdefault(pod["metadata"]["uid"], _Known(pod))
+    def _observe(self, pod: Pod, *, live: bool) -> None:
+        known = self._known.setdefault(pod.metadata.uid, _Known(pod))
         known.pod = pod
-        for key, event, own_time, extra in self._events(pod):
-            if key in known.said:
-                continue
-            known.said.add(key)
-            self._say(event, pod, extra, own_time, live=live)
-        self._readiness(pod, live=live)
+        for event in pod_events(pod):
+            if event.key not in known.recorded:
+                known.recorded.add(event.key)
+                self._write(event, pod, live=live)
+        condition = pod.condition("Ready")
+        if known.ready is (condition is None):
+            known.ready = condition is not None
+            name = EventName.READY if known.ready else EventName.NOT_READY
+            time = condition.last_transition_time if condition else None
+            self._write(PodEvent((), name, time, {}), pod, live=live)
         self._containers(pod)
 
-    def _deleted(self, pod: dict[str, Any]) -> None:
-        self._known.pop(pod["metadata"]["uid"], None)
-        self._ready.pop(pod["metadata"]["uid"], None)
-        self._say(EventName.DELETED, pod, {}, None, live=True)
+    def _deleted(self, pod: Pod) -> None:
+        self._known.pop(pod.metadata.uid, None)
+        self._write(PodEvent((), EventName.DELETED, None, {}), pod, live=True)
 
-    def _events(
-        self, pod: dict[str, Any]
-    ) -> Iterator[tuple[tuple[str, ...], str, str | None, dict[str, Any]]]:
-        metadata, status = pod["metadata"], pod.get("status") or {}
-        yield (EventName.ADDED,), EventName.ADDED, metadata.get("creationTimestamp"), {}
-        if condition := _condition(pod, "PodScheduled"):
-            time = condition.get("lastTransitionTime")
-            yield (EventName.SCHEDULED,), EventName.SCHEDULED, time, {}
-        for container in _statuses(status):
-            name = container["name"]
-            for state in (container.get("lastState") or {}, container.get("state") or {}):
-                if running := state.get("running"):
-                    key = (EventName.RUNNING, name, str(running.get("startedAt")))
-                    yield key, EventName.RUNNING, running.get("startedAt"), {"container": name}
-                if ended := state.get("terminated"):
-                    key = (EventName.EXITED, name, str(ended.get("containerID")))
-                    yield key, EventName.EXITED, ended.get("finishedAt"), _exit(name, ended)
-        if metadata.get("deletionTimestamp"):
-            grace = metadata.get("deletionGracePeriodSeconds")
-            detail = {"gracePeriodSeconds": grace}
-            yield (EventName.TERMINATING,), EventName.TERMINATING, None, detail
-
-    def _readiness(self, pod: dict[str, Any], *, live: bool) -> None:
-        condition = _condition(pod, "Ready")
-        uid = pod["metadata"]["uid"]
-        ready = condition is not None
-        if ready != self._ready.get(uid, False):
-            self._ready[uid] = ready
-            time = (condition or {}).get("lastTransitionTime")
-            event = EventName.READY if ready else EventName.NOT_READY
-            self._say(event, pod, {}, time, live=live)
-
-    def _containers(self, pod: dict[str, Any]) -> None:
-        metadata, status = pod["metadata"], pod.get("status") or {}
-        labels = metadata.get("labels") or {}
-        component = labels.get(LABEL_COMPONENT, "")
-        ephemeral = {item["name"] for item in status.get("ephemeralContainerStatuses") or ()}
-        for container in _statuses(status):
-            if not container.get("containerID"):
+    def _containers(self, pod: Pod) -> None:
+        ephemeral = {item.name for item in pod.status.ephemeral_container_statuses}
+        for container in pod.containers:
+            if not container.container_id:
                 continue
-            name = container["name"]
-            if name not in ephemeral:
-                self._image(component, container.get("imageID") or "")
+            if container.name not in ephemeral:
+                self._image(pod.component, container.image_id)
             self._started(
                 Container(
-                    metadata["name"], metadata["uid"], name, component, ephemeral=name in ephemeral
+                    pod.metadata.name,
+                    pod.metadata.uid,
+                    container.name,
+                    pod.component,
+                    ephemeral=container.name in ephemeral,
                 )
             )
 
-    def _say(
-        self,
-        event: str,
-        pod: dict[str, Any],
-        extra: dict[str, Any],
-        own_time: str | None,
-        *,
-        live: bool,
-    ) -> None:
-        metadata = pod["metadata"]
-        labels = metadata.get("labels") or {}
-        member = labels.get(LABEL_MEMBER, "")
+    def _write(self, event: PodEvent, pod: Pod, *, live: bool) -> None:
         detail = {
-            "uid": metadata["uid"],
-            "member": member,
-            "component": labels.get(LABEL_COMPONENT, ""),
-            "node": (pod.get("spec") or {}).get("nodeName") or "",
-            **extra,
+            "uid": pod.metadata.uid,
+            "member": pod.member,
+            "component": pod.component,
+            "node": pod.spec.node_name,
+            **event.detail,
         }
-        if member in self._zones:
-            detail["zone"] = self._zones[member]
-        at = micros(own_time) if own_time else None
+        if pod.member in self._zones:
+            detail["zone"] = self._zones[pod.member]
+        at = micros(event.time) if event.time else None
         if at is not None:
             detail["objectAt"] = at
-        own = None if live else at
-        self._timeline.write(Source.POD, event, metadata["name"], detail, at=own)
+        self._timeline.write(
+            Source.POD, event.name, pod.metadata.name, detail, at=None if live else at
+        )
 
 
-def _statuses(status: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        *(status.get("containerStatuses") or ()),
-        *(status.get("ephemeralContainerStatuses") or ()),
-    ]
+def pod_events(pod: Pod) -> Iterator[PodEvent]:
+    """Yield the events that a pod object shows, but readiness, which may come and go."""
+    yield PodEvent((EventName.ADDED,), EventName.ADDED, pod.metadata.creation_timestamp, {})
+    if condition := pod.condition("PodScheduled"):
+        yield PodEvent(
+            (EventName.SCHEDULED,), EventName.SCHEDULED, condition.last_transition_time, {}
+        )
+    for container in pod.containers:
+        for state in (container.last_state, container.state):
+            if (running := state.running) is not None:
+                key = (EventName.RUNNING, container.name, str(running.started_at))
+                yield PodEvent(
+                    key, EventName.RUNNING, running.started_at, {"container": container.name}
+                )
+            if (ended := state.terminated) is not None:
+                key = (EventName.EXITED, container.name, str(ended.container_id))
+                yield PodEvent(
+                    key, EventName.EXITED, ended.finished_at, _exit(container.name, ended)
+                )
+    if pod.metadata.deletion_timestamp:
+        detail = {"gracePeriodSeconds": pod.metadata.deletion_grace_period_seconds}
+        yield PodEvent((EventName.TERMINATING,), EventName.TERMINATING, None, detail)
 
 
-def _condition(pod: dict[str, Any], kind: str) -> dict[str, Any] | None:
-    for condition in (pod.get("status") or {}).get("conditions") or ():
-        if condition["type"] == kind and condition["status"] == "True":
-            return condition  # type: ignore[no-any-return]
-    return None
-
-
-def _exit(container: str, ended: dict[str, Any]) -> dict[str, Any]:
-    detail: dict[str, Any] = {"container": container, "exitCode": ended.get("exitCode")}
-    for name in ("signal", "reason", "message"):
-        if ended.get(name):
-            detail[name] = ended[name]
-    if "message" in detail:
-        detail["message"] = detail["message"][:MESSAGE_LIMIT]
+def _exit(container: str, ended: Terminated) -> dict[str, Any]:
+    detail: dict[str, Any] = {"container": container, "exitCode": ended.exit_code}
+    if ended.signal:
+        detail["signal"] = ended.signal
+    if ended.reason:
+        detail["reason"] = ended.reason
+    if ended.message:
+        detail["message"] = ended.message[:MESSAGE_LIMIT]
     return detail

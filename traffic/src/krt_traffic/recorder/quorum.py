@@ -1,12 +1,12 @@
-"""Who leads ZooKeeper, asked of every member once a second."""
+"""Which member leads ZooKeeper, asked of every member once a second."""
 
 from __future__ import annotations
 
-import socket
 import threading
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import EventName, Source
+from krt_contract.zookeeper import LEADING_MODES, parse_mode, send_four_letter_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,15 +14,11 @@ if TYPE_CHECKING:
     from krt_traffic.recorder.timeline import Timeline
 
 INTERVAL_SECONDS = 1.0
-TIMEOUT_SECONDS = 2.0
-"""A member that has not answered by then is asked again later; nothing is concluded from it."""
-
-LEADING = frozenset({"leader", "standalone"})
 
 SILENT = "silent"
 """It gave no answer in time: frozen, or only slow."""
 WITHOUT = "without"
-"""It is not there, or says that it serves no requests: it knows no quorum."""
+"""It cannot be reached, or answers that it serves no requests: it knows no quorum."""
 
 
 class Quorum:
@@ -50,7 +46,7 @@ class Quorum:
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL_SECONDS):
-            leader = verdict({name: mode(address) for name, address in self._members.items()})
+            leader = leader_of({name: mode(address) for name, address in self._members.items()})
             if leader is None or leader == self._leader:
                 continue
             if leader:
@@ -60,39 +56,26 @@ class Quorum:
             self._leader = leader
 
 
-def verdict(modes: Mapping[str, str]) -> str | None:
-    """Return who leads, "" where the quorum is certainly lost, None where the answers do not tell.
+def leader_of(modes: Mapping[str, str]) -> str | None:
+    """Return the leader, "" where the quorum is certainly lost, None where neither is certain.
 
-    Lost is a claim: it needs a majority that says so and nobody who follows a leader. A member
-    that is merely slow proves nothing.
+    Lost needs a majority of members without a quorum and no member that follows a leader. A
+    member that is merely slow proves nothing.
     """
-    for name, said in modes.items():
-        if said in LEADING:
+    for name, reported in modes.items():
+        if reported in LEADING_MODES:
             return name
-    without = sum(said == WITHOUT for said in modes.values())
-    following = any(said not in {WITHOUT, SILENT} for said in modes.values())
+    without = sum(reported == WITHOUT for reported in modes.values())
+    following = any(reported not in {WITHOUT, SILENT} for reported in modes.values())
     return "" if not following and 2 * without > len(modes) else None
 
 
 def mode(address: str) -> str:
-    """Return what a member says it is (leader, follower, standalone), or WITHOUT or SILENT."""
-    host, _, port = address.rpartition(":")
+    """Return the mode a member reports (leader, follower, standalone), or WITHOUT or SILENT."""
     try:
-        with socket.create_connection((host, int(port)), TIMEOUT_SECONDS) as connection:
-            connection.sendall(b"srvr")
-            answer = b""
-            while part := connection.recv(4096):
-                answer += part
+        answer = send_four_letter_word(address, "srvr")
     except TimeoutError:
         return SILENT
     except OSError:
         return WITHOUT
-    return parse_mode(answer.decode("utf-8", "replace"))
-
-
-def parse_mode(answer: str) -> str:
-    """Return the mode in an answer to ``srvr``; a member without a quorum names none."""
-    for line in answer.splitlines():
-        if line.startswith("Mode: "):
-            return line.removeprefix("Mode: ").strip()
-    return WITHOUT
+    return parse_mode(answer) or WITHOUT

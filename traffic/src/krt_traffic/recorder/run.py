@@ -1,4 +1,4 @@
-"""The life of the recorder: up before the brokers, gone when the run is finished."""
+"""The life of the recorder: it starts before the brokers and ends when the run is done."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+from lightkube.core.resource import api_info
+
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
-from krt_contract.labels import API_VERSION, LABEL_TEST_UID, PLURAL
+from krt_contract.labels import LABEL_TEST_UID
 from krt_contract.timeline import PROCESS, EventName, Source
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
 from krt_traffic.errors import EXIT_DONE
+from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
+from krt_traffic.kubernetes.watch import Watch
 from krt_traffic.recorder.admin_requests import AdminRequests
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
@@ -22,33 +26,35 @@ from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline
 from krt_traffic.recorder.znodes import Znodes
-from krt_traffic.watch import Watch
 
 if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
-    from krt_traffic.kube import Api
+    from krt_traffic.kubernetes.client import KubernetesClient
+    from krt_traffic.kubernetes.objects import Object
+    from krt_traffic.kubernetes.watch import Sink
 
 log = logging.getLogger(__name__)
 
-RESOURCES = f"/apis/{API_VERSION}"
 BEAT_SECONDS = 0.25
-"""How often the recorder looks whether it was itself held up."""
+"""How often the recorder checks whether it was itself suspended."""
 
 
 class RecorderRun:
     """One recorder from its first event to its termination message.
 
     Args:
-        api: the cluster's API.
-        environment: who this pod is.
+        client: of the API server.
+        environment: identity and folders of this pod.
         plan: the run.
-        control: orders.
+        control: the controller's instructions.
     """
 
-    def __init__(self, api: Api, environment: Environment, plan: Plan, control: Control) -> None:
-        self._api, self._environment, self._control = api, environment, control
+    def __init__(
+        self, client: KubernetesClient, environment: Environment, plan: Plan, control: Control
+    ) -> None:
+        self._client, self._environment, self._control = client, environment, control
         bundle = Bundle(environment.evidence / plan.bundle)
         self._logs = bundle.logs
         self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
@@ -57,18 +63,18 @@ class RecorderRun:
         run_json = RunJson(bundle.run_json, plan.to_document())
         zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
-        probes = _probes(plan, timeline)
-        self._status = StatusEvents(timeline, _faults(plan), probes.injected)
+        requests = _admin_requests(plan, timeline)
+        self._status = StatusEvents(timeline, _faults(plan), requests.injected)
         self._znodes = Znodes(plan.zookeeper, timeline)
         self._quorum = Quorum(plan.zookeeper_addresses, timeline)
 
     def run(self) -> int:
-        """Record until the run is finished and return the exit status."""
+        """Record until the run is done and return the exit status (``krt_traffic.errors``)."""
         self._timeline.write(Source.RECORDER, EventName.STARTED, "recorder")
-        watches = [
-            follow(self._api, self._environment, self._control),
-            self._watch("/api/v1", "pods", _by_uid(self._environment), self._pods),
-            self._watch(RESOURCES, PLURAL, _by_name(self._environment), self._status),
+        watches: list[Watch[Any]] = [
+            follow(self._client, self._environment.control, self._control),
+            self._watch(Pod, _by_uid(self._environment), self._pods),
+            self._watch(KafkaResilienceTest, _by_name(self._environment), self._status),
         ]
         self._znodes.start()
         self._quorum.start()
@@ -91,15 +97,15 @@ class RecorderRun:
         return EXIT_DONE
 
     def _watch(
-        self, group: str, plural: str, selector: dict[str, str], sink: PodEvents | StatusEvents
-    ) -> Watch:
-        path = f"{group}/namespaces/{self._environment.namespace}/{plural}"
+        self, resource: type[Object], selector: dict[str, str], sink: Sink[Object]
+    ) -> Watch[Object]:
+        stream = api_info(resource).plural
         watch = Watch(
-            self._api,
-            path,
+            self._client,
+            resource,
             selector,
             sink,
-            gap=lambda start, end: self._timeline.gap(plural, start, end),
+            gap=lambda start, end: self._timeline.gap(stream, start, end),
         )
         watch.start()
         return watch
@@ -109,8 +115,7 @@ class RecorderRun:
         if container.component not in FOLLOWED or key in self._followers:
             return
         follower = LogFollower(
-            self._api,
-            self._environment.namespace,
+            self._client,
             container,
             self._logs,
             self._timeline,
@@ -120,7 +125,7 @@ class RecorderRun:
         follower.start()
 
     def _beat(self) -> None:
-        """Tell when nothing of this process ran: whatever it was to see then, it saw late."""
+        """Record when this process did not run at all: what happened then, it saw late."""
         last, at = mono(), wall()
         while not self._stopped.wait(BEAT_SECONDS):
             now = mono()
@@ -137,7 +142,7 @@ def _by_name(environment: Environment) -> dict[str, str]:
     return {"fieldSelector": f"metadata.name={environment.test}"}
 
 
-def _probes(plan: Plan, timeline: Timeline) -> AdminRequests:
+def _admin_requests(plan: Plan, timeline: Timeline) -> AdminRequests:
     topic = plan.topics[0]
     requests = {item.name: item.admin_requests for item in plan.faults}
     return AdminRequests(plan.bootstrap, requests, topic.name, topic.replication_factor, timeline)

@@ -1,4 +1,4 @@
-"""run.json: the plan, and which images really ran."""
+"""run.json: the plan, and the ids of the images that ran."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class RunJson:
-    """Writes the file at once and again whenever an image shows itself.
+    """Writes the file at once, and again whenever another image is seen.
 
     Args:
-        path: where it lies.
+        path: of run.json.
         plan: plan.json as it is.
     """
 
@@ -26,7 +26,7 @@ class RunJson:
         write_json(path, self._document)
 
     def image(self, component: str, image_id: str) -> None:
-        """Note the image a component runs, by the id the container runtime gives it."""
+        """Add the image a component runs, by the id that the container runtime gives it."""
         with self._lock:
             known = self._document["imageIds"].setdefault(component, [])
             if image_id and image_id not in known:

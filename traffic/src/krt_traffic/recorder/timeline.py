@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GAP_MICROS = 1_000_000
-"""A blind second makes what falls into it unproven; shorter ones are below what is claimed."""
+"""A gap of a second makes events within it uncertain; shorter ones are below what is measured."""
 
 TAIL_BYTES = 65_536
-"""How much of an earlier recorder's stream is looked at for its last line."""
+"""How much of an earlier recorder's stream is read for its last line."""
 
 
 class Timeline:
@@ -25,7 +25,7 @@ class Timeline:
 
     Args:
         folder: the bundle's timeline folder.
-        incarnation: pod uid; a recorder that was replaced leaves its stream beside ours.
+        incarnation: pod uid; a recorder that was replaced leaves its own stream beside this one.
     """
 
     def __init__(self, folder: Path, incarnation: str) -> None:
@@ -50,19 +50,19 @@ class Timeline:
         Args:
             source: one of ``krt_contract.timeline.SOURCES``.
             event: one of the source's events.
-            subject: what it is about.
-            detail: more of it.
+            subject: the pod, fault, broker or partition it is about.
+            detail: its further fields.
             at: the event's own time in UTC microseconds; now where it has none.
         """
-        here, now = both()
-        line = Event(here if at is None else at, now, source, event, subject, detail or {})
+        wall_time, now = both()
+        line = Event(wall_time if at is None else at, now, source, event, subject, detail or {})
         with self._lock:
             if not self._closed:
                 self._writer.write(line)
                 self.counts["events"] += 1
 
     def gap(self, stream: str, start: int, end: int) -> None:
-        """Note that ``stream`` was blind from ``start`` to ``end``, if that is worth noting."""
+        """Record that ``stream`` saw nothing from ``start`` to ``end``, if that is long enough."""
         if end - start > GAP_MICROS:
             self.counts["gaps"] += 1
             self.write(
@@ -84,7 +84,7 @@ def micros(time: str) -> int:
     """Return an RFC 3339 time of the Kubernetes API as UTC microseconds.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not such a time.
     """
     moment = datetime.fromisoformat(time)
     return int(moment.timestamp()) * 1_000_000 + moment.microsecond

@@ -1,8 +1,8 @@
 """Kafka's cluster state as ZooKeeper has it: brokers, controller, leaders and ISRs, by watch.
 
 Client metadata misses short states and delivery reports carry no leader epoch; the state nodes
-have every epoch. A watch tells that something changed, not what: states between two reads are
-missed, and the node's version, which is recorded, tells how many.
+have every epoch. A watch reports that something changed, not what: states between two reads are
+missed, and the node's version, which is recorded, shows how many.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ CONTROLLER = "/controller"
 EPOCH = "/controller_epoch"
 
 SESSION_SECONDS = 4.0
-"""Our own ZooKeeper session; short, so that a lost server is left soon."""
+"""The recorder's own ZooKeeper session; short, so that it leaves a lost server soon."""
 
 PING_SECONDS = 0.3
-"""Time without news after which ZooKeeper is asked whether it is there."""
+"""Time without an event after which ZooKeeper is asked whether it is there."""
 
 _RESCAN, _PING = "rescan", "ping"
 
@@ -54,7 +54,7 @@ class Znodes:
         self._controller = ""
         self._versions: dict[str, tuple[int, int]] = {}
         self._watched: set[str] = set()
-        self._heard: tuple[int, int] | None = None
+        self._last_answer: tuple[int, int] | None = None
         self._client = KazooClient(
             hosts=hosts,
             timeout=SESSION_SECONDS,
@@ -67,7 +67,7 @@ class Znodes:
     @property
     def connected(self) -> bool:
         """Whether there is a session now and its state has been read."""
-        return bool(self._client.connected) and self._heard is not None
+        return bool(self._client.connected) and self._last_answer is not None
 
     def start(self) -> None:
         """Begin; returns at once, whether ZooKeeper is there or not."""
@@ -94,71 +94,73 @@ class Znodes:
             if path is None:
                 return
             try:
-                self._do(path)
+                self._handle(path)
             except KazooException as error:
-                # The connection went; its return puts a rescan into the queue.
+                # The connection was lost; its return puts a rescan into the queue.
                 log.debug("ZooKeeper: %s: %r", path, error)
 
-    def _do(self, path: str) -> None:
+    def _handle(self, path: str) -> None:
         if path == _PING:
-            if self._client.connected and self._heard is not None:
+            if self._client.connected and self._last_answer is not None:
                 self._client.exists("/")
-                self._hear()
+                self._answered()
         elif path == _RESCAN:
             self._watched.clear()
             for top in (BROKERS, CONTROLLER, TOPICS):
-                self._look(top)
-            self._hear()
+                self._read(top)
+            self._answered()
         else:
             self._watched.discard(path)
-            self._look(path)
+            self._read(path)
 
-    def _hear(self) -> None:
-        """Note that ZooKeeper answered; what lies between two answers too far apart was unseen.
+    def _answered(self) -> None:
+        """Take that ZooKeeper answered; between two answers too far apart is a gap.
 
-        The client notices a frozen server only seconds later, so its word is not enough.
+        The client notices a frozen server only seconds later, so its state is not enough.
         """
         at, now = both()
-        if self._heard is not None:
-            self._timeline.gap(ZOOKEEPER, self._heard[0], self._heard[0] + now - self._heard[1])
-        self._heard = (at, now)
+        if self._last_answer is not None:
+            self._timeline.gap(
+                ZOOKEEPER, self._last_answer[0], self._last_answer[0] + now - self._last_answer[1]
+            )
+        self._last_answer = (at, now)
 
-    def _look(self, path: str) -> None:
+    def _read(self, path: str) -> None:
         if path in self._watched:
             return
         if path == BROKERS:
-            self._look_at_brokers()
+            self._read_brokers()
         elif path == CONTROLLER:
-            self._look_at_controller()
+            self._read_controller()
         elif path.endswith("/state"):
-            self._look_at_partition(path)
+            self._read_partition(path)
         else:
-            self._look_at_children(path)
+            self._read_children(path)
 
     def _children(self, path: str) -> list[str]:
         self._watched.add(path)
         try:
-            return sorted(self._client.get_children(path, watch=self._tell))
+            return sorted(self._client.get_children(path, watch=self._on_event))
         except NoNodeError:
-            if self._client.exists(path, watch=self._tell) is not None:
+            if self._client.exists(path, watch=self._on_event) is not None:
                 self._changed.put(path)
             return []
 
     def _get(self, path: str) -> tuple[dict[str, Any], Any] | None:
         self._watched.add(path)
         try:
-            data, stat = self._client.get(path, watch=self._tell)
+            data, stat = self._client.get(path, watch=self._on_event)
         except NoNodeError:
-            if self._client.exists(path, watch=self._tell) is not None:
+            if self._client.exists(path, watch=self._on_event) is not None:
                 self._changed.put(path)
             return None
         return json.loads(data or b"{}"), stat
 
-    def _tell(self, event: Any) -> None:
+    def _on_event(self, event: Any) -> None:
         if event.path:
             self._changed.put(event.path)
 
-    def _look_at_brokers(self) -> None:
+    def _read_brokers(self) -> None:
         present: dict[str, tuple[dict[str, Any], Any]] = {}
         for broker in self._children(BROKERS):
             try:
@@ -183,7 +185,7 @@ class Znodes:
                 at = stat.ctime * 1000
                 self._timeline.write(Source.BROKER, EventName.REGISTERED, broker, detail, at=at)
 
-    def _look_at_controller(self) -> None:
+    def _read_controller(self) -> None:
         found = self._get(CONTROLLER)
         if found is None:
             if self._controller:
@@ -202,14 +204,14 @@ class Znodes:
         subject, at = str(data.get("brokerid")), stat.mtime * 1000
         self._timeline.write(Source.CONTROLLER, EventName.ELECTED, subject, {"epoch": epoch}, at=at)
 
-    def _look_at_children(self, path: str) -> None:
+    def _read_children(self, path: str) -> None:
         """Go down /brokers/topics/<topic>/partitions/<partition>/state."""
         below = path.removeprefix(TOPICS).strip("/").split("/") if path != TOPICS else []
         for child in self._children(path):
             down = {0: f"{child}/partitions", 2: f"{child}/state"}[len(below)]
-            self._look(f"{path}/{down}")
+            self._read(f"{path}/{down}")
 
-    def _look_at_partition(self, path: str) -> None:
+    def _read_partition(self, path: str) -> None:
         found = self._get(path)
         if found is None:
             return

@@ -1,1 +1,1 @@
-"""What a broker's replicas hold: the output of Kafka's DumpLogSegments, turned into evidence."""
+"""The contents of a broker's replicas: the output of Kafka's DumpLogSegments as evidence."""

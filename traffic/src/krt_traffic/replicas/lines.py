@@ -1,8 +1,8 @@
 """The lines of DumpLogSegments (Kafka 3.9, ``--print-data-log``), one at a time.
 
 A batch is a line ``baseOffset: …``, followed by a line ``| offset: …`` for each of its records,
-followed by whatever lines the record's own text goes on with. A text can look like anything, so a
-line only counts as what it looks like where it fits: a batch when the whole line is one, a record
+followed by the further lines of the record's own text. A text can look like anything, so a line
+counts as what it looks like only where it fits: a batch when the complete line matches, a record
 when its offset may come next.
 """
 
@@ -38,7 +38,7 @@ class Batch:
         base, last: first and last offset.
         count: records in it.
         epoch: leader epoch under which it was appended.
-        control: whether it holds a transaction's marker.
+        control: whether it is a transaction's marker.
         size: bytes.
         crc: the checksum it carries.
         valid: whether that matches its bytes.
@@ -56,10 +56,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is kept of a record.
+    """The part of a record that is kept.
 
     Attributes:
-        payload: what a value of ours says of itself; None for any other, and for a damaged one.
+        offset: its offset.
+        payload: identity in a value of the run's producers; None for others and damaged ones.
         marker: ``commit`` or ``abort`` where it ends a transaction, else None.
     """
 
@@ -69,7 +70,7 @@ class Record:
 
 
 def batch(line: str) -> Batch | None:
-    """Return the batch a line is the header of, None where it is none."""
+    """Return the batch whose header a line is, None where it is no header."""
     found = _BATCH.fullmatch(line)
     if found is None:
         return None
@@ -86,11 +87,11 @@ def batch(line: str) -> Batch | None:
 
 
 def record(line: str, *, control: bool) -> Record | None:
-    """Return the record a line shows, None where it shows none.
+    """Return the record that a line prints, None where it prints none.
 
     Args:
         line: as printed.
-        control: whether its batch holds a marker.
+        control: whether its batch is a transaction's marker.
     """
     if not line.startswith(_RECORD):
         return None
@@ -107,12 +108,12 @@ def _payload(rest: str) -> Payload | None:
     at = rest.find(_PAYLOAD)
     if at < 0:
         return None
-    # What is no ASCII was garbled on the way to here, and is none of ours.
+    # A value that is not ASCII was damaged on its way, or is not of the run's producers.
     value = rest[at + len(" payload: ") :].encode("ascii", "replace")
     found = decode(value)
     return found if found is not None and found.checksum_ok else None
 
 
 def trailing(line: str) -> str | None:
-    """Return what the tool said of bytes that are no batch, None where a line says nothing."""
+    """Return the tool's line about bytes that are no batch, None for any other line."""
     return line if _TRAILING.fullmatch(line) else None

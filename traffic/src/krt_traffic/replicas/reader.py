@@ -1,4 +1,4 @@
-"""From the lines of the dump to rows: which replica, which batch, which record a line is of."""
+"""From the lines of the dump to rows: the replica, batch and record of each line."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 _BEGIN = re.compile(r"krt partition (?P<topic>\S+) (?P<partition>\d+) (?P<segments>\d+)")
 _END = re.compile(r"krt end (?P<code>\d+)(?: (?P<why>.*))?")
 _DONE = "krt done"
-"""What ``dump.sh`` itself says."""
+"""The lines of ``dump.sh`` itself."""
 
 _SEGMENT = re.compile(r"Log starting offset: (?P<base>\d+)")
-"""What the tool says of each segment before its batches."""
+"""The tool's line about each segment, before its batches."""
 
 
 @dataclass(slots=True)
 class _Replica:
-    """What is known so far of the replica being read."""
+    """The replica being read, as far as it is known."""
 
     topic: str
     partition: int
     segments: int
-    seen: int = 0
+    dumped: int = 0
     start: int | None = None
     end: int = 0
     rows: int = 0
@@ -44,9 +44,9 @@ class Reader:
         clock: gives UTC microseconds.
 
     Attributes:
-        done: whether the dump said that it is whole.
-        replicas: replicas read.
-        rows: offsets they hold.
+        done: whether the dump ended with its last line.
+        replicas: number of replicas read.
+        rows: number of offsets in them.
         problems: ``topic-partition: what was wrong``, a sentence each.
     """
 
@@ -82,11 +82,11 @@ class Reader:
             self._end_batch()
             self.done = True
         elif self._replica is not None:
-            # What fits nowhere is the text of a record going on.
+            # A line that fits nowhere continues the text of a record.
             self._of_replica(self._replica, line)
 
     def close(self) -> None:
-        """End what the dump left open: it broke off in the midst of a replica."""
+        """End a replica that the dump broke off within, and write the last rows."""
         self._end_batch()
         if self._replica is not None:
             self._replica.problems.append("the dump broke off")
@@ -97,22 +97,21 @@ class Reader:
         if (segment := _SEGMENT.fullmatch(line)) is not None:
             self._end_batch()
             base = int(segment["base"])
-            replica.seen += 1
+            replica.dumped += 1
             replica.start = base if replica.start is None else replica.start
             replica.end = max(replica.end, base)
-        elif (said := lines.trailing(line)) is not None:
+        elif (trailing := lines.trailing(line)) is not None:
             self._end_batch()
-            replica.problems.append(said)
+            replica.problems.append(trailing)
         elif (end := _END.fullmatch(line)) is not None:
             self._end_batch()
             if end["code"] != "0":
-                told = (
-                    f"DumpLogSegments ended with {end['code']}: {end['why'] or 'it said nothing'}"
+                why = end["why"] or "it printed no error"
+                replica.problems.append(f"DumpLogSegments ended with {end['code']}: {why}")
+            elif replica.dumped != replica.segments:
+                replica.problems.append(
+                    f"{replica.dumped} of {replica.segments} segments were dumped"
                 )
-                replica.problems.append(told)
-            elif replica.seen != replica.segments:
-                told = f"{replica.seen} of {replica.segments} segments were dumped"
-                replica.problems.append(told)
             self._end_replica()
 
     def _end_batch(self) -> None:
@@ -124,8 +123,9 @@ class Reader:
         replica.rows += self._tables.add(replica.topic, replica.partition, batch, records)
         replica.end = max(replica.end, batch.last + 1)
         if batch.valid and len(records) != batch.count:
-            told = f"{len(records)} of {batch.count} records of the batch at {batch.base} were told"
-            replica.problems.append(told)
+            replica.problems.append(
+                f"{len(records)} of {batch.count} records of the batch at {batch.base} were printed"
+            )
 
     def _end_replica(self) -> None:
         replica, self._replica = self._replica, None

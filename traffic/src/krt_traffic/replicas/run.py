@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 
 
 def run(environment: Environment, plan: Plan) -> int:
-    """Make the pipe, read it to its end into the evidence, and say what was found.
+    """Make the pipe, read it to its end into the evidence, and return the exit status.
 
-    What of a replica could not be dumped is told in ``replica_bounds``, and is no failure of this
-    pod; that the dump as a whole broke off is.
+    A part of a replica that could not be dumped is a problem in ``replica_bounds``, and no failure
+    of this pod; that the dump broke off is.
     """
     tables = Tables(
         Bundle(environment.evidence / plan.bundle), environment.member, environment.replica
@@ -33,19 +33,19 @@ def run(environment: Environment, plan: Plan) -> int:
     reader = Reader(tables, wall)
     with contextlib.suppress(FileExistsError):
         os.mkfifo(environment.pipe)
-    # A payload that is no text must not end the reading of all others.
+    # A payload that is not text must not end the reading of all others.
     with environment.pipe.open(encoding="utf-8", errors="replace", newline="\n") as dump:
         for line in dump:
             reader.take(line.removesuffix("\n"))
     reader.close()
     problems = list(reader.problems)
     if not reader.done:
-        problems.append("the dump broke off; see the log of the container dump")
+        problems.append("the dump broke off; the log of the container dump says why")
     for problem in problems:
         log.warning("%s", problem)
     counts = {"replicas": reader.replicas, "rows": reader.rows, "problems": len(problems)}
-    told = termination.message(
+    text = termination.message(
         "replicas", counts, reason="dumped", error="; ".join(problems) or None
     )
-    termination.write(environment.termination_log, told)
+    termination.write(environment.termination_log, text)
     return EXIT_DONE if reader.done else EXIT_UNUSABLE

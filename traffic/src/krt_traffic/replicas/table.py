@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from krt_traffic.replicas.lines import Batch, Record
 
 ROWS_PER_FILE = 100_000
-"""Rows held before a file is written: some 60 MiB of Python objects."""
+"""Rows collected before a file is written: some 60 MiB of Python objects."""
 
 
 class Tables:
     """Both tables of one broker.
 
-    Files of an earlier attempt of the same broker are taken away first.
+    Files of an earlier attempt of the same broker are removed first.
 
     Args:
         bundle: where they go.
@@ -83,7 +83,7 @@ class Tables:
         self._bounds.append({"broker": self._broker, **bounds})
 
     def close(self) -> None:
-        """Write what is held, the bounds last: where they are, the rows are."""
+        """Write the rest, the bounds last: where those are, the rows are."""
         self._flush()
         names = REPLICA_BOUNDS.names
         self._ends.write({name: [row[name] for row in self._bounds] for name in names})

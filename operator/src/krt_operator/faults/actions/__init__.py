@@ -1,1 +1,1 @@
-"""Fault actions, one module each; the registry is krt_operator.faults.registry."""
+"""The fault actions, one module each; `krt_operator.faults.registry` lists them."""

@@ -1,4 +1,4 @@
-"""CrashPod: SIGKILL to the process under test, from beside it, without a SIGTERM before."""
+"""CrashPod: SIGKILL to the process under test, without a SIGTERM before."""
 
 from __future__ import annotations
 
@@ -7,46 +7,60 @@ from typing import TYPE_CHECKING
 from krt_operator.api.status import ObservationKind
 from krt_operator.engine.ports import Act
 from krt_operator.faults import ephemeral
-from krt_operator.faults.action import until_due
+from krt_operator.faults.action import FaultAction, pod_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_operator.api.spec import Fault
     from krt_operator.engine.ports import Change, Ports
-    from krt_operator.faults.action import Outcome, Scene
+    from krt_operator.faults.action import FaultContext, Outcome
 
-hold = until_due
+
+class CrashPod(FaultAction):
+    """Kills the process from an ephemeral container that shares its process namespace."""
+
+    def keeps_down(self, fault: Fault) -> bool:
+        """Only with a duration; without one, kubelet restarts the container at once."""
+        return fault.duration.micros > 0
+
+    def keeps_pod(self, fault: Fault, *, is_member: bool) -> bool:
+        """Without a duration, a member's container is restarted in its pod; traffic's is not."""
+        return is_member and not fault.duration.micros
+
+    def act(self, ctx: FaultContext) -> Act:
+        """Start the killing container in every target that still exists."""
+        return kill_processes(ctx, "hold" if ctx.fault.duration.micros else "release")
+
+    def outcome(self, ctx: FaultContext) -> Outcome:
+        """What the killing containers of all attempts reported."""
+        return ephemeral.read_outcome(
+            ctx.entry,
+            ctx.pods,
+            container_name,
+            ObservationKind.PROCESS_KILLED,
+            "SIGKILL, no SIGTERM before",
+        )
 
 
 def container_name(fault: str, attempt: int) -> str:
-    """The ephemeral container of an attempt, the same whoever tries it again."""
+    """The killing container of an attempt; the same for every controller that repeats it."""
     return f"krt-crash-{fault}-{attempt}"
 
 
-def act(scene: Scene) -> Act:
-    """Start the killing container in every target that is still there."""
-    return killing(scene, "hold" if scene.fault.duration.micros else "release")
+def kill_processes(ctx: FaultContext, mode: str) -> Act:
+    """Start the killing container in every target.
 
-
-def killing(scene: Scene, mode: str) -> Act:
-    """Start the killing container in every target; `mode` is what becomes of the wrapper."""
-    name = container_name(scene.fault.name, scene.entry.attempt)
-    targets = scene.entry.targets
+    Args:
+        ctx: the fault.
+        mode: `hold` or `release`: what the members' wrapper does then, see `signal.sh`.
+    """
+    signal = ephemeral.Signal(container_name(ctx.fault.name, ctx.entry.attempt), "KILL", (mode,))
+    targets = ctx.entry.targets
 
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
-            ephemeral.start(ports, scene.pods, target, ephemeral.Signal(name, "KILL", (mode,)))
+            ephemeral.start_container(ports, ctx.pods, target, signal)
         return []
 
-    return Act(f"kill the process of {', '.join(one.pod for one in targets)}", perform)
-
-
-def outcome(scene: Scene) -> Outcome:
-    """What the killing containers of all attempts so far report."""
-    return ephemeral.outcome(
-        scene.entry,
-        scene.pods,
-        container_name,
-        ObservationKind.PROCESS_KILLED,
-        "SIGKILL, no SIGTERM before",
-    )
+    return Act(f"kill the process of {pod_names(targets)}", perform)

@@ -1,4 +1,4 @@
-"""DeletePod: what Kubernetes means by deleting a pod; Kafka gets SIGTERM first, whatever grace."""
+"""DeletePod: deletes the pod through the API; Kafka gets SIGTERM, even with grace period 0."""
 
 from __future__ import annotations
 
@@ -7,33 +7,38 @@ from typing import TYPE_CHECKING
 from krt_operator.api.status import FaultState
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Act, Deletion
-from krt_operator.faults.action import hold_down, journaled, until_due
+from krt_operator.faults.action import FaultAction, keep_down, pod_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_operator.api.spec import Fault
     from krt_operator.engine.ports import Change, Ports
-    from krt_operator.faults.action import Scene
-
-hold = until_due
-outcome = journaled
+    from krt_operator.faults.action import FaultContext
 
 
-def act(scene: Scene) -> Act:
-    """Delete the targets by uid, hold their members down at once, say when."""
-    fault, entry = scene.fault, scene.entry
+class DeletePod(FaultAction):
+    """Deletes the targets by uid and keeps their members down while the fault is active."""
 
-    def perform(ports: Ports) -> Sequence[Change]:
-        hit = [
-            ports.cluster.delete(
-                Deletion("Pod", target.pod, target.uid, fault.grace_period_seconds)
-            )
-            for target in entry.targets
-        ]
-        # Where all were gone, an earlier try of this act did it right after the intent.
-        at = ports.clock.now() if any(hit) else entry.scheduled_at
-        injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
-        hold_down(scene, injected, ports)
-        return [injected]
+    def keeps_down(self, fault: Fault) -> bool:
+        """Only with a duration."""
+        return fault.duration.micros > 0
 
-    return Act(f"delete {', '.join(one.pod for one in entry.targets)}", perform)
+    def act(self, ctx: FaultContext) -> Act:
+        """Delete the targets, scale their StatefulSets to 0 and journal the time."""
+        fault, entry = ctx.fault, ctx.entry
+
+        def perform(ports: Ports) -> Sequence[Change]:
+            deleted = [
+                ports.cluster.delete(
+                    Deletion("Pod", target.pod, target.uid, fault.grace_period_seconds)
+                )
+                for target in entry.targets
+            ]
+            # Where all were gone, an earlier attempt deleted them right after the intent.
+            at = ports.clock.now() if any(deleted) else entry.scheduled_at
+            injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
+            keep_down(ctx, injected, ports)
+            return [injected]
+
+        return Act(f"delete {pod_names(entry.targets)}", perform)

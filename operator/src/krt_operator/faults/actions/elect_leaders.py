@@ -1,4 +1,4 @@
-"""ElectPreferredLeaders: leadership goes back to the first replica of each partition."""
+"""ElectPreferredLeaders: the first replica of each partition becomes its leader again."""
 
 from __future__ import annotations
 
@@ -8,47 +8,48 @@ from krt_operator.api.status import FaultState, InconclusiveReasonKind
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Act
 from krt_operator.errors import TransientError
-from krt_operator.faults.action import PATIENCE, journaled, until_due
-from krt_operator.faults.hold import absent
-from krt_operator.faults.partitions import meant
+from krt_operator.faults.action import OUTCOME_TIMEOUT, FaultAction
+from krt_operator.faults.partitions import target_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_operator.engine.ports import Change, Ports
-    from krt_operator.faults.action import Scene
-
-hold = until_due
-outcome = journaled
+    from krt_operator.faults.action import FaultContext
 
 
-def act(scene: Scene) -> Act:
-    """Ask for the election; where it was held already, Kafka has nothing to do.
+class ElectPreferredLeaders(FaultAction):
+    """Asks Kafka for a preferred leader election of the target partitions."""
 
-    A Kafka that does not answer is asked again for half a minute, by the next passes: the pass that
-    asks may have other faults to revert.
-    """
-    entry, plan = scene.entry, scene.plan
-    bootstrap = plan.bootstrap_but(absent(scene.status, scene.run.spec))
+    def act(self, ctx: FaultContext) -> Act:
+        """Ask for the election; repeated, it changes nothing.
 
-    def perform(ports: Ports) -> Sequence[Change]:
-        at = ports.clock.now()
-        try:
-            with ports.kafka(bootstrap) as kafka:
-                failed = kafka.elect_preferred(meant(scene.fault, plan))
-        except TransientError as error:
-            if at - (entry.scheduled_at or at) <= PATIENCE:
-                return []
-            failed = {"Kafka": str(error)}
-        changes = [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
-        if failed:
-            why = "; ".join(f"{name}: {said}" for name, said in sorted(failed.items()))
-            told = f"fault {entry.name}: not elected: {why}"
-            changes.append(
-                journal.add_inconclusive_reason(
-                    "FaultNotVerified", InconclusiveReasonKind.COVERAGE, told, at
+        While Kafka does not answer, the next passes ask again for `OUTCOME_TIMEOUT`. A single pass
+        does not wait for it, because it may have other faults to revert.
+        """
+        entry, plan = ctx.entry, ctx.plan
+        bootstrap = plan.bootstrap_but(ctx.unavailable)
+
+        def perform(ports: Ports) -> Sequence[Change]:
+            at = ports.clock.now()
+            try:
+                with ports.kafka(bootstrap) as kafka:
+                    errors = kafka.elect_preferred(target_partitions(ctx.fault, plan))
+            except TransientError as error:
+                if at - (entry.scheduled_at or at) <= OUTCOME_TIMEOUT:
+                    return []
+                errors = {"Kafka": str(error)}
+            changes = [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
+            if errors:
+                reasons = "; ".join(f"{name}: {error}" for name, error in sorted(errors.items()))
+                changes.append(
+                    journal.add_inconclusive_reason(
+                        "FaultNotVerified",
+                        InconclusiveReasonKind.COVERAGE,
+                        f"fault {entry.name}: not elected: {reasons}",
+                        at,
+                    )
                 )
-            )
-        return changes
+            return changes
 
-    return Act(f"elect the preferred leaders for {entry.name}", perform)
+        return Act(f"elect the preferred leaders for {entry.name}", perform)

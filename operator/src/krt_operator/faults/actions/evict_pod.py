@@ -1,7 +1,7 @@
-"""EvictPod: what `kubectl drain` does; the pod's disruption budget may refuse it, and that is said.
+"""EvictPod: evicts the pod as `kubectl drain` does; its disruption budget may refuse.
 
-A refusal is an outcome, not a failure: it is proved by the API server's own words, and the pod it
-was refused for is neither held down nor waited for.
+A refusal is an outcome, not a failure. The API server's message is recorded as an observation, and
+the pod is neither kept down nor waited for.
 """
 
 from __future__ import annotations
@@ -11,60 +11,58 @@ from typing import TYPE_CHECKING
 from krt_operator.api.status import FaultState, Observation, ObservationKind
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Act, Deletion
-from krt_operator.faults.action import (
-    Hold,
-    hold_down,
-    journaled,
-    until_due,
-)
-from krt_operator.faults.hold import refused
-from krt_operator.faults.observations import merge
+from krt_operator.faults.action import FaultAction, Hold, keep_down, pod_names
+from krt_operator.faults.verification import refused_evictions, verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_operator.api.spec import Fault
     from krt_operator.engine.ports import Change, Ports
-    from krt_operator.faults.action import Scene
-
-outcome = journaled
+    from krt_operator.faults.action import FaultContext
 
 
-def act(scene: Scene) -> Act:
-    """Ask for the eviction of each target by uid; hold down those that were evicted."""
-    fault, entry = scene.fault, scene.entry
+class EvictPod(FaultAction):
+    """Asks for the eviction of the targets by uid and keeps down those that were evicted."""
 
-    def perform(ports: Ports) -> Sequence[Change]:
-        observations, answered = [], False
-        for one in entry.targets:
-            deletion = Deletion("Pod", one.pod, one.uid, fault.grace_period_seconds)
-            answer = ports.cluster.evict(deletion)
-            answered |= answer.evicted or bool(answer.refused)
-            if answer.refused:
-                observations.append(
-                    Observation(
-                        kind=ObservationKind.EVICTION_REFUSED,
-                        subject=one.pod,
-                        at=ports.clock.now(),
-                        detail=journal.cut(answer.refused),
+    def keeps_down(self, fault: Fault) -> bool:
+        """Only with a duration; a pod whose eviction was refused keeps running anyway."""
+        return fault.duration.micros > 0
+
+    def act(self, ctx: FaultContext) -> Act:
+        """Ask for the evictions, scale the StatefulSets of evicted members to 0, journal both."""
+        fault, entry = ctx.fault, ctx.entry
+
+        def perform(ports: Ports) -> Sequence[Change]:
+            refusals, answered = [], False
+            for target in entry.targets:
+                deletion = Deletion("Pod", target.pod, target.uid, fault.grace_period_seconds)
+                eviction = ports.cluster.evict(deletion)
+                answered |= eviction.evicted or bool(eviction.refused)
+                if eviction.refused:
+                    refusals.append(
+                        Observation(
+                            kind=ObservationKind.EVICTION_REFUSED,
+                            subject=target.pod,
+                            at=ports.clock.now(),
+                            detail=journal.cut(eviction.refused),
+                        )
                     )
-                )
-        # Where all were gone, an earlier try of this act did it right after the intent.
-        injected = journal.fault(
-            fault.name,
-            state=FaultState.INJECTED,
-            injected_at=ports.clock.now() if answered else entry.scheduled_at,
-            **vars(merge(fault, entry, scene.plan, observations)),
-        )
-        if len(observations) < len(entry.targets):
-            hold_down(scene, injected, ports)
-        return [injected]
+            # Where all were gone, an earlier attempt evicted them right after the intent.
+            injected = journal.fault(
+                fault.name,
+                state=FaultState.INJECTED,
+                injected_at=ports.clock.now() if answered else entry.scheduled_at,
+                **vars(verify(fault, entry, ctx.plan, refusals)),
+            )
+            if len(refusals) < len(entry.targets):
+                keep_down(ctx, injected, ports)
+            return [injected]
 
-    return Act(f"evict {', '.join(one.pod for one in entry.targets)}", perform)
+        return Act(f"evict {pod_names(entry.targets)}", perform)
 
-
-def hold(scene: Scene) -> Hold:
-    """Over when `duration` is, and at once where every eviction was refused."""
-    entry = scene.entry
-    if refused(entry) == {one.pod for one in entry.targets}:
-        return Hold(reverted_at=entry.injected_at)
-    return until_due(scene)
+    def hold(self, ctx: FaultContext) -> Hold:
+        """Until the duration is over; reverted at once where every eviction was refused."""
+        if refused_evictions(ctx.entry) == {target.pod for target in ctx.entry.targets}:
+            return Hold(reverted_at=ctx.entry.injected_at)
+        return super().hold(ctx)

@@ -1,8 +1,8 @@
-"""FreezePod: SIGSTOP to the process under test, and SIGCONT when its time is over.
+"""FreezePod: SIGSTOP to the process under test, and SIGCONT when the duration is over.
 
-The thawing container is started before the freezing one. It waits beside the process until that is
-stopped, then for `duration`, then continues it: the time frozen is exact to a tenth of a second, and
-a process is thawed whatever becomes of the controller.
+The thawing container is started before the freezing one. It waits until the process is stopped,
+then for `duration`, then continues it. So the time frozen is exact to a tenth of a second, and the
+process is thawed even if the controller is gone.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from krt_operator.api.spec import Action
 from krt_operator.api.status import ObservationKind
 from krt_operator.engine.ports import Act, Deletion
 from krt_operator.faults import ephemeral
-from krt_operator.faults.action import Hold, standing
-from krt_operator.faults.schedule import revert_due
+from krt_operator.faults.action import FaultAction, Hold, find_target_pod, pod_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,123 +22,139 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
-    from krt_operator.engine.ports import (
-        Change,
-        Json,
-        Observed,
-        Ports,
-    )
-    from krt_operator.faults.action import Outcome, Scene
+    from krt_operator.engine.ports import Change, Json, Observed, Ports
+    from krt_operator.faults.action import FaultContext, Outcome
 
-OVERDUE: Final = timedelta(seconds=3)
-"""Beyond the end of the freeze until a second thaw is tried: reports take 1 to 2 s to be seen."""
+THAW_OVERDUE: Final = timedelta(seconds=3)
+"""After the end of the freeze until a second thaw is tried: reports are visible after 1 to 2 s."""
 
-HOPELESS: Final = timedelta(seconds=30)
-"""Beyond the end of the freeze until a target that nothing thaws is deleted."""
+THAW_TIMEOUT: Final = timedelta(seconds=30)
+"""After the end of the freeze until a target that could not be thawed is deleted."""
 
 
-def freezing(fault: str, attempt: int) -> str:
+class FreezePod(FaultAction):
+    """Stops the process from one ephemeral container and continues it from another."""
+
+    reverts_itself = True
+
+    def makes_unavailable(self, fault: Fault) -> bool:
+        """A frozen process does not respond, although its pod stays."""
+        del fault
+        return True
+
+    def keeps_pod(self, fault: Fault, *, is_member: bool) -> bool:
+        """A thawed process goes on in its pod."""
+        del fault, is_member
+        return True
+
+    def act(self, ctx: FaultContext) -> Act:
+        """Start the thawing, then the freezing container in every target that still exists."""
+        entry, pods = ctx.entry, ctx.pods
+        seconds = f"{ctx.fault.duration.seconds:.3f}"
+        stop = ephemeral.Signal(freezing_container(entry.name, entry.attempt), "STOP")
+        thaw = ephemeral.Signal(thawing_container(entry.name, entry.attempt), "CONT", (seconds,))
+
+        def perform(ports: Ports) -> Sequence[Change]:
+            for target in entry.targets:
+                ephemeral.start_container(ports, pods, target, thaw)
+                ephemeral.start_container(ports, pods, target, stop)
+            return []
+
+        return Act(f"freeze the process of {pod_names(entry.targets)}", perform)
+
+    def outcome(self, ctx: FaultContext) -> Outcome:
+        """What the freezing containers of all attempts reported."""
+        return ephemeral.read_outcome(
+            ctx.entry,
+            ctx.pods,
+            freezing_container,
+            ObservationKind.PROCESS_STOPPED,
+            "SIGSTOP, in state T",
+        )
+
+    def hold(self, ctx: FaultContext) -> Hold:
+        """Wait for the reports of the thawing containers, and step in when they are overdue."""
+        frozen = still_frozen(ctx.entry, ctx.observed)
+        if not frozen:
+            return Hold(reverted_at=thawed_at(ctx.entry, ctx.observed) or ctx.now)
+        due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
+        return Hold() if ctx.now < due + THAW_OVERDUE else self.revert(ctx)
+
+    def revert(self, ctx: FaultContext) -> Hold:
+        """Thaw once more; after `THAW_TIMEOUT`, delete the pods."""
+        frozen = still_frozen(ctx.entry, ctx.observed)
+        due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
+        if ctx.now < due + THAW_TIMEOUT:
+            return Hold(acts=(thaw_now(ctx.entry, frozen, ctx.observed),))
+        return Hold(
+            reverted_at=ctx.now,
+            acts=(_delete_pods(frozen),),
+            revert_error=f"{pod_names(frozen)}: the process could not be thawed within "
+            f"{THAW_TIMEOUT.seconds} s, so the pod was deleted; check the node",
+        )
+
+
+def freezing_container(fault: str, attempt: int) -> str:
     """The ephemeral container that stops the process."""
     return f"krt-freeze-{fault}-{attempt}"
 
 
-def thawing(fault: str, attempt: int) -> str:
-    """The ephemeral container that continues it when the time is over."""
+def thawing_container(fault: str, attempt: int) -> str:
+    """The ephemeral container that continues the process when the duration is over."""
     return f"krt-thaw-{fault}-{attempt}"
 
 
-def thawing_now(fault: str) -> str:
-    """The ephemeral container that continues it at once."""
+def immediate_thaw_container(fault: str) -> str:
+    """The ephemeral container that continues the process at once."""
     return f"krt-thaw-{fault}-now"
 
 
-def act(scene: Scene) -> Act:
-    """Start the thawing, then the freezing container in every target that is still there."""
-    entry, pods = scene.entry, scene.pods
-    seconds = f"{scene.fault.duration.seconds:.3f}"
-    stop = ephemeral.Signal(freezing(entry.name, entry.attempt), "STOP")
-    thaw = ephemeral.Signal(thawing(entry.name, entry.attempt), "CONT", (seconds,))
-
-    def perform(ports: Ports) -> Sequence[Change]:
-        for target in entry.targets:
-            ephemeral.start(ports, pods, target, thaw)
-            ephemeral.start(ports, pods, target, stop)
-        return []
-
-    return Act(f"freeze the process of {', '.join(one.pod for one in entry.targets)}", perform)
-
-
-def outcome(scene: Scene) -> Outcome:
-    """What the freezing containers of all attempts so far report."""
-    return ephemeral.outcome(
-        scene.entry, scene.pods, freezing, ObservationKind.PROCESS_STOPPED, "SIGSTOP, in state T"
-    )
-
-
-def hold(scene: Scene) -> Hold:
-    """Wait for the reports of the thaw; try again, then delete what nothing thaws."""
-    entry = scene.entry
-    due = revert_due(scene.fault, entry) or scene.now
-    frozen = still_frozen(entry, scene.world)
-    if not frozen:
-        return Hold(reverted_at=thawed_at(entry, scene.world) or scene.now)
-    if scene.now < due + OVERDUE:
-        return Hold()
-    if scene.now < due + HOPELESS:
-        return Hold(acts=(thaw(entry, frozen, scene.world),))
-    named = ", ".join(one.pod for one in frozen)
-    return Hold(
-        reverted_at=scene.now,
-        acts=(_delete(frozen),),
-        doubt=f"{named}: nothing thawed the process within {HOPELESS.seconds} s, so the pod was "
-        "deleted; look at the node",
-    )
-
-
-def still_frozen(entry: FaultStatus, world: Observed) -> list[TargetPod]:
-    """Targets that are there and have not been reported thawed."""
+def still_frozen(entry: FaultStatus, observed: Observed) -> list[TargetPod]:
+    """Targets that exist and have not been reported as thawed."""
     return [
         target
         for target in entry.targets
-        if (pod := standing(world.pods, target)) and _thawed(entry, pod) is None
+        if (pod := find_target_pod(observed.pods, target)) and _thawed_at(entry, pod) is None
     ]
 
 
-def thawed_at(entry: FaultStatus, world: Observed) -> datetime | None:
+def thawed_at(entry: FaultStatus, observed: Observed) -> datetime | None:
     """When the last target was thawed, by its node's clock; None where none was."""
-    pods = [standing(world.pods, one) for one in entry.targets]
-    times = [_thawed(entry, pod) for pod in pods if pod]
+    pods = [find_target_pod(observed.pods, target) for target in entry.targets]
+    times = [_thawed_at(entry, pod) for pod in pods if pod]
     return max((at for at in times if at is not None), default=None)
 
 
-def open_freezes(faults: Sequence[Fault], status: Sequence[FaultStatus]) -> list[FaultStatus]:
-    """Journals of the freezes that may hold a process now, an intent included."""
-    names = {one.name for one in faults if one.action is Action.FREEZE_POD}
-    return [one for one in status if one.name in names and one.state.open]
+def open_freezes(faults: Sequence[Fault], entries: Sequence[FaultStatus]) -> list[FaultStatus]:
+    """Entries of the freezes that may have stopped a process, including those only intended."""
+    freezes = {fault.name for fault in faults if fault.action is Action.FREEZE_POD}
+    return [entry for entry in entries if entry.name in freezes and entry.state.open]
 
 
-def thaw(entry: FaultStatus, targets: Sequence[TargetPod], world: Observed) -> Act:
-    """Continue the processes of these targets now."""
-    signal = ephemeral.Signal(thawing_now(entry.name), "CONT")
+def thaw_now(entry: FaultStatus, targets: Sequence[TargetPod], observed: Observed) -> Act:
+    """Continue the processes of these targets at once."""
+    signal = ephemeral.Signal(immediate_thaw_container(entry.name), "CONT")
 
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
-            ephemeral.start(ports, world.pods, target, signal)
+            ephemeral.start_container(ports, observed.pods, target, signal)
         return []
 
-    return Act(f"thaw the process of {', '.join(one.pod for one in targets)}", perform)
+    return Act(f"thaw the process of {pod_names(targets)}", perform)
 
 
-def _delete(targets: Sequence[TargetPod]) -> Act:
+def _delete_pods(targets: Sequence[TargetPod]) -> Act:
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
             ports.cluster.delete(Deletion("Pod", target.pod, target.uid, grace_seconds=0))
         return []
 
-    return Act(f"delete {', '.join(one.pod for one in targets)}, which nothing thaws", perform)
+    return Act(f"delete {pod_names(targets)}, which could not be thawed", perform)
 
 
-def _thawed(entry: FaultStatus, pod: Json) -> datetime | None:
-    names = [thawing(entry.name, number) for number in range(1, entry.attempt + 1)]
-    reports = [ephemeral.report(pod, name) for name in (*names, thawing_now(entry.name))]
-    return min((one.at for one in reports if one is not None and one.at is not None), default=None)
+def _thawed_at(entry: FaultStatus, pod: Json) -> datetime | None:
+    attempts = range(1, entry.attempt + 1)
+    containers = [thawing_container(entry.name, attempt) for attempt in attempts]
+    containers.append(immediate_thaw_container(entry.name))
+    reports = [ephemeral.read_report(pod, container) for container in containers]
+    return min((report.at for report in reports if report is not None and report.at), default=None)

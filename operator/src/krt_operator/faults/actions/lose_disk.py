@@ -1,71 +1,109 @@
-"""LoseDisk: a crash that takes the volume along; the member comes back with an empty one.
+"""LoseDisk: a crash that also deletes the volume; the member comes back with an empty one.
 
-The process is killed first, as a broker dies of its disk: a shutdown would hand over. Then the pod
-goes with the hold and the claim with it. Kubernetes keeps a claim that a pod still uses until that
-is gone, so the revert waits for the old claim to vanish and applies a new one in its place.
+The process is killed first, as a broker dies when its disk fails: a shutdown would hand over its
+partitions. Then the StatefulSet is scaled to 0 and the claim is deleted. Kubernetes keeps a claim
+that a pod still uses, so the revert waits until the old claim is gone and applies a new one.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_operator import names
 from krt_operator.api.status import ObservationKind
-from krt_operator.build.members import member
+from krt_operator.build.members import build_member
 from krt_operator.engine.ports import Act, Deletion
-from krt_operator.faults.action import Hold
-from krt_operator.faults.actions.crash_pod import killing, outcome
-from krt_operator.faults.schedule import revert_due
+from krt_operator.faults.action import Hold, UnresolvedTargetError
+from krt_operator.faults.actions.crash_pod import CrashPod, kill_processes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from krt_operator.api.spec import Fault
     from krt_operator.api.status import TargetPod
-    from krt_operator.engine.ports import Change, Json, Ports
-    from krt_operator.faults.action import Scene
-
-__all__ = ["act", "hold", "outcome"]
-
-
-def act(scene: Scene) -> Act:
-    """Kill the processes; their wrappers keep kubelet from starting them on the old volume."""
-    return killing(scene, "hold")
+    from krt_operator.engine.ports import Change, Json, Observed, Ports
+    from krt_operator.faults.action import FaultContext
+    from krt_operator.plan.plan import Plan
 
 
-def hold(scene: Scene) -> Hold:
-    """Delete the claims; when they are gone and `duration` is over, apply new ones."""
-    entry = scene.entry
-    left = [one for one in entry.targets if _there(scene, one)]
-    if left:
-        return Hold(acts=(_delete(left),))
-    due = max([revert_due(scene.fault, entry) or scene.now, *_gone(scene)])
-    if scene.now < due:
-        return Hold()
-    claims = tuple(claim for one in entry.targets for claim in _claim(scene, one))
-    return Hold(reverted_at=scene.now, apply=claims, due=due)
+class LoseDisk(CrashPod):
+    """Kills the process, then deletes pod and claim."""
+
+    def resolve(
+        self, targets: tuple[TargetPod, ...], plan: Plan, observed: Observed
+    ) -> tuple[TargetPod, ...]:
+        """Add the claim and its uid to each target."""
+        return tuple(_with_claim(target, plan, observed) for target in targets)
+
+    def act(self, ctx: FaultContext) -> Act:
+        """Kill the processes; `hold` keeps kubelet from restarting them on the old volume."""
+        return kill_processes(ctx, "hold")
+
+    def is_lasting(self, fault: Fault) -> bool:
+        """Always: the claim is deleted after the pod."""
+        del fault
+        return True
+
+    def keeps_down(self, fault: Fault) -> bool:
+        """Always: a claim is not deleted while a pod uses it."""
+        del fault
+        return True
+
+    def keeps_pod(self, fault: Fault, *, is_member: bool) -> bool:
+        """Never."""
+        del fault, is_member
+        return False
+
+    def hold(self, ctx: FaultContext) -> Hold:
+        """Delete the claims; once they are gone and the duration is over, revert."""
+        remaining = [target for target in ctx.entry.targets if _has_old_claim(ctx, target)]
+        if remaining:
+            return Hold(acts=(_delete_claims(remaining),))
+        return Hold() if ctx.now < _revert_due(self, ctx) else self.revert(ctx)
+
+    def revert(self, ctx: FaultContext) -> Hold:
+        """Apply new claims; the members start again with them."""
+        claims = tuple(claim for target in ctx.entry.targets for claim in _new_claims(ctx, target))
+        return Hold(reverted_at=ctx.now, apply=claims, due=_revert_due(self, ctx))
 
 
-def _there(scene: Scene, target: TargetPod) -> bool:
-    claim = scene.world.claims.get(target.claim)
+def _with_claim(target: TargetPod, plan: Plan, observed: Observed) -> TargetPod:
+    name = names.member_claim(plan.name, target.member)
+    claim = observed.claims.get(name)
+    if claim is None:
+        raise UnresolvedTargetError(f"claim {name} of {target.member} does not exist")
+    return target.model_copy(update={"claim": name, "claim_uid": claim["metadata"]["uid"]})
+
+
+def _has_old_claim(ctx: FaultContext, target: TargetPod) -> bool:
+    claim = ctx.observed.claims.get(target.claim)
     return claim is not None and claim["metadata"]["uid"] == target.claim_uid
 
 
-def _gone(scene: Scene) -> list[datetime]:
-    return [one.at for one in scene.entry.observations if one.kind is ObservationKind.VOLUME_GONE]
+def _revert_due(action: LoseDisk, ctx: FaultContext) -> datetime:
+    """When the duration is over and the last claim was gone."""
+    gone = [
+        observation.at
+        for observation in ctx.entry.observations
+        if observation.kind is ObservationKind.VOLUME_GONE
+    ]
+    return max([action.revert_due(ctx.fault, ctx.entry) or ctx.now, *gone])
 
 
-def _delete(targets: Sequence[TargetPod]) -> Act:
+def _delete_claims(targets: Sequence[TargetPod]) -> Act:
     def perform(ports: Ports) -> Sequence[Change]:
-        for one in targets:
-            ports.cluster.delete(Deletion("PersistentVolumeClaim", one.claim, one.claim_uid))
+        for target in targets:
+            claim = Deletion("PersistentVolumeClaim", target.claim, target.claim_uid)
+            ports.cluster.delete(claim)
         return []
 
-    return Act(f"delete {', '.join(one.claim for one in targets)}", perform)
+    return Act(f"delete {', '.join(target.claim for target in targets)}", perform)
 
 
-def _claim(scene: Scene, target: TargetPod) -> list[Json]:
-    found = scene.plan.member(target.member)
-    if found is None:
-        raise ValueError(f"{target.member} is no member of the plan")
-    objects = member(scene.plan, found, scene.ports.settings.image_pull_policy, 1)
-    return [one for one in objects if one["kind"] == "PersistentVolumeClaim"]
+def _new_claims(ctx: FaultContext, target: TargetPod) -> list[Json]:
+    member = ctx.plan.member(target.member)
+    if member is None:
+        raise ValueError(f"{target.member} is not a member of the plan")
+    objects = build_member(ctx.plan, member, ctx.ports.settings.image_pull_policy)
+    return [obj for obj in objects if obj["kind"] == "PersistentVolumeClaim"]

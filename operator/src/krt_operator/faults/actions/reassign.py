@@ -1,7 +1,7 @@
-"""Reassign: partitions are moved to other brokers, by Kafka's own tool in a Job.
+"""Reassign: moves partitions to other brokers, with Kafka's own tool in a Job.
 
-The tool hands the move over and ends; Kafka then copies. The fault is injected when Kafka has
-accepted the move and recovered when the replicas are those asked for and all in sync.
+The tool submits the move and ends; then Kafka copies. The fault is injected when Kafka has accepted
+the move. The cluster has recovered when the partitions have the requested replicas, all in sync.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
 from krt_operator.api.status import Observation, ObservationKind
-from krt_operator.build.tools import reassign_job
+from krt_operator.build.tools import build_reassign_job
 from krt_operator.engine.ports import Act
-from krt_operator.faults.action import Outcome, until_due
-from krt_operator.faults.ephemeral import parse
-from krt_operator.faults.partitions import meant
+from krt_operator.faults.action import FaultAction, Outcome
+from krt_operator.faults.ephemeral import parse_report
+from krt_operator.faults.partitions import target_partitions
 from krt_operator.health import jobs
 from krt_operator.health.objects import condition
 
@@ -23,60 +23,62 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_operator.engine.ports import Change, Json, Ports
-    from krt_operator.faults.action import Scene
+    from krt_operator.faults.action import FaultContext
 
-hold = until_due
-
-TOOL_PATIENCE: Final = timedelta(seconds=120)
-"""How long the Job may take: a pod to schedule, a JVM to start, brokers that are failing over."""
+JOB_TIMEOUT: Final = timedelta(seconds=120)
+"""How long the Job may take: scheduling a pod, starting a JVM, brokers that are failing over."""
 
 
-def job_name(scene: Scene, attempt: int) -> str:
-    """The Job of an attempt, by the fault's place: both names together would be too long."""
-    place = [one.name for one in scene.plan.spec.faults].index(scene.fault.name)
-    return names.fault_job(scene.plan.name, place, attempt)
+class Reassign(FaultAction):
+    """Runs Kafka's reassignment tool in a Job for all partitions of the target."""
+
+    runs_in_job = True
+
+    def act(self, ctx: FaultContext) -> Act:
+        """Create the Job; where its name exists, nothing is done."""
+        moves = dict.fromkeys(target_partitions(ctx.fault, ctx.plan), ctx.fault.target_replicas)
+        name = job_name(ctx, ctx.entry.attempt)
+        job = build_reassign_job(ctx.plan, name, moves, ctx.ports.settings.image_pull_policy)
+
+        def perform(ports: Ports) -> Sequence[Change]:
+            ports.cluster.create(job)
+            return []
+
+        return Act(f"start {name}", perform)
+
+    def outcome(self, ctx: FaultContext) -> Outcome:
+        """What the tool reported, or why its Job failed."""
+        name = job_name(ctx, ctx.entry.attempt)
+        job = ctx.observed.jobs.get(name)
+        if job is None:
+            return Outcome(requested=False, pending=(name,), timeout=JOB_TIMEOUT)
+        terminated = _terminated(ctx, job)
+        if terminated is None:
+            failed = condition(job, "Failed")
+            if failed is None:
+                return Outcome(pending=(name,), timeout=JOB_TIMEOUT)
+            return Outcome(failures={name: jobs.why_failed(failed)}, timeout=JOB_TIMEOUT)
+        report = parse_report(terminated)
+        if report.at is None:
+            return Outcome(failures={name: report.error}, timeout=JOB_TIMEOUT)
+        accepted = Observation(
+            kind=ObservationKind.REASSIGNMENT_ACCEPTED,
+            subject=name,
+            at=report.at,
+            detail=f"to brokers {list(ctx.fault.target_replicas)}",
+        )
+        return Outcome(observations=(accepted,), timeout=JOB_TIMEOUT)
 
 
-def act(scene: Scene) -> Act:
-    """Create the Job; one of that name is the same."""
-    moves = dict.fromkeys(meant(scene.fault, scene.plan), scene.fault.target_replicas)
-    name = job_name(scene, scene.entry.attempt)
-    job = reassign_job(scene.plan, name, moves, scene.ports.settings.image_pull_policy)
-
-    def perform(ports: Ports) -> Sequence[Change]:
-        ports.cluster.create(job)
-        return []
-
-    return Act(f"start {name}", perform)
+def job_name(ctx: FaultContext, attempt: int) -> str:
+    """The Job of an attempt, by the fault's index: test and fault name would be too long."""
+    index = [fault.name for fault in ctx.plan.spec.faults].index(ctx.fault.name)
+    return names.fault_job(ctx.plan.name, index, attempt)
 
 
-def outcome(scene: Scene) -> Outcome:
-    """What the tool said."""
-    name = job_name(scene, scene.entry.attempt)
-    job = scene.world.jobs.get(name)
-    if job is None:
-        return Outcome(asked=False, pending=(name,), patience=TOOL_PATIENCE)
-    ended = _ended(scene, job)
-    if ended is None:
-        failed = condition(job, "Failed")
-        if failed is not None:
-            return Outcome(failures={name: jobs.why_failed(failed)}, patience=TOOL_PATIENCE)
-        return Outcome(pending=(name,), patience=TOOL_PATIENCE)
-    report = parse(ended)
-    if report.at is None:
-        return Outcome(failures={name: report.message}, patience=TOOL_PATIENCE)
-    begun = Observation(
-        kind=ObservationKind.REASSIGNMENT_ACCEPTED,
-        subject=name,
-        at=report.at,
-        detail=f"to brokers {list(scene.fault.target_replicas)}",
-    )
-    return Outcome(observations=(begun,), patience=TOOL_PATIENCE)
-
-
-def _ended(scene: Scene, job: Json) -> Json | None:
-    pod = jobs.pod_of(job, scene.pods.values())
+def _terminated(ctx: FaultContext, job: Json) -> Json | None:
+    pod = jobs.pod_of(job, ctx.pods.values())
     for status in (pod or {}).get("status", {}).get("containerStatuses") or []:
-        ended: Json | None = status.get("state", {}).get("terminated")
-        return ended
+        terminated: Json | None = status.get("state", {}).get("terminated")
+        return terminated
     return None

@@ -1,7 +1,7 @@
-"""RollingRestart: one member after another is deleted gracefully, each when all is whole again.
+"""RollingRestart: deletes one member after another, each when the cluster has recovered.
 
-The intent names every member with the uid it had, so what is still to be done can be read off the
-pods: those that have their uid yet. No two are ever down at once, whoever looks.
+The journal names every member with the uid that its pod had, so the members that are still to be
+restarted are those whose pod has that uid. No two are ever down at the same time.
 """
 
 from __future__ import annotations
@@ -11,77 +11,98 @@ from typing import TYPE_CHECKING
 from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.engine import journal
 from krt_operator.engine.ports import Act, Deletion
-from krt_operator.faults.action import Hold, journaled, standing
-from krt_operator.faults.hold import absent
-from krt_operator.faults.kafka_state import silent_servers
+from krt_operator.faults.action import FaultAction, Hold, find_target_pod
+from krt_operator.faults.kafka_state import servers_without_quorum
 from krt_operator.health import recovery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from krt_operator.api.status import TargetPod
+    from krt_operator.api.spec import Fault
+    from krt_operator.api.status import FaultStatus, TargetPod
     from krt_operator.engine.ports import Change, Ports
-    from krt_operator.faults.action import Scene
-
-outcome = journaled
+    from krt_operator.faults.action import FaultContext
 
 
-def act(scene: Scene) -> Act:
-    """Delete the first member, with the time its pod gives it to shut down."""
-    entry = scene.entry
-    first = entry.targets[0]
+class RollingRestart(FaultAction):
+    """Deletes the targets gracefully, one at a time."""
 
-    def perform(ports: Ports) -> Sequence[Change]:
-        hit = ports.cluster.delete(Deletion("Pod", first.pod, first.uid))
-        # Where it was gone, an earlier try of this act did it right after the intent.
-        at = ports.clock.now() if hit else entry.scheduled_at
-        return [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
+    hits_all = True
 
-    return Act(f"restart {first.pod}", perform)
+    def is_lasting(self, fault: Fault) -> bool:
+        """Always: `act` restarts only the first member."""
+        del fault
+        return True
 
+    def revert_due(self, fault: Fault, entry: FaultStatus) -> None:
+        """Never at a set time: it is over when its last member was restarted."""
+        del fault, entry
 
-def hold(scene: Scene) -> Hold:
-    """Delete the next member once the one before is back and the cluster is whole."""
-    left = [one for one in scene.entry.targets if standing(scene.pods, one)]
-    if any("deletionTimestamp" in scene.pods[one.pod]["metadata"] for one in left):
-        return Hold()
-    if not left:
-        return Hold(reverted_at=scene.now, due=scene.now)
-    lacking = _lacking(scene)
-    if not lacking:
-        return Hold(acts=(_delete(left[0]),))
-    limit = scene.plan.spec.timeouts.recovery.delta
-    if scene.now > _last(scene) + limit:
-        names = ", ".join(one.member for one in left)
+    def act(self, ctx: FaultContext) -> Act:
+        """Delete the first member, with the grace period of its pod."""
+        entry = ctx.entry
+        first = entry.targets[0]
+
+        def perform(ports: Ports) -> Sequence[Change]:
+            deleted = ports.cluster.delete(Deletion("Pod", first.pod, first.uid))
+            # Where it was gone, an earlier attempt deleted it right after the intent.
+            at = ports.clock.now() if deleted else entry.scheduled_at
+            return [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
+
+        return Act(f"restart {first.pod}", perform)
+
+    def hold(self, ctx: FaultContext) -> Hold:
+        """Delete the next member once the cluster has recovered from the restart before."""
+        remaining = [target for target in ctx.entry.targets if find_target_pod(ctx.pods, target)]
+        if any("deletionTimestamp" in ctx.pods[pod.pod]["metadata"] for pod in remaining):
+            return Hold()
+        if not remaining:
+            return self.revert(ctx)
+        missing = _missing_for_next(ctx)
+        if not missing:
+            return Hold(acts=(_restart(remaining[0]),))
+        limit = ctx.plan.spec.timeouts.recovery
+        if ctx.now <= _last_restart(ctx) + limit.delta:
+            return Hold()
+        members = ", ".join(target.member for target in remaining)
         return Hold(
-            reverted_at=scene.now,
-            due=scene.now,
-            cut_short=f"{names} not restarted: not whole {scene.plan.spec.timeouts.recovery} after "
-            f"the restart before: {lacking}",
+            reverted_at=ctx.now,
+            due=ctx.now,
+            incomplete=f"{members} not restarted: the cluster did not recover within {limit} of "
+            f"the restart before: {missing}",
         )
-    return Hold()
+
+    def revert(self, ctx: FaultContext) -> Hold:
+        """Over as soon as the last member was restarted."""
+        return Hold(reverted_at=ctx.now, due=ctx.now)
 
 
-def _lacking(scene: Scene) -> str:
-    out = absent(scene.status, scene.run.spec)
-    lacking = recovery.lacking_pods(scene.plan, scene.pods, out, frozenset())
-    if lacking:
-        return lacking
-    silent = silent_servers(scene.plan, scene.ports, out)
-    if silent:
-        return f"ZooKeeper server {silent[0]} does not serve"
-    view = scene.view()
-    return "no broker answers" if view is None else recovery.lacking_cluster(scene.plan, view, out)
+def _missing_for_next(ctx: FaultContext) -> str:
+    """What the cluster lacks before the next restart, as a sentence; empty where nothing."""
+    pods = recovery.lacking_pods(ctx.plan, ctx.pods, ctx.unavailable, frozenset())
+    if pods:
+        return pods
+    servers = servers_without_quorum(ctx.plan, ctx.ports, ctx.unavailable)
+    if servers:
+        return f"ZooKeeper server {servers[0]} does not serve requests"
+    view = ctx.view()
+    if view is None:
+        return "no broker answers"
+    return recovery.lacking_cluster(ctx.plan, view, ctx.unavailable)
 
 
-def _last(scene: Scene) -> datetime:
-    """When the last restart so far was seen."""
-    gone = [one.at for one in scene.entry.observations if one.kind is ObservationKind.POD_DELETED]
-    return max(gone, default=scene.entry.injected_at or scene.now)
+def _last_restart(ctx: FaultContext) -> datetime:
+    """When the deletion of the last restarted pod was observed."""
+    deleted = [
+        observation.at
+        for observation in ctx.entry.observations
+        if observation.kind is ObservationKind.POD_DELETED
+    ]
+    return max(deleted, default=ctx.entry.injected_at or ctx.now)
 
 
-def _delete(target: TargetPod) -> Act:
+def _restart(target: TargetPod) -> Act:
     def perform(ports: Ports) -> Sequence[Change]:
         ports.cluster.delete(Deletion("Pod", target.pod, target.uid))
         return []

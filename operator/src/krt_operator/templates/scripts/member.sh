@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# PID 1 of a Kafka or ZooKeeper container: starts java, outlives it, says when it ended and how.
+# PID 1 of a Kafka or ZooKeeper container: starts java, outlives it and reports when and how it ended.
 #
 # usage: member.sh COMMAND ARGUMENT...
 #
-# Prints one JSON line an event on stdout: started, exited, held-down, released. While /run/krt/hold
-# exists the container stays up without java (not ready, nothing listens), so that a crashed member
-# can be kept down until its StatefulSet is scaled to 0 instead of being restarted by kubelet.
+# Prints one JSON line per event on stdout: started, exited, held-down, released. While /run/krt/hold
+# exists, the container runs without java (not ready, nothing listens). A crashed member stays down
+# that way until its StatefulSet is scaled to 0, instead of being restarted by kubelet.
 set -uo pipefail
 
 readonly run=/run/krt
@@ -14,7 +14,7 @@ stopping=0
 interrupted=0
 java=
 
-say() {
+report_event() { # report_event EVENT [MORE_JSON_FIELDS]
   printf '{"krt":"member","event":"%s","at":%s,"member":"%s"%s}\n' \
     "$1" "${EPOCHREALTIME/[.,]/}" "$KRT_MEMBER" "${2-}"
 }
@@ -29,18 +29,18 @@ stop() {
 }
 trap stop TERM INT
 
-stay_held() {
+stay_down() {
   [[ -e $hold ]] || return 0
-  say held-down
+  report_event held-down
   while [[ -e $hold ]] && ((!stopping)); do
-    # A foreground sleep would keep bash from the trap until it ends.
+    # bash runs a trap only after a foreground command has ended.
     sleep 0.2 &
     wait $!
   done
-  say released
+  report_event released
 }
 
-stay_held
+stay_down
 ((stopping)) && exit 143
 
 if [[ -n ${KRT_MYID-} ]]; then
@@ -50,19 +50,19 @@ fi
 "$@" &
 java=$!
 printf '%s\n' "$java" >"$run/java.pid"
-say started ",\"pid\":$java"
+report_event started ",\"pid\":$java"
 
 code=0
 while :; do
   interrupted=0
   wait "$java"
-  now=$?
-  # 127: java was already waited for, the trap came in between; the first answer counts.
-  ((now == 127)) || code=$now
+  status=$?
+  # 127: an earlier wait, which the trap interrupted, has already returned the exit code.
+  ((status == 127)) || code=$status
   ((interrupted)) || break
 done
-say exited ",\"pid\":$java,\"exitCode\":$code"
+report_event exited ",\"pid\":$java,\"exitCode\":$code"
 rm -f "$run/java.pid"
 
-stay_held
+stay_down
 exit "$code"

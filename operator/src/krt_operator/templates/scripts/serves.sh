@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Startup probe of a broker: succeeds once the controller has told it of the cluster.
+# Startup probe of a broker: succeeds once the broker has the cluster's metadata from the controller.
 #
 # usage: serves.sh PORT
 #
-# Until then a broker that has just started answers that there are no brokers and no topics. librdkafka
-# takes that for a topic that was deleted, and drops every record it holds for it.
+# Until then a broker that has just started answers that there are no brokers and no topics, which
+# librdkafka takes for a deleted topic: it drops every record that it holds for the topic.
 set -euo pipefail
 
 exec 3<>"/dev/tcp/127.0.0.1/$1"

@@ -1,0 +1,86 @@
+"""The Kafka port on the simulated cluster."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
+from krt_operator.api.times import to_micros
+from krt_operator.errors import TransientError
+from krt_operator.kafka.views import (
+    Bounds,
+    ClusterView,
+    GroupMember,
+    GroupView,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
+
+    from krt_operator.engine.ports import TopicPlan
+
+
+class SimulatedKafka:
+    """Asks the broker that makes the client wait longest."""
+
+    def __init__(self, sim: SimulatedCluster, bootstrap: str) -> None:
+        self.sim = sim
+        asked = {server.partition(":")[0] for server in bootstrap.split(",")}
+        brokers = {broker.pod for broker in sim.plan.brokers if broker.host in asked}
+        self._silent = sim.silent or bool(brokers & sim.frozen.keys())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return
+
+    def view(self) -> ClusterView:
+        if self._silent:
+            self.sim.time += timedelta(seconds=5)
+        if self._silent or not self.sim.view().brokers:
+            raise TransientError("no broker answers")
+        return self.sim.view()
+
+    def racks(self) -> Mapping[int, str]:
+        raise NotImplementedError
+
+    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+        raise NotImplementedError
+
+    def bounds(self, topics: Sequence[str]) -> list[Bounds]:
+        at = to_micros(self.sim.time)
+        return [
+            Bounds(p.topic, p.partition, at, 0, 1000, 1000, p.leader, 1, p.isr)
+            for p in self.view().partitions
+            if p.topic in topics
+        ]
+
+    def offsets_since(
+        self, partitions: Sequence[tuple[str, int]], since: datetime
+    ) -> Mapping[tuple[str, int], int]:
+        raise NotImplementedError
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
+        self.view()
+        self.sim.elections += 1
+        refused = {}
+        for topic, number in partitions:
+            if self.sim.replicas[number][0] in self.sim.dead():
+                refused[f"{topic}-{number}"] = "the preferred leader is not available"
+            else:
+                self.sim.leaders.pop(number, None)
+        return refused
+
+    def group(self, group: str) -> GroupView:
+        self.view()
+        members = tuple(
+            GroupMember(pod["metadata"]["uid"], name, pod["status"]["podIP"], ())
+            for name, pod in self.sim.pods.items()
+            if name.startswith("t-consumer-c-") and self.sim.joined(name)
+        )
+        committed = {("foo", number): 990 for number in range(3)}
+        return GroupView(group, "STABLE", 1, members, committed)

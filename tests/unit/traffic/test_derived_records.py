@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from confluent_kafka import Message
+
+from krt_contract.clients import Acks, ProducerSpec, Transactions
+from krt_contract.outcomes import SendOutcome, TransactionOutcome
+from krt_traffic.consumer.derived_records import DerivedRecords
+from krt_traffic.sending.records import Done, Sent
+
+PLAN = ProducerSpec(
+    name="make", topic="out", partitions=2, acks=Acks.ALL, idempotent=True,
+    transactions=Transactions(10, 0), records_per_second=0, value_bytes=200, key_count=1,
+    compression="none", config={},
+)  # fmt: skip
+
+
+def test_add_of_an_input_gives_its_output_the_key_and_a_partition_of_it() -> None:
+    records = DerivedRecords(PLAN, "make-0", "u1")
+    seq = records.add(Message(topic="foo", partition=0, offset=5, key=b"k", value=b"x"), 3)
+    assert (seq, records.key(seq), records.partition(seq)) == (0, "k", 1)
+    records.attempted = 1
+    records.done(
+        Done(0, Sent(1, 1, 0), 2, 2, 7, SendOutcome.ACKED, None, TransactionOutcome.COMMITTED)
+    )
+    row = records.snapshot()[0].to_pylist()[0]
+    columns = ("topic", "partition", "key", "scheduled_at", "transaction_outcome")
+    assert [row[name] for name in columns] == ["out", 1, "k", 1, "committed"]
+    assert not records.snapshot()[0].to_pylist()

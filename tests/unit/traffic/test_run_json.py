@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from krt_traffic.recorder.run_json import RunJson
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_image_is_added_to_the_plan(tmp_path: Path) -> None:
+    run = RunJson(tmp_path / "run.json", {"schemaVersion": 2})
+    run.image("kafka", "sha256:1")
+    assert json.loads((tmp_path / "run.json").read_text()) == {
+        "schemaVersion": 2,
+        "imageIds": {"kafka": ["sha256:1"]},
+    }

@@ -1,0 +1,60 @@
+"""Records made of records: sends whose key and partition follow from those of their input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_traffic.sending.records import Records
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from confluent_kafka import Message
+
+    from krt_contract.clients import ProducerSpec
+
+
+class DerivedRecords(Records):
+    """The sends of one incarnation, one for each record delivered to it.
+
+    The key is the input's, the partition the input's modulo those of the output topic: what is
+    in order for a key stays in order. A send is due when its input was delivered.
+
+    Args:
+        plan: how the output is written.
+        member: consumer identity, which is also the producer's.
+        incarnation: pod uid.
+    """
+
+    def __init__(self, plan: ProducerSpec, member: str, incarnation: str) -> None:
+        super().__init__(plan, member, incarnation)
+        self._partitions = plan.partitions
+        self._routes: dict[int, tuple[int, str | None]] = {}
+
+    def add(self, message: Message, partition: int) -> int:
+        """Take a record of an input partition and return the seq of its output, sent next."""
+        seq, key = self.attempted, message.key()
+        text = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
+        self._routes[seq] = (partition % self._partitions, text)
+        return seq
+
+    def key(self, seq: int) -> str | None:
+        """Return the key of its input."""
+        return self._routes[seq][1]
+
+    def partition(self, seq: int) -> int:
+        """Return the partition that follows from its input's."""
+        return self._routes[seq][0]
+
+    def routes(self, seqs: Sequence[int]) -> tuple[list[int], list[str | None]]:
+        """Return the partitions and keys of sends."""
+        found = [self._routes[seq] for seq in seqs]
+        return [partition for partition, _ in found], [key for _, key in found]
+
+    def snapshot(self) -> tuple[pa.Table, pa.Table]:
+        """Return the sends done since the last call, and all others as unknown so far."""
+        done, rest = super().snapshot()
+        for seq in done["seq"].to_pylist():
+            del self._routes[seq]
+        return done, rest

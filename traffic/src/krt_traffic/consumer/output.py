@@ -1,0 +1,156 @@
+"""The output of a transforming consumer: its sends, their transactions and their rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_contract.ledger import LedgerWriter
+from krt_traffic.consumer.derived_records import DerivedRecords
+from krt_traffic.consumer.positions import partition_of
+from krt_traffic.rolling_writer import RollingWriter, writer
+from krt_traffic.sending.sender import Sender
+from krt_traffic.sending.transaction_manager import TransactionManager
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from confluent_kafka import Message, TopicPartition
+
+    from krt_contract.clients import ProducerSpec
+    from krt_contract.outcomes import TransactionOutcome
+    from krt_contract.plan import Plan
+    from krt_traffic.consumer.positions import Positions
+
+
+class Output:
+    """Sends a record for each input record and commits the input's offsets with them.
+
+    Args:
+        plan: the run.
+        entry: how the output is written; always in transactions.
+        who: identity and incarnation, of the consumer and of the producer alike.
+        folder: the bundle.
+        stop_waiting: whether to stop waiting for the transaction coordinator.
+
+    Attributes:
+        records_per_transaction: after how many input records a transaction ends.
+        abort_permille: share of transactions aborted on purpose.
+        refused: whether the client refused a record of the open transaction.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        entry: ProducerSpec,
+        who: tuple[str, str],
+        folder: Path,
+        stop_waiting: Callable[[], bool],
+    ) -> None:
+        if entry.transactions is None:
+            raise RuntimeError("an output is always written in transactions")
+        self.records_per_transaction = entry.transactions.records
+        self.abort_permille = entry.transactions.abort_permille
+        self.refused = False
+        self._records = DerivedRecords(entry, *who)
+        self._sender = Sender(plan, entry, self._records, *who)
+        self._manager = TransactionManager(self._sender, self._records, stop_waiting)
+        self._table = RollingWriter(writer(folder, "produce", *who))
+        self._summary = LedgerWriter(folder / "producer_summary", "producer_summary", "-".join(who))
+
+    def start(self) -> bool:
+        """Register with the transaction coordinator; False where waiting for it was stopped.
+
+        Raises:
+            FatalClientError: the client is over.
+        """
+        return self._manager.start()
+
+    @property
+    def transaction(self) -> int:
+        """Ordinal of the transaction that is open or was last."""
+        return self._manager.ordinal
+
+    @property
+    def full_file(self) -> bool:
+        """Whether the open ledger file is full, and must wait with its number for a flush."""
+        return self._table.grown
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._manager.begin()
+        self.refused = False
+
+    def add(self, message: Message) -> int:
+        """Take an input record and return the seq of its output record, which ``send`` sends."""
+        return self._records.add(message, partition_of(message)[1])
+
+    def send(self, seq: int) -> None:
+        """Send the record that was added last.
+
+        Raises:
+            FatalClientError: the client is over.
+        """
+        self._sender.send(1, self.transaction)
+        self.refused = self.refused or seq not in self._records.in_flight
+
+    def serve(self) -> None:
+        """Take the delivery reports that have come; never blocks.
+
+        Raises:
+            FatalClientError: the client is over.
+        """
+        self._sender.serve(0)
+
+    def commit(self, positions: Positions, offsets: list[TopicPartition]) -> TransactionOutcome:
+        """Send the input's offsets and commit; returns and raises as the transaction manager."""
+        return self._manager.commit(self._send_offsets(positions, offsets))
+
+    def abort(
+        self, positions: Positions, offsets: list[TopicPartition] | None, *, answered: bool
+    ) -> TransactionOutcome:
+        """Abort the open transaction; returns and raises as the transaction manager.
+
+        Args:
+            positions: knows the consumer, whose group the offsets are of.
+            offsets: the input's, sent before; None where they belong to another member.
+            answered: whether to wait for the answers to all sends before.
+        """
+        if offsets is None:
+            return self._manager.abort()
+        send_offsets = self._send_offsets(positions, offsets)
+
+        def first(seconds: float) -> None:
+            if answered:
+                self._manager.await_answers(seconds)
+            send_offsets(seconds)
+
+        return self._manager.abort(first)
+
+    def flush(self, *, roll: bool) -> None:
+        """Make the rows durable; for the ledger's thread.
+
+        Args:
+            roll: whether the open file may get its number now.
+        """
+        self._table.flush(*self._records.snapshot(), roll=roll)
+
+    def finish(self) -> dict[str, int]:
+        """Give up what is open and return the counts of the sends."""
+        self._sender.purge()
+        self._manager.abandon()
+        return {"attempted": self._records.attempted, **self._records.counts}
+
+    def close(self) -> None:
+        """Make the last rows durable, after the ledger's thread has ended."""
+        self._table.close(self._records.snapshot()[0])
+        self._summary.write(self._records.summary())
+
+    def _send_offsets(
+        self, positions: Positions, offsets: list[TopicPartition]
+    ) -> Callable[[float], None]:
+        def send(seconds: float) -> None:
+            group = positions.client.consumer_group_metadata()
+            self._sender.client.send_offsets_to_transaction(offsets, group, seconds)
+
+        return send

@@ -1,0 +1,30 @@
+"""The open-loop schedule: when each record is due, whatever happens to those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MICROS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Records at a fixed rate from a start on.
+
+    Attributes:
+        start: monotonic microseconds at which record 0 is due.
+        rate: records a second, at least 1.
+    """
+
+    start: int
+    rate: int
+
+    def due(self, now: int) -> int:
+        """Return how many records are due up to and including ``now`` (monotonic µs)."""
+        if now < self.start:
+            return 0
+        return (now - self.start) * self.rate // MICROS + 1
+
+    def at(self, seq: int) -> int:
+        """Return when record ``seq`` is due (monotonic µs, rounded up, so that it is then due)."""
+        return self.start - (-seq * MICROS // self.rate)

@@ -1,0 +1,1 @@
+"""Sends and the outcome of each: shared by producers and transforming consumers."""

@@ -1,0 +1,188 @@
+"""The sends of one incarnation: in flight, in an open transaction, done.
+
+Two threads meet here. The producer's thread moves sends forward; the ledger's thread reads all of
+them twice a second. There is no lock, so the producer never waits: every move adds before it
+removes, and the ledger copies the sends on their way before it takes those that are done. It thus
+sees each send at least once, and knows which it sees twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from krt_contract.ledger import table_of
+from krt_contract.outcomes import SendOutcome, TransactionOutcome
+from krt_traffic.clock import both, wall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_contract.clients import ProducerSpec
+    from krt_traffic.producer.schedule import Schedule
+
+IN_FLIGHT = "in flight when last flushed"
+"""Error of a row written before its send was done; stays only when the incarnation is killed."""
+
+
+class Sent(NamedTuple):
+    """What all sends of one call to the client have in common.
+
+    Attributes:
+        at: UTC microseconds.
+        mono: monotonic microseconds.
+        transaction: ordinal of the open transaction, None outside transactions.
+    """
+
+    at: int
+    mono: int
+    transaction: int | None
+
+
+class Done(NamedTuple):
+    """A send with its outcome; the fields are those of the ledger."""
+
+    seq: int
+    sent: Sent
+    at: int
+    mono: int
+    offset: int | None
+    outcome: SendOutcome
+    error: str | None
+    transaction_outcome: TransactionOutcome | None = None
+
+
+class Records:
+    """All sends of one incarnation and the counts over them.
+
+    Args:
+        plan: the entry of the plan it plays.
+        member: producer identity, ``<name>-<replica>``.
+        incarnation: pod uid.
+
+    Attributes:
+        schedule: when records are due; None where they are sent as fast as the client takes them.
+            Set before the first send.
+        in_flight: sends the client has not reported on.
+        in_transaction: sends the client has reported on whose transaction is open.
+        attempted: sends begun, counted apart from the rows.
+        counts: done sends by outcome.
+    """
+
+    def __init__(self, plan: ProducerSpec, member: str, incarnation: str) -> None:
+        self.in_flight: dict[int, Sent] = {}
+        self.in_transaction: dict[int, Done] = {}
+        self.attempted = 0
+        self.counts = {outcome.value: 0 for outcome in SendOutcome}
+        self._done: deque[Done] = deque()
+        self._lingering: set[int] = set()
+        self._plan = plan
+        self.schedule: Schedule | None = None
+        self._member, self._incarnation = member, incarnation
+        self._keys = [f"k{index}" for index in range(plan.key_count)]
+
+    def key(self, seq: int) -> str | None:
+        """Return the key of record ``seq``: round robin over the keys."""
+        return self._keys[seq % self._plan.key_count]
+
+    def partition(self, seq: int) -> int:
+        """Return the partition of record ``seq``: that of its key, keys dealt out in turn.
+
+        Not chosen by a hash, so that each partition has operations due at a steady rate.
+        """
+        return seq % self._plan.key_count % self._plan.partitions
+
+    def report(self, record: Done) -> None:
+        """Take the client's report on a send: done, unless its transaction is open."""
+        if record.sent.transaction is None:
+            self.done(record)
+        else:
+            self.in_transaction[record.seq] = record
+            del self.in_flight[record.seq]
+
+    def done(self, record: Done) -> None:
+        """Take the final outcome of a send."""
+        self.counts[record.outcome] += 1
+        self._done.append(record)
+        self.in_transaction.pop(record.seq, None)
+        self.in_flight.pop(record.seq, None)
+
+    def snapshot(self) -> tuple[pa.Table, pa.Table]:
+        """Return the sends done since the last call, and all others as unknown so far.
+
+        For the ledger's thread. No send is in both or was done in an earlier call.
+        """
+        in_flight, in_transaction = self.in_flight.copy(), self.in_transaction.copy()
+        done = [self._done.popleft() for _ in range(len(self._done))]
+        # Done, and not yet removed when it was copied: now or at an earlier call.
+        settled = self._lingering.union(record.seq for record in done)
+        self._lingering = {seq for seq in settled if seq in in_flight or seq in in_transaction}
+        at, now = both()
+        sents = in_flight | {seq: record.sent for seq, record in in_transaction.items()}
+        rows = [
+            Done(seq, sent, at, now, None, SendOutcome.UNKNOWN, IN_FLIGHT)
+            for seq, sent in sents.items()
+            if seq not in self._lingering
+        ]
+        return self._table(done), self._table(rows)
+
+    def summary(self) -> dict[str, Sequence[Any]]:
+        """Return the row of ``producer_summary``: counts kept apart from the rows."""
+        counts = {"attempted": self.attempted, **self.counts}
+        return {
+            "producer": [self._member],
+            "producer_incarnation": [self._incarnation],
+            **{name: [count] for name, count in counts.items()},
+            "at": [wall()],
+        }
+
+    def routes(self, seqs: Sequence[int]) -> tuple[list[int], list[str | None]]:
+        """Return the partitions and keys of sends, as ``partition`` and ``key`` give them."""
+        keys, key_count, partitions = self._keys, self._plan.key_count, self._plan.partitions
+        return (
+            [seq % key_count % partitions for seq in seqs],
+            [keys[seq % key_count] for seq in seqs],
+        )
+
+    def _table(self, rows: Sequence[Done]) -> pa.Table:
+        count = len(rows)
+        columns: list[Any] = [list(column) for column in zip(*rows, strict=True)] or [[]] * 8
+        seqs, sents, done_at, done_mono, offsets, outcomes, errors, transaction_outcomes = columns
+        partitions, keys = self.routes(seqs)
+        transactional = self._plan.transactions is not None
+        return table_of(
+            "produce",
+            {
+                "producer": pa.repeat(self._member, count),
+                "producer_incarnation": pa.repeat(self._incarnation, count),
+                "seq": seqs,
+                "topic": pa.repeat(self._plan.topic, count),
+                "partition": partitions,
+                "key": keys,
+                "scheduled_at": self._scheduled(seqs, sents),
+                "sent_at": [sent.at for sent in sents],
+                "done_at": done_at,
+                "sent_mono": [sent.mono for sent in sents],
+                "done_mono": done_mono,
+                "outcome": outcomes,
+                "offset": offsets,
+                "error": errors,
+                "transaction": [sent.transaction for sent in sents]
+                if transactional
+                else [None] * count,
+                "transaction_outcome": [
+                    outcome or TransactionOutcome.UNKNOWN for outcome in transaction_outcomes
+                ]
+                if transactional
+                else transaction_outcomes,
+            },
+        )
+
+    def _scheduled(self, seqs: Sequence[int], sents: Sequence[Sent]) -> list[int]:
+        if self.schedule is None:
+            return [sent.at for sent in sents]
+        at = self.schedule.at
+        # Both clocks as read at the send, so that sent_at - scheduled_at is a true duration.
+        return [at(seq) - sent.mono + sent.at for seq, sent in zip(seqs, sents, strict=True)]
