@@ -18,7 +18,7 @@ from krt_scoring.errors import (
     PlanError,
     SparkFailedError,
 )
-from krt_scoring.inputs import importers, inspection
+from krt_scoring.inputs import bundle_files, importers, schema_version
 from krt_scoring.inputs.importers.verifiable.layout import SETTINGS
 from krt_scoring.outputs import files
 from krt_scoring.outputs.scorecard import dump
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.pipeline import Assessment
 
 EXIT_SCORED = 0
@@ -38,18 +38,18 @@ EXIT_SPARK = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Score the bundle named on the command line and say the verdict.
+    """Score the bundle named on the command line and print the verdict.
 
     Returns:
-        0 whatever the verdict, 1 where Spark failed, 2 where the path is no bundle, or
-        what was scored cannot be written.
+        0 whatever the verdict, 1 where Spark failed, 2 where the path is not a bundle of this
+        release or the scorecard cannot be written.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.source and options.self_test:
-        parser.error("--self-test is for bundles of our own, not with --from")
+        parser.error("--self-test needs a bundle of this product; remove it or --from")
     try:
-        result = _scored(options)
+        result = _score(options)
         bundle = Bundle(options.bundle)
         with files.writing(bundle, options.out):
             if options.out:
@@ -64,45 +64,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_SPARK
     tested = result.card.get("selfTest")
     if tested:
-        sys.stdout.write(f"detector: {tested['detected']} of {tested['total']} corruptions\n")
+        sys.stdout.write(
+            f"self-test: {tested['detected']} of {tested['total']} corruptions detected\n"
+        )
     score = result.card.get("score")
-    shown = "" if score is None else f", score {score}"
-    sys.stdout.write(f"{result.card['verdict']}{shown}: {result.card['summary']}\n")
+    points = "" if score is None else f", score {score}"
+    sys.stdout.write(f"{result.card['verdict']}{points}: {result.card['summary']}\n")
     return EXIT_SCORED
 
 
-def _scored(options: argparse.Namespace) -> Assessment:
-    """Score what the command line names.
+def _score(options: argparse.Namespace) -> Assessment:
+    """Score the bundle, or what another tool recorded.
 
     Raises:
-        NotABundleError: the path holds nothing that can be scored.
-        NotWritableError: there is no place for what would be scored.
+        NotABundleError: there is nothing at the path that can be scored.
+        NotWritableError: the outputs could not be written.
     """
     if options.source is None:
-        bundle = inspection.require_bundle(options.bundle)
+        bundle = bundle_files.require_bundle(options.bundle)
+        schema_version.require_current(bundle)
         files.require_place(bundle, options.out)
-        return _assessed(inspection.inspect(bundle), options)
+        return _score_inspected(bundle_files.inspect(bundle), options)
     with tempfile.TemporaryDirectory(prefix="krt-import-") as folder:
         try:
             imported = importers.IMPORTERS[options.source](options.bundle, Path(folder))
         except PlanError as error:
             return without_plan(Bundle(options.bundle), str(error), SETTINGS)
         files.require_place(Bundle(options.bundle), options.out)
-        found = inspection.inspect(imported.bundle, needed=())
-        reasons = (*found.reasons, *imported.reasons)
-        return _assessed(replace(found, reasons=reasons), options)
+        inspected = bundle_files.inspect(imported.bundle, needed=())
+        reasons = (*inspected.reasons, *imported.reasons)
+        return _score_inspected(replace(inspected, reasons=reasons), options)
 
 
-def _assessed(inspected: Inspection, options: argparse.Namespace) -> Assessment:
+def _score_inspected(inspected: Inspection, options: argparse.Namespace) -> Assessment:
     cores = options.cores or os.cpu_count() or 1
     rows = sum(inspected.rows.values())
     memory = options.driver_memory or session.Sizing(rows, cores).local_memory
-    with spark_errors.told(f"give it more with --driver-memory (it had {memory})"):
+    with spark_errors.translate_errors(f"give it more with --driver-memory (it had {memory})"):
         spark = session.local(rows, memory, cores)
-        return _assess(inspected, spark, self_test=options.self_test)
+        return _assess_and_stop(inspected, spark, self_test=options.self_test)
 
 
-def _assess(inspected: Inspection, spark: SparkSession, *, self_test: bool) -> Assessment:
+def _assess_and_stop(inspected: Inspection, spark: SparkSession, *, self_test: bool) -> Assessment:
     try:
         return assess(spark, inspected, self_test=self_test)
     finally:
@@ -112,12 +115,12 @@ def _assess(inspected: Inspection, spark: SparkSession, *, self_test: bool) -> A
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="krt-score",
-        description="Score an evidence bundle on local Spark. The ledgers are only read.",
+        description="Score an evidence bundle with local Spark. The ledgers are only read.",
     )
     parser.add_argument(
         "bundle",
         type=Path,
-        help="directory <namespace>/<name>/<uid>; with --from, the one with the tools' output",
+        help="directory <namespace>/<name>/<uid>; with --from, the directory of the tool's output",
     )
     parser.add_argument(
         "--from",
@@ -132,13 +135,14 @@ def _parser() -> argparse.ArgumentParser:
         help="write the scorecard to this file and nothing into the bundle",
     )
     parser.add_argument(
-        "--driver-memory", help="heap of the Spark process, like 2g (default: by size)"
+        "--driver-memory",
+        help="heap of the Spark process, such as 2g (default: by the size of the bundle)",
     )
     parser.add_argument(
         "--self-test",
         action="store_true",
-        help="corrupt copies of the evidence and see whether each corruption is found (always "
-        "where the run's spec.scoring.selfTest is true)",
+        help="corrupt copies of the evidence and check that each corruption is detected (always "
+        "done where the run's spec.scoring.selfTest is true)",
     )
     parser.add_argument("--cores", type=int, help="worker threads (default: all cores)")
     return parser

@@ -1,4 +1,4 @@
-"""The driver Job: read the topics into the bundle, score it, tell the result.
+"""The driver Job: read the topics into the bundle, score it, publish the result.
 
 Exit codes: 0 scored, whatever the verdict; 2 the plan or bundle cannot be used; 4 no executor
 came; 5 the topics could not be read; 6 Spark failed; anything else is a defect.
@@ -24,8 +24,8 @@ from krt_scoring.errors import (
     SparkFailedError,
     TopicReadError,
 )
-from krt_scoring.inputs import inspection, run_info, topics
-from krt_scoring.outputs import files, result
+from krt_scoring.inputs import bundle_files, run_info, topics
+from krt_scoring.outputs import config_map, files, termination
 from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ log = logging.getLogger("krt_scoring.job")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the controller tells the Job by environment."""
+    """What the controller passes to the Job by environment."""
 
     plan: Path
     evidence: Path
@@ -88,22 +88,24 @@ class Settings:
                 ),
             )
         except KeyError as error:
-            raise ScoringError(f"environment variable {error.args[0]} is not set") from error
+            raise ScoringError(
+                f"environment variable {error.args[0]} is not set; the controller sets it"
+            ) from error
 
 
 def main() -> int:
     """Run the Job and return its exit code."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
-    # Files in the bundle belong to group 0, whatever uid the cluster gave us.
+    # Files in the bundle belong to group 0, whatever uid the cluster assigns.
     os.umask(0o002)
     try:
-        with spark_errors.told(MORE_MEMORY):
-            told = result.message(run(Settings.of(os.environ)).card)
+        with spark_errors.translate_errors(MORE_MEMORY):
+            message = termination.message(run(Settings.of(os.environ)).card)
         code = 0
     except ScoringError as error:
-        told, code = str(error), _exit_code(error)
-        log.error("%s", error)  # noqa: TRY400 (the message is the whole story; a trace is not)
-    _tell(told)
+        message, code = str(error), _exit_code(error)
+        log.error("%s", error)  # noqa: TRY400 (the message says it all; a trace would not)
+    _write_message(message)
     return code
 
 
@@ -115,9 +117,9 @@ def _exit_code(error: ScoringError) -> int:
     return EXIT_TOPICS if isinstance(error, TopicReadError) else EXIT_UNUSABLE
 
 
-def _tell(text: str) -> None:
+def _write_message(text: str) -> None:
     if TERMINATION_LOG.exists():
-        TERMINATION_LOG.write_text(text[: result.MAX_MESSAGE], encoding="utf-8")
+        TERMINATION_LOG.write_text(text[: termination.MAX_BYTES], encoding="utf-8")
 
 
 def run(settings: Settings) -> Assessment:
@@ -128,9 +130,9 @@ def run(settings: Settings) -> Assessment:
     """
     clock = _Clock()
     plan = run_info.load(settings.plan)
-    bundle = inspection.require_bundle(settings.evidence / plan.bundle)
+    bundle = bundle_files.require_bundle(settings.evidence / plan.bundle)
     bounds = _bounds(settings.control)
-    rows = sum(inspection.inspect(bundle).rows.values())
+    rows = sum(bundle_files.inspect(bundle).rows.values())
     rows += sum(bound.high_watermark - bound.log_start for bound in bounds)
     clock.lap("inspect")
     spark = session.kubernetes(settings.cluster, rows)
@@ -140,15 +142,15 @@ def run(settings: Settings) -> Assessment:
         clock.lap("executors")
         topics.read(spark, plan, bounds, bundle)
         clock.lap("topics")
-        assessment = assess(spark, inspection.inspect(bundle))
+        assessment = assess(spark, bundle_files.inspect(bundle))
         clock.lap("rules")
         version = spark.version
     finally:
         spark.stop()
     files.write(bundle, assessment)
     _write_scoring(bundle, settings, rows, version, clock)
-    result.publish(
-        result.config_map(
+    config_map.publish(
+        config_map.build(
             settings.scorecard,
             settings.namespace,
             settings.test,
@@ -165,7 +167,9 @@ def _bounds(control: Path) -> list[PartitionBound]:
     try:
         return topics.parse_bounds(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise TopicReadError(f"{path}: no bounds were taken ({error.strerror})") from error
+        raise TopicReadError(
+            f"{path}: the ends of the logs were not recorded ({error.strerror}); run the test again"
+        ) from error
 
 
 class _Clock:
@@ -185,7 +189,7 @@ class _Clock:
 def _write_scoring(
     bundle: Bundle, settings: Settings, rows: int, version: str, clock: _Clock
 ) -> None:
-    """Write scoring.json: how the scoring went, apart from what it found."""
+    """Write scoring.json: how the scoring itself went."""
     clock.lap("outputs")
     write_json(
         bundle.scoring,

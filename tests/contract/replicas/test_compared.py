@@ -20,16 +20,13 @@ if TYPE_CHECKING:
 
 JUDGE = """
 import json, pathlib, sys
-from krt_scoring.anomalies.judgement import judge
-from krt_scoring.engine import session
-from krt_scoring.history import tables
-from krt_scoring.inputs import run_info
+from krt_scoring import history, run_info, session
+from krt_scoring.anomalies.detection import detect
 root = pathlib.Path(sys.argv[1])
 run = run_info.load(root / "run.json")
-found = judge(tables.read(session.local(rows=100, cores=2), root, run))
-divergence = found.anomaly("replica-divergence")
-offsets = [row["offset"] for row in divergence.examples]
-print(json.dumps({"detail": divergence.detail, "offsets": offsets}))
+found = detect(history.read(session.local(rows=100, cores=2), root, run))
+apart = found.anomaly("replica-divergence")
+print(json.dumps({"detail": apart.detail, "offsets": [one["offset"] for one in apart.examples]}))
 """
 
 RUN: dict[str, Any] = {

@@ -6,10 +6,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_the_history_shows_what_it_shows_and_nothing_else(
+def test_detect_of_a_case_finds_what_it_expects_and_nothing_else(
     case: Any, outcome_of: Callable[[Any], Any]
 ) -> None:
     outcome = outcome_of(case)
     assert outcome.findings == case.expected, outcome.rows
-    if case.fates is not None:
-        assert outcome.fates == case.fates
+    if case.outcomes is not None:
+        assert outcome.outcomes == case.outcomes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krt_scoring.history.positions import Places
+from krt_scoring.history.positions import Positions
 from krt_scoring.inputs.fault_windows import FaultWindow
 from krt_scoring.metrics import gaps
 from krt_scoring.metrics.operations import WRITES, Lanes
@@ -31,11 +31,11 @@ def rows(topic: str, ops: list[Op]) -> list[tuple[Any, ...]]:
 
 def find(
     spark: SparkSession, table: list[tuple[Any, ...]], windows: tuple[FaultWindow, ...] = ()
-) -> tuple[dict[str, list[gaps.Gap]], list[gaps.Measured]]:
-    places = Places(tuple(sorted({row[0] for row in table})))
+) -> tuple[dict[str, list[gaps.Gap]], list[gaps.PartitionOperations]]:
+    positions = Positions(tuple(sorted({row[0] for row in table})))
     shuffled = random.Random(7).sample(table, len(table))  # noqa: S311 (order, not secrecy)
-    numbered = [(WRITES, places.tp(topic, 0), due, done) for topic, due, done in shuffled]
-    frame, named = spark.createDataFrame(numbered, SCHEMA), Lanes((), places)
+    numbered = [(WRITES, positions.tp(topic, 0), due, done) for topic, due, done in shuffled]
+    frame, named = spark.createDataFrame(numbered, SCHEMA), Lanes((), positions)
     limits = {("write", ""): LIMIT}
     found, measured = gaps.find(gaps.timed(frame, named, limits), named, END, windows)
     for block in BLOCKS:
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[list[Op], list[tuple[int, int]]]] = {
 }
 
 
-def test_gaps_by_hand(spark: SparkSession) -> None:
+def test_find_of_gaps_by_hand(spark: SparkSession) -> None:
     table = [row for name, (ops, _) in CASES.items() for row in rows(name, ops)]
     found, measured = find(spark, table)
     for name, (ops, wanted) in CASES.items():
@@ -121,7 +121,7 @@ def test_gaps_by_hand(spark: SparkSession) -> None:
         for (start, end), (first, last) in zip(told, wanted, strict=True):
             assert abs(start - first) <= STEP, (name, told)
             assert abs(end - last) <= STEP, (name, told)
-        assert (name, len(ops)) in [(item.topic, item.due) for item in measured]
+        assert (name, len(ops)) in [(item.topic, item.scheduled) for item in measured]
     assert {gap.topic for row in found.values() for gap in row if gap.open_end} == {
         "never-again",
         "nothing-succeeds",
@@ -148,7 +148,7 @@ def random_history(seed: int) -> list[Op]:
     return ops
 
 
-def test_gaps_of_random_histories_are_those_of_the_definition(spark: SparkSession) -> None:
+def test_find_of_random_histories_follows_the_definition(spark: SparkSession) -> None:
     histories = {f"h{seed}": random_history(seed) for seed in range(40)}
     found, _ = find(spark, [row for name, ops in histories.items() for row in rows(name, ops)])
     total = 0
@@ -186,7 +186,7 @@ def stalled_history(seed: int) -> tuple[int, int, list[Op]]:
     return step, length, ops
 
 
-def test_a_stall_is_measured_to_within_one_inter_arrival_time(spark: SparkSession) -> None:
+def test_find_of_a_stall_is_exact_to_one_inter_arrival_time(spark: SparkSession) -> None:
     histories = {f"h{seed}": stalled_history(seed) for seed in range(60)}
     table = [row for name, (_, _, ops) in histories.items() for row in rows(name, ops)]
     found, _ = find(spark, table)
@@ -195,14 +195,14 @@ def test_a_stall_is_measured_to_within_one_inter_arrival_time(spark: SparkSessio
         assert abs(gap.duration - length) <= step, (name, gap, step, length)
 
 
-def test_progress_counts_what_was_done_while_a_fault_was_open(spark: SparkSession) -> None:
+def test_find_counts_operations_done_during_faults(spark: SparkSession) -> None:
     window = FaultWindow("f", injected_at=500_000, recovered_at=699_999)
     _, (measured,) = find(spark, rows("t", stalled(steady(), 500_000, 600_000)), (window,))
-    assert (measured.due, measured.progress) == (1_000, 100)
+    assert (measured.scheduled, measured.during_faults) == (1_000, 100)
 
 
-def test_without_a_threshold_or_partition_nothing_is_measured(spark: SparkSession) -> None:
-    named = Lanes((), Places(("t",)))
+def test_find_without_threshold_or_partition_measures_nothing(spark: SparkSession) -> None:
+    named = Lanes((), Positions(("t",)))
     nowhere = spark.createDataFrame([(WRITES, None, 0, None)], SCHEMA)
     for limits in ({}, {("write", ""): LIMIT}):
         for block in (1, *BLOCKS):
@@ -211,5 +211,5 @@ def test_without_a_threshold_or_partition_nothing_is_measured(spark: SparkSessio
 
 
 @pytest.mark.parametrize(("count", "known"), [(99, {}), (100, {("write", ""): 3_000})])
-def test_a_threshold_needs_steady_operations(count: int, known: dict[tuple[str, str], int]) -> None:
+def test_thresholds_need_steady_operations(count: int, known: dict[tuple[str, str], int]) -> None:
     assert gaps.thresholds({("write", ""): (count, 1_000)}) == known

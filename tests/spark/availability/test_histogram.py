@@ -15,7 +15,7 @@ EDGES = [(1 << octave) + step for octave in range(6, 44) for step in (-1, 0, 1)]
 LATENCIES = [*EDGES, 0, 1, 999, 1_000, 999_999, 6_123_456, 82_130_000, -5, None]
 
 
-def test_both_ways_of_binning_agree_and_null_has_no_bin(spark: SparkSession) -> None:
+def test_bin_column_agrees_with_bin_of_and_null_has_no_bin(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(value,) for value in LATENCIES], "micros long")
     found = rows.select("micros", bin_column(sf.col("micros")).alias("bin")).collect()
     assert {row["micros"]: row["bin"] for row in found} == {

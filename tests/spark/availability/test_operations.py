@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.spark.anomalies.conftest import SECOND, Case, together
+from tests.spark.anomalies.histories import history_of_cases
+from tests.spark.anomalies.language import SECOND, Case
 
-from krt_scoring.history import base as base_module
+from krt_scoring.anomalies import context
 from krt_scoring.metrics import operations
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ log 0@2 p/1#1 state=aborted
 """
 
 
-def test_an_ack_is_an_ack_whatever_became_of_its_transaction(spark: SparkSession) -> None:
-    base = base_module.build(together(spark, [Case("t").parse(TEXT)]))
+def test_operations_of_an_aborted_send_count_its_ack(spark: SparkSession) -> None:
+    ctx = context.build(history_of_cases(spark, [Case("t").parse(TEXT)]))
     try:
-        rows = operations.operations(base).where(f"lane = {operations.WRITES}").collect()
+        rows = operations.operations(ctx.history).where(f"lane = {operations.WRITES}").collect()
     finally:
-        base.release()
+        ctx.release()
     done = {row["due"] // SECOND: row["done"] and row["done"] // SECOND for row in rows}
     assert done == {1: 2, 3: 4, 5: None, 7: None, 9: None}

@@ -33,7 +33,7 @@ OPERATIONS = {
 }
 
 
-def test_what_was_under_way_at_an_injection_lies_during_it(spark: SparkSession) -> None:
+def test_part_column_of_an_operation_in_flight_is_during(spark: SparkSession) -> None:
     rows = spark.createDataFrame(list(OPERATIONS), "due long, ended long")
     part = part_column(sf.col("due"), sf.col("ended"), WINDOWS).alias("part")
     found = rows.select("due", "ended", part).collect()

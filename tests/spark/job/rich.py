@@ -102,8 +102,8 @@ class _Spoiling:
         who = {"consumer": "c-1", "incarnation": "uid-c-1", "group": GROUP, "generation": None}
         for number in range(SPOILT):
             at = T0 + 14 * SECOND + number * TICK
-            for place, name in enumerate(("assigned", "revoked")):
-                told = bundles.member_event(2 * number + place, at, name, WHERE, 900)
+            for position, name in enumerate(("assigned", "revoked")):
+                told = bundles.member_event(2 * number + position, at, name, WHERE, 900)
                 self.tables["consumer_events"].append(told | who)
 
     def settle(self) -> None:

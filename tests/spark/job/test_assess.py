@@ -13,7 +13,7 @@ from tests.spark.job.bundles import SECOND, T0, Scenario
 from krt_contract.bundle import Bundle
 from krt_contract.timeline import Event
 from krt_scoring.engine import session
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 from krt_scoring.outputs import files
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def score(spark: SparkSession, root: Path) -> dict[str, Any]:
-    return assess(spark, inspection.inspect(Bundle(root))).card
+    return assess(spark, bundle_files.inspect(Bundle(root))).card
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def card(spark: SparkSession, clean: Path) -> dict[str, Any]:
     return score(spark, clean)
 
 
-def test_a_correct_run_passes(card: dict[str, Any]) -> None:
+def test_assess_of_a_correct_run_passes(card: dict[str, Any]) -> None:
     assert (card["verdict"], card["inconclusiveReasons"]) == ("Passed", [])
     assert card["score"] >= 99
     assert card["ledger"]["acked"] == card["ledger"]["attempted"] == 6_000
@@ -46,7 +46,7 @@ def test_a_correct_run_passes(card: dict[str, Any]) -> None:
     assert [item["met"] for item in card["objectives"]] == [True] * 4
 
 
-def test_the_stall_is_measured_and_taken_apart(card: dict[str, Any]) -> None:
+def test_assess_of_a_stall_measures_and_breaks_it_down(card: dict[str, Any]) -> None:
     rows = {(row["direction"], row["partition"]): row for row in card["availability"]}
     (gap,) = rows["write", 0]["gaps"]
     assert abs(gap["duration"] - 2 * SECOND) <= bundles.STEP * 6
@@ -58,7 +58,7 @@ def test_the_stall_is_measured_and_taken_apart(card: dict[str, Any]) -> None:
     assert all(row["measured"] for row in card["availability"])
 
 
-def test_recovery_and_latency(card: dict[str, Any]) -> None:
+def test_assess_of_a_stall_measures_recovery_and_latency(card: dict[str, Any]) -> None:
     (found,) = card["recovery"]["faults"]
     assert found["isrRestoredAt"] == T0 + 8 * SECOND + SECOND // 2
     assert found["complete"]
@@ -70,14 +70,16 @@ def test_recovery_and_latency(card: dict[str, Any]) -> None:
     assert sum(write[part]["count"] for part in write) == 6_000
 
 
-def test_the_claims_are_judged_apart_from_the_verdict(spark: SparkSession, tmp_path: Path) -> None:
+def test_assess_with_expectations_evaluates_them_apart_from_the_verdict(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     stall = {"of": "Writes", "longerThan": "1s", "min": 1, "max": 1}
     fault = {"name": "leader-down", "leaderChanges": {"min": 1}, "unavailability": [stall]}
     scenario = Scenario(
         expect={"loss": "Required", "partitionsPerKey": {"max": 1}, "faults": [fault]}
     )
     root = bundles.make(tmp_path, scenario)
-    result = assess(spark, inspection.inspect(Bundle(root)))
+    result = assess(spark, bundle_files.inspect(Bundle(root)))
     assert result.card["verdict"] == "Passed"
     assert {item["expectation"]: item["result"] for item in result.card["expectationResults"]} == {
         "loss": "NotMet",
@@ -89,12 +91,12 @@ def test_the_claims_are_judged_apart_from_the_verdict(spark: SparkSession, tmp_p
     assert (worst["worst"]["isr"], worst["after"]["isr"]) == ([1, 2], [0, 1, 2])
     files.write(Bundle(root), result)
     report = Bundle(root).report.read_text()
-    assert "did not hold" in report
+    assert ">not met<" in report
     assert "leader 1, ISR 1, 2" in report
     assert "expected at least one, and only what the settings" in Bundle(root).junit.read_text()
 
 
-def test_the_same_bytes_whatever_the_files_and_the_parallelism(
+def test_assess_with_other_files_and_parallelism_gives_the_same_bytes(
     spark: SparkSession, card: dict[str, Any], tmp_path: Path
 ) -> None:
     scenario = Scenario()
@@ -114,7 +116,9 @@ def test_the_same_bytes_whatever_the_files_and_the_parallelism(
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["closed", "killed"])
-def test_a_record_nobody_sent_fails(spark: SparkSession, tmp_path: Path, *, killed: bool) -> None:
+def test_assess_with_a_record_never_sent_fails(
+    spark: SparkSession, tmp_path: Path, *, killed: bool
+) -> None:
     scenario = Scenario()
     rows = bundles.simulate(scenario)
     last = max((r for r in rows.tables["log"] if r["partition"] == 1), key=lambda r: r["offset"])
@@ -140,7 +144,7 @@ def test_a_record_nobody_sent_fails(spark: SparkSession, tmp_path: Path, *, kill
     assert (ledger["attempted"], ledger["balanced"], ledger["unledgered"]) == (6_000, 1, 0)
 
 
-def test_an_acked_record_that_is_nowhere_fails(spark: SparkSession, tmp_path: Path) -> None:
+def test_assess_with_a_lost_record_fails(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario()
     rows = bundles.simulate(scenario)
     # The last record of partition 1: in the log of no one, delivered to no one.
@@ -164,9 +168,7 @@ def test_an_acked_record_that_is_nowhere_fails(spark: SparkSession, tmp_path: Pa
     assert "lost-write 1" in found["summary"]
 
 
-def test_replicas_are_compared_where_the_run_asks_for_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_assess_with_compare_replicas_compares_them(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario(replicas=True)
     rows = bundles.simulate(scenario)
     root = bundles.write(tmp_path / "whole", rows, bundles.plan(scenario))
@@ -193,7 +195,7 @@ def test_replicas_are_compared_where_the_run_asks_for_it(
     assert {"sent", "log", "delivered"} == {row["what"] for row in example["history"]}
 
 
-def test_a_truncated_ledger_is_inconclusive_and_named(
+def test_assess_with_a_truncated_ledger_is_inconclusive(
     spark: SparkSession, clean: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "ns" / "t" / "run-uid"
@@ -210,22 +212,22 @@ def test_a_truncated_ledger_is_inconclusive_and_named(
     assert {item: item.read_bytes() for item in root.rglob("*.parquet")} == before
 
 
-def test_another_schema_version_is_inconclusive(
+def test_assess_with_another_schema_version_is_inconclusive(
     spark: SparkSession, clean: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "ns" / "t" / "run-uid"
     shutil.copytree(clean, root)
     document = json.loads((root / "run.json").read_text())
     (root / "run.json").write_text(json.dumps({**document, "schemaVersion": 1}))
-    result = assess(spark, inspection.inspect(Bundle(root)))
+    result = assess(spark, bundle_files.inspect(Bundle(root)))
     assert result.card["verdict"] == "Inconclusive"
     assert result.card["run"] == {"namespace": "ns", "name": "t", "uid": "run-uid"}
-    assert "schemaVersion 1 cannot be read" in result.card["summary"]
+    assert "schemaVersion 1" in result.card["summary"]
     files.write(Bundle(root), result)
     assert "PlanUnusable" in (root / "report.html").read_text()
 
 
-def test_a_run_without_traffic_is_no_pass(spark: SparkSession, tmp_path: Path) -> None:
+def test_assess_without_traffic_is_inconclusive(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario(sends=0, stall=None)
     rows = bundles.simulate(scenario)
     rows.tables["producer_summary"].clear()
@@ -234,9 +236,9 @@ def test_a_run_without_traffic_is_no_pass(spark: SparkSession, tmp_path: Path) -
     assert "EmptyRun" in [reason["code"] for reason in found["inconclusiveReasons"]]
 
 
-def test_the_outputs_are_whole(clean: Path, spark: SparkSession) -> None:
+def test_write_leaves_complete_outputs(clean: Path, spark: SparkSession) -> None:
     bundle = Bundle(clean)
-    result = assess(spark, inspection.inspect(bundle))
+    result = assess(spark, bundle_files.inspect(bundle))
     files.write(bundle, result)
     assert json.loads(bundle.scorecard.read_text())["verdict"] == "Passed"
     assert "<h1>Passed" in bundle.report.read_text()

@@ -119,7 +119,7 @@ FILES: dict[str, tuple[Damage, set[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("case", sorted(FILES))
-def test_a_file_that_cannot_be_used_is_named(
+def test_assess_unusable_file_is_named(
     score: Callable[[Path], dict[str, Any]], clean: Path, tmp_path: Path, case: str
 ) -> None:
     damage, wanted = FILES[case]
@@ -133,14 +133,14 @@ def test_a_file_that_cannot_be_used_is_named(
 
 
 PLANS: dict[str, Callable[[str], str]] = {
-    "another schema version": lambda text: json.dumps({**json.loads(text), "schemaVersion": 1}),
+    "no schema version": lambda text: json.dumps({**json.loads(text), "schemaVersion": None}),
     "no JSON": lambda text: text[:100],
     "no topics": lambda text: json.dumps({**json.loads(text), "topics": None}),
 }
 
 
 @pytest.mark.parametrize("case", [*sorted(PLANS), "no plan"])
-def test_a_plan_that_cannot_be_used_is_said(
+def test_assess_unusable_plan_is_named(
     score: Callable[[Path], dict[str, Any]], clean: Path, tmp_path: Path, case: str
 ) -> None:
     root = tmp_path / "ns" / "t" / "run-uid"
@@ -206,7 +206,7 @@ CONTENTS: dict[str, tuple[Change, set[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("case", sorted(CONTENTS))
-def test_rows_that_cannot_be_trusted_are_named(
+def test_assess_untrustworthy_rows_are_named(
     score: Callable[[Path], dict[str, Any]], tmp_path: Path, case: str
 ) -> None:
     change, wanted = CONTENTS[case]
@@ -217,7 +217,7 @@ def test_rows_that_cannot_be_trusted_are_named(
     assert reasons(card) == wanted, card["inconclusiveReasons"]
 
 
-def test_a_bundle_of_nothing_but_a_plan(
+def test_assess_bundle_with_only_a_plan_is_inconclusive(
     score: Callable[[Path], dict[str, Any]], clean: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "ns" / "t" / "run-uid"

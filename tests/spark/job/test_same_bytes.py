@@ -8,9 +8,9 @@ import pytest
 from tests.spark.job import rich
 
 from krt_contract.bundle import Bundle
-from krt_scoring.anomalies.findings import MAX_EXAMPLES
+from krt_scoring.anomalies.results import MAX_EXAMPLES
 from krt_scoring.engine import session
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess
 
@@ -41,7 +41,7 @@ def score(spark: SparkSession, root: Path, pieces: int) -> dict[str, Any]:
     for name, wanted in PIECES[pieces].items():
         spark.conf.set(name, wanted)
     try:
-        return assess(spark, inspection.inspect(Bundle(root))).card
+        return assess(spark, bundle_files.inspect(Bundle(root))).card
     finally:
         for name, value in before.items():
             spark.conf.set(name, value)
@@ -57,7 +57,7 @@ def card(spark: SparkSession, root: Path) -> dict[str, Any]:
     return score(spark, root, pieces=1)
 
 
-def test_more_is_found_than_is_shown(card: dict[str, Any]) -> None:
+def test_assess_rich_bundle_finds_more_than_it_shows(card: dict[str, Any]) -> None:
     found = card["anomalies"]
     cut = {name for name, told in found.items() if told["count"] > len(told["examples"])}
     assert len(cut) >= 12
@@ -66,13 +66,13 @@ def test_more_is_found_than_is_shown(card: dict[str, Any]) -> None:
     assert (card["verdict"], card["inconclusiveReasons"]) == ("Failed", [])
 
 
-def test_the_same_bytes_in_other_pieces(
+def test_assess_in_other_pieces_gives_the_same_bytes(
     spark: SparkSession, root: Path, card: dict[str, Any]
 ) -> None:
     assert dump(score(spark, root, pieces=4)) == dump(card)
 
 
-def test_the_same_bytes_from_files_in_another_order(
+def test_assess_files_in_another_order_give_the_same_bytes(
     spark: SparkSession, card: dict[str, Any], tmp_path: Path
 ) -> None:
     turned = rich.write(tmp_path, turned=True)

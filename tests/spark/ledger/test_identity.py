@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from krt_contract.plan import Plan
-from krt_scoring.history.facts import Close, Facts, Incarnation
+from krt_scoring.history.facts import Facts
+from krt_scoring.history.identity import Incarnation, ProducerSummary
 from krt_scoring.history.ledger_identity import Totals, ledger
-from krt_scoring.history.outcomes import FATES
-from krt_scoring.history.positions import Places
+from krt_scoring.history.outcomes import RECORD_OUTCOMES
+from krt_scoring.history.positions import Positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ RUN = Plan.from_document(
 )
 
 
-def incarnation(close: Close | None = None, **counts: int) -> Incarnation:
+def incarnation(summary: ProducerSummary | None = None, **counts: int) -> Incarnation:
     values: dict[str, Any] = {
         "key": 1,
         "producer": "p-0",
@@ -35,8 +36,8 @@ def incarnation(close: Close | None = None, **counts: int) -> Incarnation:
         "sent": 2,
         "known": 2,
         "highest": 2,
-        "closes": 1 if close else 0,
-        "close": close,
+        "summaries": 1 if summary else 0,
+        "summary": summary,
     }
     return Incarnation(**(values | counts))
 
@@ -44,7 +45,7 @@ def incarnation(close: Close | None = None, **counts: int) -> Incarnation:
 def facts(*items: Incarnation) -> Facts:
     return Facts(
         run=RUN,
-        places=Places(()),
+        positions=Positions(()),
         groups=(),
         incarnations=dict(enumerate(items)),
         bounds={},
@@ -58,19 +59,26 @@ def facts(*items: Incarnation) -> Facts:
 
 
 def totals(**counts: int) -> Totals:
-    names = (*FATES, "unledgered", "lostAfterDelivery", "corrupt", "offsetUnusable", "repeated")
+    names = (
+        *RECORD_OUTCOMES,
+        "unledgered",
+        "lostAfterDelivery",
+        "corrupt",
+        "offsetUnusable",
+        "repeated",
+    )
     base: Mapping[str, int] = dict.fromkeys(names, 0) | {"delivered": 1, "failedNotInLog": 1}
     return Totals({**base, **counts})
 
 
-def test_a_whole_ledger_balances() -> None:
-    terms, reasons = ledger(totals(unknownInLog=1), facts(incarnation(Close(3, 1, 1, 1))))
+def test_ledger_complete_summary_balances() -> None:
+    terms, reasons = ledger(totals(unknownInLog=1), facts(incarnation(ProducerSummary(3, 1, 1, 1))))
     assert (terms["attempted"], terms["unknownInLog"], terms["unknownNotInLog"]) == (3, 1, 0)
     assert terms["balanced"] == 1
     assert not reasons
 
 
-def test_a_killed_incarnation_has_blind_sends_that_are_unknown() -> None:
+def test_ledger_killed_incarnation_has_unrecorded_sends_that_are_unknown() -> None:
     terms, reasons = ledger(
         totals(unknownInLog=1, unledgered=1), facts(incarnation(known=7, highest=7))
     )
@@ -80,20 +88,20 @@ def test_a_killed_incarnation_has_blind_sends_that_are_unknown() -> None:
     assert not reasons
 
 
-def test_what_was_never_sent_unbalances_nothing() -> None:
-    closed = incarnation(Close(3, 1, 1, 1), known=90, highest=90)
+def test_ledger_record_never_sent_still_balances() -> None:
+    closed = incarnation(ProducerSummary(3, 1, 1, 1), known=90, highest=90)
     terms, reasons = ledger(totals(unknownInLog=1), facts(closed))
     assert (terms["attempted"], terms["balanced"]) == (3, 1)
     assert not reasons
 
 
-def test_damaged_bytes_do_not_say_how_much_was_sent() -> None:
+def test_ledger_damaged_bytes_do_not_count_as_sends() -> None:
     terms, reasons = ledger(totals(unknownInLog=1), facts(incarnation(known=2, highest=10**12)))
     assert (terms["attempted"], terms["unrecordedSends"]) == (3, 0)
     assert not reasons
 
 
-def test_an_empty_history_balances() -> None:
+def test_ledger_empty_history_balances() -> None:
     terms, reasons = ledger(totals(delivered=0, failedNotInLog=0), facts())
     assert terms["balanced"] == 1
     assert terms["attempted"] == 0
@@ -103,16 +111,16 @@ def test_an_empty_history_balances() -> None:
 @pytest.mark.parametrize(
     ("item", "counts", "said"),
     [
-        (incarnation(Close(4, 2, 1, 1)), {}, "closed with"),
-        (incarnation(Close(3, 1, 1, 1), sent=5), {}, "seq 5 was sent"),
-        (incarnation(Close(3, 1, 1, 1), closes=2), {}, "2 close records"),
-        (incarnation(Close(3, 1, 1, 1)), {"repeated": 1}, "more than one ledger row"),
-        (incarnation(Close(3, 1, 1, 1)), {"delivered": 2}, "acked 1 is not"),
-        (incarnation(Close(3, 1, 1, 1)), {"failedNotInLog": 0}, "failed 1 is not"),
-        (incarnation(Close(3, 1, 1, 1)), {"unknownInLog": 2}, "unknown 1 is not"),
+        (incarnation(ProducerSummary(4, 2, 1, 1)), {}, "closed with"),
+        (incarnation(ProducerSummary(3, 1, 1, 1), sent=5), {}, "seq 5 was sent"),
+        (incarnation(ProducerSummary(3, 1, 1, 1), summaries=2), {}, "2 producer summaries"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"repeated": 1}, "more than one ledger row"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"delivered": 2}, "acked 1 is not"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"failedNotInLog": 0}, "failed 1 is not"),
+        (incarnation(ProducerSummary(3, 1, 1, 1)), {"unknownInLog": 2}, "unknown 1 is not"),
     ],
 )
-def test_what_does_not_balance_is_said(
+def test_ledger_unbalanced_terms_give_a_reason(
     item: Incarnation, counts: dict[str, int], said: str
 ) -> None:
     terms, reasons = ledger(totals(**counts), facts(item))

@@ -57,7 +57,7 @@ def hit(world: World, name: str, fault: Fault) -> None:
 
 
 def _journal(world: World, name: str, action: str, target: dict[str, str]) -> Callable[[], None]:
-    """Write that a fault was injected and had its effect; return what is called as it is reverted."""
+    """Write that a fault was injected and verified; return what to call when it is reverted."""
     targets = [target] if target else []
     world.tell("fault", "injected", name, action=action, targets=targets)
     world.tell("fault", "observed", name, verified=True, observations=[])

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
-from krt_scoring.anomalies import judgement
-from krt_scoring.history import base as base_tables
-from krt_scoring.history import ledger_identity, ledger_missing, tables
+from krt_scoring.anomalies import context, detection
+from krt_scoring.history import tables
 from krt_scoring.inputs import run_info
 
 if TYPE_CHECKING:
@@ -49,12 +48,11 @@ class Scored:
 def score(spark: SparkSession, root: Path) -> Scored:
     """Judge a bundle as the job does, and tell its findings apart by history."""
     run = run_info.load(Bundle(root).run_json)
-    base = base_tables.build(tables.read(spark, root, run))
+    ctx = context.build(tables.read(spark, root, run))
     try:
-        terms, unbalanced = ledger_identity.ledger(base.totals, base.facts)
-        terms["foreign"] = ledger_missing.foreign(base)
-        scored = Scored(reasons=(*unbalanced, *ledger_missing.reasons(base, terms)))
-        found = judgement.findings(base)
+        _, reasons = detection.balance_ledger(ctx)
+        scored = Scored(reasons=reasons)
+        found = detection.find_all(ctx)
         for row in found.collect() if found is not None else []:
             name = row["topic"] or row["grp"]
             scored.findings.setdefault(name, Counter())[row["anomaly"], row["rule"]] += 1
@@ -62,4 +60,4 @@ def score(spark: SparkSession, root: Path) -> Scored:
             scored.shown.setdefault(name, []).append(str(text))
         return scored
     finally:
-        base.release()
+        ctx.release()

@@ -10,7 +10,7 @@ from tests.spark.model import evidence
 from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
 
 from krt_contract.bundle import Bundle
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_correct_kafka_is_not_accused(
+def test_score_of_a_correct_kafka_has_no_violation(
     seed: int, sound: Callable[[int], World], scored: Callable[[str], Scored]
 ) -> None:
     assert sound(seed).ended
@@ -35,7 +35,7 @@ def test_a_correct_kafka_is_not_accused(
 
 
 @pytest.mark.parametrize("item", FLAWED, ids=lambda item: item.name)
-def test_a_defect_is_found_as_what_it_did(
+def test_score_of_a_defect_detects_its_anomaly(
     item: Flawed, sound: Callable[[int], World], scored: Callable[[str], Scored]
 ) -> None:
     world, defect = item.played
@@ -55,7 +55,7 @@ TOO_SHORT = ("coverage", "TooFewOperations", "before")
 
 
 @pytest.mark.parametrize("name", ["seed-2", "seed-4", "LosesCommit-30"])
-def test_a_history_scored_alone_is_judged_the_same(
+def test_score_of_a_history_alone_gives_the_same_findings(
     name: str,
     spark: SparkSession,
     sound: Callable[[int], World],
@@ -65,7 +65,7 @@ def test_a_history_scored_alone_is_judged_the_same(
     flawed = {item.name: item for item in FLAWED}
     world = flawed[name].play() if name in flawed else sound(int(name.removeprefix("seed-")))
     root = evidence.write(tmp_path, {name: world})
-    card = assess(spark, inspection.inspect(Bundle(root))).card
+    card = assess(spark, bundle_files.inspect(Bundle(root))).card
     alone: Findings = Counter()
     for anomaly, told in card["anomalies"].items():
         alone[anomaly, None] += told["violations"]
@@ -79,6 +79,6 @@ def test_a_history_scored_alone_is_judged_the_same(
     assert card["verdict"] == ("Failed" if name in flawed else "Inconclusive")
 
 
-def test_fifty_of_each() -> None:
+def test_score_of_fifty_histories_of_each_kind() -> None:
     assert len(SEEDS) == 50
     assert len(FLAWED) >= 50

@@ -102,7 +102,7 @@ class Simulation:
         offset = self.ends[partition]
         self.ends[partition] += 1
         took = self.chance.randint(2_000, STEP // 2)
-        fate = None if transaction is None else "aborted" if aborted else "committed"
+        record_outcome = None if transaction is None else "aborted" if aborted else "committed"
         key = f"k{self.chance.randrange(3)}"
         identity = {
             "producer": producer,
@@ -125,7 +125,7 @@ class Simulation:
                 "offset": None if aborted else offset,
                 "error": "aborted" if aborted else None,
                 "transaction": transaction,
-                "transaction_outcome": fate,
+                "transaction_outcome": record_outcome,
             }
         )
         self.tables["log"].append(
@@ -139,7 +139,7 @@ class Simulation:
                 "checksum_ok": True,
                 "size": 200,
                 "timestamp": self.now,
-                "state": fate or "plain",
+                "state": record_outcome or "plain",
             }
         )
         return partition

@@ -11,7 +11,7 @@ import pytest
 from bench.scoring import lines, plain, tables
 from bench.scoring.history import BUNDLE, PLAIN, Planted
 from krt_contract.bundle import Bundle
-from krt_scoring.inputs import inspection
+from krt_scoring.inputs import bundle_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_history_generated_passes_inspection(root: Path) -> None:
-    inspected = inspection.inspect(Bundle(root / BUNDLE))
+    inspected = bundle_files.inspect(Bundle(root / BUNDLE))
     assert inspected.reasons == ()
     outcomes = Planted(SENDS).outcomes
     assert inspected.rows["produce"] == outcomes["attempted"]

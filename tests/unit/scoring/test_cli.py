@@ -1,4 +1,4 @@
-"""``krt-score`` where what it scores has no place to go: one line and the remedy, no traceback."""
+"""``krt-score`` where the outputs cannot be written: one line and the remedy, no traceback."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def unprivileged() -> Iterator[None]:
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert cli.main(arguments) == cli.EXIT_NO_BUNDLE
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("krt-score: ")
-    assert told.err.count("\n") == 1
-    return told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("krt-score: ")
+    assert output.err.count("\n") == 1
+    return output.err
 
 
 @pytest.fixture
@@ -53,15 +53,29 @@ def bundle(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("unprivileged")
-def test_a_bundle_that_is_only_to_be_read(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refused(capsys, str(bundle))
-    assert f"{bundle} cannot be written to (Permission denied)" in told
-    assert "--out FILE" in told
+def test_main_with_a_read_only_bundle_names_the_remedy(
+    bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refused(capsys, str(bundle))
+    assert f"{bundle} cannot be written to (Permission denied)" in line
+    assert "--out FILE" in line
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_main_with_a_bundle_of_another_version_is_refused_by_name(
+    folder: Path, version: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "run.json").write_text(f'{{"schemaVersion": {version}}}')
+    line = refused(capsys, str(folder))
+    assert f"the bundle has schema version {version}" in line
+    assert "this release reads version 2 only" in line
+    assert "score it with the release that recorded it, or run the test again" in line
+    assert [path.name for path in folder.iterdir()] == ["run.json"]
 
 
 @pytest.fixture
 def history(folder: Path) -> Path:
-    """Output of other tools with settings that cannot be used, which no Spark is needed to say."""
+    """Output of other tools with unusable settings, which are refused before Spark starts."""
     (folder / "producer-1.jsonl").write_text('{"timestamp":1,"name":"startup_complete"}\n')
     (folder / "history.json").write_text("[]")
     folder.chmod(0o555)
@@ -69,12 +83,12 @@ def history(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("unprivileged")
-def test_a_history_that_is_only_to_be_read(
+def test_main_with_a_read_only_history_names_the_remedy(
     history: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = refused(capsys, "--from", "verifiable", str(history))
-    assert f"{history} cannot be written to (Permission denied)" in told
-    assert "--out FILE" in told
+    line = refused(capsys, "--from", "verifiable", str(history))
+    assert f"{history} cannot be written to (Permission denied)" in line
+    assert "--out FILE" in line
 
 
 @pytest.mark.parametrize(
@@ -84,9 +98,9 @@ def test_a_history_that_is_only_to_be_read(
         ("run.json/card.json", "cannot be written (Not a directory)"),
     ],
 )
-def test_a_place_that_no_file_can_have(
+def test_main_with_an_impossible_out_names_the_remedy(
     bundle: Path, out: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = refused(capsys, str(bundle), "--out", str(bundle / out))
-    assert why in told
-    assert "--out FILE" in told
+    line = refused(capsys, str(bundle), "--out", str(bundle / out))
+    assert why in line
+    assert "--out FILE" in line

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from krt_contract.timeline import Event
@@ -53,8 +50,8 @@ BEGIN = state(0, 0, 0, 0, 1)
         ((lost(5, 0, "CrashPod"), state(10, 1, 1, 1), state(20, 0, 2, 0)), [False, False]),
     ],
 )
-def test_a_replica_filled_again_excuses_nothing(
+def test_elections_storage_filled_again_is_not_lost(
     events: tuple[Event, ...], storage_lost: list[bool]
 ) -> None:
-    history: Any = SimpleNamespace(timeline=(BEGIN, *events))
-    assert [one.storage_lost for one in elections(history)] == storage_lost
+    found = elections((BEGIN, *events))
+    assert [election.storage_lost for election in found] == storage_lost

@@ -1,4 +1,4 @@
-"""What the Job is told, what it answers, and how its Spark session is set up."""
+"""The Job: its settings, exit codes, termination message and Spark session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krt_scoring import job
-from krt_scoring.engine import session
+from krt_scoring.engine import jvm, session
 from krt_scoring.errors import (
     NoExecutorsError,
     PlanError,
@@ -52,14 +52,14 @@ BOUND = {
 }
 
 
-def test_the_environment_is_read() -> None:
+def test_settings_of_an_environment_have_its_values() -> None:
     found = job.Settings.of(ENV)
     assert (found.namespace, found.cluster.executors) == ("ns", 2)
     assert found.cluster.executor_memory_mib == 640
 
 
 @pytest.mark.parametrize("name", sorted(ENV))
-def test_a_missing_variable_is_named(name: str) -> None:
+def test_settings_without_a_variable_name_it(name: str) -> None:
     with pytest.raises(ScoringError, match=f"{name} is not set"):
         job.Settings.of({key: value for key, value in ENV.items() if key != name})
 
@@ -68,23 +68,23 @@ def test_a_missing_variable_is_named(name: str) -> None:
     ("error", "code"),
     [(NoExecutorsError("x"), 4), (TopicReadError("x"), 5), (PlanError("x"), 2)],
 )
-def test_each_failure_has_its_exit_code_and_says_why(
+def test_main_of_a_failure_returns_its_exit_code_and_writes_the_reason(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: ScoringError, code: int
 ) -> None:
     def fail(_: job.Settings) -> None:
         raise error
 
-    told = tmp_path / "termination-log"
-    told.touch()
+    message = tmp_path / "termination-log"
+    message.touch()
     monkeypatch.setattr(job, "run", fail)
-    monkeypatch.setattr(job, "TERMINATION_LOG", told)
+    monkeypatch.setattr(job, "TERMINATION_LOG", message)
     for name, value in ENV.items():
         monkeypatch.setenv(name, value)
     assert job.main() == code
-    assert told.read_text() == "x"
+    assert message.read_text() == "x"
 
 
-def test_the_session_asks_for_what_the_controller_said() -> None:
+def test_kubernetes_settings_take_the_controllers_values() -> None:
     settings = session.kubernetes_settings(job.Settings.of(ENV).cluster, 1_000)
     assert settings["spark.executor.instances"] == "2"
     assert settings["spark.executor.memory"] == "640m"
@@ -107,7 +107,7 @@ def test_the_session_asks_for_what_the_controller_said() -> None:
         (90_000_000, 120, 12, True),
     ],
 )
-def test_a_session_grows_with_the_rows(
+def test_sizing_more_rows_need_more_partitions(
     rows: int, partitions: int, fewer: int, *, large: bool
 ) -> None:
     sizing = session.Sizing(rows, 2)
@@ -120,29 +120,29 @@ def test_a_session_grows_with_the_rows(
     ("offered", "asked"),
     [("always [madvise] never", True), ("always madvise [never]", False), (None, False)],
 )
-def test_huge_pages_are_asked_for_where_there_are_any(
+def test_flags_huge_pages_are_used_where_the_system_offers_them(
     offered: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, asked: bool
 ) -> None:
     told = tmp_path / "enabled"
     if offered:
         told.write_text(f"{offered}\n")
-    monkeypatch.setattr(session, "HUGE_PAGES", told)
+    monkeypatch.setattr(jvm, "HUGE_PAGES", told)
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 
 
-def test_what_the_compiler_leaves_alone_comes_with_the_package() -> None:
+def test_flags_compiler_directives_are_in_the_package() -> None:
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
-    assert f"-XX:CompilerDirectivesFile={session.COMPILING}" in flags
-    assert "Exclude: true" in session.COMPILING.read_text(encoding="utf-8")
+    assert f"-XX:CompilerDirectivesFile={jvm.COMPILING}" in flags
+    assert "Exclude: true" in jvm.COMPILING.read_text(encoding="utf-8")
 
 
-def test_bounds_are_read_in_order() -> None:
+def test_parse_bounds_returns_them_in_order() -> None:
     found = topics.parse_bounds(json.dumps([BOUND, {**BOUND, "partition": 0, "leader": -1}]))
     assert [(bound.partition, bound.readable) for bound in found] == [(0, False), (1, True)]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '[{"topic": "foo"}]', "[1]"])
-def test_bounds_that_cannot_be_used(text: str) -> None:
+def test_parse_bounds_unusable_text_is_refused(text: str) -> None:
     with pytest.raises(TopicReadError, match="key bounds"):
         topics.parse_bounds(text)

@@ -1,4 +1,4 @@
-"""What scoring tells: scorecard, ConfigMap, termination message, JUnit, report."""
+"""Outputs of scoring: scorecard, ConfigMap, termination message, JUnit, report."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.unit.scoring.builders import anomaly
 
-from krt_scoring.anomalies.findings import UNITS
-from krt_scoring.anomalies.findings import result as anomaly_result
+from krt_scoring.anomalies.registry import UNITS, unchecked
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.outputs import (
+    config_map,
     junit,
     report,
-    result,
     scorecard,
+    scorecard_sections,
+    termination,
 )
-from krt_scoring.selftest import DetectorScore
 from krt_scoring.selftest.difference import Difference, Finding
-from krt_scoring.selftest.outcome import Outcome
+from krt_scoring.selftest.results import CorruptionResult, SelfTestResult
 from krt_scoring.verdict import summary
-from krt_scoring.verdict.objectives import Objective, judge, limits
+from krt_scoring.verdict.objectives import Objective, evaluate, limits
 from krt_scoring.verdict.verdict import decide
 
 EXAMPLE = {"topic": "foo", "partition": 0, "offset": 7, "producer": "<b>", "seq": 3}
@@ -31,31 +32,28 @@ EXAMPLE = {"topic": "foo", "partition": 0, "offset": 7, "producer": "<b>", "seq"
 
 def card(**changes: Any) -> dict[str, Any]:
     results = [
-        anomaly_result("lost-write", {None: 2, "unclean-election": 5}, {}, (EXAMPLE,) * 32),
-        anomaly_result("duplicate-write", {"retries": 90}, {}, ()),
-        *(
-            anomaly_result(n, {}, {}, ())
-            for n in UNITS
-            if n not in ("lost-write", "duplicate-write")
-        ),
+        anomaly("lost-write", {None: 2, "unclean-election": 5}, examples=(EXAMPLE,) * 32),
+        anomaly("duplicate-write", {"retries": 90}),
+        *(anomaly(name) for name in UNITS if name not in ("lost-write", "duplicate-write")),
     ]
     reason = Reason(
         "coverage", "FaultNotVerified", "leader-down", "nothing shows that it took effect"
     )
-    whole: dict[str, Any] = scorecard.header("ns", "t", "uid", 42) | {
+    document: dict[str, Any] = scorecard.header("ns", "t", "uid", 42) | {
         "verdict": "Failed",
         "summary": "lost-write 2",
         "inconclusiveReasons": [reason.as_dict()],
         "ledger": {"attempted": 10, "acked": 10, "balanced": 1},
-        "anomalies": scorecard.anomalies(results),
-        "allowances": scorecard.allowances(results),
+        "anomalies": scorecard_sections.anomalies(results),
+        "uncheckedAnomalies": list(unchecked(compares_replicas=False)),
+        "allowances": scorecard_sections.allowances(results),
         "objectives": [Objective("lostRecords", 0, 7).as_dict()],
         "availability": [],
     }
-    return whole | changes
+    return document | changes
 
 
-def test_a_scorecard_is_sorted_and_holds_no_fraction() -> None:
+def test_dump_sorts_keys_and_refuses_fractions() -> None:
     text = scorecard.dump(card())
     assert list(json.loads(text)) == sorted(json.loads(text))
     assert text.endswith("}\n")
@@ -63,35 +61,35 @@ def test_a_scorecard_is_sorted_and_holds_no_fraction() -> None:
         scorecard.dump(card(ledger={"acked": 0.5}))
 
 
-def test_the_configmap_holds_no_examples_and_is_owned_by_the_test() -> None:
-    found = result.config_map("t-scorecard", "ns", "t", "uid", card())
-    assert found.data is not None
-    told = json.loads(found.data["scorecard.json"])
-    assert all("examples" not in item for item in told["anomalies"].values())
-    assert told["anomalies"]["lost-write"]["count"] == 7
-    assert found.metadata is not None
-    assert found.metadata.ownerReferences is not None
-    assert [(o.kind, o.uid) for o in found.metadata.ownerReferences] == [
+def test_config_map_has_no_examples_and_is_owned_by_the_test() -> None:
+    written = config_map.build("t-scorecard", "ns", "t", "uid", card())
+    assert written.data is not None
+    message = json.loads(written.data["scorecard.json"])
+    assert all("examples" not in item for item in message["anomalies"].values())
+    assert message["anomalies"]["lost-write"]["count"] == 7
+    assert written.metadata is not None
+    assert written.metadata.ownerReferences is not None
+    assert [(o.kind, o.uid) for o in written.metadata.ownerReferences] == [
         ("KafkaResilienceTest", "uid")
     ]
-    assert (found.metadata.labels or {})["kafkaresilience.dev/test-uid"] == "uid"
+    assert (written.metadata.labels or {})["kafkaresilience.dev/test-uid"] == "uid"
 
 
-def test_a_scorecard_too_large_for_a_configmap_loses_its_gaps() -> None:
+def test_slim_of_a_large_scorecard_leaves_out_gaps() -> None:
     gaps = [{"from": index, "to": index + 1, "duration": 1} for index in range(8_000)]
     rows = [{"topic": "foo", "partition": 0, "count": 8_000, "gaps": gaps}]
-    text = result.slim(card(availability=rows))
-    assert len(text) <= result.MAX_CONFIGMAP
+    text = config_map.slim(card(availability=rows))
+    assert len(text) <= config_map.MAX_BYTES
     assert json.loads(text)["availability"] == [{"topic": "foo", "partition": 0, "count": 8_000}]
     assert json.loads(text)["gapsTruncated"] is True
 
 
-def test_the_termination_message_fits_and_names_the_worst_first() -> None:
-    told = json.loads(result.message(card()))
-    assert (told["verdict"], told["inconclusiveReasons"]) == ("Failed", ["FaultNotVerified"])
-    assert told["topAnomaly"] == {"anomaly": "lost-write", "class": "Violation", "count": 7}
-    long = result.message(card(summary="µ" * 4_000))
-    assert len(long.encode()) <= result.MAX_MESSAGE
+def test_message_fits_and_names_the_top_anomaly() -> None:
+    message = json.loads(termination.message(card()))
+    assert (message["verdict"], message["inconclusiveReasons"]) == ("Failed", ["FaultNotVerified"])
+    assert message["topAnomaly"] == {"anomaly": "lost-write", "class": "Violation", "count": 7}
+    long = termination.message(card(summary="µ" * 4_000))
+    assert len(long.encode()) <= termination.MAX_BYTES
     assert json.loads(long)["summary"].startswith("µµ")
 
 
@@ -120,48 +118,48 @@ REPLICAS = [
     }
 ]
 SIDE = {"topic": "foo", "partition": 0, "offset": 7, "replicas": [{"broker": 0}], "lacking": [1]}
-HELD = EXAMPLE | {"presentOnBrokers": [2], "dumped": [0, 2]}
+KEPT = EXAMPLE | {"presentOnBrokers": [2], "dumped": [0, 2]}
 
 
-def test_replicas_and_holders_of_what_is_lost_are_shown() -> None:
-    anomalies = scorecard.anomalies(
+def test_render_shows_replicas_and_brokers_that_kept_a_lost_record() -> None:
+    anomalies = scorecard_sections.anomalies(
         [
-            anomaly_result("lost-write", {None: 2}, {}, (HELD, HELD | {"presentOnBrokers": []})),
-            anomaly_result("replica-divergence", {None: 1}, {"lacking": 1}, (SIDE,)),
+            anomaly("lost-write", {None: 2}, examples=(KEPT, KEPT | {"presentOnBrokers": []})),
+            anomaly("replica-divergence", {None: 1}, {"lacking": 1}, (SIDE,)),
         ]
     )
-    whole = card(replicas=REPLICAS, anomalies=anomalies, availability=[])
-    del whole["availability"]
-    page = report.render(whole, Timeline(()))
+    document = card(replicas=REPLICAS, anomalies=anomalies, uncheckedAnomalies=[], availability=[])
+    del document["availability"]
+    page = report.render(document, Timeline(()))
     assert "&lt;i&gt; the dump broke off" in page
     assert "0: 0 to 9; 1: 0 to 4" in page
     assert "<th>presentOnBrokers</th>" in page
     assert "<td>0, 2</td>" in page
     assert "<td>none</td>" in page
-    assert "Not looked for" not in page
-    suite = ET.fromstring(junit.render(whole))  # noqa: S314 (our own text)
+    assert "Not checked" not in page
+    suite = ET.fromstring(junit.render(document))  # noqa: S314 (our own text)
     (case,) = [case for case in suite if case.get("name") == "replica-divergence"]
     assert case.find("failure") is not None
 
 
-def test_what_was_not_looked_for_is_not_said_to_be_absent() -> None:
-    whole = card()
-    del whole["availability"]
-    page = report.render(whole, Timeline(()))
-    assert "Not looked for: replica-divergence" in page
+def test_render_of_an_unchecked_anomaly_says_so() -> None:
+    document = card()
+    del document["availability"]
+    page = report.render(document, Timeline(()))
+    assert "Not checked: replica-divergence" in page
     assert page.count("replica-divergence") == 1
-    suite = ET.fromstring(junit.render(whole))  # noqa: S314 (our own text)
+    suite = ET.fromstring(junit.render(document))  # noqa: S314 (our own text)
     (case,) = [case for case in suite if case.get("name") == "replica-divergence"]
     assert case.find("skipped") is not None
 
 
-def test_a_scorecard_too_large_for_a_configmap_loses_its_replicas() -> None:
-    text = result.slim(card(replicas=REPLICAS * 4_000))
-    assert len(text) <= result.MAX_CONFIGMAP
+def test_slim_of_a_large_scorecard_leaves_out_replicas() -> None:
+    text = config_map.slim(card(replicas=REPLICAS * 4_000))
+    assert len(text) <= config_map.MAX_BYTES
     assert json.loads(text)["replicas"] == []
 
 
-def test_the_report_shows_what_was_found_and_escapes_it() -> None:
+def test_render_shows_anomalies_and_escapes_text() -> None:
     latency = {"count": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
     parts = dict.fromkeys(("before", "during", "after"), latency)
     full = card(latency={"write": parts, "endToEnd": parts}, recovery={"max": 0, "faults": []})
@@ -173,55 +171,55 @@ def test_the_report_shows_what_was_found_and_escapes_it() -> None:
     assert "http" not in text.replace("http-equiv", "")
 
 
-def test_the_report_of_a_bundle_without_a_plan() -> None:
+def test_render_without_a_plan_shows_the_verdict() -> None:
     bare = scorecard.header("ns", "t", "uid", None)
     bare |= {"verdict": "Inconclusive", "summary": "PlanUnusable", "inconclusiveReasons": []}
     assert "Inconclusive" in report.render(bare, Timeline(()))
 
 
-def detector(*, found: bool) -> DetectorScore:
-    seen = Finding("unseen", topic="foo", partition=0, offset=7, grp="g")
-    expected = Difference(Counter({seen: 1}), Counter(undelivered=1))
-    unexpected = Difference() if found else expected
-    one = Outcome("dropped-delivery", {"topic": "foo"}, expected, unexpected, found)
-    return DetectorScore((one,), {"aborted-send-committed": "an aborted transaction"})
+def self_test(*, detected: bool) -> SelfTestResult:
+    finding = Finding("unseen", topic="foo", partition=0, offset=7, grp="g")
+    expected = Difference(Counter({finding: 1}), Counter(undelivered=1))
+    unexpected = Difference() if detected else expected
+    result = CorruptionResult("dropped-delivery", {"topic": "foo"}, expected, unexpected, detected)
+    return SelfTestResult((result,), {"aborted-send-committed": "an aborted transaction"})
 
 
-@pytest.mark.parametrize("found", [True, False])
-def test_everybody_is_told_how_the_detector_did(*, found: bool) -> None:
-    score = detector(found=found)
+@pytest.mark.parametrize("detected", [True, False])
+def test_outputs_of_a_self_test_show_its_result(*, detected: bool) -> None:
+    score = self_test(detected=detected)
     latency = {"count": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
     parts = {"write": dict.fromkeys(("before", "during", "after"), latency)}
-    whole = card(
+    document = card(
         selfTest=score.as_dict(),
         latency=parts | {"endToEnd": parts["write"]},
         recovery={"max": 0, "faults": []},
     )
-    assert json.loads(scorecard.dump(whole))["selfTest"]["total"] == 1
-    told = json.loads(result.message(whole))
-    assert told["selfTest"] == {"detected": int(found), "total": 1}
-    page = report.render(whole, Timeline(()))
-    assert f"{int(found)} of 1 found" in page
+    assert json.loads(scorecard.dump(document))["selfTest"]["total"] == 1
+    message = json.loads(termination.message(document))
+    assert message["selfTest"] == {"detected": int(detected), "total": 1}
+    page = report.render(document, Timeline(()))
+    assert f"{int(detected)} of 1 detected" in page
     assert "an aborted transaction" in page
-    suite = ET.fromstring(junit.render(whole))  # noqa: S314 (our own text)
+    suite = ET.fromstring(junit.render(document))  # noqa: S314 (our own text)
     (case,) = [case for case in suite if case.get("classname") == "selfTest"]
-    assert (case.find("failure") is None) is found
+    assert (case.find("failure") is None) is detected
     line = summary.line(decide({}, (), ()), {}, [], score)
-    assert ("the detector found 0 of 1 corruptions" in line) is not found
+    assert ("the self-test detected 0 of 1 corruptions" in line) is not detected
 
 
-def test_a_detector_that_missed_something_cannot_pass_nor_hide_a_violation() -> None:
-    reason = detector(found=False).reason()
+def test_reason_of_a_missed_corruption_prevents_passed_but_not_failed() -> None:
+    reason = self_test(detected=False).reason()
     assert reason is not None
     assert decide({}, (reason,), ()).verdict == "Inconclusive"
     assert decide({"unseen": 1}, (reason,), ()).verdict == "Failed"
-    assert detector(found=True).reason() is None
+    assert self_test(detected=True).reason() is None
 
 
-LOST = anomaly_result("lost-write", {"unclean-election": 5}, {}, ())
+LOST = anomaly("lost-write", {"unclean-election": 5})
 
 
-def test_the_summary_says_permitted_loss_first() -> None:
+def test_line_of_a_degraded_run_starts_with_the_permitted_loss() -> None:
     decision = decide({}, (), (Objective("lostRecords", 0, 5), Objective("maxRecovery", 9, 4)))
     text = summary.line(decision, {"acked": 9, "attempted": 10, "lost": 5}, [LOST])
     assert text.startswith("5 records lost, as the configuration permits (unclean-election); ")
@@ -229,7 +227,7 @@ def test_the_summary_says_permitted_loss_first() -> None:
     assert "recovery 4 µs" in text
 
 
-def test_the_summary_names_the_violation_and_is_cut() -> None:
+def test_line_of_a_failed_run_names_the_violation_and_is_cut() -> None:
     decision = decide({"lost-write": 3}, (), ())
     assert summary.line(decision, {}, [LOST]).startswith(
         "not permitted by the configuration: lost-write 3 records"
@@ -239,12 +237,12 @@ def test_the_summary_names_the_violation_and_is_cut() -> None:
     assert len(text) == summary.MAX_LENGTH
 
 
-def test_objectives_have_defaults_and_take_durations_and_counts() -> None:
+def test_limits_have_defaults_and_take_durations_and_counts() -> None:
     spec = {"scoring": {"objectives": {"lostRecords": 3, "maxRecovery": "1m30s"}}}
     found = limits(spec)
     assert (found["lostRecords"], found["maxRecovery"]) == (3, 90_000_000)
     assert found["maxWriteUnavailability"] == 15_000_000
-    (first, *_) = judge(found, {"lostRecords": 4})
+    (first, *_) = evaluate(found, {"lostRecords": 4})
     assert first.as_dict() == {
         "name": "lostRecords",
         "limit": 3,
@@ -252,3 +250,23 @@ def test_objectives_have_defaults_and_take_durations_and_counts() -> None:
         "met": False,
         "unit": "records",
     }
+
+
+def test_message_names_the_first_expectations_alone() -> None:
+    results = [{"expectation": f"c{i}", "result": "NotMet"} for i in range(9)]
+    counted = termination.count_results([*results, {"expectation": "x", "result": "Met"}])
+    assert counted == {
+        "met": 1,
+        "notMet": ["c0", "c1", "c2", "c3", "c4", "and 4 more"],
+        "notEvaluated": [],
+    }
+    assert "expectationResults" not in json.loads(termination.message(card(expectationResults=[])))
+
+
+def test_junit_replaces_characters_that_xml_forbids() -> None:
+    reason = Reason("evidence", "FileUnreadable", "log/\x00a", "torn \x1b[0m\ud800 at \x08")
+    text = junit.render(card(inconclusiveReasons=[reason.as_dict()]))
+    (case,) = ET.fromstring(text).findall("testcase[@classname='evidence']")  # noqa: S314 (ours)
+    assert case.get("name") == "FileUnreadable log/\ufffda"
+    (error,) = case
+    assert error.get("message") == "torn \ufffd[0m\ufffd at \ufffd"

@@ -48,25 +48,30 @@ COUNTS = (
 
 
 @given(INPUTS)
-def test_score_lies_between_0_and_1000_and_can_be_done_by_hand(inputs: ScoreInputs) -> None:
+def test_compute_lies_between_0_and_100_and_adds_up(inputs: ScoreInputs) -> None:
     result = compute(inputs)
     raw = (
-        sum(round(term["weight"] * term["score"] * 10) for term in result.components.values())
+        sum(
+            round(component["weight"] * component["score"] * 10)
+            for component in result.components.values()
+        )
         // 100
     )
     assert result.tenths == min(raw, score.cap(inputs))
     assert 0 <= result.tenths <= 1000
-    assert all(0 <= term["score"] <= 100 for term in result.components.values())
+    assert all(0 <= component["score"] <= 100 for component in result.components.values())
 
 
 @given(INPUTS, st.sampled_from(COUNTS), st.integers(1, 1000))
-def test_score_never_rises_with_a_finding_more(inputs: ScoreInputs, name: str, more: int) -> None:
+def test_compute_with_a_further_finding_never_rises(
+    inputs: ScoreInputs, name: str, more: int
+) -> None:
     worse = replace(inputs, **{name: getattr(inputs, name) + more})
     assert compute(worse).tenths <= compute(inputs).tenths
 
 
 @given(INPUTS, st.integers(0, 1), st.integers(1, 100_000_000))
-def test_score_never_rises_with_a_longer_gap(inputs: ScoreInputs, index: int, more: int) -> None:
+def test_compute_with_a_longer_gap_never_rises(inputs: ScoreInputs, index: int, more: int) -> None:
     if index >= len(inputs.unavailability):
         return
     pairs = list(inputs.unavailability)
@@ -75,7 +80,7 @@ def test_score_never_rises_with_a_longer_gap(inputs: ScoreInputs, index: int, mo
 
 
 @given(INPUTS, st.integers(1, 100_000_000))
-def test_score_never_rises_with_a_longer_recovery(inputs: ScoreInputs, more: int) -> None:
+def test_compute_with_a_longer_recovery_never_rises(inputs: ScoreInputs, more: int) -> None:
     if inputs.recovery is None:
         return
     worse = replace(inputs, recovery=(inputs.recovery[0] + more, inputs.recovery[1]))
@@ -83,7 +88,7 @@ def test_score_never_rises_with_a_longer_recovery(inputs: ScoreInputs, more: int
 
 
 @given(INPUTS)
-def test_caps(inputs: ScoreInputs) -> None:
+def test_compute_of_losses_and_violations_is_capped(inputs: ScoreInputs) -> None:
     found = compute(inputs).tenths
     if inputs.lost_violations:
         assert found == 0
@@ -94,7 +99,7 @@ def test_caps(inputs: ScoreInputs) -> None:
 
 
 @given(INPUTS)
-def test_what_passes_scores_at_least_800(inputs: ScoreInputs) -> None:
+def test_compute_of_a_passed_run_is_at_least_80(inputs: ScoreInputs) -> None:
     passed = replace(
         inputs,
         lost_violations=0,
@@ -108,7 +113,7 @@ def test_what_passes_scores_at_least_800(inputs: ScoreInputs) -> None:
     assert compute(passed).tenths >= 800
 
 
-def test_a_clean_run_has_full_marks_and_one_lost_record_of_a_million_none_above_half() -> None:
+def test_compute_of_a_clean_run_is_100_and_of_one_lost_record_at_most_50() -> None:
     clean = ScoreInputs(acked=1_000_000, deliveries=1_000_000)
     assert compute(clean).tenths == 1000
     assert compute(replace(clean, lost_permitted=1)).tenths <= 500
@@ -127,21 +132,21 @@ def decide(
     return verdict.decide(violations, reasons, objectives).verdict
 
 
-def test_verdicts_in_their_order() -> None:
+def test_decide_prefers_failed_then_inconclusive_then_degraded() -> None:
     assert decide({}, (), MET) == "Passed"
     assert decide({"lost-write": 0}, (), MISSED) == "Degraded"
     assert decide({}, (COVERAGE,), MISSED) == "Inconclusive"
     assert decide({"lost-write": 1}, (COVERAGE,), MISSED) == "Failed"
 
 
-def test_damaged_evidence_voids_what_rests_on_it_and_nothing_else() -> None:
+def test_decide_on_damaged_evidence_ignores_its_anomalies_alone() -> None:
     assert decide({"lost-write": 1}, (EVIDENCE,), MET) == "Inconclusive"
     assert decide({"lost-write": 1, "commit-rewind": 1}, (EVIDENCE,), MET) == "Failed"
     decision = verdict.decide({"lost-write": 1, "commit-rewind": 1}, (EVIDENCE,), ())
     assert decision.standing == {"commit-rewind": 1}
 
 
-def test_an_unmeasured_objective_is_met_and_an_unended_one_is_missed() -> None:
+def test_decide_with_an_unmeasured_objective_passes_and_with_an_unended_one_does_not() -> None:
     assert decide({}, (), Objective("maxRecovery", 5, None)) == "Passed"
     assert decide({}, (), Objective("maxRecovery", 5, 3, ended=False)) == "Degraded"
 
@@ -151,7 +156,7 @@ REASONS = st.lists(st.sampled_from([COVERAGE, EVIDENCE]), max_size=3).map(tuple)
 
 
 @given(st.dictionaries(NAMES, FEW), REASONS, st.sampled_from([MET, MISSED]))
-def test_coverage_never_overrides_a_violation(
+def test_decide_with_a_coverage_reason_keeps_a_violation(
     violations: dict[str, int], reasons: tuple[Reason, ...], objective: Objective
 ) -> None:
     found = decide(violations, reasons, objective)

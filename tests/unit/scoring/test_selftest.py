@@ -13,21 +13,17 @@ from tests.spark.selftest import histories
 from tests.spark.selftest.histories import GROUPS, TOPIC, Simulation
 
 from krt_contract.plan import Plan
-from krt_scoring.history.facts import (
-    Bounds,
-    Close,
-    Facts,
-    Incarnation,
-    Start,
-    groups_of,
-)
-from krt_scoring.history.ownership import FOREVER, Interval
-from krt_scoring.history.positions import Places
-from krt_scoring.selftest import mutation_points, outcome, packing
-from krt_scoring.selftest.baseline import STRIDE, Ground, Site
+from krt_scoring.history.facts import Bounds, Facts, Start
+from krt_scoring.history.groups import groups_of
+from krt_scoring.history.identity import Incarnation, ProducerSummary
+from krt_scoring.history.intervals import FOREVER, Interval
+from krt_scoring.history.positions import Positions
+from krt_scoring.selftest import mutation_points, packing
+from krt_scoring.selftest import results as selftest_results
+from krt_scoring.selftest.baseline import STRIDE, Baseline, MutationPoint
 from krt_scoring.selftest.corruptions import KINDS
 from krt_scoring.selftest.difference import Difference, Finding
-from krt_scoring.selftest.outcome import DetectorScore
+from krt_scoring.selftest.results import SelfTestResult
 
 if TYPE_CHECKING:
     from krt_scoring.selftest.patch import Row
@@ -37,10 +33,12 @@ PARTITIONS = 3
 
 def facts(run: Simulation) -> Facts:
     info = Plan.from_document(histories.plan(PARTITIONS))
-    places, groups = Places.of(info), groups_of(info)
+    positions, groups = Positions.of(info), groups_of(info)
     incarnations = {}
     for key, row in enumerate(run.tables["producer_summary"]):
-        close = Close(*[row[name] for name in ("attempted", "acked", "failed", "unknown")])
+        close = ProducerSummary(
+            *[row[name] for name in ("attempted", "acked", "failed", "unknown")]
+        )
         incarnations[key] = Incarnation(
             key=key,
             producer=row["producer"],
@@ -50,12 +48,12 @@ def facts(run: Simulation) -> Facts:
             failed=close.failed,
             unknown=0,
             **dict.fromkeys(("sent", "known", "highest"), close.attempted - 1),
-            closes=1,
-            close=close,
+            summaries=1,
+            summary=close,
         )
     return Facts(
         run=info,
-        places=places,
+        positions=positions,
         groups=groups,
         incarnations=incarnations,
         bounds={p: Bounds(0, end, settled=True) for p, end in run.ends.items()},
@@ -74,7 +72,7 @@ def strided(row: Row) -> Row:
     }
 
 
-def ground(seed: int = 1) -> Ground:
+def baseline(seed: int = 1) -> Baseline:
     run = Simulation(seed, 1_500, PARTITIONS)
     run.run()
     known = facts(run)
@@ -107,8 +105,8 @@ def ground(seed: int = 1) -> Ground:
             tp=row["partition"],
             consumer=row["consumer"],
             incarnation=row["incarnation"],
-            first_n=row["event_seq"] * STRIDE,
-            last_n=FOREVER,
+            first_seq=row["event_seq"] * STRIDE,
+            last_seq=FOREVER,
             begin=row["at"],
             end=FOREVER,
             start=row["offset"],
@@ -118,10 +116,10 @@ def ground(seed: int = 1) -> Ground:
         if row["event"] == "assigned"
     ]
     owned.sort(key=lambda item: (item.group, item.tp, item.begin))
-    return Ground(
+    return Baseline(
         seed=seed,
         facts=known,
-        sites=mutation_points.build(windows, rows, mutation_points.Conditions(known, (), ())),
+        points=mutation_points.build(windows, rows, mutation_points.Conditions(known, (), ())),
         owned=tuple(owned),
         causes={g.index: (T0,) for g in known.groups},
         commits={spot: tuple(found) for spot, found in commits.items()},
@@ -134,44 +132,44 @@ def ground(seed: int = 1) -> Ground:
         lost_commits=frozenset(),
         states={},
         compared={(TOPIC, partition): (0, 1, 2) for partition in run.ends},
-        replicas={place: tuple(rows) for place, rows in replicas.items()},
-        doubts=frozenset(),
+        replicas={position: tuple(rows) for position, rows in replicas.items()},
+        reason_codes=frozenset(),
         balanced=True,
     )
 
 
 @pytest.fixture(scope="module")
-def whole() -> Ground:
-    return ground()
+def sound() -> Baseline:
+    return baseline()
 
 
-def test_a_run_with_everything_hosts_every_corruption(whole: Ground) -> None:
-    plan = packing.pack(whole)
+def test_pack_of_a_complete_baseline_hosts_every_corruption(sound: Baseline) -> None:
+    plan = packing.pack(sound)
     assert [kind.name for kind in plan.inapplicable] == []
     names = [item.name for copy in plan.copies for item in copy.corruptions]
     assert sorted(names) == sorted(kind.name for kind in KINDS)
     assert len(plan.copies) <= 2
 
 
-def test_a_run_without_sites_hosts_what_needs_none(whole: Ground) -> None:
-    plan = packing.pack(replace(whole, sites=()))
+def test_pack_without_mutation_points_hosts_what_needs_none(sound: Baseline) -> None:
+    plan = packing.pack(replace(sound, points=()))
     names = {item.name for copy in plan.copies for item in copy.corruptions}
     assert names == {"start-below-commit", "two-owners", "rebalance-without-cause"}
 
 
-def test_each_shows_what_it_says_it_shows(whole: Ground) -> None:
+def test_pack_gives_corruptions_that_expect_their_anomalies(sound: Baseline) -> None:
     kinds = {kind.name: kind for kind in KINDS}
-    for copy in packing.pack(whole).copies:
+    for copy in packing.pack(sound).copies:
         for item in copy.corruptions:
             anomalies = {finding.anomaly for finding in item.expected.findings}
-            assert set(kinds[item.name].shows) <= anomalies, item.name
+            assert set(kinds[item.name].anomalies) <= anomalies, item.name
             assert item.expected
 
 
-def test_corruptions_of_a_copy_leave_each_other_alone(whole: Ground) -> None:
-    for copy in packing.pack(whole, each=2).copies:
+def test_pack_gives_corruptions_that_do_not_overlap(sound: Baseline) -> None:
+    for copy in packing.pack(sound, each=2).copies:
         for left, right in combinations(copy.corruptions, 2):
-            assert not left.holds & right.holds, (left.name, right.name)
+            assert not left.reserved & right.reserved, (left.name, right.name)
         total = Difference()
         for item in copy.corruptions:
             total += item.expected
@@ -179,69 +177,71 @@ def test_corruptions_of_a_copy_leave_each_other_alone(whole: Ground) -> None:
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_what_a_group_is_not_handed_lies_between_what_it_is(seed: int) -> None:
+def test_attempts_drop_deliveries_between_others_alone(seed: int) -> None:
     """Beside aborted records its next delivery can lie outside the site, and a skip with it."""
-    here = ground(seed)
-    whose: dict[object, Site] = {
-        record.place: site for site in here.sites for record in site.records
+    here = baseline(seed)
+    whose: dict[object, MutationPoint] = {
+        record.position: point for point in here.points for record in point.records
     }
     for kind in KINDS:
         for item in kind.attempts(here):
             if item.name not in ("dropped-delivery", "aborted-send-committed"):
                 break
-            (place,) = item.patch.touches
-            site, offset = whose[place], item.at[2] if item.at else None
+            (position,) = item.patch.touches
+            point, offset = whose[position], item.at[2] if item.at else None
             assert offset is not None
             groups = [finding.grp for finding in item.expected.findings if finding.grp]
-            assert all(site.around(group, offset, offset) for group in set(groups))
+            assert all(point.around(group, offset, offset) for group in set(groups))
 
 
-def test_only_one_corruption_of_a_copy_unbalances_the_ledger(whole: Ground) -> None:
-    for copy in packing.pack(whole, each=3).copies:
+def test_pack_unbalances_the_ledger_of_a_copy_at_most_once(sound: Baseline) -> None:
+    for copy in packing.pack(sound, each=3).copies:
         assert -copy.expected.ledger["balanced"] <= 1
 
 
-def test_the_seed_decides_alone(whole: Ground) -> None:
-    assert packing.pack(whole) == packing.pack(ground())
-    assert packing.pack(whole) != packing.pack(replace(whole, seed=2))
+def test_pack_with_the_same_seed_is_the_same_plan(sound: Baseline) -> None:
+    assert packing.pack(sound) == packing.pack(baseline())
+    assert packing.pack(sound) != packing.pack(replace(sound, seed=2))
 
 
-def test_what_was_found_as_expected_is_found(whole: Ground) -> None:
-    for copy in packing.pack(whole).copies:
-        assert all(item.found for item in outcome.outcomes(copy, copy.expected))
+def test_results_of_the_expected_difference_are_all_detected(sound: Baseline) -> None:
+    for copy in packing.pack(sound).copies:
+        assert all(item.detected for item in selftest_results.results_of(copy, copy.expected))
 
 
-def test_a_finding_that_is_missing_is_laid_to_its_corruption(whole: Ground) -> None:
-    copy = packing.pack(whole).copies[0]
+def test_results_of_a_missing_finding_blame_its_corruption(sound: Baseline) -> None:
+    copy = packing.pack(sound).copies[0]
     chosen = next(item for item in copy.corruptions if item.name == "damaged-in-log")
     lacking = Difference(Counter({next(iter(chosen.expected.findings)): 1}))
-    told = outcome.outcomes(copy, copy.expected - lacking)
-    assert [item.name for item in told if not item.found] == ["damaged-in-log"]
-    score = DetectorScore(tuple(told), {"x": "a y"})
-    assert (score.found, score.applicable) == (len(told) - 1, len(told))
+    results = selftest_results.results_of(copy, copy.expected - lacking)
+    assert [item.name for item in results if not item.detected] == ["damaged-in-log"]
+    score = SelfTestResult(tuple(results), {"x": "a y"})
+    assert (score.detected, score.total) == (len(results) - 1, len(results))
     card = score.as_dict()
     assert card["inapplicable"] == [{"name": "x", "needs": "a y"}]
     (missed,) = [item for item in card["corruptions"] if not item["detected"]]
     assert missed["unexpected"]["anomalies"] == {"corrupt-payload": -1}
 
 
-def test_a_difference_beside_a_corruption_is_its_own(whole: Ground) -> None:
-    copy = packing.pack(whole).copies[0]
+def test_results_of_a_difference_near_a_corruption_blame_it(sound: Baseline) -> None:
+    copy = packing.pack(sound).copies[0]
     chosen = next(item for item in copy.corruptions if item.name == "lost-record")
     topic, partition, offset = next(iter(chosen.patch.log))
     near = Finding("unseen", topic=topic, partition=partition, offset=offset + 1, grp="loose")
-    told = outcome.outcomes(copy, copy.expected + Difference(Counter({near: 1})))
-    assert [item.name for item in told if not item.found] == ["lost-record"]
+    results = selftest_results.results_of(copy, copy.expected + Difference(Counter({near: 1})))
+    assert [item.name for item in results if not item.detected] == ["lost-record"]
 
 
-def test_a_difference_nobody_expects_is_laid_to_all(whole: Ground) -> None:
-    copy = packing.pack(whole).copies[0]
-    told = outcome.outcomes(copy, copy.expected + Difference(ledger=Counter({"expired": 1})))
-    assert not any(item.found for item in told)
+def test_results_of_an_unrelated_difference_blame_every_corruption(sound: Baseline) -> None:
+    copy = packing.pack(sound).copies[0]
+    results = selftest_results.results_of(
+        copy, copy.expected + Difference(ledger=Counter({"expired": 1}))
+    )
+    assert not any(item.detected for item in results)
 
 
-def test_a_full_score_gives_no_reason_and_an_empty_one_none_either(whole: Ground) -> None:
-    copy = packing.pack(whole).copies[0]
-    told = outcome.outcomes(copy, copy.expected)
-    assert DetectorScore(tuple(told), {}).reason() is None
-    assert DetectorScore((), {}).reason() is None
+def test_self_test_result_without_misses_gives_no_reason(sound: Baseline) -> None:
+    copy = packing.pack(sound).copies[0]
+    results = selftest_results.results_of(copy, copy.expected)
+    assert SelfTestResult(tuple(results), {}).reason() is None
+    assert SelfTestResult((), {}).reason() is None

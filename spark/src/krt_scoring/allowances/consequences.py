@@ -1,10 +1,11 @@
 """What follows from a permitted truncation, and is permitted with it.
 
-A group that had read beyond the first offset cut, by an election that permits the loss of
-committed records, goes on reading above it, or from its reset: between the cut and the highest
-place it had been handed, it may get offsets again, skip what took their place, or hold a commit
-above it. Where the group had been handed nothing that is gone, nothing follows for it. A record
-whose producer sent it again, and which lies elsewhere now, is gone from where it was handed out.
+A group may have read beyond the first offset that was cut by an election that permits the loss of
+committed records. It goes on reading above it, or from its reset: between the cut and the highest
+position delivered to it, it may receive offsets again, skip the records that replaced the lost
+ones, or have a commit above them. Where no record delivered to the group is gone, nothing follows
+for it. A record that its producer sent again, and that lies elsewhere now, is gone from where it
+was delivered.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pyspark.sql.types import (
 
 from krt_scoring.engine import local_rows
 from krt_scoring.history.positions import offset_of, tp_of
-from krt_scoring.history.records import delivered
+from krt_scoring.history.record_columns import delivery_count
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -66,8 +67,8 @@ def derive(suspects: DataFrame, facts: Facts, truncations: tuple[Truncation, ...
     gone = suspects.withColumn("left", left).filter(sf.col("left").isNotNull())
     reached = gone.groupBy(tp_of(sf.col("left")).alias("tp")).agg(
         *[
-            sf.max(sf.when(sf.col(delivered(group)) > 0, offset_of(sf.col("left")))).alias(
-                delivered(group)
+            sf.max(sf.when(sf.col(delivery_count(group)) > 0, offset_of(sf.col("left")))).alias(
+                delivery_count(group)
             )
             for group in facts.groups
         ]
@@ -77,7 +78,7 @@ def derive(suspects: DataFrame, facts: Facts, truncations: tuple[Truncation, ...
     for item in permitting:
         row = highest.get(item.tp)
         for group in facts.groups if row is not None else ():
-            last = row[delivered(group)] if row is not None else None
+            last = row[delivery_count(group)] if row is not None else None
             if last is not None and last >= item.offset:
                 span = (item.offset, last, f"{PREFIX}{item.rule}", item.election.at)
                 spans.setdefault((group.index, item.tp), []).append(span)
@@ -85,7 +86,7 @@ def derive(suspects: DataFrame, facts: Facts, truncations: tuple[Truncation, ...
 
 
 def _left(got: str) -> Column:
-    """Return a place a record was handed out from where it does not lie any more, or null."""
+    """Return a position that a record was delivered from and does not lie at any more, or null."""
     here = sf.col(got).isin(sf.col("log_first"), sf.col("log_last"))
     lies = sf.when(sf.col("readable"), here).otherwise(sf.col("present"))
     return sf.when(~sf.coalesce(lies, sf.lit(col=False)), sf.col(got))
@@ -103,7 +104,7 @@ def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
 
 
 CLOCK_SLACK = 1_000_000
-"""µs by which a member's clock may differ from the recorder's before it is told against one."""
+"""µs by which a member's clock may differ from the recorder's before that counts against one."""
 
 
 def rule(offset: Column, at: Column | None = None) -> Column:
@@ -111,7 +112,7 @@ def rule(offset: Column, at: Column | None = None) -> Column:
 
     Args:
         offset: where it shows.
-        at: when, in UTC µs: what was delivered before the election is no consequence of it. None
+        at: when, in UTC µs: a delivery before the election is no consequence of it. None
             for what an election may turn into a finding afterwards.
     """
     when = sf.lit(_EVER) if at is None else at + CLOCK_SLACK

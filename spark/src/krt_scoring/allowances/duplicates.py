@@ -1,7 +1,7 @@
 """Which duplicates in the log a configuration permits.
 
 Without idempotence the client's own retries; with it only what makes the client bump its epoch and
-number anew: a message.timeout.ms expiry in that incarnation, or a sequence number that a broker
+number again: a message.timeout.ms expiry in that incarnation, or a sequence number that a broker
 refused since a request ahead of it had failed. The epoch is the client's, not the partition's: a
 retry under way in any other partition gets a new number too (docs/decisions/0011, 0017). Within
 transactions nothing: an expiry or a refusal there aborts the transaction, and the client drops what
@@ -14,22 +14,21 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import SendOutcome
-from krt_scoring.allowances.settings import of_identity
 from krt_scoring.engine import local_rows
-from krt_scoring.history.facts import key
-from krt_scoring.history.records import (
+from krt_scoring.history.identity import key
+from krt_scoring.history.record_columns import (
     LOG_ABORTED,
     LOG_COMMITTED,
     LOG_OPEN,
     has,
 )
-from krt_scoring.inputs.sequence_log import EVENT, SOURCE
+from krt_scoring.inputs.client_settings import producer_settings
+from krt_scoring.inputs.member_logs.refused_sequences import EVENT, SOURCE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.history.history import History
 
 RETRIES = "retries-without-idempotence"
 EXPIRY = "message-timeout-expiry"
@@ -39,17 +38,17 @@ EXPIRY_ERROR = "_MSG_TIMED_OUT"
 """librdkafka's name of a message that outlived message.timeout.ms, as ledgers hold it."""
 
 
-def write_rule(base: Base, rows: DataFrame) -> DataFrame:
+def write_rule(history: History, rows: DataFrame) -> DataFrame:
     """Return suspects with the column ``rule``: what permits their duplicate, or null."""
     expired = (
-        base.history.produce.filter(
-            (sf.col("outcome") == SendOutcome.UNKNOWN) & sf.col("error").contains(EXPIRY_ERROR)
+        history.tables.produce.filter(
+            (sf.col("outcome") == "unknown") & sf.col("error").contains(EXPIRY_ERROR)
         )
         .select(key().alias("pk"))
         .distinct()
         .withColumn("expired", sf.lit(col=True))
     )
-    joined = _with_refusals(base, rows.join(sf.broadcast(expired), "pk", "left"))
+    joined = _with_refusals(history, rows.join(sf.broadcast(expired), "pk", "left"))
     retried = ~sf.col("idempotent") & sf.col("retries")
     outside = sf.col("transaction").isNull() & ~has(LOG_COMMITTED | LOG_ABORTED | LOG_OPEN)
     alone = sf.col("idempotent") & outside
@@ -61,12 +60,12 @@ def write_rule(base: Base, rows: DataFrame) -> DataFrame:
     return joined.withColumn("rule", rule)
 
 
-def _with_refusals(base: Base, rows: DataFrame) -> DataFrame:
+def _with_refusals(history: History, rows: DataFrame) -> DataFrame:
     """Return rows with ``refused``: a sequence number was, elsewhere, while they were in flight."""
-    found = _refusals(base)
+    found = _refusals(history)
     if not found:
         return rows.withColumn("refused", sf.lit(col=False))
-    others = local_rows.frame(base.spark, found, "_pk long, _tp long, _at long")
+    others = local_rows.frame(history.spark, found, "_pk long, _tp long, _at long")
     meanwhile = (sf.col("sent_at") <= sf.col("_at")) & (sf.col("_at") <= sf.col("done_at"))
     same = (sf.col("pk") == sf.col("_pk")) & (sf.col("tp") != sf.col("_tp"))
     refused = rows.join(sf.broadcast(others), same & meanwhile, "left_semi").select("pk", "seq")
@@ -74,22 +73,22 @@ def _with_refusals(base: Base, rows: DataFrame) -> DataFrame:
     return rows.join(sf.broadcast(marked), ["pk", "seq"], "left")
 
 
-def _refusals(base: Base) -> list[tuple[int, int, int]]:
+def _refusals(history: History) -> list[tuple[int, int, int]]:
     """Return (incarnation, topic-partition id, UTC µs) of each refusal that may have been its.
 
     A broker names a producer by an id that no ledger holds, so it may be that of every incarnation
     which had more than one request in flight to the topic.
     """
-    run, places = base.facts.run, base.facts.places
+    run, positions = history.facts.run, history.facts.positions
     senders: dict[str, list[int]] = {}
-    for item in base.facts.incarnations.values():
+    for item in history.facts.incarnations.values():
         info = run.writer(item.producer)
-        if info and of_identity(run, item.producer).in_flight > 1:
+        if info and producer_settings(run, item.producer).in_flight > 1:
             senders.setdefault(info.topic, []).append(item.key)
     found = set()
-    for event in base.history.timeline:
+    for event in history.tables.timeline:
         if (event.source, event.event) == (SOURCE, EVENT):
             topic, _, partition = event.subject.rpartition("-")
             for sender in senders.get(topic, ()):
-                found.add((sender, places.tp(topic, int(partition)), event.at))
+                found.add((sender, positions.tp(topic, int(partition)), event.at))
     return sorted(found)

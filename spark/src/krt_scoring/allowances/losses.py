@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import truncations
 from krt_scoring.history.positions import offset_of
-from krt_scoring.history.records import ACKED
+from krt_scoring.history.record_columns import ACKED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -30,32 +30,32 @@ def committed_rule(offset: Column, before: Column) -> Column:
     return sf.get(permitting, sf.lit(0))["rule"]
 
 
-def appended_by(place: Column) -> Column:
-    """Return by when, in UTC µs, a record had certainly been appended where it was told to lie.
+def appended_by(position: Column) -> Column:
+    """Return by when, in UTC µs, a record had certainly been appended at a position.
 
-    An ack says so of its own place. Of any other, and of a send that was given up in the end, the
-    first delivery may say so earlier; null of a send that nobody tells the end of.
+    An ack shows that for its own position. For any other, and for a send that failed in the end,
+    the first delivery may show it earlier; null of a send whose end no ledger has.
 
-    Of rows with ``outcome, ack_place, done_at, first_handed``.
+    Of rows with ``outcome, ack_position, done_at, first_delivered_at``.
     """
-    told = (sf.col("outcome") == ACKED) & (sf.coalesce("ack_place", place) == place)
-    either = sf.least("done_at", "first_handed")
+    as_acked = (sf.col("outcome") == ACKED) & (sf.coalesce("ack_position", position) == position)
+    either = sf.least("done_at", "first_delivered_at")
     return sf.when(
         sf.col("done_at").isNotNull(),
-        sf.when(sf.coalesce(told, sf.lit(col=False)), sf.col("done_at")).otherwise(either),
+        sf.when(sf.coalesce(as_acked, sf.lit(col=False)), sf.col("done_at")).otherwise(either),
     )
 
 
-def place_rule(place: Column, *, delivered: bool) -> Column:
-    """Return the rule by which a record told to lie at ``place`` may not lie there, or null.
+def position_rule(position: Column, *, delivered: bool) -> Column:
+    """Return the rule by which a record may not lie at the position reported for it, or null.
 
-    Of rows with ``acks, outcome, ack_place, done_at, first_handed, cuts``.
+    Of rows with ``acks, outcome, ack_position, done_at, first_delivered_at, cuts``.
 
     Args:
-        place: where it was said to lie; null where that is not known.
-        delivered: whether a delivery said so: then it lay below the high watermark.
+        position: what was reported; null where that is not known.
+        delivered: whether a delivery reported it: then it lay below the high watermark.
     """
-    offset, before = offset_of(place), appended_by(place)
+    offset, before = offset_of(position), appended_by(position)
     by_all = committed_rule(offset, before)
     if delivered:
         return by_all
@@ -69,8 +69,10 @@ def place_rule(place: Column, *, delivered: bool) -> Column:
 def write_rule() -> Column:
     """Return the rule that permits the loss of an acked record, or null.
 
-    Of rows with ``acks, outcome, ack_place, got_first, done_at, first_handed, cuts``.
+    Of rows with ``acks, outcome, ack_position, got_first, done_at, first_delivered_at, cuts``.
     """
-    known = sf.coalesce("ack_place", "got_first")
+    known = sf.coalesce("ack_position", "got_first")
     unproven = (sf.col("acks") == "0") & sf.col("got_first").isNull()
-    return sf.coalesce(place_rule(known, delivered=False), sf.when(unproven, sf.lit(NOT_APPENDED)))
+    return sf.coalesce(
+        position_rule(known, delivered=False), sf.when(unproven, sf.lit(NOT_APPENDED))
+    )

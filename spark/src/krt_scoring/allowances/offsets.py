@@ -10,7 +10,7 @@ from krt_scoring.history.elections import elections
 if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 OFFSETS_LOST = "offsets-partition-loss"
 """A commit may go where loss is permitted on the group's partition of __consumer_offsets, and
@@ -34,10 +34,10 @@ def partition_of(group: str, run: Plan) -> int:
     return (java_hash(group) & (_SIGN - 1)) % run.offsets_partitions
 
 
-def lost_commits(history: History, facts: Facts) -> dict[int, int]:
+def lost_commits(tables: Tables, facts: Facts) -> dict[int, int]:
     """Return group index → when its partition of commits may first have lost some, in UTC µs."""
     found: dict[int, int] = {}
-    for election in elections(history):
+    for election in elections(tables.timeline):
         if election.topic != "__consumer_offsets" or rule_of(election, facts) is None:
             continue
         for group in facts.groups:

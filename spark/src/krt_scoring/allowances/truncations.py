@@ -3,7 +3,7 @@
 The evidence holds no start offset of an epoch, so the lowest offset it can have is taken: one
 above the highest record that was acked before the election, still lies where it was acked, and
 was certainly in the deposed leader's log. A record below that offset was certainly not cut by the
-election; one at or above it may have been, and nobody is accused on a maybe.
+election; one at or above it may have been, and what is only possible is no violation.
 
 A replica elected from within the ISR had followed the deposed leader, so all it has that one had
 too. One from outside may bring back records of its own that the deposed leader never had, acked
@@ -29,14 +29,14 @@ from krt_scoring.engine import local_rows
 from krt_scoring.history import freezes
 from krt_scoring.history.elections import Election, elections
 from krt_scoring.history.positions import offset_of
-from krt_scoring.history.records import ACKED
+from krt_scoring.history.record_columns import ACKED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.freezes import Freeze
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.history import History
 
 _CUT = StructType(
     [
@@ -89,26 +89,22 @@ def rule_of(election: Election, facts: Facts) -> str | None:
     return None
 
 
-def derive(
-    history: History, facts: Facts, records: DataFrame, names: DataFrame
-) -> tuple[Truncation, ...]:
-    """Return every cut that the run's elections may have made.
-
-    Args:
-        history: whose timeline shows the elections.
-        facts: the run's.
-        records: its records (``derive.packed``).
-        names: with ``pk`` and the ``acks`` of its incarnation.
-    """
-    found = [item for item in elections(history) if facts.places.known(item.topic)]
+def derive(history: History) -> tuple[Truncation, ...]:
+    """Return every cut that the run's elections may have made."""
+    facts, records = history.facts, history.records
+    found = [
+        item for item in elections(history.tables.timeline) if facts.positions.known(item.topic)
+    ]
     if not found:
         return ()
     grace = facts.run.zookeeper_session.micros
-    kept = _kept(_moments(found, facts, grace), records.join(sf.broadcast(names), "pk"))
-    frozen = freezes.of(history)
+    kept = _kept(
+        _moments(found, facts, grace), records.rows.join(sf.broadcast(records.names), "pk")
+    )
+    frozen = freezes.collect(history.tables.timeline)
     truncations = []
     for item in found:
-        tp = facts.places.tp(item.topic, item.partition)
+        tp = facts.positions.tp(item.topic, item.partition)
         storage = item.storage_lost
         offset = 0 if storage else kept.get((tp, item.at), -1) + 1
         latest = _latest(item, frozen, grace)
@@ -137,7 +133,7 @@ def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int,
     moments = []
     parted: dict[int, int] = {}
     for item in found:
-        tp = facts.places.tp(item.topic, item.partition)
+        tp = facts.positions.tp(item.topic, item.partition)
         since, strict = (item.since + grace, parted.get(tp, 0)) if item.outside_isr else (0, 0)
         moments.append((tp, item.at, since, strict))
         if item.outside_isr or item.storage_lost:
@@ -151,12 +147,12 @@ def _kept(
     columns = ("tp", "at", "since", "strict")
     schema = StructType([StructField(name, LongType()) for name in columns])
     asked = local_rows.frame(records.sparkSession, moments, schema)
-    kept = records.filter((sf.col("outcome") == ACKED) & sf.col("held"))
+    kept = records.filter((sf.col("outcome") == ACKED) & sf.col("as_acked"))
     strict = (sf.col("acks") == "all") & (sf.col("done_at") >= sf.col("strict"))
     joined = kept.join(sf.broadcast(asked), "tp").filter(
         (sf.col("done_at") < sf.col("at")) & (strict | (sf.col("done_at") >= sf.col("since")))
     )
-    highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("place"))).alias("offset"))
+    highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("position"))).alias("offset"))
     return {(row["tp"], row["at"]): row["offset"] for row in highest.collect()}
 
 
@@ -192,4 +188,4 @@ def reached(offset: Column, before: Column) -> Column:
 
 
 _ANY = (1 << 62) - 1
-"""Stands for an offset nobody told: it may have been at or above any cut."""
+"""Stands for an offset that is not known: it may have been at or above any cut."""

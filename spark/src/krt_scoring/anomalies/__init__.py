@@ -1,5 +1,1 @@
-"""The anomalies, one module each, and the judgement over all of them."""
-
-from krt_scoring.anomalies.judgement import judge
-
-__all__ = ["judge"]
+"""The anomalies: one module each, a registry of them, and the detection of all."""

@@ -6,25 +6,30 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
-from krt_scoring.history.records import (
+from krt_scoring.anomalies.schema import finding
+from krt_scoring.history.record_columns import (
     ABORTED,
     FAILED,
     LOG_ABORTED,
     LOG_COMMITTED,
-    delivered,
+    delivery_count,
     has,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "aborted-read"
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any failed or aborted send left a trace."""
+    return ctx.history.records.totals["failedInLog"] + ctx.history.records.totals["aborted"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a record.
 
     A failed send outside transactions must be nowhere. A send of an aborted transaction may lie
@@ -34,11 +39,11 @@ def find(base: Base) -> DataFrame:
     plain = (sf.col("outcome") == FAILED) & sf.col("transaction").isNull()
     somewhere = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
     committed: Column = has(LOG_COMMITTED)
-    for group in base.facts.groups:
+    for group in ctx.history.facts.groups:
         if group.committed_only:
-            committed = committed | (sf.col(delivered(group)) > 0)
+            committed = committed | (sf.col(delivery_count(group)) > 0)
     told = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
     aborted = told | (sf.col("transaction").isNull() & has(LOG_ABORTED))
-    rows = base.suspects.filter((plain & somewhere) | (aborted & committed))
+    rows = ctx.suspects.filter((plain & somewhere) | (aborted & committed))
     tag = sf.when(aborted, "transaction").otherwise("failedSend")
     return finding(NAME, rows, tag=tag)

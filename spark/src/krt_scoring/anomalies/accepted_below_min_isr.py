@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
-from krt_scoring.history.base import named
 from krt_scoring.history.elections import states
-from krt_scoring.history.records import ACKED
+from krt_scoring.history.record_columns import ACKED
+from krt_scoring.history.records import with_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "accepted-below-min-isr"
 
@@ -26,14 +26,14 @@ SETTLING = 1_000_000
 FOREVER = (1 << 62) - 1
 
 
-def windows(base: Base) -> list[tuple[int, int, int]]:
+def windows(ctx: Context) -> list[tuple[int, int, int]]:
     """Return (topic-partition, begin, end) in which every observed ISR was below the minimum."""
     found: list[tuple[int, int, int]] = []
-    for (topic, partition), sequence in states(base.history).items():
-        if not base.facts.places.known(topic):
+    for (topic, partition), sequence in states(ctx.history.tables.timeline).items():
+        if not ctx.history.facts.positions.known(topic):
             continue
-        tp = base.facts.places.tp(topic, partition)
-        minimum = base.facts.run.min_insync(topic)
+        tp = ctx.history.facts.positions.tp(topic, partition)
+        minimum = ctx.history.facts.run.min_insync(topic)
         since: int | None = None
         for state in sequence:
             short = len(state.isr) < minimum
@@ -47,15 +47,22 @@ def windows(base: Base) -> list[tuple[int, int, int]]:
     return found
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any observed ISR was too small."""
+    return bool(windows(ctx))
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a record sent and acked wholly within such a window."""
     schema = StructType([StructField(name, LongType()) for name in ("tp", "begin", "end")])
-    short = local_rows.frame(base.spark, windows(base), schema)
-    acked = base.records.filter(sf.col("outcome") == ACKED)
+    short = local_rows.frame(ctx.spark, windows(ctx), schema)
+    acked = ctx.history.records.rows.filter(sf.col("outcome") == ACKED)
     within = acked.join(sf.broadcast(short), "tp").filter(
         (sf.col("sent_at") >= sf.col("begin") + SETTLING) & (sf.col("done_at") <= sf.col("end"))
     )
-    found = named(within, base.names, base.facts).filter(sf.col("acks") == "all")
+    found = with_names(within, ctx.history.records.names, ctx.history.facts).filter(
+        sf.col("acks") == "all"
+    )
     detail = sf.to_json(
         sf.struct(sf.col("sent_at").alias("sentAt"), sf.col("done_at").alias("doneAt"))
     )

@@ -7,45 +7,49 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.allowances import consequences
-from krt_scoring.anomalies.findings import finding
-from krt_scoring.history import ownership
-from krt_scoring.history.base import located
+from krt_scoring.anomalies.schema import finding
+from krt_scoring.engine.dataframes import union_all
+from krt_scoring.history import intervals
 from krt_scoring.history.positions import OFFSET_BITS
-from krt_scoring.history.records import HANDED, owed, tried
-from krt_scoring.history.union import together
+from krt_scoring.history.record_columns import REACHED, delivery_state, owed
+from krt_scoring.history.records import with_offsets
 
 if TYPE_CHECKING:
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "commit-ahead"
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any record was never handed to a group."""
+    return ctx.history.records.totals["skipped"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a commit; positions legally pass markers, only records count.
 
     What the abort of a transaction took back was not handed out.
     """
     never = [
-        base.suspects.filter(sf.col(owed(group)) & (sf.col(tried(group)) < HANDED))
+        ctx.suspects.filter(sf.col(owed(group)) & (sf.col(delivery_state(group)) < REACHED))
         .select(sf.lit(group.index).alias("group_index"), "tp", "offset")
         .groupBy("group_index", "tp")
         .agg(sf.min("offset").alias("missing"))
-        for group in base.facts.groups
+        for group in ctx.history.facts.groups
     ]
-    missing = together(never)
-    commits = ownership.located(
-        base.history.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED), base.facts
+    missing = union_all(never)
+    commits = intervals.with_lane(
+        ctx.history.tables.consumer_events.filter(sf.col("event") == "committed"), ctx.history.facts
     )
     ahead = commits.join(sf.broadcast(missing), ["group_index", "tp"]).filter(
         sf.col("offset") > sf.col("missing")
     )
-    place = sf.shiftleft(sf.col("tp"), OFFSET_BITS).bitwiseOR(sf.col("offset"))
-    shown = located(ahead.withColumn("place", place), base.facts)
+    position = sf.shiftleft(sf.col("tp"), OFFSET_BITS).bitwiseOR(sf.col("offset"))
+    shown = with_offsets(ahead.withColumn("position", position), ctx.history.facts)
     return finding(
         NAME,
-        consequences.with_spans(shown, base.spans),
+        consequences.with_spans(shown, ctx.allowances.consequences),
         rule=consequences.rule(sf.col("missing")),
         grp="group",
         detail=sf.to_json(sf.struct("missing", "at")),

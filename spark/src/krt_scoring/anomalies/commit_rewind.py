@@ -5,32 +5,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from krt_scoring.allowances.consequences import Spans
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.intervals import Interval
 
 NAME = "commit-rewind"
 
 
-def rewound(base: Base) -> list[dict[str, Any]]:
+def rewound(ctx: Context) -> list[dict[str, Any]]:
     """Return one finding an ownership that began below what the group had committed."""
-    lost = lost_commits(base.history, base.facts)
+    lost = lost_commits(ctx.history.tables, ctx.history.facts)
     return [
-        from_driver.of_interval(base, NAME, item)
-        | {"rule": _rule(item, base.spans, lost), "detail": {"lastCommit": item.committed}}
-        for item in base.reading.owned
+        driver_findings.of_interval(ctx, NAME, item)
+        | {
+            "rule": _rule(item, ctx.allowances.consequences, lost),
+            "detail": {"lastCommit": item.committed},
+        }
+        for item in ctx.history.ownership.intervals
         if item.start is not None and item.committed is not None and item.start < item.committed
     ]
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any ownership began below a commit."""
+    return bool(rewound(ctx))
+
+
+def find(ctx: Context) -> DataFrame:
     """Return the findings."""
-    return from_driver.findings(base, rewound(base))
+    return driver_findings.findings(ctx, rewound(ctx))
 
 
 def _rule(item: Interval, spans: Spans, lost: dict[int, int]) -> str | None:

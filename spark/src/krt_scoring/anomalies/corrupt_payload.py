@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.positions import tp_of
-from krt_scoring.history.records import BAD_DELIVERED, BAD_IN_LOG, has
+from krt_scoring.history.record_columns import BAD_DELIVERED, BAD_IN_LOG, has
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "corrupt-payload"
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any record has damaged bytes or an unknown identity."""
+    return ctx.history.records.totals["corrupt"] + ctx.history.records.totals["strange"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a record: damaged bytes, a seq nobody sent, another partition."""
     damaged = has(BAD_IN_LOG | BAD_DELIVERED)
     seen = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
-    never = base.facts.never_sent() & seen
+    never = ctx.history.facts.never_sent() & seen
     elsewhere = sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))
     tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")
-    return finding(NAME, base.suspects.withColumn("tag", tag).filter(sf.col("tag").isNotNull()))
+    return finding(NAME, ctx.suspects.withColumn("tag", tag).filter(sf.col("tag").isNotNull()))

@@ -8,23 +8,25 @@ from __future__ import annotations
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.allowances.groups import handover
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
+from krt_scoring.inputs.client_settings import handover_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.intervals import Interval
 
 NAME = "double-ownership"
 
 
-def overlaps(base: Base) -> list[tuple[Interval, Interval, int]]:
+def overlaps(ctx: Context) -> list[tuple[Interval, Interval, int]]:
     """Return (older, newer, deadline) of ownerships that nothing says ended in time."""
     found = []
-    for (group, _), owners in groupby(base.reading.owned, key=lambda item: (item.group, item.tp)):
-        allowed = handover(base.facts.run, base.facts.groups[group])
+    for (group, _), owners in groupby(
+        ctx.history.ownership.intervals, key=lambda item: (item.group, item.tp)
+    ):
+        allowed = handover_time(ctx.history.facts.run, ctx.history.facts.groups[group].name)
         for older, newer in combinations(owners, 2):
             deadline = newer.begin + allowed
             if older.incarnation != newer.incarnation and older.end > deadline:
@@ -32,16 +34,24 @@ def overlaps(base: Base) -> list[tuple[Interval, Interval, int]]:
     return found
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any two ownerships overlap."""
+    return bool(overlaps(ctx))
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a pair of ownerships."""
     rows: list[dict[str, Any]] = []
-    for older, newer, deadline in overlaps(base):
-        last = base.activity.get(older.number, 0), base.activity.get(newer.number, 0)
+    for older, newer, deadline in overlaps(ctx):
+        last = (
+            ctx.history.ownership.activity.get(older.number, 0),
+            ctx.history.ownership.activity.get(newer.number, 0),
+        )
         # One that stood still owns nothing once its session is over, if it soon learns of it.
         lapsed = older.lapse <= deadline and last[0] <= older.tolerated
         if min(last) > deadline and not lapsed:
             rows.append(
-                from_driver.of_interval(base, NAME, newer)
+                driver_findings.of_interval(ctx, NAME, newer)
                 | {"detail": {"otherIncarnation": older.incarnation, "until": min(last)}}
             )
-    return from_driver.findings(base, rows)
+    return driver_findings.findings(ctx, rows)

@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.allowances import consequences
 from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
-from krt_scoring.anomalies.findings import finding
-from krt_scoring.history import ownership
-from krt_scoring.history.base import located
+from krt_scoring.anomalies.schema import finding
+from krt_scoring.engine.dataframes import union_all
+from krt_scoring.history import intervals
 from krt_scoring.history.positions import offset_of
-from krt_scoring.history.records import delivered
-from krt_scoring.history.union import together
+from krt_scoring.history.record_columns import delivery_count
+from krt_scoring.history.records import with_offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "duplicate-delivery"
 RULE = "uncommitted-window"
@@ -44,12 +43,17 @@ CLOCK_SLACK = 1_000_000
 further apart are the guards' business."""
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any record was delivered more than once, or from elsewhere."""
+    return ctx.history.records.totals["oddly"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a delivery beyond the first of its offset and group."""
-    rows = ownership.owned_by(_deliveries(base), base.owned_table)
-    activity = sf.broadcast(base.activity_table)
+    rows = intervals.owned_by(_deliveries(ctx), ctx.history.ownership.table)
+    activity = sf.broadcast(ctx.history.ownership.activity_table)
     rows = rows.join(activity, "interval", "left")
-    order = Window.partitionBy("group_index", "place").orderBy(
+    order = Window.partitionBy("group_index", "position").orderBy(
         "delivered_at", "incarnation", "event_seq"
     )
     first = {f"first_{name}": sf.first(name).over(order) for name in OWNERSHIP}
@@ -71,15 +75,17 @@ def find(base: Base) -> DataFrame:
         | ((older("lapse") <= limit) & (older("last_at") <= older("tolerated")))
     )
     moved = sf.col("interval") != sf.col("first_interval")
-    uncommitted = offset_of(sf.col("place")) >= sf.coalesce(newer("committed"), sf.lit(0))
-    window = ~sf.col("group_index").isin(*base.facts.transactional)
+    uncommitted = offset_of(sf.col("position")) >= sf.coalesce(newer("committed"), sf.lit(0))
+    window = ~sf.col("group_index").isin(*ctx.history.facts.transactional)
     within: Column = sf.coalesce(moved & ended & uncommitted & window, sf.lit(col=False))
-    shown = consequences.with_spans(located(again, base.facts), base.spans)
+    shown = consequences.with_spans(
+        with_offsets(again, ctx.history.facts), ctx.allowances.consequences
+    )
     after = sf.coalesce(
         consequences.rule(sf.col("offset"), sf.col("delivered_at")),
-        sf.when(moved & ended & _commits_lost(base), OFFSETS_LOST),
+        sf.when(moved & ended & _commits_lost(ctx), OFFSETS_LOST),
     )
-    groups = sf.array(*[sf.lit(group.name) for group in base.facts.groups])
+    groups = sf.array(*[sf.lit(group.name) for group in ctx.history.facts.groups])
     detail = sf.to_json(
         sf.struct(
             sf.col("first_incarnation").alias("firstIncarnation"),
@@ -96,30 +102,30 @@ def find(base: Base) -> DataFrame:
     )
 
 
-def _commits_lost(base: Base) -> Column:
+def _commits_lost(ctx: Context) -> Column:
     """Whether the group may have lost its commits before the new owner was assigned."""
     lost: Column = sf.lit(col=False)
-    for group, at in sorted(lost_commits(base.history, base.facts).items()):
+    for group, at in sorted(lost_commits(ctx.history.tables, ctx.history.facts).items()):
         lost = lost | ((sf.col("group_index") == group) & (sf.col("begin") >= at))
     return lost
 
 
-def _deliveries(base: Base) -> DataFrame:
+def _deliveries(ctx: Context) -> DataFrame:
     """Return every ok delivery at a place where some record was delivered oddly."""
     odd: Column = (sf.col("got_first") != sf.col("got_last")) | sf.coalesce(
         sf.col("got_first") != sf.col("log_first"), sf.col("got_first").isNotNull()
     )
-    for group in base.facts.groups:
-        odd = odd | (sf.col(delivered(group)) > 1)
-    suspects = base.suspects.filter(odd)
+    for group in ctx.history.facts.groups:
+        odd = odd | (sf.col(delivery_count(group)) > 1)
+    suspects = ctx.suspects.filter(odd)
     columns = ("got_first", "got_last", "log_first", "log_last")
-    places = together([suspects.select(sf.col(name).alias("place")) for name in columns])
-    wanted = places.filter(sf.col("place").isNotNull()).distinct()
-    rows = base.history.consume.filter(sf.col("outcome") == DeliveryOutcome.OK).withColumn(
-        "place", base.facts.places.column()
+    positions = union_all([suspects.select(sf.col(name).alias("position")) for name in columns])
+    wanted = positions.filter(sf.col("position").isNotNull()).distinct()
+    rows = ctx.history.tables.consume.filter(sf.col("outcome") == "ok").withColumn(
+        "position", ctx.history.facts.positions.column()
     )
     return (
-        ownership.located(rows, base.facts)
-        .join(base.few(wanted), "place", "left_semi")
+        intervals.with_lane(rows, ctx.history.facts)
+        .join(ctx.history.records.few(wanted), "position", "left_semi")
         .drop("group")
     )

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.duplicates import write_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.positions import offset_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "duplicate-write"
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any record has more than one offset."""
+    return ctx.history.records.totals["copied"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a record that lies in the log more than once.
 
     Where the log was not read, one that was delivered from two offsets.
@@ -27,7 +32,7 @@ def find(base: Base) -> DataFrame:
         sf.when(sf.col("readable"), sf.col(f"log_{end}")).otherwise(sf.col(f"got_{end}"))
         for end in ("first", "last")
     )
-    twice = base.suspects.filter(first != last)
+    twice = ctx.suspects.filter(first != last)
     detail = sf.to_json(
         sf.struct(
             sf.col("log_rows").alias("copies"),
@@ -35,4 +40,4 @@ def find(base: Base) -> DataFrame:
             offset_of(last).alias("last"),
         )
     )
-    return finding(NAME, write_rule(base, twice), detail=detail)
+    return finding(NAME, write_rule(ctx.history, twice), detail=detail)

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.allowances import consequences
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
-from krt_scoring.history import ownership, rewinds
-from krt_scoring.history.base import located
-from krt_scoring.history.facts import key, ours
+from krt_scoring.history import intervals, rewinds
+from krt_scoring.history.identity import key, ours
 from krt_scoring.history.positions import offset_of, tp_of
+from krt_scoring.history.records import with_offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
     from krt_scoring.history.offset_jumps import Lane
     from krt_scoring.history.rewinds import Span
 
@@ -39,17 +38,17 @@ MOMENT = ("interval", "event_seq", "consumer", "incarnation")
 """When a group got something: the order of ownerships, and an incarnation's own."""
 
 
-def doubtful(base: Base) -> set[Lane]:
+def doubtful(ctx: Context) -> set[Lane]:
     """Return where first deliveries of a group from a partition can be out of order.
 
     A member that goes from record to record delivers in order by itself: it must have gone back,
     over a record, or been moved. Between two members the order breaks only where the later one
     began below where the earlier one had.
     """
-    lanes = {*base.reading.back, *base.reading.skipped}
-    lanes |= {lane for lane, start in base.facts.starts.items() if start.moved}
+    lanes = {*ctx.history.reading.back, *ctx.history.reading.skipped}
+    lanes |= {lane for lane, start in ctx.history.facts.starts.items() if start.moved}
     highest: dict[Lane, int] = {}
-    for item in base.reading.owned:
+    for item in ctx.history.ownership.intervals:
         lane = (item.group, item.tp)
         if item.start is None or item.start < highest.get(lane, item.start):
             lanes.add(lane)
@@ -58,31 +57,34 @@ def doubtful(base: Base) -> set[Lane]:
     return lanes
 
 
-def possible(base: Base) -> bool:
+def possible(ctx: Context) -> bool:
     """Whether any first deliveries can be out of order."""
-    return bool(doubtful(base))
+    return bool(doubtful(ctx))
 
 
-def find(base: Base) -> DataFrame:
+def find(ctx: Context) -> DataFrame:
     """Return one finding an adjacent inversion, ordered by (ownership, n), not by clocks.
 
     An election permits what was delivered after it, as of any other consequence.
     """
-    lanes = doubtful(base)
-    spans = [span for span in rewinds.spans(base) if span[:2] in lanes]
-    odd = base.totals["vanished"] + base.totals["misplaced"] > 0
-    first = _in_logs(_strays_told(base, spans), base) if odd else _as_they_lie(base, spans)
+    lanes = doubtful(ctx)
+    spans = [span for span in rewinds.spans(ctx.history) if span[:2] in lanes]
+    odd = ctx.history.records.totals["vanished"] + ctx.history.records.totals["misplaced"] > 0
+    first = _in_logs(_strays_told(ctx, spans), ctx) if odd else _as_they_lie(ctx, spans)
     order = Window.partitionBy("group_index", "tp", "key", "log").orderBy(*MOMENT)
     stray = sf.col("stray") | sf.lag("stray").over(order)
     inverted = (
         first.select("*", "moment.*")
-        .withColumns({"previous": sf.lag("place").over(order), "either": stray})
+        .withColumns({"previous": sf.lag("position").over(order), "either": stray})
         .filter(
-            (sf.col("place") < sf.col("previous")) & ((sf.col("log") == SETTLED) | sf.col("either"))
+            (sf.col("position") < sf.col("previous"))
+            & ((sf.col("log") == SETTLED) | sf.col("either"))
         )
     )
-    shown = consequences.with_spans(located(inverted, base.facts), base.spans)
-    names = sf.array(*[sf.lit(group.name) for group in base.facts.groups])
+    shown = consequences.with_spans(
+        with_offsets(inverted, ctx.history.facts), ctx.allowances.consequences
+    )
+    names = sf.array(*[sf.lit(group.name) for group in ctx.history.facts.groups])
     before = offset_of(sf.col("previous"))
     return finding(
         NAME,
@@ -92,45 +94,45 @@ def find(base: Base) -> DataFrame:
     )
 
 
-def _as_they_lie(base: Base, spans: list[Span]) -> DataFrame:
+def _as_they_lie(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return the first deliveries of a history whose records all lie where they were delivered."""
-    rows = _delivered(base, spans).join(_held(base, spans), "place")
-    return _first(rows.withColumn("stray", sf.lit(col=False)), "place", "key").withColumn(
+    rows = _delivered(ctx, spans).join(_held(ctx, spans), "position")
+    return _first(rows.withColumn("stray", sf.lit(col=False)), "position", "key").withColumn(
         "log", sf.lit(SETTLED)
     )
 
 
-def _strays_told(base: Base, spans: list[Span]) -> DataFrame:
+def _strays_told(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return the first deliveries; ``stray`` tells those of a record that does not lie there."""
-    rows = _delivered(base, spans).join(_held(base, spans), "place", "left")
+    rows = _delivered(ctx, spans).join(_held(ctx, spans), "position", "left")
     # What was delivered without an identity is taken for what lies there.
     stray = sf.col("pk").isNotNull() & ~sf.coalesce(
         (sf.col("pk") == sf.col("held_pk")) & (sf.col("seq") == sf.col("held_seq")),
         sf.lit(col=False),
     )
-    suspects = base.suspects.filter("readable").select("pk", "seq")
+    suspects = ctx.suspects.filter("readable").select("pk", "seq")
     sent = (
-        base.history.produce.select(key().alias("pk"), "seq", sf.col("key").alias("sent_key"))
-        .join(base.few(suspects), ["pk", "seq"])
+        ctx.history.tables.produce.select(key().alias("pk"), "seq", sf.col("key").alias("sent_key"))
+        .join(ctx.history.records.few(suspects), ["pk", "seq"])
         .groupBy("pk", "seq")
         .agg(sf.min("sent_key").alias("sent_key"))
     )
     told = (
         rows.withColumn("stray", stray)
-        .join(base.few(sent), ["pk", "seq"], "left")
+        .join(ctx.history.records.few(sent), ["pk", "seq"], "left")
         .withColumn("key", sf.when(sf.col("stray"), sf.col("sent_key")).otherwise(sf.col("key")))
         .withColumn("record", sf.when(sf.col("stray"), sf.struct("pk", "seq")))
     )
-    return _first(told, "place", "key", "record")
+    return _first(told, "position", "key", "record")
 
 
-def _in_logs(first: DataFrame, base: Base) -> DataFrame:
+def _in_logs(first: DataFrame, ctx: Context) -> DataFrame:
     """Return first deliveries once for each log that their record lay in."""
     cuts: dict[int, int] = {}
-    for item in base.truncations:
+    for item in ctx.allowances.truncations:
         cuts[item.tp] = min(item.offset, cuts.get(item.tp, item.offset))
-    lowest = local_rows.frame(base.spark, sorted(cuts.items()), "tp long, cut long")
-    both = sf.coalesce(offset_of(sf.col("place")) < sf.col("cut"), sf.lit(col=True))
+    lowest = local_rows.frame(ctx.spark, sorted(cuts.items()), "tp long, cut long")
+    both = sf.coalesce(offset_of(sf.col("position")) < sf.col("cut"), sf.lit(col=True))
     logs = (
         sf.when(sf.col("stray"), sf.array(sf.lit(EARLIER)))
         .when(both, sf.array(sf.lit(SETTLED), sf.lit(EARLIER)))
@@ -139,34 +141,36 @@ def _in_logs(first: DataFrame, base: Base) -> DataFrame:
     return first.join(sf.broadcast(lowest), "tp", "left").withColumn("log", sf.explode(logs))
 
 
-def _delivered(base: Base, spans: list[Span]) -> DataFrame:
+def _delivered(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return the ok deliveries within some ranges, with place, identity and ownership."""
-    rows = base.history.consume.filter(sf.col("outcome") == DeliveryOutcome.OK).withColumn(
-        "place", base.facts.places.column()
+    rows = ctx.history.tables.consume.filter(sf.col("outcome") == "ok").withColumn(
+        "position", ctx.history.facts.positions.column()
     )
-    columns = ("incarnation", "consumer", "event_seq", "delivered_at", "place", "pk", "seq")
+    columns = ("incarnation", "consumer", "event_seq", "delivered_at", "position", "pk", "seq")
     same = (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on"))
-    near = _near(ownership.located(rows, base.facts), base, spans, same)
-    known = near.withColumn("pk", sf.when(ours(base.history.run), key()))
-    owned = ownership.owned_by(known.select("group_index", "tp", *columns), base.owned_table)
+    near = _near(intervals.with_lane(rows, ctx.history.facts), ctx, spans, same)
+    known = near.withColumn("pk", sf.when(ours(ctx.history.tables.run), key()))
+    owned = intervals.owned_by(
+        known.select("group_index", "tp", *columns), ctx.history.ownership.table
+    )
     return owned.select("group_index", "tp", "interval", *columns)
 
 
-def _held(base: Base, spans: list[Span]) -> DataFrame:
+def _held(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return what the settled log holds at each place within some ranges."""
-    rows = base.history.log.withColumn("place", base.facts.places.column())
-    near = _near(rows, base, spans, tp_of(sf.col("place")) == sf.col("on"))
+    rows = ctx.history.tables.log.withColumn("position", ctx.history.facts.positions.column())
+    near = _near(rows, ctx, spans, tp_of(sf.col("position")) == sf.col("on"))
     return near.select(
-        *("place", "key"),
-        sf.when(ours(base.history.run), key()).alias("held_pk"),
+        *("position", "key"),
+        sf.when(ours(ctx.history.tables.run), key()).alias("held_pk"),
         sf.col("seq").alias("held_seq"),
     )
 
 
-def _near(rows: DataFrame, base: Base, spans: list[Span], same: Column) -> DataFrame:
+def _near(rows: DataFrame, ctx: Context, spans: list[Span], same: Column) -> DataFrame:
     """Return rows whose place lies in a range; ``same`` whether it may be one of theirs."""
-    ranges = local_rows.frame(base.spark, spans, "of int, on long, low long, high long")
-    within = (sf.col("place") >= sf.col("low")) & (sf.col("place") <= sf.col("high"))
+    ranges = local_rows.frame(ctx.spark, spans, "of int, on long, low long, high long")
+    within = (sf.col("position") >= sf.col("low")) & (sf.col("position") <= sf.col("high"))
     return rows.join(sf.broadcast(ranges), same & within, "left_semi")
 
 

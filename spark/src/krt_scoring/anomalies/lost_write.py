@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.losses import write_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.outcomes import EXPIRED
-from krt_scoring.history.records import (
+from krt_scoring.history.record_columns import (
     ACKED,
     LOG_ABORTED,
     LOG_COMMITTED,
     UNKNOWN,
-    handed,
+    delivered_at,
     has,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "lost-write"
 
@@ -29,7 +29,12 @@ BASIS_DELIVERIES = "basisDeliveries"
 """Sub-count of those told by deliveries alone, the log of their partition not having been read."""
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any record is missing from the log."""
+    return ctx.history.records.totals["missing"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a lost record.
 
     An unknown send is verified by its own delivery, an unknown transaction by a read_committed
@@ -39,15 +44,15 @@ def find(base: Base) -> DataFrame:
     partition's log was not read, what a group read past and none was given is lost: the basis
     is then deliveries alone.
     """
-    missing = base.suspects.filter(
-        ~sf.col("present") & (sf.col("fate") != EXPIRED) & ~base.facts.never_sent()
+    missing = ctx.suspects.filter(
+        ~sf.col("present") & (sf.col("record_outcome") != EXPIRED) & ~ctx.history.facts.never_sent()
     )
     verified = sf.col("outcome") == ACKED
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
     outside = sf.col("transaction").isNull() & ~has(LOG_ABORTED)
     alone = unknown & outside & sf.col("got_first").isNotNull()
-    if base.facts.run.transactional:
-        missing = missing.join(_decided(base, missing), ["pk", "transaction"], "left")
+    if ctx.history.facts.run.transactional:
+        missing = missing.join(_decided(ctx, missing), ["pk", "transaction"], "left")
         verified = verified | (unknown & sf.coalesce(sf.col("decided"), sf.lit(col=False)))
     lost = missing.filter(verified | alone)
     detail = sf.to_json(
@@ -64,15 +69,15 @@ def find(base: Base) -> DataFrame:
     return finding(NAME, lost, rule=write_rule(), tag=tag, detail=detail)
 
 
-def _decided(base: Base, missing: DataFrame) -> DataFrame:
+def _decided(ctx: Context, missing: DataFrame) -> DataFrame:
     """Return which transactions of missing records were certainly committed, one row each."""
-    asked = base.few(missing.select("pk", "transaction").distinct())
+    asked = ctx.history.records.few(missing.select("pk", "transaction").distinct())
     seen = has(LOG_COMMITTED)
-    for group in base.facts.groups:
+    for group in ctx.history.facts.groups:
         if group.committed_only:
-            seen = seen | sf.col(handed(group)).isNotNull()
+            seen = seen | sf.col(delivered_at(group)).isNotNull()
     return (
-        base.records.filter(sf.col("transaction").isNotNull() & seen)
+        ctx.history.records.rows.filter(sf.col("transaction").isNotNull() & seen)
         .select("pk", "transaction")
         .join(asked, ["pk", "transaction"], "left_semi")
         .distinct()

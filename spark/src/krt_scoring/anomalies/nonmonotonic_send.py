@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
-from krt_scoring.history.base import named
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.neighbours import with_previous
 from krt_scoring.history.positions import offset_of, tp_of
+from krt_scoring.history.records import with_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "nonmonotonic-send"
 INSIDE = "int-nonmonotonic-send"
@@ -26,16 +26,23 @@ in flight."""
 NO_TRANSACTION = -1
 
 
-def find(base: Base) -> DataFrame:
+def possible(_: Context) -> bool:
+    """Always: only the query itself can tell."""
+    return True
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding an inversion; both anomalies, told apart by the transaction."""
-    rows = base.records.filter(sf.col("place").isNotNull()).select(
-        *("pk", "bucket", "seq", tp_of(sf.col("place")).alias("tp"), "place"),
+    rows = ctx.history.records.rows.filter(sf.col("position").isNotNull()).select(
+        *("pk", "bucket", "seq", tp_of(sf.col("position")).alias("tp"), "position"),
         sf.coalesce("transaction", sf.lit(NO_TRANSACTION)).alias("transaction"),
     )
-    columns = ("place", "seq", "transaction")
-    inverted = sf.col("place") < sf.col("prev_place")
-    found = named(
-        with_previous(rows, ("pk", "tp"), "seq", columns, inverted), base.names, base.facts
+    columns = ("position", "seq", "transaction")
+    inverted = sf.col("position") < sf.col("prev_position")
+    found = with_names(
+        with_previous(rows, ("pk", "tp"), "seq", columns, inverted),
+        ctx.history.records.names,
+        ctx.history.facts,
     )
     inside = (sf.col("transaction") == sf.col("prev_transaction")) & (
         sf.col("transaction") != NO_TRANSACTION
@@ -44,7 +51,7 @@ def find(base: Base) -> DataFrame:
     detail = sf.to_json(
         sf.struct(
             sf.col("prev_seq").alias("previousSeq"),
-            offset_of(sf.col("prev_place")).alias("previousOffset"),
+            offset_of(sf.col("prev_position")).alias("previousOffset"),
         )
     )
     name = sf.when(inside, INSIDE).otherwise(NAME)

@@ -6,49 +6,49 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import DeliveryOutcome
-from krt_scoring.anomalies.findings import finding
-from krt_scoring.history import ownership
-from krt_scoring.history.base import located
-from krt_scoring.history.facts import key
+from krt_scoring.anomalies.schema import finding
+from krt_scoring.history import intervals
+from krt_scoring.history.identity import key
+from krt_scoring.history.records import with_offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "precommitted-read"
 
 
-def possible(base: Base) -> bool:
+def possible(ctx: Context) -> bool:
     """Whether anybody who reads only committed records was handed one of its own writes.
 
     Looking for those first is far less than putting every transaction in order for nothing.
     """
-    committed = any(group.committed_only for group in base.facts.groups)
-    return base.facts.run.transactional and committed and not _own(base).isEmpty()
+    committed = any(group.committed_only for group in ctx.history.facts.groups)
+    return ctx.history.facts.run.transactional and committed and not _own(ctx).isEmpty()
 
 
-def _own(base: Base) -> DataFrame:
+def _own(ctx: Context) -> DataFrame:
     """Return the ok deliveries of what the same pod wrote."""
-    return base.history.consume.filter(
-        (sf.col("outcome") == DeliveryOutcome.OK)
-        & (sf.col("incarnation") == sf.col("producer_incarnation"))
+    return ctx.history.tables.consume.filter(
+        (sf.col("outcome") == "ok") & (sf.col("incarnation") == sf.col("producer_incarnation"))
     )
 
 
-def find(base: Base) -> DataFrame:
+def find(ctx: Context) -> DataFrame:
     """Return one finding a record.
 
     A pod that consumes, transforms and produces has one uid for both its sides and one
     monotonic clock: a delivery of its own write before the last send of that write's
     transaction was read before it was committed.
     """
-    committed = [group.index for group in base.facts.groups if group.committed_only]
-    sends = base.history.produce.filter(sf.col("transaction").isNotNull()).withColumn("pk", key())
+    committed = [group.index for group in ctx.history.facts.groups if group.committed_only]
+    sends = ctx.history.tables.produce.filter(sf.col("transaction").isNotNull()).withColumn(
+        "pk", key()
+    )
     last = sends.groupBy("pk", "transaction").agg(sf.max("sent_mono").alias("last_sent"))
-    own = _own(base).withColumns({"pk": key(), "place": base.facts.places.column()})
-    own = ownership.located(own, base.facts).filter(sf.col("group_index").isin(committed))
+    own = _own(ctx).withColumns({"pk": key(), "position": ctx.history.facts.positions.column()})
+    own = intervals.with_lane(own, ctx.history.facts).filter(sf.col("group_index").isin(committed))
     early = (
         # The transaction of the write is asked for, not the one it was read in.
         own.drop("transaction")
@@ -56,6 +56,6 @@ def find(base: Base) -> DataFrame:
         .join(last, ["pk", "transaction"])
         .filter(sf.col("delivered_mono") < sf.col("last_sent"))
         .groupBy("producer", "producer_incarnation", "seq", "group")
-        .agg(sf.min("place").alias("place"))
+        .agg(sf.min("position").alias("position"))
     )
-    return finding(NAME, located(early, base.facts), grp="group")
+    return finding(NAME, with_offsets(early, ctx.history.facts), grp="group")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
 from krt_scoring.history import replicas
 from krt_scoring.history.positions import partition_of
@@ -19,7 +19,7 @@ from krt_scoring.history.positions import partition_of
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "replica-divergence"
 
@@ -31,15 +31,20 @@ CONTENT = "content"
 the leader epoch alone; it holds another batch."""
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any compared replicas differ."""
+    return bool(ctx.history.differing_replicas)
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding an offset at which the compared replicas of a partition differ."""
-    buckets = local_rows.frame(base.spark, base.apart, "tp long, bucket long")
+    buckets = local_rows.frame(ctx.spark, ctx.history.differing_replicas, "tp long, bucket long")
     # Only of a replica that was dumped whole it can be said that it lacks something.
     whole = local_rows.frame(
-        base.spark,
+        ctx.spark,
         [
-            (one.tp, [each.broker for each in one.compared if each.broker in one.whole])
-            for one in base.replicas
+            (one.tp, [each.broker for each in one.compared if each.broker in one.fully_dumped])
+            for one in ctx.history.replicas
         ],
         "tp long, whole array<int>",
     )
@@ -51,7 +56,7 @@ def find(base: Base) -> DataFrame:
         *("size", "crc", "valid"),
     )
     held = (
-        replicas.rows(base.history, base.facts, base.replicas)
+        replicas.rows(ctx.history.tables, ctx.history.facts, ctx.history.replicas)
         .join(sf.broadcast(buckets), ["tp", "bucket"])
         .groupBy("tp", "offset")
         .agg(sf.sort_array(sf.collect_list(replica)).alias("replicas"))
@@ -68,7 +73,7 @@ def find(base: Base) -> DataFrame:
     )
     named = apart.withColumns(
         {
-            "topic": base.facts.places.topic_column(sf.col("tp")),
+            "topic": ctx.history.facts.positions.topic_column(sf.col("tp")),
             "partition": partition_of(sf.col("tp")),
         }
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.allowances.groups import patience
-from krt_scoring.anomalies import from_driver
+from krt_scoring.anomalies import driver_findings
+from krt_scoring.inputs.client_settings import rebalance_window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.facts import Group
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.groups import Group
 
 NAME = "unexpected-rebalance"
 RULE = "reported-only"
@@ -21,10 +21,10 @@ ROUND = 3_000_000
 do not know their generation: members of one round hear of it within a heartbeat (3 s)."""
 
 
-def rebalances(base: Base) -> list[tuple[Group, int]]:
+def rebalances(ctx: Context) -> list[tuple[Group, int]]:
     """Return every rebalance of every group and when it was first seen, in UTC µs."""
     rounds: dict[int, list[tuple[int, int | None]]] = {}
-    for item in sorted(base.reading.owned, key=lambda item: item.begin):
+    for item in sorted(ctx.history.ownership.intervals, key=lambda item: item.begin):
         known = rounds.setdefault(item.group, [])
         fresh = not known or (
             item.generation not in [generation for _, generation in known]
@@ -33,22 +33,31 @@ def rebalances(base: Base) -> list[tuple[Group, int]]:
         )
         if fresh:
             known.append((item.begin, item.generation))
-    return [(base.facts.groups[group], at) for group in sorted(rounds) for at, _ in rounds[group]]
+    return [
+        (ctx.history.facts.groups[group], at) for group in sorted(rounds) for at, _ in rounds[group]
+    ]
 
 
-def unexplained(base: Base) -> list[dict[str, Any]]:
+def unexplained(ctx: Context) -> list[dict[str, Any]]:
     """Return one finding a rebalance that no join, leave or death explains."""
     rows: list[dict[str, Any]] = []
-    for group, at in rebalances(base):
-        window = patience(base.facts.run, group)
-        members = [member for member in base.reading.members if member.group == group.index]
-        causes = [member.came for member in members]
+    for group, at in rebalances(ctx):
+        window = rebalance_window(ctx.history.facts.run, group.name)
+        members = [
+            member for member in ctx.history.ownership.members if member.group == group.index
+        ]
+        causes = [member.joined for member in members]
         causes += [member.left for member in members if member.left is not None]
         if not any(at - window <= cause <= at + ROUND for cause in causes):
             rows.append({"anomaly": NAME, "rule": RULE, "grp": group.name, "detail": {"at": at}})
     return rows
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any rebalance has no explanation."""
+    return bool(unexplained(ctx))
+
+
+def find(ctx: Context) -> DataFrame:
     """Return the findings."""
-    return from_driver.findings(base, unexplained(base))
+    return driver_findings.findings(ctx, unexplained(ctx))

@@ -13,51 +13,56 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.allowances import consequences
 from krt_scoring.allowances.transactions import undecided_rule
-from krt_scoring.anomalies.findings import finding
-from krt_scoring.history.records import (
+from krt_scoring.anomalies.schema import finding
+from krt_scoring.engine.dataframes import union_all
+from krt_scoring.history.record_columns import (
     ACKED,
-    HANDED,
-    delivered,
+    REACHED,
+    delivery_count,
+    delivery_state,
     owed,
-    tried,
 )
-from krt_scoring.history.union import together
 
 if TYPE_CHECKING:
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.facts import Group
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.groups import Group
 
 NAME = "unseen"
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any record was not delivered to a group."""
+    return ctx.history.records.totals["undelivered"] + ctx.history.records.totals["skipped"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a record and group."""
-    return together([_of_group(base, group) for group in base.facts.groups])
+    return union_all([_of_group(ctx, group) for group in ctx.history.facts.groups])
 
 
-def _of_group(base: Base, group: Group) -> DataFrame:
+def _of_group(ctx: Context, group: Group) -> DataFrame:
     undrained = [
         tp
-        for (index, tp), start in sorted(base.facts.starts.items())
+        for (index, tp), start in sorted(ctx.history.facts.starts.items())
         if index == group.index and not start.drained
     ]
     # Of a log that was not read, another group's delivery shows what it held.
     shown = sf.col("readable") | sf.col("got_first").isNotNull()
-    rows = base.suspects.filter(
+    rows = ctx.suspects.filter(
         sf.col(owed(group))
-        & (sf.col(delivered(group)) == 0)
+        & (sf.col(delivery_count(group)) == 0)
         & ~sf.col("tp").isin(undrained)
         & shown
-        & ~base.facts.never_sent()
+        & ~ctx.history.facts.never_sent()
     ).withColumn("group_index", sf.lit(group.index))
     tag = sf.when(sf.col("outcome") == ACKED, "acked").otherwise("unknownInLog")
-    undecided = undecided_rule(base.history, base.facts, group)
+    undecided = undecided_rule(ctx.history.tables, ctx.history.facts, group)
     return finding(
         NAME,
-        consequences.with_spans(rows, base.spans),
+        consequences.with_spans(rows, ctx.allowances.consequences),
         rule=sf.coalesce(
             consequences.rule(sf.col("offset")),
-            sf.when(sf.col(tried(group)) == HANDED, sf.lit(undecided)),
+            sf.when(sf.col(delivery_state(group)) == REACHED, sf.lit(undecided)),
         ),
         grp=sf.lit(group.name),
         tag=tag,

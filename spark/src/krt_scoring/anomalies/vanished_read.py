@@ -11,23 +11,28 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.losses import appended_by, committed_rule
-from krt_scoring.anomalies.findings import finding
+from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.positions import offset_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.anomalies.context import Context
 
 NAME = "vanished-read"
 
 
-def find(base: Base) -> DataFrame:
+def possible(ctx: Context) -> bool:
+    """Whether any record that was delivered is gone from the log."""
+    return ctx.history.records.totals["vanished"] > 0
+
+
+def find(ctx: Context) -> DataFrame:
     """Return one finding a record that was read and is gone."""
     offset = offset_of(sf.col("got_first"))
     start = sf.coalesce(sf.col("log_start"), sf.lit(0))
     # An aborted record lies in the log, and a read_uncommitted group rightly gets it.
-    gone = base.suspects.filter(
+    gone = ctx.suspects.filter(
         ~sf.col("present")
         & (sf.col("log_rows") == 0)
         & sf.col("got_first").isNotNull()

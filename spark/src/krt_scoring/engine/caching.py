@@ -1,45 +1,68 @@
-"""Rows that are cached, as a DataFrame that begins with the cache.
+"""Cached rows, as a DataFrame whose plan begins with the cache.
 
-What ``persist`` returns still carries the plan the rows were made by, and Spark walks all of it
-again with every step that is added, copies it for every join and union of such rows, and compares
-it with what is cached for every query: a fifth of the time a scoring spent planning.
+What ``persist`` returns still carries the plan that made the rows. Spark analyses all of it again
+with every step that is added, copies it for every join and union of such rows, and compares it with
+the cached plans for every query.
+
+Spark has no public way to such a DataFrame. Where the internals it needs are missing, and in a
+plain session, ``cache`` falls back to what ``persist`` returns: the same rows, planned more slowly.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+from krt_scoring.engine.session import is_plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Cached:
     """Cached rows.
 
     Attributes:
-        rows: to be read from the cache, which is filled when they are first read; rows that an
-            executor took with it are made again.
-        made: what they are made by.
+        rows: to be read from the cache, which is filled when they are first read; rows that are
+            lost with an executor are computed again.
+        source: the DataFrame that computes them.
     """
 
     rows: DataFrame
-    made: DataFrame
+    source: DataFrame
 
     def release(self) -> None:
-        """Give back the memory."""
-        self.made.unpersist()
+        """Release the memory."""
+        self.source.unpersist()
 
 
-def hold(made: DataFrame) -> Held:
+def cache(source: DataFrame) -> Cached:
     """Cache rows."""
-    spark = made.sparkSession
-    # Nothing public leads from rows to the plan that reads them from the cache. A select, since a
-    # plan that was looked at before would not know that it is cached.
-    cached = made.persist().select("*")._jdf.queryExecution().withCachedData()  # noqa: SLF001
+    kept = source.persist()
+    if not is_plain(source.sparkSession):
+        try:
+            return Cached(_from_cache(kept), source)
+        except (Py4JError, AttributeError, TypeError) as error:
+            log.warning("caching by Spark's public interface, which plans longer: %s", error)
+    return Cached(kept, source)
+
+
+def _from_cache(kept: DataFrame) -> DataFrame:
+    """Return the cached rows as a DataFrame that does not know what computes them.
+
+    Raises:
+        Py4JError, AttributeError, TypeError: this Spark has other internals.
+    """
+    spark = kept.sparkSession
+    # A select, since a plan that was analysed before would not know that it is cached.
+    plan = kept.select("*")._jdf.queryExecution().withCachedData()  # noqa: SLF001
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    read = jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, cached)  # noqa: SLF001
-    return Held(Classic(read, spark), made)
+    rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan)  # noqa: SLF001
+    return Classic(rows, spark)

@@ -1,4 +1,4 @@
-"""Work done in a thread beside what goes on.
+"""Running work in a thread while other work goes on.
 
 While a query of the one is planned, which keeps one core busy, a query of the other is run.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
 
 @contextmanager
-def beside(spark: SparkSession, work: Callable[[], Done]) -> Iterator[Future[Done]]:
-    """Do work in a thread of the session's during the block, which ends when both are done."""
+def in_background(spark: SparkSession, work: Callable[[], Result]) -> Iterator[Future[Result]]:
+    """Run work in a thread of the session's during the block, which ends when both are done."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         yield pool.submit(inheritable_thread_target(spark)(work))

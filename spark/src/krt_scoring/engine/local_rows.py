@@ -1,7 +1,8 @@
-"""Rows the driver holds, as a DataFrame that needs nothing but its plan.
+"""Rows of the driver as a DataFrame that needs nothing but its plan.
 
-``createDataFrame`` of a list makes an RDD that Python workers copy, in every query that reads it: a
-process started on each executor, for a handful of rows. Arrow's batches become rows of the plan.
+``createDataFrame`` of a list makes an RDD that Python workers copy in every query that reads it: a
+process started on each executor, for a handful of rows. Of an Arrow table, which Spark takes as
+publicly since 4.0, the rows become part of the plan.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def frame(
     struct = cast("StructType", parsed)
     columns = to_arrow_schema(struct)
     arrays = [
-        pa.array([row[place] for row in rows], type=column.type)
-        for place, column in enumerate(columns)
+        pa.array([row[index] for row in rows], type=column.type)
+        for index, column in enumerate(columns)
     ]
     made: DataFrame = spark.createDataFrame(pa.Table.from_arrays(arrays, schema=columns), struct)
     return made

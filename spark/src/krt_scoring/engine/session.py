@@ -1,9 +1,11 @@
 """Spark sessions: local for ``krt-score`` and the tests, Kubernetes for the driver Job.
 
 Small histories are dominated by JVM start and code generation, large ones by data, so the
-settings follow the size: the C1 compiler and the serial collector below ``LARGE_ROWS`` rows
-(measured: 20 s instead of 37 s from Job to result), the full compiler and the parallel
-collector above.
+settings follow the size: the C1 compiler and the serial collector below ``LARGE_ROWS`` rows, the
+full compiler and the parallel collector above.
+
+A *plain* session (``KRT_PLAIN_SPARK=1``) uses Spark's public interface and the JVM's defaults only.
+It gives the same bytes, later: for a Spark or a JVM whose internals have changed.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
+
+from krt_scoring.engine import jvm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,46 +36,14 @@ sorting and aggregating go on on disk."""
 PARTITIONS = "spark.krt.partitions"
 """The setting that says how many partitions a shuffle of all rows has."""
 
+PLAIN = "spark.krt.plain"
+"""The setting that says whether a session is plain."""
+
+PLAIN_ENV = "KRT_PLAIN_SPARK"
+"""The environment variable by which sessions are plain."""
+
 DRIVER_PORT = 7078
 BLOCK_MANAGER_PORT = 7079
-
-LOGGING = Path(__file__).with_name("log4j2.properties")
-"""Logging of the JVMs; at the same place in driver and executors, which share an image."""
-
-COMPILING = Path(__file__).with_name("compiling.directives")
-"""What the JVMs' optimising compiler leaves to the quick one: the code that plans, generates,
-compiles and moves queries about. It runs often enough to be taken for hot, and is done before
-that pays (measured with 10 million sends: 8 of 26 s of that compiler)."""
-
-# The JVM would interpret, for ever, what Spark generates for a step of more than 8000 bytes of
-# bytecode.
-# Compiled code of generated classes piles up: with the 48 MiB the C1 compiler alone would reserve,
-# a self test fills them, and the JVM throws compiled code away and goes on interpreting.
-ALL_FLAGS = "-XX:-UsePerfData -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=240m"
-SMALL_FLAGS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {ALL_FLAGS}"
-# The optimising compiler is for what runs for every row. At its own thresholds it spends as long on
-# the planner, which a scoring runs through once, as the rows take.
-HOT_ONLY = (
-    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
-    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
-)
-"""Ten times the JVM's defaults."""
-# It leaves out branches not taken so far, and compiles anew when one is: of generated code with a
-# branch for each null, up to nine times over.
-ONCE = "-XX:PerMethodTrapLimit=0 -XX:PerBytecodeTrapLimit=0"
-# The JVM says that it has read the file, and standard output is for the verdict.
-PLAN_QUICKLY = (
-    "-XX:+UnlockDiagnosticVMOptions -XX:+DisplayVMOutputToStderr "
-    f"-XX:CompilerDirectivesFile={COMPILING}"
-)
-# What outlives a collection of young objects here is what was cached: copying it to and fro among
-# them, fifteen times as the JVM would, does not make it any shorter-lived.
-KEPT = "-XX:MaxTenuringThreshold=1"
-LARGE_FLAGS = f"-XX:+UseParallelGC {KEPT} {HOT_ONLY} {ONCE} {PLAN_QUICKLY} {ALL_FLAGS}"
-
-HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-"""Where Linux says whether a process may ask for pages of 2 MiB. Tables of groups are looked up all
-over, and each look-up finds its page by walking a table that is 512 times as long without."""
 
 ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -104,15 +75,12 @@ ALWAYS = {
 """Settings of every session. ANSI on: an overflow or a bad cast must fail, not turn to null."""
 
 ALWAYS_LARGE = {
-    # 2^18 groups, what a partition of ROWS_PER_PARTITION comes to, are held in a table generated
+    # 2^18 groups, what a partition of ROWS_PER_PARTITION comes to, are kept in a table generated
     # for their key; with 2^16, Spark's own number, two of three are looked up in the general one.
     # Few rows do without the megabytes that every aggregation of every task would set aside.
     "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
 }
 """Settings of every session for a large history."""
-
-CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
-"""What PySpark asks the JVM for by name whenever a column is made: some 2000 times in a scoring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +102,7 @@ class Sizing:
 
     @property
     def shuffle_partitions(self) -> int:
-        """Partitions of any other shuffle: of groups, of what is odd, of the ends of sequences.
+        """Partitions of any other shuffle: of groups, of anomalous records, of ends of sequences.
 
         Each adds a task to some forty stages, of which few have more than a handful of rows.
         """
@@ -142,14 +110,13 @@ class Sizing:
 
     def _rounds(self, rows: int) -> int:
         """Return how many partitions of so many rows there are: a multiple of the slots."""
-        wanted = -(-self.rows // rows)
-        return max(1, -(-wanted // self.slots)) * self.slots
+        needed = -(-self.rows // rows)
+        return max(1, -(-needed // self.slots)) * self.slots
 
     @property
     def java_flags(self) -> str:
         """Flags of the JVMs."""
-        flags = f"{LARGE_FLAGS}{_huge_pages()}" if self.large else SMALL_FLAGS
-        return f"-Dlog4j2.configurationFile={LOGGING} {flags}"
+        return jvm.flags(large=self.large, plain=_plain())
 
     @property
     def local_memory(self) -> str:
@@ -163,22 +130,23 @@ class Sizing:
             **(ALWAYS_LARGE if self.large else {}),
             "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
             PARTITIONS: str(self.partitions),
+            PLAIN: str(_plain()).lower(),
             "spark.driver.extraJavaOptions": self.java_flags,
         }
-
-
-def _huge_pages() -> str:
-    """Return the JVM's flag that asks for huge pages, empty where the system has none to give."""
-    try:
-        offered = "[never]" not in HUGE_PAGES.read_text(encoding="ascii")
-    except OSError:
-        offered = False
-    return " -XX:+UseTransparentHugePages" if offered else ""
 
 
 def partitions(spark: SparkSession) -> int:
     """Return how many partitions a shuffle of all rows has."""
     return int(str(spark.conf.get(PARTITIONS, spark.conf.get("spark.sql.shuffle.partitions"))))
+
+
+def _plain() -> bool:
+    return os.environ.get(PLAIN_ENV) == "1"
+
+
+def is_plain(spark: SparkSession) -> bool:
+    """Return whether a session is plain."""
+    return str(spark.conf.get(PLAIN, "false")) == "true"
 
 
 def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSession:
@@ -280,12 +248,6 @@ def _start(master: str, settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
-    _look_up_once(spark)
+    if not is_plain(spark):
+        jvm.keep_classes(spark)
     return spark
-
-
-def _look_up_once(spark: SparkSession) -> None:
-    """Keep the classes PySpark asks for: py4j searches every jar for each, every time."""
-    jvm = spark.sparkContext._jvm  # noqa: SLF001 (nothing public leads to the JVM's classes)
-    for name in CLASSES:
-        setattr(jvm, name, getattr(jvm, name))

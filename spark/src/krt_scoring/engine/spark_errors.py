@@ -1,4 +1,4 @@
-"""What Spark's JVM throws, as something a person can act on."""
+"""Errors of Spark's JVM, as one line that names the remedy."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ MEMORY_SIGNS = (
     # Spark's own refusals of a heap below 450 MiB (UnifiedMemoryManager).
     "System memory",
     "Executor memory",
-    # What is left to say when a task of a local session, or an executor, died of it.
+    # The messages left when a task of a local session, or an executor, died of it.
     "SparkContext was shut down",
     "ExecutorLostFailure",
 )
-"""What is in the JVM's words when memory was too little."""
+"""Texts in the JVM's messages when memory was too little."""
 
 
 @contextmanager
-def told(memory: str) -> Iterator[None]:
-    """Turn what goes wrong in Spark within the block into one `SparkFailedError`.
+def translate_errors(memory: str) -> Iterator[None]:
+    """Turn an error of Spark within the block into one ``SparkFailedError``.
 
     Args:
-        memory: what to raise where memory was too little.
+        memory: which setting to raise where memory was too little.
 
     Raises:
-        SparkFailedError: the JVM threw, or ended.
+        SparkFailedError: the JVM threw an exception, or ended.
     """
     try:
         yield
     except Py4JJavaError as error:
-        raise SparkFailedError(_words(_cause(error), memory)) from error
+        raise SparkFailedError(_message(_cause(error), memory)) from error
     except (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError, EOFError) as error:
         raise SparkFailedError(
             f"Spark's JVM ended while it was at work, most likely out of memory: {memory}"
         ) from error
     except Py4JError as error:
-        raise SparkFailedError(_words(str(error).strip(), memory)) from error
+        raise SparkFailedError(_message(str(error).strip(), memory)) from error
 
 
-def _words(cause: str, memory: str) -> str:
+def _message(cause: str, memory: str) -> str:
     remedy = f": {memory}" if any(sign in cause for sign in MEMORY_SIGNS) else ""
     return f"Spark failed: {cause}{remedy}"
 
 
 def _cause(error: Py4JJavaError) -> str:
-    """Return the innermost exception of the JVM in one line, or what Python was given of it."""
+    """Return the innermost exception of the JVM in one line, or else Python's text of it."""
     try:
         thrown = error.java_exception
         while thrown.getCause() is not None:

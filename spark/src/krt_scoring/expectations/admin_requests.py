@@ -1,4 +1,4 @@
-"""Claims on what the cluster answered while a fault acted."""
+"""Expectations about the answers to admin requests while a fault was active."""
 
 from __future__ import annotations
 
@@ -6,40 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
-from krt_scoring.expectations.result import Result, unmeasured
+from krt_scoring.expectations.results import Outcome, Result, not_evaluated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
-    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.inputs.timeline import Timeline
 
 
-def of_fault(
-    expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
-) -> Iterator[Result]:
-    """Yield the results of ``probes``: of those asked from the injection to ``end``."""
+def evaluate(expect: Mapping[str, Any], span: FaultSpan, timeline: Timeline) -> Iterator[Result]:
+    """Yield the results of ``adminRequests``, of those sent within the span."""
     for item in expect.get("adminRequests") or ():
-        claim, wanted = f"{window.name}.adminRequests {item['request']}", str(item["answer"])
+        expectation, expected = f"{span.name}.adminRequests {item['request']}", str(item["answer"])
         found = [
             answer
-            for answer in answers(evidence.timeline)
-            if (answer["fault"], answer["request"]) == (window.name, item["request"])
-            and (window.injected_at or 0) <= answer["at"] <= end
+            for answer in answers(timeline)
+            if (answer["fault"], answer["request"]) == (span.name, item["request"])
+            and span.start <= answer["at"] <= span.end
         ]
         if not found:
-            yield unmeasured(claim, wanted, "it was not asked, or its answer not written down")
+            yield not_evaluated(
+                expectation, expected, "the request was not sent, or its answer was not recorded"
+            )
             continue
         last = found[-1]
-        held = last["answer"] == wanted
-        seen = f"{last['answer']} ({last['error']}) after {durations.show(last['took'])}"
-        result = Result(claim, wanted, "Met" if held else "NotMet", seen, {"took": last["took"]})
-        yield result
+        outcome: Outcome = "Met" if last["answer"] == expected else "NotMet"
+        observed = f"{last['answer']} ({last['error']}) after {durations.show(last['took'])}"
+        yield Result(expectation, expected, outcome, observed, {"took": last["took"]})
 
 
 def answers(timeline: Timeline) -> list[dict[str, Any]]:
-    """Return every answer: ``fault``, ``probe``, ``at``, ``took`` (µs), ``answer``, ``error``."""
+    """Return every answer: ``fault``, ``request``, ``at``, ``took`` (µs), ``answer``, ``error``."""
     return [
         {
             "fault": event.subject,

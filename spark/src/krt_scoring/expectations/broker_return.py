@@ -1,4 +1,4 @@
-"""Claims on the member that was hit: whether it went, how it ended, where it fetched from."""
+"""Expectations about a fault's target: its eviction, how it ended, from where it fetched."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import ObservationKind
-from krt_contract.timeline import EventName, Source
-from krt_scoring.expectations.result import Result, counted, unmeasured
+from krt_scoring.expectations.results import Result, evaluate_count, not_evaluated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
-    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.expectations.fault_span import FaultSpan
+    from krt_scoring.inputs.recording import Recording
+    from krt_scoring.inputs.timeline import Timeline
 
 FETCHER = re.compile(r"(\S+)-(\d+) -> InitialFetchState\(.*?\),(-?\d+),(-?\d+)\)")
 """What a broker logs of each partition it begins to fetch (AbstractFetcherManager): partition,
@@ -25,7 +25,7 @@ BY_SIGNAL = 137
 EPHEMERAL = "krt-"
 """What the names of the containers begin with that act on a member; they end by themselves."""
 
-RESYNC = {
+CATCH_UP = {
     "Full": "every partition fetched from offset 0",
     "Incremental": "no partition fetched from offset 0",
 }
@@ -35,93 +35,96 @@ SHUTDOWN = {
 }
 
 
-def of_fault(
-    expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
-) -> Iterator[Result]:
+def evaluate(expect: Mapping[str, Any], span: FaultSpan, recording: Recording) -> Iterator[Result]:
     """Yield the results of ``blockedEvictions``, ``replicaCatchUp`` and ``shutdown``."""
     if bounds := expect.get("blockedEvictions"):
         refused = [
-            str(proof.get("subject"))
-            for proof in window.observations
-            if proof.get("kind") == ObservationKind.EVICTION_REFUSED
+            str(observation.get("subject"))
+            for observation in span.fault.observations
+            if observation.get("kind") == ObservationKind.EVICTION_REFUSED
         ]
         where = ", ".join(refused)
-        yield counted(
-            f"{window.name}.blockedEvictions",
+        yield evaluate_count(
+            f"{span.name}.blockedEvictions",
             bounds,
             len(refused),
             "evictions refused",
             where=where,
         )
     if word := expect.get("replicaCatchUp"):
-        yield _resync(f"{window.name}.replicaCatchUp", word, window, end, evidence)
+        yield _catch_up(f"{span.name}.replicaCatchUp", word, span, recording)
     if word := expect.get("shutdown"):
-        yield _shutdown(f"{window.name}.shutdown", word, window, evidence)
+        yield _shutdown(f"{span.name}.shutdown", word, span, recording.timeline)
 
 
-def _shutdown(claim: str, word: str, window: FaultWindow, evidence: Evidence) -> Result:
-    uids = window.target_uids
-    start = window.injected_at or 0
-    # Kubernetes tells how the container ended, the wrapper how java did; either may be too late to
-    # be seen of a pod that goes.
+def _shutdown(expectation: str, word: str, span: FaultSpan, timeline: Timeline) -> Result:
+    uids = span.fault.target_uids
+    # Kubernetes reports how the container ended, the wrapper how java did; either report may come
+    # too late of a pod that is deleted.
     codes = {
         str(event.detail.get("uid")): int(event.detail.get("exitCode", BY_SIGNAL))
-        for source in (Source.POD, Source.MEMBER)
-        for event in evidence.timeline.of(source, EventName.EXITED)
-        if event.at >= start
+        for source in ("pod", "member")
+        for event in timeline.of(source, "exited")
+        if event.at >= span.start
         and str(event.detail.get("uid")) in uids
         and not str(event.detail.get("container", "")).startswith(EPHEMERAL)
     }
     gone = {
         str(event.detail.get("uid"))
-        for event in evidence.timeline.of(Source.POD, EventName.DELETED)
+        for event in timeline.of("pod", "deleted")
         if str(event.detail.get("uid")) in uids
     }
     if not gone and not codes:
-        return unmeasured(claim, SHUTDOWN[word], "the timeline shows no end of the process")
-    # The wrapper tells how java ended; kubelet's SIGKILL at the end of the grace takes it as well.
+        return not_evaluated(
+            expectation, SHUTDOWN[word], "the timeline shows no end of the process"
+        )
+    # The wrapper reports how java ended; the kubelet's SIGKILL after the grace period ends both.
     graceful = [uid for uid, code in codes.items() if code != BY_SIGNAL]
-    held = len(graceful) == (len(uids) if word == "Graceful" else 0)
+    met = len(graceful) == (len(uids) if word == "Graceful" else 0)
     numbers = {"graceful": len(graceful), "killed": len(uids) - len(graceful)}
-    seen = f"{numbers['graceful']} ended by itself, {numbers['killed']} killed"
-    return Result(claim, SHUTDOWN[word], "Met" if held else "NotMet", seen, numbers)
+    observed = f"{numbers['graceful']} ended by itself, {numbers['killed']} killed"
+    return Result(expectation, SHUTDOWN[word], "Met" if met else "NotMet", observed, numbers)
 
 
-def _resync(claim: str, word: str, window: FaultWindow, end: int, evidence: Evidence) -> Result:
-    tested = set(evidence.states.replicas)
+def _catch_up(expectation: str, word: str, span: FaultSpan, recording: Recording) -> Result:
+    tested = {
+        (topic.name, partition)
+        for topic in recording.run.topics
+        for partition in range(topic.partitions)
+    }
     offsets: dict[tuple[str, str, int], int] = {}
-    for target in window.targets:
-        for topic, partition, offset in _fetches(str(target.get("member")), window, end, evidence):
+    for target in span.fault.targets:
+        for topic, partition, offset in _fetches(str(target.get("member")), span, recording):
             if (topic, partition) in tested:
                 offsets.setdefault((str(target.get("member")), topic, partition), offset)
     if not offsets:
-        return unmeasured(claim, RESYNC[word], "its log does not show it fetch after its return")
+        return not_evaluated(
+            expectation, CATCH_UP[word], "the broker's log does not show a fetch after its return"
+        )
     fresh = sum(offset == 0 for offset in offsets.values())
-    held = fresh == (len(offsets) if word == "Full" else 0)
+    met = fresh == (len(offsets) if word == "Full" else 0)
     first = ", ".join(
         f"{topic}-{partition} from {offset}"
         for (_, topic, partition), offset in sorted(offsets.items())[:8]
     )
     numbers = {"fromStart": fresh, "partitions": len(offsets)}
-    return Result(claim, RESYNC[word], "Met" if held else "NotMet", first, numbers)
+    return Result(expectation, CATCH_UP[word], "Met" if met else "NotMet", first, numbers)
 
 
-def _fetches(
-    member: str, window: FaultWindow, end: int, evidence: Evidence
-) -> Iterator[tuple[str, int, int]]:
+def _fetches(member: str, span: FaultSpan, recording: Recording) -> Iterator[tuple[str, int, int]]:
     """Yield what a member began to fetch after the fault: topic, partition, offset."""
-    old = window.target_uids
+    old, logs = span.fault.target_uids, recording.inspection.bundle.logs
     pods = {
         (event.subject, str(event.detail.get("uid"))): event.at
-        for event in evidence.timeline.of(Source.POD, EventName.ADDED)
+        for event in recording.timeline.of("pod", "added")
         if event.detail.get("member") == member
     }
     for (pod, uid), at in sorted(pods.items(), key=lambda item: item[1]):
-        path = evidence.logs / f"{pod}-{uid}.log" if evidence.logs else None
+        path = logs / f"{pod}-{uid}.log"
         # A pod that was there before the fault shows what it fetched before it, too.
-        if uid in old or at > end or path is None or not path.is_file():
+        if uid in old or at > span.end or not path.is_file():
             continue
-        if at < (window.injected_at or 0):
+        if at < span.start:
             continue
         with path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:

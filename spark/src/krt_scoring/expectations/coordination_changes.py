@@ -1,70 +1,65 @@
-"""Claims on sessions, the controller and ZooKeeper itself during a fault.
+"""Expectations about sessions, the controller and ZooKeeper itself during a fault.
 
-A silence of ZooKeeper hides none of them: sessions and controllers are known by the transaction
-that made their node, so one that ended meanwhile is seen to have ended when the silence is over.
+A silence of ZooKeeper hides none of them: sessions and controllers are identified by the
+transaction that created their node, so an end during a silence is recorded after it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.timeline import EventName, Source
-from krt_scoring.expectations.result import (
+from krt_contract.timeline import Source
+from krt_scoring.expectations.results import (
     Result,
-    between,
-    counted,
-    unmeasured,
+    count_bounds,
+    evaluate_count,
+    not_evaluated,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
-    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.expectations.fault_span import FaultSpan
+    from krt_scoring.inputs.timeline import Timeline
 
 
-def of_fault(
-    expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
-) -> Iterator[Result]:
-    """Yield the results of these claims from a fault's injection to ``end``."""
-    start = window.injected_at or 0
+def evaluate(expect: Mapping[str, Any], span: FaultSpan, timeline: Timeline) -> Iterator[Result]:
+    """Yield the results of these expectations within a fault's span."""
     for field, (source, event, what) in EVENTS.items():
         bounds = expect.get(field)
         if not bounds:
             continue
-        claim = f"{window.name}.{field}"
-        if not any(evidence.timeline.of(source)):
-            yield unmeasured(claim, between(bounds, what), f"the timeline says nothing of {source}")
+        expectation = f"{span.name}.{field}"
+        if not any(timeline.of(source)):
+            yield not_evaluated(
+                expectation, count_bounds(bounds, what), f"the timeline has no event of {source}"
+            )
             continue
-        found = [e.subject for e in evidence.timeline.of(source, event) if start < e.at <= end]
-        if field in MOVES:
-            found = _moves(source, event, start, end, evidence)
-        yield counted(claim, bounds, len(found), what, where=", ".join(found[:8]))
+        found = [e.subject for e in timeline.of(source, event) if span.start < e.at <= span.end]
+        if field in CHANGES:
+            found = _changes(source, event, span, timeline)
+        yield evaluate_count(expectation, bounds, len(found), what, where=", ".join(found[:8]))
 
 
 EVENTS = {
-    "brokerSessionExpirations": (
-        Source.BROKER,
-        EventName.UNREGISTERED,
-        "sessions of brokers lost",
-    ),
-    "controllerChanges": (Source.CONTROLLER, EventName.ELECTED, "other controllers"),
-    "zookeeperLeaderChanges": (Source.ZOOKEEPER, EventName.LEADER, "other leaders of ZooKeeper"),
-    "quorumLosses": (Source.ZOOKEEPER, EventName.QUORUM_LOST, "losses of ZooKeeper's quorum"),
+    "brokerSessionExpirations": ("broker", "unregistered", "expired broker sessions"),
+    "controllerChanges": ("controller", "elected", "changes of controller"),
+    "zookeeperLeaderChanges": (Source.ZOOKEEPER, "leader", "changes of ZooKeeper's leader"),
+    "quorumLosses": (Source.ZOOKEEPER, "quorum-lost", "losses of ZooKeeper's quorum"),
 }
 """Field → source and event of the timeline, and what they count."""
 
-MOVES = ("controllerChanges", "zookeeperLeaderChanges")
+CHANGES = ("controllerChanges", "zookeeperLeaderChanges")
 """Fields that count only what differs from the one before."""
 
 
-def _moves(source: str, event: str, start: int, end: int, evidence: Evidence) -> list[str]:
+def _changes(source: str, event: str, span: FaultSpan, timeline: Timeline) -> list[str]:
     found = []
     before = ""
-    for item in evidence.timeline.of(source, event):
-        if item.at > end:
+    for item in timeline.of(source, event):
+        if item.at > span.end:
             break
-        if item.at > start and item.subject != before and before:
+        if item.at > span.start and item.subject != before and before:
             found.append(item.subject)
         before = item.subject
     return found

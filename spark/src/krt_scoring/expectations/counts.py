@@ -1,4 +1,4 @@
-"""Claims on how many records or sends ended in some way."""
+"""Expectations about the number of records or sends with some outcome."""
 
 from __future__ import annotations
 
@@ -7,52 +7,64 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from krt_contract.outcomes import SendOutcome
-from krt_scoring.expectations.result import (
+from krt_scoring.expectations.ledger_columns import read_batches
+from krt_scoring.expectations.results import (
     Result,
-    between,
-    counted,
-    unmeasured,
+    count_bounds,
+    evaluate_count,
+    not_evaluated,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from krt_scoring.expectations.evidence import Evidence
+    from krt_scoring.expectations.ledger_columns import Files
+    from krt_scoring.inputs.reasons import Reason
 
 UNBALANCED = "LedgerDoesNotBalance"
 
 
-def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of ``records`` and ``rejections``."""
-    doubtful = any(reason.code == UNBALANCED for reason in evidence.reasons)
+def evaluate_records(
+    expect: Mapping[str, Any], ledger: Mapping[str, int], reasons: Sequence[Reason]
+) -> Iterator[Result]:
+    """Yield the results of ``records``."""
+    unbalanced = any(reason.code == UNBALANCED for reason in reasons)
     for item in expect.get("records") or ():
-        claim, term = f"records {item['term']}", item["term"]
-        if doubtful or term not in evidence.ledger:
-            yield unmeasured(claim, between(item, "records"), "the ledger does not balance")
+        outcome = item["term"]
+        expectation = f"records {outcome}"
+        if unbalanced or outcome not in ledger:
+            yield not_evaluated(
+                expectation, count_bounds(item, "records"), "the ledger does not balance"
+            )
         else:
-            yield counted(claim, item, evidence.ledger[term], "records")
-    wanted = expect.get("rejections") or ()
-    if not wanted:
+            yield evaluate_count(expectation, item, ledger[outcome], "records")
+
+
+def evaluate_rejections(expect: Mapping[str, Any], files: Files) -> Iterator[Result]:
+    """Yield the results of ``rejections``."""
+    expected = expect.get("rejections") or ()
+    if not expected:
         return
-    found = rejections(evidence)
-    for item in wanted:
-        claim = f"rejections {item['error']}"
-        if not evidence.files.get("produce"):
-            yield unmeasured(claim, between(item, "sends"), "there is no produce ledger")
+    found = count_rejections(files)
+    for item in expected:
+        expectation = f"rejections {item['error']}"
+        if not files.get("produce"):
+            yield not_evaluated(
+                expectation, count_bounds(item, "sends"), "there is no produce ledger"
+            )
         else:
-            yield counted(claim, item, found.get(item["error"], 0), "sends")
+            yield evaluate_count(expectation, item, found.get(item["error"], 0), "sends")
 
 
-def rejections(evidence: Evidence) -> dict[str, int]:
+def count_rejections(files: Files) -> dict[str, int]:
     """Return the client's error → sends that ended with it, unconfirmed."""
     found: Counter[str] = Counter()
-    for batch in evidence.batches("produce", "outcome", "error"):
+    for batch in read_batches(files, "produce", "outcome", "error"):
         column = batch.column("error")
         if column.null_count == len(column):
             continue
         # A struct a distinct error, of which a run has few, however many sends it has.
-        unconfirmed = column.filter(pc.not_equal(batch.column("outcome"), SendOutcome.ACKED))
-        for one in unconfirmed.drop_null().value_counts().to_pylist():
-            found[one["values"]] += one["counts"]
+        unconfirmed = column.filter(pc.not_equal(batch.column("outcome"), "acked"))
+        for row in unconfirmed.drop_null().value_counts().to_pylist():
+            found[row["values"]] += row["counts"]
     return dict(sorted(found.items()))

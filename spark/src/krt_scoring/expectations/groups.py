@@ -1,48 +1,55 @@
-"""Claims on consumer groups: how often they rebalanced, who had nothing to do."""
+"""Expectations about consumer groups: their rebalances, and consumers without a partition."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.outcomes import ConsumerEvent
-from krt_contract.timeline import EventName, Source
-from krt_scoring.expectations.result import (
+from krt_scoring.expectations.ledger_columns import read_rows
+from krt_scoring.expectations.results import (
     Result,
-    between,
-    counted,
-    unmeasured,
+    count_bounds,
+    evaluate_count,
+    not_evaluated,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
+    from krt_scoring.inputs.recording import Recording
 
 FIRST, LAST = "Injecting", "Draining"
-"""Phases between which rebalances count: joining and leaving are not the faults' doing."""
+"""Phases between which rebalances count: joining and leaving are not caused by faults."""
 
 
-def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of ``rebalances`` and ``unassignedConsumers``."""
+def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Iterator[Result]:
+    """Yield the results of ``rebalances`` and ``unassignedConsumers``.
+
+    Args:
+        expect: ``spec.expect``.
+        recording: what was recorded.
+        end: when the run ended, UTC µs.
+    """
     if not (expect.get("rebalances") or expect.get("unassignedConsumers")):
         return
-    if not evidence.files.get("consumer_events"):
+    if not recording.inspection.files.get("consumer_events"):
         for field, what in (("rebalances", "rebalances"), ("unassignedConsumers", "members")):
             for item in expect.get(field) or ():
-                claim = f"{field} {item['group']}"
-                yield unmeasured(claim, between(item, what), "there are no consumer events")
+                expectation = f"{field} {item['group']}"
+                yield not_evaluated(
+                    expectation, count_bounds(item, what), "there are no consumer events"
+                )
         return
-    assigned = _assignments(evidence)
-    start, end = _between(evidence)
+    assigned = _assignments(recording)
+    start, end = _injecting(recording, end)
     for item in expect.get("rebalances") or ():
         rounds = [
             sum(start <= at <= end for at, _ in found)
             for (group, _, _), found in assigned.items()
             if group == item["group"]
         ]
-        what = "rebalances of any one member"
-        yield counted(f"rebalances {item['group']}", item, max(rounds, default=0), what)
+        what = "rebalances of any single member"
+        yield evaluate_count(f"rebalances {item['group']}", item, max(rounds, default=0), what)
     for item in expect.get("unassignedConsumers") or ():
         busy: dict[str, bool] = {}
         for (group, consumer, _), found in assigned.items():
@@ -51,47 +58,43 @@ def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
                 busy[consumer] = busy.get(consumer, False) or got
         idle = sorted(consumer for consumer, got in busy.items() if not got)
         what = f"members of {len(busy)} without a partition"
-        yield counted(
+        yield evaluate_count(
             f"unassignedConsumers {item['group']}", item, len(idle), what, where=", ".join(idle)
         )
 
 
-def _between(evidence: Evidence) -> tuple[int, int]:
-    entered = {
-        event.subject: event.at for event in evidence.timeline.of(Source.PHASE, EventName.ENTERED)
-    }
-    injected = [w.injected_at for w in evidence.windows if w.injected_at is not None]
+def _injecting(recording: Recording, run_end: int) -> tuple[int, int]:
+    entered = {event.subject: event.at for event in recording.timeline.of("phase", "entered")}
+    injected = [w.injected_at for w in recording.faults if w.injected_at is not None]
     start = min(injected, default=entered.get(FIRST, 0))
-    return start, entered.get(LAST, evidence.end)
+    return start, entered.get(LAST, run_end)
 
 
 def _assignments(
-    evidence: Evidence,
+    recording: Recording,
 ) -> dict[tuple[str, str, str], list[tuple[int, int]]]:
     """Group, consumer, incarnation → (when, partitions taken) of each assignment, in order.
 
-    An assignment is written as one row a partition, or one without a partition, at consecutive
-    numbers; the next one repeats a partition or stands behind another event.
+    An assignment is written as a row for each partition, or a row without a partition, at
+    consecutive numbers; the next assignment repeats a partition or follows another event.
     """
     columns = ("group", "consumer", "incarnation", "event_seq", "at", "event", "topic", "partition")
     rows: dict[tuple[str, str, str], list[tuple[int, int, tuple[str, int] | None]]]
     rows = defaultdict(list)
-    for batch in evidence.rows("consumer_events", *columns):
-        for group, consumer, incarnation, n, at, event, topic, partition in zip(
-            *(batch[name] for name in columns), strict=True
-        ):
-            if event == ConsumerEvent.ASSIGNED:
-                place = None if topic is None else (topic, partition)
-                rows[group, consumer, incarnation].append((n, at, place))
+    for row in read_rows(recording.inspection.files, "consumer_events", *columns):
+        group, consumer, incarnation, number, at, event, topic, partition = row
+        if event == "assigned":
+            place = None if topic is None else (topic, partition)
+            rows[group, consumer, incarnation].append((number, at, place))
     found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
     for member, events in rows.items():
         rounds: list[tuple[int, set[tuple[str, int]]]] = []
         last = -2
-        for n, at, place in sorted(events, key=lambda event: event[0]):
-            if n != last + 1 or place is None or place in rounds[-1][1]:
+        for number, at, place in sorted(events, key=lambda event: event[0]):
+            if number != last + 1 or place is None or place in rounds[-1][1]:
                 rounds.append((at, set()))
             if place is not None:
                 rounds[-1][1].add(place)
-            last = n
+            last = number
         found[member] = [(at, len(partitions)) for at, partitions in rounds]
     return found

@@ -1,4 +1,4 @@
-"""Claims on where the records lie: partitions in use, partitions of a key."""
+"""Expectations about where the records lie: non-empty partitions, partitions of a key."""
 
 from __future__ import annotations
 
@@ -7,50 +7,52 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from krt_scoring.expectations.result import (
+from krt_scoring.expectations.ledger_columns import read_batches, read_rows
+from krt_scoring.expectations.results import (
     Result,
-    between,
-    counted,
-    unmeasured,
+    count_bounds,
+    evaluate_count,
+    not_evaluated,
 )
-from krt_scoring.expectations.states import names
+from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
+    from krt_scoring.expectations.ledger_columns import Files
 
 
-def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
+def evaluate(expect: Mapping[str, Any], files: Files) -> Iterator[Result]:
     """Yield the results of ``nonEmptyPartitions`` and ``partitionsPerKey``."""
     for item in expect.get("nonEmptyPartitions") or ():
-        claim, what = f"nonEmptyPartitions {item['topic']}", "partitions with records"
-        if not evidence.files.get("log_end_offsets"):
-            yield unmeasured(claim, between(item, what), "the topics were not read")
+        expectation, what = f"nonEmptyPartitions {item['topic']}", "partitions with records"
+        if not files.get("log_end_offsets"):
+            yield not_evaluated(expectation, count_bounds(item, what), "the topics were not read")
             continue
         used = {
             (topic, partition)
-            for rows in evidence.rows("log_end_offsets", "topic", "partition", "rows_read")
-            for topic, partition, count in zip(
-                rows["topic"], rows["partition"], rows["rows_read"], strict=True
+            for topic, partition, count in read_rows(
+                files, "log_end_offsets", "topic", "partition", "rows_read"
             )
             if topic == item["topic"] and count
         }
-        yield counted(claim, item, len(used), what, where=names(used))
+        yield evaluate_count(expectation, item, len(used), what, where=names(used))
     bounds = expect.get("partitionsPerKey")
     if bounds:
-        yield _per_key(bounds, evidence)
+        yield _per_key(bounds, files)
 
 
-def _per_key(bounds: Mapping[str, Any], evidence: Evidence) -> Result:
-    claim, what = "partitionsPerKey", "partitions of one key at most"
+def _per_key(bounds: Mapping[str, Any], files: Files) -> Result:
+    expectation, what = "partitionsPerKey", "partitions of one key at most"
     found: dict[tuple[str, str], set[int]] = defaultdict(set)
-    for batch in evidence.batches("log", "topic", "key", "partition"):
+    for batch in read_batches(files, "log", "topic", "key", "partition"):
         kinds = pa.Table.from_batches([batch]).group_by(batch.schema.names).aggregate([])
         for row in kinds.to_pylist():
             if row["key"] is not None:
                 found[row["topic"], row["key"]].add(row["partition"])
     if not found:
-        return unmeasured(claim, between(bounds, what), "the log holds no record with a key")
+        return not_evaluated(
+            expectation, count_bounds(bounds, what), "the log holds no record with a key"
+        )
     most = max(len(partitions) for partitions in found.values())
-    return counted(claim, bounds, most, what, where=f"{len(found)} keys")
+    return evaluate_count(expectation, bounds, most, what, where=f"{len(found)} keys")

@@ -1,120 +1,135 @@
-"""Claims on who led the tested partitions during a fault, and at the end."""
+"""Expectations about the leaders of the tested partitions during a fault, and at the end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.members import member_of
-from krt_scoring.expectations.result import (
+from krt_scoring.expectations.results import (
     Result,
-    between,
-    counted,
-    unmeasured,
+    count_bounds,
+    evaluate_count,
+    not_evaluated,
 )
-from krt_scoring.expectations.states import name, names
+from krt_scoring.metrics.partition_states import name, names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from krt_scoring.expectations.evidence import Evidence
+    from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.metrics.partition_states import States
 
 NO_STATES = "the timeline shows no state of a partition"
 
+SHOWN = 8
+"""Elections named in a result."""
 
-def of_fault(
-    expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
+
+def evaluate(
+    expect: Mapping[str, Any], span: FaultSpan, states: States, faults: Sequence[FaultWindow]
 ) -> Iterator[Result]:
-    """Yield the results of the claims on leaders from a fault's injection to ``end``."""
-    start = window.injected_at or 0
-    states, missed = evidence.states, bool(evidence.states.missed(start, end))
+    """Yield the results of the expectations about leaders within a fault's span.
+
+    Args:
+        expect: an entry of ``spec.expect.faults``.
+        span: the fault and the time.
+        states: the states of the tested partitions.
+        faults: all faults of the run.
+    """
+    missed = bool(states.missed(span.start, span.end))
     if bounds := expect.get("offlinePartitions"):
-        found = states.leaderless(start, end)
-        yield _counted(
-            f"{window.name}.offlinePartitions",
+        offline = states.offline(span.start, span.end)
+        yield _count(
+            f"{span.name}.offlinePartitions",
             bounds,
-            len(found),
+            len(offline),
             "partitions without a leader",
-            evidence,
-            at_least=bool(states.hidden(start, end) - found),
-            where=names(found),
+            states,
+            at_least=bool(states.hidden(span.start, span.end) - offline),
+            where=names(offline),
         )
-    moves = [
+    elections = [
         (place, before, after)
-        for place, before, after in states.elections(start, end)
-        if after.at > start
+        for place, before, after in states.elections(span.start, span.end)
+        if after.at > span.start
     ]
     if bounds := expect.get("leaderChanges"):
-        yield _counted(
-            f"{window.name}.leaderChanges",
+        yield _count(
+            f"{span.name}.leaderChanges",
             bounds,
-            len(moves),
-            "leaders moved",
-            evidence,
+            len(elections),
+            "leader changes",
+            states,
             at_least=missed,
-            where=names({place for place, _, _ in moves}),
+            where=names({place for place, _, _ in elections}),
         )
     if bounds := expect.get("unrelatedLeaderChanges"):
-        unforced = [
+        unrelated = [
             (place, before.leader)
-            for place, before, after in moves
-            if not _hit(before.leader, after.at, evidence)
+            for place, before, after in elections
+            if not _affected(before.leader, after.at, faults)
         ]
-        where = ", ".join(f"{name(place)} from {leader}" for place, leader in unforced[:8])
-        yield _counted(
-            f"{window.name}.unrelatedLeaderChanges",
+        where = ", ".join(f"{name(place)} from {leader}" for place, leader in unrelated[:SHOWN])
+        yield _count(
+            f"{span.name}.unrelatedLeaderChanges",
             bounds,
-            len(unforced),
-            "leaders moved that no fault had hit",
-            evidence,
+            len(unrelated),
+            "leader changes away from a broker that no fault affected",
+            states,
             at_least=missed,
             where=where,
         )
 
 
-def at_end(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of ``inIsr`` and ``nonPreferredLeaders``."""
+def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iterator[Result]:
+    """Yield the results of ``inIsr`` and ``nonPreferredLeaders``.
+
+    Args:
+        expect: ``spec.expect``.
+        states: the states of the tested partitions.
+        end: when the run ended, UTC µs.
+    """
     for item in expect.get("inIsr") or ():
-        held = {
+        places = {
             place
-            for place, seen in evidence.states.known.items()
-            if int(item["broker"]) in seen[-1].isr
+            for place, history in states.known.items()
+            if int(item["broker"]) in history[-1].isr
         }
-        claim, what = f"inIsr {item['broker']}", "partitions with it in the ISR"
-        yield _counted(claim, item, len(held), what, evidence, where=names(held))
+        expectation, what = f"inIsr {item['broker']}", "partitions with the broker in the ISR"
+        yield _count(expectation, item, len(places), what, states, where=names(places))
     bounds = expect.get("nonPreferredLeaders")
     if not bounds:
         return
-    found = {
+    places = {
         place
-        for place, seen in evidence.states.known.items()
-        if (replicas := evidence.states.replicas_at(place, evidence.end))
-        and seen[-1].leader != replicas[0]
+        for place, history in states.known.items()
+        if (replicas := states.replicas_at(place, end)) and history[-1].leader != replicas[0]
     }
     what = "partitions not led by their preferred replica"
-    yield _counted("nonPreferredLeaders", bounds, len(found), what, evidence, where=names(found))
+    yield _count("nonPreferredLeaders", bounds, len(places), what, states, where=names(places))
 
 
-def _hit(broker: int, at: int, evidence: Evidence) -> bool:
-    """Whether a fault had hit this broker and was not recovered from at that time."""
+def _affected(broker: int, at: int, faults: Sequence[FaultWindow]) -> bool:
+    """Whether a fault targeted this broker and was not recovered from at that time."""
     member = member_of(broker)
     return any(
-        member in window.members and window.meets(at, at)
-        for window in evidence.windows
-        if window.injected_at is not None
+        member in fault.members and fault.meets(at, at)
+        for fault in faults
+        if fault.injected_at is not None
     )
 
 
-def _counted(  # noqa: PLR0913 (as `counted`, which it guards)
-    claim: str,
+def _count(  # noqa: PLR0913 (as `evaluate_count`, which it guards)
+    expectation: str,
     bounds: Mapping[str, Any],
     value: int,
     what: str,
-    evidence: Evidence,
+    states: States,
     *,
     at_least: bool = False,
     where: str = "",
 ) -> Result:
-    if not evidence.states.known:
-        return unmeasured(claim, between(bounds, what), NO_STATES)
-    return counted(claim, bounds, value, what, at_least=at_least, where=where)
+    if not states.known:
+        return not_evaluated(expectation, count_bounds(bounds, what), NO_STATES)
+    return evaluate_count(expectation, bounds, value, what, at_least=at_least, where=where)

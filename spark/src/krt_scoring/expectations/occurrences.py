@@ -1,17 +1,23 @@
-"""Claims in one word: None, Allowed or Required, of something the rules look for."""
+"""Expectations in one word: None, Allowed or Required, of something that the rules look for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.expectations.processing import count_processing
-from krt_scoring.expectations.result import Result, unmeasured
+from krt_scoring.expectations.results import (
+    OCCURRENCES,
+    Result,
+    evaluate_occurrence,
+    not_evaluated,
+)
 from krt_scoring.history.elections import NO_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
+    from krt_contract.plan import Plan
+    from krt_scoring.anomalies.results import Detection
+    from krt_scoring.metrics.partition_states import States
 
 ANOMALIES = {
     "loss": ("lost-write",),
@@ -30,85 +36,78 @@ ANOMALIES = {
     "acceptedBelowMinIsr": ("accepted-below-min-isr",),
     "doubleOwnership": ("double-ownership",),
 }
-"""Claim → the anomalies it is about."""
-
-EXPECTED = {
-    "None": "none",
-    "Allowed": "only what the settings permit",
-    "Required": "at least one, and only what the settings permit",
-}
+"""Expectation → the anomalies that it is about."""
 
 
-def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
-    """Yield the results of the claims in one word."""
-    for claim, names in ANOMALIES.items():
-        if claim in expect:
-            yield _of_anomalies(claim, expect[claim], names, evidence)
-    if "uncleanElections" in expect:
-        yield _unclean(expect["uncleanElections"], evidence)
-    for claim in ("unprocessed", "processedTwice"):
-        if claim in expect:
-            yield _of_processing(claim, expect[claim], evidence)
-
-
-def occurred(claim: str, word: str, count: int, forbidden: int, seen: str) -> Result:
-    """Return the result of a claim in one word.
+def evaluate_anomalies(
+    expect: Mapping[str, Any], detection: Detection, invalidated: frozenset[str]
+) -> Iterator[Result]:
+    """Yield the results of the expectations about anomalies.
 
     Args:
-        claim: its name.
-        word: None, Allowed or Required.
-        count: how often it was found.
-        forbidden: how often of these no setting permits it.
-        seen: what was found, in words.
+        expect: ``spec.expect``.
+        detection: what the rules detected.
+        invalidated: the anomalies that rest on damaged evidence.
     """
-    held = {
-        "None": count == 0,
-        "Allowed": forbidden == 0,
-        "Required": count > 0 and forbidden == 0,
-    }[word]
-    numbers = {"value": count, "notPermitted": forbidden}
-    return Result(claim, EXPECTED[word], "Met" if held else "NotMet", seen, numbers)
+    for expectation, names in ANOMALIES.items():
+        if expectation not in expect:
+            continue
+        word = expect[expectation]
+        damaged = sorted(invalidated & set(names))
+        if damaged:
+            cause = f"the evidence of {', '.join(damaged)} is damaged"
+            yield not_evaluated(expectation, OCCURRENCES[word], cause)
+        else:
+            yield _of_anomalies(expectation, word, names, detection)
 
 
-def _of_anomalies(claim: str, word: str, names: tuple[str, ...], evidence: Evidence) -> Result:
-    damaged = sorted(evidence.void.intersection(names))
-    if damaged or not all(name in evidence.anomalies for name in names):
-        return unmeasured(claim, EXPECTED[word], f"evidence is damaged for {', '.join(damaged)}")
-    found = [evidence.anomalies[name] for name in names]
+def _of_anomalies(
+    expectation: str, word: str, names: tuple[str, ...], detection: Detection
+) -> Result:
+    found = [detection.anomaly(name) for name in names]
     count = sum(item.count for item in found)
-    if claim == "loss":
-        # Both count a lost record; the ledger also knows those whose log could not be read.
-        count = max(count, evidence.ledger.get("lost", 0))
-    forbidden = sum(item.violations for item in found)
+    if expectation == "loss":
+        # Both count a lost record; the ledger also has those whose log could not be read.
+        count = max(count, detection.ledger.get("lost", 0))
+    violations = sum(item.violations for item in found)
     rules = sorted({rule for item in found for rule in item.rules})
-    seen = f"{count} {found[0].unit}"
+    observed = f"{count} {found[0].unit}"
     if count and rules:
-        seen += f", permitted by {', '.join(rules)}"
-    if forbidden:
-        seen += f", {forbidden} permitted by nothing"
-    return occurred(claim, word, count, forbidden, seen)
+        observed += f", permitted by {', '.join(rules)}"
+    if violations:
+        observed += f", {violations} not permitted"
+    return evaluate_occurrence(expectation, word, count, violations, observed)
 
 
-def _unclean(word: str, evidence: Evidence) -> Result:
-    claim = "uncleanElections"
-    if not evidence.states.known:
-        return unmeasured(claim, EXPECTED[word], "the timeline shows no state of a partition")
+def evaluate_elections(
+    expect: Mapping[str, Any], states: States, run: Plan, end: int
+) -> Iterator[Result]:
+    """Yield the result of ``uncleanElections``.
+
+    Args:
+        expect: ``spec.expect``.
+        states: the states of the tested partitions.
+        run: the plan.
+        end: when the run ended, UTC µs.
+    """
+    expectation = "uncleanElections"
+    if expectation not in expect:
+        return
+    word = expect[expectation]
+    if not states.known:
+        cause = "the timeline shows no state of a partition"
+        yield not_evaluated(expectation, OCCURRENCES[word], cause)
+        return
     topics = [
         place[0]
-        for place, before, after in evidence.states.changes(0, evidence.end)
+        for place, before, after in states.changes(0, end)
         if after.epoch > before.epoch and after.leader not in {*before.isr, NO_LEADER}
     ]
     count = len(topics)
-    forbidden = sum(not evidence.run.unclean_election(topic) for topic in topics)
-    if evidence.states.missed(0, evidence.end) and not forbidden and word != "Required":
-        return unmeasured(claim, EXPECTED[word], f"{count} seen, but some states were not")
-    return occurred(claim, word, count, forbidden, f"{count} elections from outside the ISR")
-
-
-def _of_processing(claim: str, word: str, evidence: Evidence) -> Result:
-    if not any(consumer.commit == "BeforeProcessing" for consumer in evidence.run.consumers):
-        return unmeasured(claim, EXPECTED[word], "no group commits BeforeProcessing")
-    if not evidence.files.get("consume"):
-        return unmeasured(claim, EXPECTED[word], "there are no deliveries")
-    count = count_processing(evidence)[claim]
-    return occurred(claim, word, count, 0, f"{count} (record, group)")
+    not_permitted = sum(not run.unclean_election(topic) for topic in topics)
+    if states.missed(0, end) and not not_permitted and word != "Required":
+        cause = f"{count} elections observed, but some states were not recorded"
+        yield not_evaluated(expectation, OCCURRENCES[word], cause)
+        return
+    observed = f"{count} elections from outside the ISR"
+    yield evaluate_occurrence(expectation, word, count, not_permitted, observed)

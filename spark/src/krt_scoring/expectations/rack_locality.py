@@ -1,4 +1,4 @@
-"""The claim on reads from a broker of the reader's own zone."""
+"""The expectation about fetches from a replica in the consumer's own zone."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.members import broker_of
-from krt_contract.outcomes import ConsumerEvent
 from krt_contract.settings import CLIENT_RACK
-from krt_scoring.expectations.result import between, counted, unmeasured
-from krt_scoring.expectations.states import names
+from krt_scoring.expectations.ledger_columns import read_rows
+from krt_scoring.expectations.results import count_bounds, evaluate_count, not_evaluated
+from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
-    from krt_scoring.expectations.result import Result
+    from krt_contract.plan import Plan
+    from krt_scoring.expectations.ledger_columns import Files
+    from krt_scoring.expectations.results import Result
 
 
-def judge(expect: Mapping[str, Any], evidence: Evidence) -> Iterator[Result]:
+def evaluate(expect: Mapping[str, Any], run: Plan, files: Files) -> Iterator[Result]:
     """Yield the results of ``closestReplicaFetches``."""
-    wanted = expect.get("closestReplicaFetches") or ()
-    if not wanted:
+    expected = expect.get("closestReplicaFetches") or ()
+    if not expected:
         return
     zones = {
-        broker: item.zone
-        for item in evidence.run.members
-        if (broker := broker_of(item.member)) is not None
+        broker: item.zone for item in run.members if (broker := broker_of(item.member)) is not None
     }
-    racks = {c.group: c.config.get(CLIENT_RACK, "") for c in evidence.run.consumers}
-    found = list(_fetches(evidence))
-    for item in wanted:
-        claim, zone = f"closestReplicaFetches {item['group']}", racks.get(item["group"], "")
+    racks = {c.group: c.config.get(CLIENT_RACK, "") for c in run.consumers}
+    found = list(_fetches(files))
+    for item in expected:
+        expectation, zone = f"closestReplicaFetches {item['group']}", racks.get(item["group"], "")
         what = f"partitions read in zone {zone}"
         own = [(place, broker) for group, place, broker in found if group == item["group"]]
         if not own:
-            yield unmeasured(claim, between(item, what), "the group did not tell whom it read from")
+            yield not_evaluated(
+                expectation,
+                count_bounds(item, what),
+                "the group's events do not show from which broker it read",
+            )
             continue
         near = {place for place, broker in own if zones.get(broker) == zone}
-        yield counted(claim, item, len(near), what, where=names(near))
+        yield evaluate_count(expectation, item, len(near), what, where=names(near))
 
 
-def _fetches(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int], int]]:
-    """Yield group, partition and broker of each event that tells whom a member reads from."""
+def _fetches(files: Files) -> Iterator[tuple[str, tuple[str, int], int]]:
+    """Yield group, partition and broker of each event that shows from where a member reads."""
     columns = ("group", "event", "topic", "partition", "detail")
-    for rows in evidence.rows("consumer_events", *columns):
-        for group, event, topic, partition, detail in zip(
-            *(rows[name] for name in columns), strict=True
-        ):
-            if event == ConsumerEvent.FETCHING:
-                yield group, (topic, partition), int(json.loads(detail)["broker"])
+    for group, event, topic, partition, detail in read_rows(files, "consumer_events", *columns):
+        if event == "fetching":
+            yield group, (topic, partition), int(json.loads(detail)["broker"])

@@ -1,64 +1,81 @@
-"""Claims on the ISRs of the tested partitions during a fault."""
+"""Expectations about the ISRs of the tested partitions during a fault."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.expectations.leadership import NO_STATES
-from krt_scoring.expectations.result import (
+from krt_scoring.expectations.results import (
     Result,
-    between,
-    counted,
-    span,
-    timed,
-    unmeasured,
+    count_bounds,
+    duration_bounds,
+    evaluate_count,
+    evaluate_duration,
+    not_evaluated,
 )
-from krt_scoring.expectations.states import names
+from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from krt_scoring.expectations.evidence import Evidence
-    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.expectations.fault_span import FaultSpan
+    from krt_scoring.metrics.partition_states import States
+    from krt_scoring.metrics.recovery import Recovery
 
 
-def of_fault(
-    expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
+def evaluate(
+    expect: Mapping[str, Any], span: FaultSpan, states: States, recoveries: Sequence[Recovery]
 ) -> Iterator[Result]:
-    """Yield the results of the claims on ISRs from a fault's injection to ``end``."""
-    start = window.injected_at or 0
+    """Yield the results of the expectations about ISRs within a fault's span.
+
+    Args:
+        expect: an entry of ``spec.expect.faults``.
+        span: the fault and the time.
+        states: the states of the tested partitions.
+        recoveries: of all faults.
+    """
+    start, end = span.start, span.end
     shrinks = [
         (place, after.at)
-        for place, before, after in evidence.states.changes(start, end)
+        for place, before, after in states.changes(start, end)
         if after.at > start and set(before.isr) - set(after.isr)
     ]
     if bounds := expect.get("isrShrinks"):
-        claim, what = f"{window.name}.isrShrinks", "partitions whose ISR lost a member"
+        expectation, what = f"{span.name}.isrShrinks", "partitions whose ISR shrank"
         places = {place for place, _ in shrinks}
-        if evidence.states.known:
-            missed = bool(evidence.states.missed(start, end) - places)
-            yield counted(claim, bounds, len(places), what, at_least=missed, where=names(places))
+        if states.known:
+            missed = bool(states.missed(start, end) - places)
+            yield evaluate_count(
+                expectation, bounds, len(places), what, at_least=missed, where=names(places)
+            )
         else:
-            yield unmeasured(claim, between(bounds, what), NO_STATES)
+            yield not_evaluated(expectation, count_bounds(bounds, what), NO_STATES)
     if bounds := expect.get("isrShrinkAfter"):
-        claim = f"{window.name}.isrShrinkAfter"
+        expectation = f"{span.name}.isrShrinkAfter"
         if shrinks:
-            yield timed(claim, bounds, min(at for _, at in shrinks) - start)
-        elif evidence.states.known:
-            yield Result(claim, span(bounds), "NotMet", "no ISR lost a member")
+            yield evaluate_duration(expectation, bounds, min(at for _, at in shrinks) - start)
+        elif states.known:
+            yield Result(expectation, duration_bounds(bounds), "NotMet", "no ISR shrank")
         else:
-            yield unmeasured(claim, span(bounds), NO_STATES)
+            yield not_evaluated(expectation, duration_bounds(bounds), NO_STATES)
     if bounds := expect.get("isrRestoredAfter"):
-        yield _whole(f"{window.name}.isrRestoredAfter", bounds, window, evidence)
+        yield _restored(f"{span.name}.isrRestoredAfter", bounds, span, recoveries)
 
 
-def _whole(
-    claim: str, bounds: Mapping[str, Any], window: FaultWindow, evidence: Evidence
+def _restored(
+    expectation: str,
+    bounds: Mapping[str, Any],
+    span: FaultSpan,
+    recoveries: Sequence[Recovery],
 ) -> Result:
-    for recovery in evidence.recoveries:
-        if recovery.fault != window.name:
+    for recovery in recoveries:
+        if recovery.fault != span.name:
             continue
         if recovery.isr_restored_at is None:
-            return Result(claim, span(bounds), "NotMet", "an ISR was never whole again")
-        return timed(claim, bounds, recovery.isr_restored_at - recovery.reverted_at)
-    return unmeasured(claim, span(bounds), "the fault was not reverted")
+            return Result(
+                expectation, duration_bounds(bounds), "NotMet", "an ISR was never complete again"
+            )
+        return evaluate_duration(
+            expectation, bounds, recovery.isr_restored_at - recovery.reverted_at
+        )
+    return not_evaluated(expectation, duration_bounds(bounds), "the fault was not reverted")

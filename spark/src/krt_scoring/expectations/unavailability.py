@@ -1,4 +1,4 @@
-"""Claims on gaps: on how many partitions operations stood still for long during a fault."""
+"""Expectations about gaps: on how many partitions operations paused for long during a fault."""
 
 from __future__ import annotations
 
@@ -6,40 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.durations import Duration
 from krt_scoring import durations
-from krt_scoring.expectations.result import (
+from krt_scoring.expectations.results import (
     Result,
-    between,
-    counted,
-    unmeasured,
+    count_bounds,
+    evaluate_count,
+    not_evaluated,
 )
-from krt_scoring.expectations.states import names
 from krt_scoring.metrics.operations import READ, WRITE
+from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.evidence import Evidence
-    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.expectations.fault_span import FaultSpan
+    from krt_scoring.metrics.measures import Measures
 
 DIRECTIONS = {"Writes": WRITE, "Reads": READ}
 
 
-def of_fault(
-    expect: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence
-) -> Iterator[Result]:
-    """Yield the results of ``unavailability`` from a fault's injection to ``end``."""
+def evaluate(expect: Mapping[str, Any], span: FaultSpan, measures: Measures) -> Iterator[Result]:
+    """Yield the results of ``unavailability`` within a fault's span."""
     for item in expect.get("unavailability") or ():
-        yield _one(item, window, end, evidence)
+        yield _evaluate(item, span, measures)
 
 
-def _one(item: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evidence) -> Result:
+def _evaluate(item: Mapping[str, Any], span: FaultSpan, measures: Measures) -> Result:
     direction, least = DIRECTIONS[item["of"]], Duration.parse(item["longerThan"]).micros
     topic, group = item.get("topic"), item.get("group")
     scope = "".join(f" {word} {value}" for word, value in (("of", topic), ("by", group)) if value)
-    claim = f"{window.name}.unavailability {item['of']}{scope} longer than {item['longerThan']}"
+    expectation = f"{span.name}.unavailability {item['of']}{scope} longer than {item['longerThan']}"
     what = "partitions"
 
-    def ours(found_direction: str, found_group: str, found_topic: str) -> bool:
+    def matches(found_direction: str, found_group: str, found_topic: str) -> bool:
         return (
             found_direction == direction
             and group in (None, found_group)
@@ -47,35 +45,37 @@ def _one(item: Mapping[str, Any], window: FaultWindow, end: int, evidence: Evide
         )
 
     measured = {
-        (one.topic, one.partition)
-        for one in evidence.measured
-        if ours(one.direction, one.group, one.topic)
+        (lane.topic, lane.partition)
+        for lane in measures.measured
+        if matches(lane.direction, lane.group, lane.topic)
     }
     if not measured:
-        return unmeasured(claim, between(item, what), "no operations were due")
+        return not_evaluated(expectation, count_bounds(item, what), "no operations were scheduled")
     limits = [
         limit
-        for (kind, owner), limit in evidence.thresholds.items()
+        for (kind, owner), limit in measures.thresholds.items()
         if kind == direction and group in (None, owner)
     ]
     if max(limits, default=0) > least:
-        why = f"a gap shorter than {durations.show(max(limits))} cannot be seen in this run"
-        return unmeasured(claim, between(item, what), why)
+        cause = f"a gap shorter than {durations.show(max(limits))} cannot be measured in this run"
+        return not_evaluated(expectation, count_bounds(item, what), cause)
     gaps = [
         gap
-        for gap in evidence.gaps
-        if ours(gap.direction, gap.group, gap.topic)
-        and gap.start <= end
-        and gap.end >= (window.injected_at or 0)
+        for gap in measures.gaps
+        if matches(gap.direction, gap.group, gap.topic)
+        and gap.start <= span.end
+        and gap.end >= span.start
     ]
     long = {(gap.topic, gap.partition) for gap in gaps if gap.duration >= least}
     longest = max((gap.duration for gap in gaps), default=0)
     where = f"{names(long)}{'; ' if long else ''}longest {durations.show(longest)}"
-    found = counted(claim, item, len(long), f"{what} of {len(measured)} measured", where=where)
+    found = evaluate_count(
+        expectation, item, len(long), f"{what} of {len(measured)} measured", where=where
+    )
     return Result(
-        claim,
-        between(item, what),
+        expectation,
+        count_bounds(item, what),
         found.result,
-        found.seen,
+        found.observed,
         {"value": len(long), "measured": len(measured), "longest": longest},
     )

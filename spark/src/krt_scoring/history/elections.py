@@ -11,8 +11,9 @@ from krt_contract.members import broker_of
 from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krt_contract.timeline import Event
-    from krt_scoring.history.tables import History
 
 NO_LEADER = -1
 """Kafka's leader id while no eligible replica lives."""
@@ -24,7 +25,7 @@ the page cache outlives the process."""
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state of a partition, as ZooKeeper held it from ``at`` on."""
+    """One state of a partition, as ZooKeeper had it from ``at`` on."""
 
     at: int
     leader: int
@@ -57,22 +58,22 @@ class Election:
     since: int
 
 
-def states(history: History) -> dict[tuple[str, int], tuple[State, ...]]:
+def states(timeline: Sequence[Event]) -> dict[tuple[str, int], tuple[State, ...]]:
     """Return every partition's states in the order ZooKeeper had them."""
     found: dict[tuple[str, int], dict[tuple[int, int], State]] = {}
-    for event in history.timeline:
-        if event.source == Source.PARTITION and event.event == EventName.STATE:
+    for event in timeline:
+        if event.source == "partition" and event.event == "state":
             topic, _, partition = event.subject.rpartition("-")
             state = state_of(event)
             found.setdefault((topic, int(partition)), {})[state.epoch, state.version] = state
     return {
-        place: tuple(versions[version] for version in sorted(versions))
-        for place, versions in sorted(found.items())
+        position: tuple(versions[version] for version in sorted(versions))
+        for position, versions in sorted(found.items())
     }
 
 
 def state_of(event: Event) -> State:
-    """Return the state that an event of source ``partition`` tells of."""
+    """Return the state in an event of source ``partition``."""
     detail: dict[str, Any] = event.detail
     return State(
         at=event.at,
@@ -83,11 +84,11 @@ def state_of(event: Event) -> State:
     )
 
 
-def elections(history: History) -> tuple[Election, ...]:
+def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
     """Return the elections of every partition, in order of partition and epoch."""
-    lost = _lost_storage(history)
+    lost = _lost_storage(timeline)
     found: list[Election] = []
-    for (topic, partition), sequence in states(history).items():
+    for (topic, partition), sequence in states(timeline).items():
         deposed, since = NO_LEADER, 0
         pending, gone = list(lost), set[int]()
         for before, after in pairwise(sequence):
@@ -112,15 +113,15 @@ def elections(history: History) -> tuple[Election, ...]:
                     since=since,
                 )
             )
-            # From now on the log is what this leader has; what was lost with its storage is told.
+            # From now on the log is what this leader has: its loss of storage has had its election.
             gone.discard(after.leader)
     return tuple(found)
 
 
-def _lost_storage(history: History) -> tuple[tuple[int, int], ...]:
+def _lost_storage(timeline: Sequence[Event]) -> tuple[tuple[int, int], ...]:
     """Return (broker, when) of every storage lost by a fault."""
     found = []
-    for event in history.timeline:
+    for event in timeline:
         detail = event.detail
         if (event.source, event.event) != (Source.FAULT, EventName.INJECTED):
             continue

@@ -1,20 +1,20 @@
-"""When processes stood still, from the timeline: stopped, and gone on later with what they knew."""
+"""When processes were frozen, from the timeline: stopped, and thawed later with what they knew."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import EventName, Source
-from krt_scoring.allowances import groups
+from krt_contract.timeline import EventName
+from krt_scoring.history.intervals import FOREVER
+from krt_scoring.inputs import client_settings
 
 if TYPE_CHECKING:
-    from krt_scoring.history.facts import Facts
-    from krt_scoring.history.ownership import Interval
-    from krt_scoring.history.tables import History
+    from collections.abc import Sequence
 
-FOREVER = (1 << 62) - 1
-"""End of a freeze that nothing ended, in µs; far above any clock."""
+    from krt_contract.timeline import Event
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Freeze:
     end: int
 
 
-def of(history: History) -> tuple[Freeze, ...]:
+def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
     """Return the freezes of a run, by begin."""
     open_: dict[str, tuple[int, str]] = {}
     found = []
-    for event in history.timeline:
-        if event.source != Source.MEMBER:
+    for event in timeline:
+        if event.source != "member":
             continue
         uid = str(event.detail.get("uid", ""))
         if event.event == EventName.FROZEN:
@@ -49,20 +49,22 @@ def of(history: History) -> tuple[Freeze, ...]:
     return tuple(sorted(found, key=lambda item: (item.begin, item.uid)))
 
 
-def lapsed(
+def with_lapses(
     owned: tuple[Interval, ...], frozen: tuple[Freeze, ...], facts: Facts
 ) -> tuple[Interval, ...]:
-    """Return ownerships with ``lapse`` and ``tolerated`` where a freeze outlasted the session."""
-    return tuple(_lapsed(item, frozen, facts) for item in owned) if frozen else owned
+    """Return intervals with ``lapse`` and ``tolerated`` where a freeze outlasted the session."""
+    return tuple(_with_lapse(item, frozen, facts) for item in owned) if frozen else owned
 
 
-def _lapsed(item: Interval, frozen: tuple[Freeze, ...], facts: Facts) -> Interval:
-    group = facts.groups[item.group]
+def _with_lapse(item: Interval, frozen: tuple[Freeze, ...], facts: Facts) -> Interval:
+    group = facts.groups[item.group].name
     # The session runs from the last heartbeat, which may lie one interval before the freeze.
-    session = groups.session(facts.run, group) - groups.heartbeat(facts.run, group)
+    heartbeat = client_settings.heartbeat_interval(facts.run, group)
+    session = client_settings.session_timeout(facts.run, group) - heartbeat
     for freeze in frozen:
         within = item.begin <= freeze.begin < item.end
         if freeze.uid == item.incarnation and within and freeze.end - freeze.begin >= session:
-            tolerated = min(FOREVER, freeze.end + groups.handover(facts.run, group))
+            handover = client_settings.handover_time(facts.run, group)
+            tolerated = min(FOREVER, freeze.end + handover)
             return replace(item, lapse=freeze.begin + session, tolerated=tolerated)
     return item

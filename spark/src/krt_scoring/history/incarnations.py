@@ -1,4 +1,4 @@
-"""The producer incarnations of a run: what the records, the log and their closes say of each."""
+"""The producer incarnations of a run: what records, log and producer summaries show of each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.facts import (
-    Close,
-    Incarnation,
-    key,
-    ours,
-)
-from krt_scoring.history.records import ACKED, FAILED, UNKNOWN
+from krt_scoring.history.identity import Incarnation, ProducerSummary, key, ours
+from krt_scoring.history.record_columns import ACKED, FAILED, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,14 +16,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.ledger_tally import Tally
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
+    from krt_scoring.history.tally import Tally
 
 NAMES = ("producer", "producer_incarnation")
-CLOSED = ("attempted", "acked", "failed", "unknown")
+COUNTS = ("attempted", "acked", "failed", "unknown")
 
 
-def told(facts: Facts, history: History, tallies: Iterable[Tally]) -> Facts:
+def with_incarnations(facts: Facts, tables: Tables, tallies: Iterable[Tally]) -> Facts:
     """Return the facts with what the records tally up to.
 
     Raises:
@@ -37,17 +32,17 @@ def told(facts: Facts, history: History, tallies: Iterable[Tally]) -> Facts:
     by_key: dict[int, list[Tally]] = {}
     for tally in tallies:
         by_key.setdefault(tally.pk, []).append(tally)
-    closes: dict[int, list[Row]] = {}
-    for row in history.producer_summary.withColumn("pk", key()).collect():
-        closes.setdefault(row["pk"], []).append(row)
-    names = _names(history, set(by_key) | set(closes), closes)
+    summaries: dict[int, list[Row]] = {}
+    for row in tables.producer_summary.withColumn("pk", key()).collect():
+        summaries.setdefault(row["pk"], []).append(row)
+    names = _names(tables, set(by_key) | set(summaries), summaries)
     logged = sum(tally.log_rows for tally in tallies)
     delivered = sum(tally.got_rows for tally in tallies)
-    log_records, deliveries = history.log.count(), history.consume.count()
+    log_records, deliveries = tables.log.count(), tables.consume.count()
     return replace(
         facts,
         incarnations={
-            pk: _incarnation(pk, names[pk], by_key.get(pk, []), closes.get(pk, []))
+            pk: _incarnation(pk, names[pk], by_key.get(pk, []), summaries.get(pk, []))
             for pk in sorted(names)
         },
         log_records=log_records,
@@ -58,12 +53,14 @@ def told(facts: Facts, history: History, tallies: Iterable[Tally]) -> Facts:
 
 
 def _names(
-    history: History, keys: set[int], closes: dict[int, list[Row]]
+    tables: Tables, keys: set[int], summaries: dict[int, list[Row]]
 ) -> dict[int, tuple[str, str]]:
-    """Return key → names: those that closed say them; of the others some row of theirs does."""
-    found = _checked((row[NAMES[0]], row[NAMES[1]], pk) for pk in closes for row in closes[pk])
-    mine = ours(history.run)
-    for rows in (history.produce, history.log.filter(mine), history.consume.filter(mine)):
+    """Return key → names: of the summary, or else of some row of the incarnation."""
+    found = _checked(
+        (row[NAMES[0]], row[NAMES[1]], pk) for pk in summaries for row in summaries[pk]
+    )
+    mine = ours(tables.run)
+    for rows in (tables.produce, tables.log.filter(mine), tables.consume.filter(mine)):
         missing = sorted(keys - set(found))
         if not missing:
             break
@@ -72,8 +69,8 @@ def _names(
 
 
 def _searched(rows: DataFrame, keys: list[int]) -> list[tuple[str, str, int]]:
-    wanted = rows.select(*NAMES, key().alias("pk")).filter(sf.col("pk").isin(keys))
-    return [(row[NAMES[0]], row[NAMES[1]], row["pk"]) for row in wanted.distinct().collect()]
+    named = rows.select(*NAMES, key().alias("pk")).filter(sf.col("pk").isin(keys))
+    return [(row[NAMES[0]], row[NAMES[1]], row["pk"]) for row in named.distinct().collect()]
 
 
 def _checked(rows: Iterable[tuple[str, str, int]]) -> dict[int, tuple[str, str]]:
@@ -85,7 +82,7 @@ def _checked(rows: Iterable[tuple[str, str, int]]) -> dict[int, tuple[str, str]]
 
 
 def _incarnation(
-    pk: int, names: tuple[str, str], tallies: list[Tally], closes: list[Row]
+    pk: int, names: tuple[str, str], tallies: list[Tally], summaries: list[Row]
 ) -> Incarnation:
     def rows(code: int) -> int:
         return sum(tally.rows for tally in tallies if tally.outcome == code)
@@ -101,10 +98,10 @@ def _incarnation(
         sent=max((tally.highest for tally in tallies if tally.outcome is not None), default=-1),
         known=max((tally.known for tally in tallies), default=-1),
         highest=max((tally.highest for tally in tallies), default=-1),
-        closes=len(closes),
-        close=_close(closes) if closes else None,
+        summaries=len(summaries),
+        summary=_summary(summaries) if summaries else None,
     )
 
 
-def _close(rows: list[Row]) -> Close:
-    return Close(*[max(row[name] for row in rows) for name in CLOSED])
+def _summary(rows: list[Row]) -> ProducerSummary:
+    return ProducerSummary(*[max(row[name] for row in rows) for name in COUNTS])

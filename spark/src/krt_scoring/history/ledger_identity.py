@@ -1,9 +1,9 @@
 """The ledger identity: every attempted send is exactly one thing.
 
 ``attempted = acked + failed + unknown``; every acked record is lost, expired, undelivered,
-deliveredLate or delivered; every unknown unknownInLog or unknownNotInLog; every failed failedNotInLog or
-failedInLog. ``attempted`` comes from the close records (counted apart from the rows), for a
-killed incarnation from the highest seq anybody knows.
+deliveredLate or delivered; every unknown one unknownInLog or unknownNotInLog; every failed one
+failedNotInLog or failedInLog. ``attempted`` comes from the producer summaries, which are counted
+apart from the rows; of an incarnation that was killed from the highest seq in the evidence.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.history.outcomes import (
     EXPIRED,
-    FATES,
     LOST,
+    RECORD_OUTCOMES,
     offset_unusable,
 )
 from krt_scoring.history.positions import offset_of, tp_of
-from krt_scoring.history.records import (
+from krt_scoring.history.record_columns import (
     ABORTED,
     ACKED,
     BAD_DELIVERED,
@@ -29,7 +29,7 @@ from krt_scoring.history.records import (
     LOG_ABORTED,
     PRESENT,
     UNKNOWN,
-    delivered,
+    delivery_count,
     has,
     owed,
 )
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.history.facts import Facts, Incarnation
-    from krt_scoring.history.ledger_tally import Tally
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.identity import Incarnation
+    from krt_scoring.history.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ class Totals:
     """What one pass over the records counts.
 
     Attributes:
-        counts: term → records; besides the fates: lostAfterDelivery, unledgered, corrupt,
+        counts: term → records; besides the record outcomes: lostAfterDelivery, unledgered, corrupt,
             offsetUnusable, repeated (identities with two ledger rows), doubled (identities
             with two log rows at one offset), missing (what lost-write may concern), copied
             (identities at two offsets), vanished (delivered ok and failedNotInLog), misplaced
-            (a place told that is not where the record lies), skipped (an owed group never got it),
-            aborted, strange (of no ledger, or another partition than sent to), oddly
-            (delivered again, or elsewhere than it lies), suspects.
+            (acked or delivered at a position where the record does not lie), skipped (never
+            delivered to a group that it is owed to), aborted, strange (of no ledger, or in another
+            partition than sent to), oddly (delivered again, or elsewhere than it lies), suspects.
     """
 
     counts: dict[str, int]
@@ -69,16 +70,19 @@ def count(tallies: Iterable[Tally], suspects: DataFrame, facts: Facts) -> Totals
     """Count the terms of the identity.
 
     Args:
-        tallies: of all records: their fates.
+        tallies: of all records.
         suspects: those that are not clean, which alone fall under the other terms.
         facts: the run's groups.
     """
-    counts = dict.fromkeys(FATES, 0) | {"suspects": 0}
+    counts = dict.fromkeys(RECORD_OUTCOMES, 0) | {"suspects": 0}
     for tally in tallies:
-        # A seq no ledger row tells of was sent by a producer that died before it wrote it.
-        if tally.outcome is not None or tally.fate not in ("unknownInLog", "unknownNotInLog"):
-            counts[tally.fate] += tally.records
-        counts["suspects"] += tally.odd
+        # A seq without a ledger row was sent by a producer that died before it wrote it.
+        if tally.outcome is not None or tally.record_outcome not in (
+            "unknownInLog",
+            "unknownNotInLog",
+        ):
+            counts[tally.record_outcome] += tally.records
+        counts["suspects"] += tally.anomalous
     terms = _terms(facts)
     if not counts["suspects"]:
         return Totals(counts | dict.fromkeys(terms, 0))
@@ -92,30 +96,30 @@ def count(tallies: Iterable[Tally], suspects: DataFrame, facts: Facts) -> Totals
 
 
 def _terms(facts: Facts) -> dict[str, Column]:
-    """Return the conditions of the terms that only records in disorder fall under."""
+    """Return the conditions of the terms that only anomalous records count under."""
     got = sf.col("got_first").isNotNull()
     acked = sf.col("outcome") == ACKED
     again: Column = sf.lit(col=False)
     skipped: Column = sf.lit(col=False)
     for group in facts.groups:
-        skipped = skipped | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
-        again = again | (sf.col(delivered(group)) > 1)
+        skipped = skipped | (sf.col(owed(group)) & (sf.col(delivery_count(group)) == 0))
+        again = again | (sf.col(delivery_count(group)) > 1)
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
     doubtful = unknown & (got | sf.col("transaction").isNotNull())
     unsent = sf.col("rows") == 0
     return {
-        "lostAfterDelivery": (sf.col("fate") == LOST) & got,
+        "lostAfterDelivery": (sf.col("record_outcome") == LOST) & got,
         "unledgered": unsent & ~facts.never_sent() & has(PRESENT),
         "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
         "offsetUnusable": offset_unusable(),
         "repeated": sf.col("rows") > 1,
         "doubled": (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last")),
         "vanished": got & ~sf.col("present") & (offset_of(sf.col("got_first")) >= _start()),
-        "misplaced": (sf.col("got_first") != sf.col("place"))
-        | (sf.col("got_last") != sf.col("place"))
-        | (sf.col("ack_place") != sf.col("place"))
+        "misplaced": (sf.col("got_first") != sf.col("position"))
+        | (sf.col("got_last") != sf.col("position"))
+        | (sf.col("ack_position") != sf.col("position"))
         | (~sf.col("present") & (got | acked)),
-        "missing": ~sf.col("present") & (sf.col("fate") != EXPIRED) & (acked | doubtful),
+        "missing": ~sf.col("present") & (sf.col("record_outcome") != EXPIRED) & (acked | doubtful),
         "copied": (sf.col("log_first") != sf.col("log_last"))
         | (~sf.col("readable") & (sf.col("got_first") != sf.col("got_last"))),
         "skipped": skipped,
@@ -142,7 +146,7 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
         problems.append(f"{totals['repeated']} records have more than one ledger row")
     acked = sum(item.acked for item in incarnations)
     failed = sum(item.failed for item in incarnations)
-    blind = sum(item.attempted - item.rows for item in incarnations if item.close is None)
+    blind = sum(item.attempted - item.rows for item in incarnations if item.summary is None)
     unknown = sum(item.unknown for item in incarnations) + blind
     attempted = sum(item.attempted for item in incarnations)
     known = totals["unknownInLog"] + totals["unledgered"]
@@ -151,7 +155,7 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
         "acked": acked,
         "failed": failed,
         "unknown": unknown,
-        **{name: totals[name] for name in FATES},
+        **{name: totals[name] for name in RECORD_OUTCOMES},
         "unknownInLog": known,
         "unknownNotInLog": unknown - known,
         "lostAfterDelivery": totals["lostAfterDelivery"],
@@ -174,18 +178,18 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
 
 def _problems(item: Incarnation) -> list[str]:
     name = f"{item.producer}/{item.incarnation}"
-    if item.close is None:
+    if item.summary is None:
         return []
-    if item.closes > 1:
-        return [f"{name}: {item.closes} close records where one was written"]
-    close = item.close
-    said = (close.attempted, close.acked, close.failed, close.unknown)
+    if item.summaries > 1:
+        return [f"{name}: {item.summaries} producer summaries where one was written"]
+    summary = item.summary
+    counted = (summary.attempted, summary.acked, summary.failed, summary.unknown)
     rows = (item.rows, item.acked, item.failed, item.unknown)
-    if said != rows:
+    if counted != rows:
         terms = "(attempted, acked, failed, unknown)"
-        return [f"{name}: closed with {terms} = {said}, its ledger holds {rows}"]
-    if item.sent >= close.attempted:
-        return [f"{name}: seq {item.sent} was sent, but only {close.attempted} were attempted"]
+        return [f"{name}: closed with {terms} = {counted}, its ledger has {rows}"]
+    if item.sent >= summary.attempted:
+        return [f"{name}: seq {item.sent} was sent, but only {summary.attempted} were attempted"]
     return []
 
 

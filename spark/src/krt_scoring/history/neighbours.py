@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 def with_previous(
-    rows: DataFrame, keys: Sequence[str], order: str, columns: Sequence[str], wanted: Column
+    rows: DataFrame, keys: Sequence[str], order: str, columns: Sequence[str], condition: Column
 ) -> DataFrame:
-    """Return the wanted rows with ``prev_<column>`` of the row before, by ``order`` within keys.
+    """Return the rows that meet a condition, with ``prev_<column>`` of the row before each.
 
     Args:
         rows: with the keys, ``bucket`` (non-decreasing in ``order``), the order, which is
             unique within the keys, and the columns; none of ``columns`` may be null where the
             keys are not.
-        keys: what parts the sequences.
-        order: what a sequence is ordered by.
-        columns: what is taken from the row before.
-        wanted: condition on columns and ``prev_`` columns; only such rows are returned.
+        keys: columns that identify a sequence.
+        order: column that a sequence is ordered by.
+        columns: columns taken from the row before.
+        condition: on columns and ``prev_`` columns; only such rows are returned.
     """
-    # What is sorted is compared by its first column, and by all others only where that is alike: a
-    # key is alike for most rows of a task, a hash of all that parts them for the few to be ordered.
+    # A sort compares the first column, and the others only where it is equal: a key is equal for
+    # most rows of a task, a hash of key and bucket only for the few that have to be ordered.
     spread = rows.withColumn("_spread", sf.xxhash64(*keys, "bucket"))
     inner = Window.partitionBy("_spread", *keys, "bucket").orderBy(order)
     flagged = spread.select(
@@ -42,7 +42,7 @@ def with_previous(
         sf.lead(order).over(inner).isNull().alias("_tail"),
     )
     head = sf.col(f"prev_{columns[0]}").isNull()
-    few = flagged.filter(head | sf.col("_tail") | wanted).withColumn("_head", head)
+    few = flagged.filter(head | sf.col("_tail") | condition).withColumn("_head", head)
     outer = Window.partitionBy(*keys).orderBy(order)
     before = {
         f"prev_{name}": sf.when(sf.col("_head"), sf.lag(name).over(outer)).otherwise(
@@ -50,4 +50,4 @@ def with_previous(
         )
         for name in columns
     }
-    return few.withColumns(before).drop("_head", "_tail").filter(wanted)
+    return few.withColumns(before).drop("_head", "_tail").filter(condition)

@@ -1,7 +1,7 @@
-"""Steps of a consumer from one record to the next that are not simply the next offset.
+"""Offset jumps: steps of a consumer from one record to another than that of the next offset.
 
 A step is between consecutive ok deliveries of one incarnation on a partition it kept: a seek, a
-reset or a change of ownership in between excuses, failed and unknown polls do not move the
+reset or a change of ownership in between excuses it, failed and unknown polls do not move the
 position.
 """
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.engine.session import partitions
-from krt_scoring.history import dense_index
+from krt_scoring.history import offset_ranks
 from krt_scoring.history.neighbours import with_previous
 from krt_scoring.history.positions import offset_of, partition_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 EXCUSING = (
     ConsumerEvent.ASSIGNED,
@@ -36,47 +36,48 @@ BUCKET_BITS = 12
 """As for sends: 4096 events of an incarnation to a bucket."""
 
 MARK = -1
-"""Place of an excusing event in the sequence of deliveries."""
+"""Position of an excusing event in the sequence of deliveries."""
 
 
-def build(history: History, facts: Facts) -> DataFrame:
+def build(tables: Tables, facts: Facts) -> DataFrame:
     """Return the steps whose offset is not the one before plus one.
 
-    Columns: ``consumer, incarnation, grp, tp, n, poll, place, delivered_at`` of the later delivery,
-    ``prev_place, prev_poll, prev_n`` of the earlier; ``inside`` whether both lie in one poll.
+    Columns: ``consumer, incarnation, grp, tp, event_seq, poll, position, delivered_at`` of the
+    later delivery, ``prev_position, prev_poll, prev_event_seq`` of the earlier; ``inside`` whether
+    both lie in one poll.
     """
 
-    def part(rows: DataFrame, place: Column, poll: Column, at: str) -> DataFrame:
+    def part(rows: DataFrame, position: Column, poll: Column, at: str) -> DataFrame:
         return rows.select(
             # One number to spread and sort by, where two texts would be compared for each row.
             sf.xxhash64("consumer", "incarnation", "group").alias("who"),
             "consumer",
             "incarnation",
             facts.group_index().alias("grp"),
-            facts.places.tp_column().alias("tp"),
+            facts.positions.tp_column().alias("tp"),
             "event_seq",
             sf.shiftright("event_seq", BUCKET_BITS).alias("bucket"),
             poll.alias("poll"),
-            place.alias("place"),
+            position.alias("position"),
             sf.col(at).alias("delivered_at"),
         )
 
-    deliveries = history.consume.filter(sf.col("outcome") == DeliveryOutcome.OK)
-    events = history.consumer_events.filter(
+    deliveries = tables.consume.filter(sf.col("outcome") == "ok")
+    events = tables.consumer_events.filter(
         sf.col("event").isin(*EXCUSING) & sf.col("partition").isNotNull()
     )
     mark = sf.lit(MARK).cast("long")
-    rows = part(deliveries, facts.places.column(), sf.col("poll"), "delivered_at").unionAll(
+    rows = part(deliveries, facts.positions.column(), sf.col("poll"), "delivered_at").unionAll(
         part(events, mark, mark, "at")
     )
     step = (
-        (sf.col("place") != MARK)
-        & (sf.col("prev_place") != MARK)
-        & (sf.col("place") != sf.col("prev_place") + 1)
+        (sf.col("position") != MARK)
+        & (sf.col("prev_position") != MARK)
+        & (sf.col("position") != sf.col("prev_position") + 1)
     )
     rows = rows.repartition(partitions(rows.sparkSession), "who", "tp", "bucket")
-    # A place outside the run's topics is null, and so is whether there is a step to it.
-    steps = with_previous(rows, ("who", "tp"), "event_seq", ("place", "poll", "event_seq"), step)
+    # A position outside the run's topics is null, and so is whether there is a step to it.
+    steps = with_previous(rows, ("who", "tp"), "event_seq", ("position", "poll", "event_seq"), step)
     known = steps.filter(sf.col("grp").isNotNull())
     return known.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket", "who")
 
@@ -92,17 +93,17 @@ def lanes(steps: DataFrame) -> dict[Lane, int]:
 
 
 def back(steps: DataFrame) -> dict[Lane, tuple[int, int]]:
-    """Return where steps lead to no higher offset, and the lowest and highest place of any."""
+    """Return where steps lead to no higher offset, and the lowest and highest position of any."""
     ranges = (
         steps.filter(~is_forward())
         .groupBy("grp", "tp")
-        .agg(sf.min("place").alias("low"), sf.max("prev_place").alias("high"))
+        .agg(sf.min("position").alias("low"), sf.max("prev_position").alias("high"))
         .collect()
     )
     return {(row["grp"], row["tp"]): (row["low"], row["high"]) for row in ranges}
 
 
-def skips(steps: DataFrame, history: History, facts: Facts) -> DataFrame:
+def skips(steps: DataFrame, tables: Tables, facts: Facts) -> DataFrame:
     """Return the forward steps over at least one record visible to their group.
 
     Columns as of the steps, with ``skipped``, the number of those records.
@@ -110,17 +111,20 @@ def skips(steps: DataFrame, history: History, facts: Facts) -> DataFrame:
     forward = steps.filter(is_forward())
     concerned = sorted({tp for _, tp in lanes(forward)})
     committed = [group.index for group in facts.groups if group.committed_only]
-    words = dense_index.build(history, facts, concerned)
-    ranked = forward.withColumn("committed_only", sf.col("grp").isin(committed))
-    ranked = dense_index.with_rank(ranked, words, "place", "rank")
-    ranked = dense_index.with_rank(ranked, words, "prev_place", "prev_rank")
+    ranked = offset_ranks.with_ranks(
+        forward.withColumn("committed_only", sf.col("grp").isin(committed)),
+        tables,
+        facts,
+        concerned,
+        {"position": "rank", "prev_position": "prev_rank"},
+    )
     skipped = ranked.withColumn("skipped", sf.col("rank") - sf.col("prev_rank") - 1)
     return skipped.filter(sf.col("skipped") > 0)
 
 
 def is_forward() -> Column:
     """Whether a step leads to a higher offset."""
-    return sf.col("place") > sf.col("prev_place")
+    return sf.col("position") > sf.col("prev_position")
 
 
 def described(steps: DataFrame, facts: Facts) -> DataFrame:
@@ -129,7 +133,7 @@ def described(steps: DataFrame, facts: Facts) -> DataFrame:
     return (
         steps.withColumn("group_index", sf.col("grp"))
         .withColumn("grp", sf.get(names, sf.col("grp")))
-        .withColumn("topic", facts.places.topic_column(sf.col("tp")))
+        .withColumn("topic", facts.positions.topic_column(sf.col("tp")))
         .withColumn("partition", partition_of(sf.col("tp")))
-        .withColumn("offset", offset_of(sf.col("place")))
+        .withColumn("offset", offset_of(sf.col("position")))
     )

@@ -1,7 +1,7 @@
-"""The fate of each record: the one term of the ledger identity it falls under.
+"""The outcome of each record: the one term of the ledger identity it counts under.
 
-A row is *clean* when there is nothing any rule about single records could say of it; the rules look
-at the rest only.
+A row is *clean* when no rule about single records can find anything in it; the rules look at the
+rest only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.history.positions import offset_of, tp_of
-from krt_scoring.history.records import (
+from krt_scoring.history.record_columns import (
     ACKED,
     BAD_DELIVERED,
     BAD_IN_LOG,
@@ -23,22 +23,22 @@ from krt_scoring.history.records import (
     LOG_ABORTED,
     LOG_COMMITTED,
     PRESENT,
-    UNDONE,
+    TAKEN_BACK,
     UNKNOWN,
-    delivered,
-    handed,
+    delivered_at,
+    delivery_count,
+    delivery_state,
     has,
     owed,
-    tried,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.faults import FaultWindow
+    from krt_scoring.inputs.fault_windows import FaultWindow
 
-FATES = (
+RECORD_OUTCOMES = (
     "lost",
     "expired",
     "undelivered",
@@ -49,33 +49,35 @@ FATES = (
     "failedNotInLog",
     "failedInLog",
 )
-"""Terms of the ledger identity a record can fall under, in its order; held as the index, since
-texts would be compared several times for each record."""
+"""Terms of the ledger identity that a record can count under, in its order. Records store the
+index: texts would be compared several times for each record."""
 
 LOST, EXPIRED, UNDELIVERED, DELIVERED_LATE, DELIVERED = range(5)
-UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG, FAILED_IN_LOG = range(5, len(FATES))
+UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG, FAILED_IN_LOG = range(
+    5, len(RECORD_OUTCOMES)
+)
 
 
 def judge(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
-    """Return the records of ``derive.records`` with what became of them.
+    """Return the records of ``aggregation.build`` with what became of them.
 
     Columns: ``present``; per group ``owed_i``; ``passed_over``, of an unread log: a group read past
-    it and none was given it; ``fate``, an index of ``FATES``; ``clean``, that there is nothing any
-    rule about single records could say of it. ``start_i`` and ``reach_i`` are left out.
+    it and none received it; ``record_outcome``, an index of ``RECORD_OUTCOMES``; ``clean``: no rule
+    about single records can find anything in it. ``start_i`` and ``reach_i`` are dropped.
     """
-    offset = offset_of(sf.col("place"))
+    offset = offset_of(sf.col("position"))
     known = sf.coalesce(sf.col("readable"), sf.lit(0)) == 1
     # Where a partition's log could not be read, what lay in it is unknown: an acked or delivered
-    # record is taken to be there, unless some group read past it and none was ever given it.
+    # record is taken to be there, unless some group read past it and none ever received it.
     there = has(PRESENT) | (
-        ~sf.col("readable") & sf.col("place").isNotNull() & ~sf.col("passed_over")
+        ~sf.col("readable") & sf.col("position").isNotNull() & ~sf.col("passed_over")
     )
     rows = (
         rows.withColumn("readable", known)
         .withColumn("passed_over", _passed_over(offset, facts))
         .withColumn("present", there)
     )
-    wanted = (sf.col("outcome") == ACKED) | (
+    required = (sf.col("outcome") == ACKED) | (
         sf.col("present") & (sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN)
     )
     dues: dict[str, Column] = {}
@@ -83,19 +85,21 @@ def judge(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> Dat
     for group in facts.groups:
         visible = committed if group.committed_only else sf.lit(col=True)
         start = sf.col(f"start_{group.index}")
-        due = wanted & sf.col("present") & visible & (offset >= start)
+        due = required & sf.col("present") & visible & (offset >= start)
         dues[owed(group)] = sf.coalesce(due, sf.lit(col=False))
     spans = [f"{name}_{group.index}" for group in facts.groups for name in ("start", "reach")]
     rows = rows.withColumns(dues).drop(*spans) if dues else rows
-    return rows.withColumn("fate", _fate(facts, faults)).withColumn("clean", _clean(facts))
+    return rows.withColumn("record_outcome", _record_outcome(facts, faults)).withColumn(
+        "clean", _clean(facts)
+    )
 
 
 def _passed_over(offset: Column, facts: Facts) -> Column:
-    """Whether some group was owed a record and read beyond it, and none was ever given it."""
+    """Whether some group was owed a record and read beyond it, and none ever received it."""
     passed: Column = sf.lit(col=False)
     if not facts.reached:
         return passed
-    given: Column = sf.lit(col=False)
+    received: Column = sf.lit(col=False)
     settled = sf.col("transaction").isNull() | (sf.col("transaction_outcome") == COMMITTED)
     for group in facts.groups:
         visible = settled if group.committed_only else sf.lit(col=True)
@@ -103,24 +107,24 @@ def _passed_over(offset: Column, facts: Facts) -> Column:
         passed = passed | sf.coalesce(
             visible & (offset >= start) & (offset <= reach), sf.lit(col=False)
         )
-        given = given | (sf.col(tried(group)) >= UNDONE)
-    return passed & ~given
+        received = received | (sf.col(delivery_state(group)) >= TAKEN_BACK)
+    return passed & ~received
 
 
-def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
+def _record_outcome(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
     """The one term of the ledger identity a record falls under."""
     missing = sf.lit(col=False)
     last = sf.lit(None).cast("long")
     for group in facts.groups:
-        missing = missing | (sf.col(owed(group)) & (sf.col(delivered(group)) == 0))
-        reached = sf.when(sf.col(owed(group)), sf.col(handed(group)))
+        missing = missing | (sf.col(owed(group)) & (sf.col(delivery_count(group)) == 0))
+        reached = sf.when(sf.col(owed(group)), sf.col(delivered_at(group)))
         last = sf.greatest(last, reached) if facts.groups.index(group) else reached
     reverted = sf.lit(0).cast("long")
     for fault in faults:
         during = (sf.col("done_at") >= fault.begin) & (sf.col("done_at") < fault.end)
         reverted = sf.greatest(reverted, sf.when(during, sf.lit(fault.end)).otherwise(sf.lit(0)))
     late = sf.coalesce((reverted > 0) & (last > reverted), sf.lit(col=False))
-    expired = offset_of(sf.col("ack_place")) < sf.col("log_start")
+    expired = offset_of(sf.col("ack_position")) < sf.col("log_start")
     acked = (
         sf.when(~sf.col("present") & sf.coalesce(expired, sf.lit(col=False)), EXPIRED)
         .when(~sf.col("present"), LOST)
@@ -140,10 +144,11 @@ def _fate(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
 
 def offset_unusable() -> Column:
     """Whether a record was acked at an offset outside its log, and has not expired there."""
-    offset = offset_of(sf.col("ack_place"))
+    offset = offset_of(sf.col("ack_position"))
     outside = (offset < sf.col("log_start")) | (offset >= sf.col("high_watermark"))
     return sf.coalesce(
-        (sf.col("outcome") == ACKED) & outside & (sf.col("fate") != EXPIRED), sf.lit(col=False)
+        (sf.col("outcome") == ACKED) & outside & (sf.col("record_outcome") != EXPIRED),
+        sf.lit(col=False),
     )
 
 
@@ -153,22 +158,24 @@ def _clean(facts: Facts) -> Column:
     same = sf.coalesce(sf.col("log_first"), sf.when(unread, sf.col("got_first")))
     parts = [
         sf.col("rows") == 1,
-        sf.col("fate").isin(
+        sf.col("record_outcome").isin(
             DELIVERED, DELIVERED_LATE, UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG
         ),
         ~has(BAD_IN_LOG | BAD_DELIVERED),
         ~offset_unusable(),
         ((sf.col("log_rows") == 1) | unread)
-        & (sf.coalesce(sf.col("ack_place"), same) == same)
+        & (sf.coalesce(sf.col("ack_position"), same) == same)
         & (sf.coalesce(sf.col("got_first"), same) == same)
         & (sf.coalesce(sf.col("got_last"), same) == same)
         & (sf.coalesce(sf.col("ledger_tp"), tp_of(same)) == tp_of(same))
         & ~has(LOG_ABORTED)
-        | (sf.col("log_rows") == 0) & sf.col("got_first").isNull() & sf.col("ack_place").isNull(),
+        | (sf.col("log_rows") == 0)
+        & sf.col("got_first").isNull()
+        & sf.col("ack_position").isNull(),
         (sf.coalesce(sf.col("transaction_outcome"), sf.lit(COMMITTED)) == COMMITTED)
         | (sf.col("log_rows") == 0) & sf.col("transaction").isNull(),
     ]
     for group in facts.groups:
-        got = sf.col(delivered(group))
+        got = sf.col(delivery_count(group))
         parts.append(sf.when(sf.col(owed(group)), got == 1).otherwise(got <= 1))
     return sf.coalesce(reduce(and_, parts), sf.lit(col=False))

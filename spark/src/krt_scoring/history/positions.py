@@ -1,7 +1,7 @@
-"""A place: topic, partition and offset as one 64-bit integer.
+"""A position: topic, partition and offset as one 64-bit integer.
 
 Comparing, grouping and joining one long costs a fraction of a string and two numbers, and the
-order of places is the order (topic, partition, offset).
+order of positions is the order (topic, partition, offset).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PARTITION_MASK = (1 << PARTITION_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Positions:
     """The encoding for the topics of one run.
 
     Attributes:
@@ -40,11 +40,11 @@ class Places:
     topics: tuple[str, ...]
 
     @classmethod
-    def of(cls, run: Plan) -> Places:
+    def of(cls, run: Plan) -> Positions:
         """Return the encoding of a run's topics, in alphabetical order.
 
         Raises:
-            ValueError: more topics than can be told apart.
+            ValueError: more topics than can be distinguished.
         """
         topics = tuple(sorted(topic.name for topic in run.topics))
         if len(topics) > MAX_TOPICS:
@@ -77,7 +77,7 @@ class Places:
         return identifier.bitwiseOR(sf.col(partition).cast("long"))
 
     def column(self) -> Column:
-        """Return the place of a row with topic, partition and offset; null where one is."""
+        """Return the position of a row with topic, partition and offset; null where one is."""
         return sf.shiftleft(self.tp_column(), OFFSET_BITS).bitwiseOR(sf.col("offset"))
 
     def topic_column(self, tp: Column) -> Column:
@@ -86,14 +86,14 @@ class Places:
         return sf.get(names, sf.shiftright(tp, PARTITION_BITS).cast("int"))
 
 
-def tp_of(place: Column) -> Column:
-    """Return the topic-partition id of a place."""
-    return sf.shiftright(place, OFFSET_BITS)
+def tp_of(position: Column) -> Column:
+    """Return the topic-partition id of a position."""
+    return sf.shiftright(position, OFFSET_BITS)
 
 
-def offset_of(place: Column) -> Column:
-    """Return the offset of a place."""
-    return place.bitwiseAND(sf.lit(_OFFSET_MASK))
+def offset_of(position: Column) -> Column:
+    """Return the offset of a position."""
+    return position.bitwiseAND(sf.lit(_OFFSET_MASK))
 
 
 def partition_of(tp: Column) -> Column:

@@ -1,6 +1,6 @@
-"""What the consumers did, apart from the records: their steps, and what they owned.
+"""How the consumers read: their steps from record to record, apart from the records themselves.
 
-Nothing in it needs the records, so it is made beside them.
+None of it needs the records, so it is built while the records are.
 """
 
 from __future__ import annotations
@@ -8,56 +8,50 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krt_scoring.engine.caching import hold
-from krt_scoring.history import offset_jumps, ownership
+from krt_scoring.engine.caching import cache
+from krt_scoring.history import offset_jumps
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from krt_scoring.engine.caching import Held
+    from krt_scoring.engine.caching import Cached
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.ownership import Interval, Member
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the consumers of one history did.
+    """How the consumers of one run read.
 
     Attributes:
-        steps: those that are not to the next offset (``derive.hops``).
-        back: where steps lead to no higher offset, and from which place to which (``hops.back``).
-        skips: the steps over records (``hops.skips``).
+        steps: those that are not to the next offset (``offset_jumps.build``).
+        back: where steps lead to no higher offset, and the range of positions they lead over
+            (``offset_jumps.back``).
+        skips: the steps over records (``offset_jumps.skips``).
         skipped: where steps lead over records, and how many.
-        held: steps and skips, cached.
-        owned, members: ownerships of partitions, and who was in the groups.
+        cached: steps and skips.
     """
 
     steps: DataFrame
     back: dict[offset_jumps.Lane, tuple[int, int]]
     skips: DataFrame
     skipped: dict[offset_jumps.Lane, int]
-    held: tuple[Held, ...]
-    owned: tuple[Interval, ...]
-    members: tuple[Member, ...]
+    cached: tuple[Cached, ...]
 
     def release(self) -> None:
-        """Give back what was cached."""
-        for one in self.held:
-            one.release()
+        """Release the cached rows."""
+        for item in self.cached:
+            item.release()
 
 
-def build(history: History, facts: Facts) -> Reading:
-    """Read what consumers left behind; of the facts none that the records tell."""
-    every = hold(offset_jumps.build(history, facts))
-    over = hold(offset_jumps.skips(every.rows, history, facts))
-    owned, members = ownership.collect(history, facts)
+def build(tables: Tables, facts: Facts) -> Reading:
+    """Build the steps; of the facts those that do not depend on the records."""
+    steps = cache(offset_jumps.build(tables, facts))
+    skips = cache(offset_jumps.skips(steps.rows, tables, facts))
     return Reading(
-        steps=every.rows,
-        back=offset_jumps.back(every.rows),
-        skips=over.rows,
-        skipped=offset_jumps.lanes(over.rows),
-        held=(every, over),
-        owned=owned,
-        members=members,
+        steps=steps.rows,
+        back=offset_jumps.back(steps.rows),
+        skips=skips.rows,
+        skipped=offset_jumps.lanes(skips.rows),
+        cached=(steps, skips),
     )

@@ -1,8 +1,8 @@
-"""The replicas that were dumped: which of them must be alike, and where they are not.
+"""The replicas that were dumped: which of them must be identical, and where they differ.
 
 Replicas hold the leader's batches byte by byte, so two that hold the same batch under the same
 leader epoch hold the same records. Millions of offsets are first folded into a checksum a bucket
-and replica, and only where those differ is looked at single offsets.
+and replica, and only where those differ are single offsets compared.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 BUCKET_BITS = 12
 """Offsets are folded by 4096: a difference costs looking at that many, a run has few buckets."""
 
-ALIKE = ("leader_epoch", "batch", "batch_last", "size", "crc", "valid")
-"""What replicas must agree in at an offset."""
+IDENTICAL = ("leader_epoch", "batch", "batch_last", "size", "crc", "valid")
+"""Columns that replicas must agree in at an offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Replica:
     Attributes:
         log_end: the offset after its last one.
         rows: offsets it was seen to hold.
-        problem: why it may hold more; empty where it was dumped whole.
+        problem: why it may hold more; empty where the dump is complete.
     """
 
     broker: int
@@ -69,38 +69,38 @@ class Partition:
 
     @property
     def compared(self) -> tuple[Replica, ...]:
-        """The replicas that must be alike."""
+        """The replicas that must be identical."""
         return tuple(one for one in self.replicas if self.settled and one.broker in self.isr)
 
     @property
-    def whole(self) -> tuple[int, ...]:
-        """The brokers whose replica was dumped whole."""
+    def fully_dumped(self) -> tuple[int, ...]:
+        """The brokers whose replica was dumped completely."""
         return tuple(one.broker for one in self.replicas if not one.problem)
 
 
-def collect(history: History, facts: Facts) -> tuple[Partition, ...]:
+def collect(tables: Tables, facts: Facts) -> tuple[Partition, ...]:
     """Return the partitions whose log was bounded, with the replicas dumped of each.
 
     Nothing where the run did not ask for it. A replica counts as in sync where the reading that
-    bounded the log says so and the timeline does not know better: a broker that answers with old
+    bounded the log says so and the timeline does not contradict it: a broker that answers with old
     metadata must not make a replica that fell behind look like one that diverged.
     """
     if not facts.run.compares_replicas:
         return ()
     dumped: dict[int, dict[int, Replica]] = {}
-    for row in history.replica_bounds.collect():
-        if facts.places.known(row["topic"]):
-            tp = facts.places.tp(row["topic"], row["partition"])
+    for row in tables.replica_bounds.collect():
+        if facts.positions.known(row["topic"]):
+            tp = facts.positions.tp(row["topic"], row["partition"])
             dumped.setdefault(tp, {})[row["broker"]] = Replica(
                 row["broker"], row["log_start"], row["log_end"], row["rows"], row["problem"] or ""
             )
-    last = {place: sequence[-1].isr for place, sequence in states(history).items()}
+    last = {position: sequence[-1].isr for position, sequence in states(tables.timeline).items()}
     found = {}
-    for row in history.log_end_offsets.orderBy("taken_at").collect():
-        place = row["topic"], row["partition"]
-        if not facts.places.known(row["topic"]):
+    for row in tables.log_end_offsets.orderBy("taken_at").collect():
+        position = row["topic"], row["partition"]
+        if not facts.positions.known(row["topic"]):
             continue
-        tp = facts.places.tp(*place)
+        tp = facts.positions.tp(*position)
         found[tp] = Partition(
             tp=tp,
             topic=row["topic"],
@@ -108,13 +108,13 @@ def collect(history: History, facts: Facts) -> tuple[Partition, ...]:
             log_start=row["log_start"],
             high_watermark=row["high_watermark"],
             settled=row["settled"],
-            isr=tuple(sorted({*row["isr"]} & {*last.get(place, row["isr"])})),
+            isr=tuple(sorted({*row["isr"]} & {*last.get(position, row["isr"])})),
             replicas=tuple(one for _, one in sorted(dumped.get(tp, {}).items())),
         )
     return tuple(found[tp] for tp in sorted(found))
 
 
-def rows(history: History, facts: Facts, partitions: tuple[Partition, ...]) -> DataFrame:
+def rows(tables: Tables, facts: Facts, partitions: tuple[Partition, ...]) -> DataFrame:
     """Return what the compared replicas hold below the high watermark.
 
     With ``tp`` and ``bucket`` beside the columns of ``replica_log``.
@@ -125,29 +125,29 @@ def rows(history: History, facts: Facts, partitions: tuple[Partition, ...]) -> D
         for replica in one.compared
     ]
     schema = "tp long, broker int, begin long, end long"
-    bounds = local_rows.frame(history.replica_log.sparkSession, members, schema)
-    held = history.replica_log.withColumns(
+    bounds = local_rows.frame(tables.replica_log.sparkSession, members, schema)
+    dumped = tables.replica_log.withColumns(
         {
-            "tp": facts.places.tp_column(),
+            "tp": facts.positions.tp_column(),
             "bucket": sf.shiftright("offset", BUCKET_BITS),
         }
     )
     within = (sf.col("offset") >= sf.col("begin")) & (sf.col("offset") < sf.col("end"))
-    return held.join(sf.broadcast(bounds), ["tp", "broker"]).filter(within).drop("begin", "end")
+    return dumped.join(sf.broadcast(bounds), ["tp", "broker"]).filter(within).drop("begin", "end")
 
 
 def differing(
-    history: History, facts: Facts, partitions: tuple[Partition, ...]
+    tables: Tables, facts: Facts, partitions: tuple[Partition, ...]
 ) -> list[tuple[int, int]]:
-    """Return (topic-partition, bucket) wherever two compared replicas may not be alike."""
+    """Return (topic-partition, bucket) wherever two compared replicas may differ."""
     expected = [(one.tp, len(one.compared)) for one in partitions if len(one.compared) > 1]
     if not expected:
         return []
     seen = (
-        rows(history, facts, partitions)
+        rows(tables, facts, partitions)
         .groupBy("tp", "bucket", "broker")
         .agg(
-            sf.bit_xor(sf.xxhash64("offset", *ALIKE)).alias("mixed"),
+            sf.bit_xor(sf.xxhash64("offset", *IDENTICAL)).alias("mixed"),
             sf.count("*").alias("count"),
         )
         .groupBy("tp", "bucket")
@@ -156,8 +156,10 @@ def differing(
             sf.countDistinct("mixed", "count").alias("kinds"),
         )
     )
-    wanted = local_rows.frame(history.replica_log.sparkSession, expected, "tp long, expected long")
-    apart = seen.join(sf.broadcast(wanted), "tp").filter(
+    expectations = local_rows.frame(
+        tables.replica_log.sparkSession, expected, "tp long, expected long"
+    )
+    differing = seen.join(sf.broadcast(expectations), "tp").filter(
         (sf.col("kinds") > 1) | (sf.col("brokers") < sf.col("expected"))
     )
-    return sorted((row["tp"], row["bucket"]) for row in apart.select("tp", "bucket").collect())
+    return sorted((row["tp"], row["bucket"]) for row in differing.select("tp", "bucket").collect())

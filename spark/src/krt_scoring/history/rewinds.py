@@ -1,4 +1,4 @@
-"""Over which places the deliveries of a group went back.
+"""Rewinds: the ranges of positions that the deliveries of a group went back over.
 
 Deliveries of a partition go forward, in the order of ownerships and of a member's own events, but
 where an ownership begins below what an earlier one had reached, where a member steps back, and
@@ -14,24 +14,28 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history import ownership
 from krt_scoring.history.facts import MOVING
+from krt_scoring.history.intervals import owned_by, with_lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from krt_scoring.history.base import Base
-    from krt_scoring.history.ownership import Extent
+    from krt_scoring.history.extents import Extent
+    from krt_scoring.history.history import History
 
 Span = tuple[int, int, int, int]
-"""Group index, topic-partition id, lowest and highest place of a range."""
+"""Group index, topic-partition id, lowest and highest position of a range."""
 
 
-def spans(base: Base) -> list[Span]:
+def spans(history: History) -> list[Span]:
     """Return the ranges that groups went back over; as many as there are ownerships, at most."""
-    moved = _moved(base) if any(start.moved for start in base.facts.starts.values()) else set()
-    steps = ((*lane, *places) for lane, places in base.reading.back.items())
-    return sorted({*between(base.extents), *within(base.extents, moved), *steps})
+    moved = (
+        _moved(history) if any(start.moved for start in history.facts.starts.values()) else set()
+    )
+    steps = ((*lane, *positions) for lane, positions in history.reading.back.items())
+    return sorted(
+        {*between(history.ownership.extents), *within(history.ownership.extents, moved), *steps}
+    )
 
 
 def between(extents: Iterable[Extent]) -> Iterator[Span]:
@@ -58,17 +62,15 @@ def within(extents: Iterable[Extent], moved: set[int]) -> Iterator[Span]:
         moved: numbers of those in which a member was moved.
     """
     for item in extents:
-        # Of what nobody owned, members may have read one beside the other.
+        # Outside any ownership several members may have read at the same time.
         if item.interval is not None and item.interval not in moved:
             continue
         if item.low is not None and item.high is not None:
             yield item.group, item.tp, item.low, item.high
 
 
-def _moved(base: Base) -> set[int]:
-    events = base.history.consumer_events.filter(sf.col("event").isin(*MOVING))
-    rows = ownership.located(events, base.facts).select(
-        "group_index", "tp", "incarnation", "event_seq"
-    )
-    owned = ownership.owned_by(rows, base.owned_table).select("interval").distinct()
+def _moved(history: History) -> set[int]:
+    events = history.tables.consumer_events.filter(sf.col("event").isin(*MOVING))
+    rows = with_lane(events, history.facts).select("group_index", "tp", "incarnation", "event_seq")
+    owned = owned_by(rows, history.ownership.table).select("interval").distinct()
     return {row["interval"] for row in owned.collect() if row["interval"] is not None}

@@ -1,13 +1,12 @@
-"""The history of a run: its evidence as DataFrames, the timeline as events.
+"""The evidence of a run: its ledgers as DataFrames, its timeline as events.
 
-Tables are read by their explicit schema (``krt_contract.schemas``), never by what a file says of
-itself. The timeline is bounded by what happened to the cluster, not by records, and is read into
+Tables are read by their explicit schema (``krt_contract.schemas``), never by the schema that a file
+gives. The timeline is bounded by what happened to the cluster, not by records, and is read into
 the driver.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,8 +24,8 @@ from pyspark.sql.types import (
 
 from krt_contract.bundle import Bundle
 from krt_contract.schemas import TABLES
-from krt_contract.timeline import Event
 from krt_scoring.engine import local_rows
+from krt_scoring.inputs import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from krt_contract.plan import Plan
+    from krt_contract.timeline import Event
 
 _PLAIN: dict[pa.DataType, DataType] = {
     pa.string(): StringType(),
@@ -62,14 +62,14 @@ SCHEMAS: dict[str, StructType] = {table: spark_schema(table) for table in TABLES
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class Tables:
     """The evidence of one run.
 
     Attributes:
         run: the resolved plan.
-        produce, producer_summary, consume, consumer_events, log, log_end_offsets: the ledger tables,
-            columns as in ``krt_contract.schemas``.
-        replica_log, replica_bounds: what each broker holds; empty where that was not asked for.
+        produce, producer_summary, consume, consumer_events, log, log_end_offsets: the ledger
+            tables, columns as in ``krt_contract.schemas``.
+        replica_log, replica_bounds: what each broker holds; empty where the run did not ask for it.
         timeline: events in order of ``at``; equal times in order of their text.
     """
 
@@ -84,48 +84,26 @@ class History:
     replica_bounds: DataFrame
     timeline: tuple[Event, ...]
 
+    @property
+    def spark(self) -> SparkSession:
+        """The session that the tables are of."""
+        return self.produce.sparkSession
 
-def read(spark: SparkSession, root: Path, run: Plan) -> History:
+
+def read(spark: SparkSession, root: Path, run: Plan) -> Tables:
     """Read a bundle; a table without files is empty.
 
-    Torn or unreadable timeline lines are left out here; the guards report them.
+    Torn or unreadable timeline lines are left out here; ``inputs.timeline`` names them.
     """
     bundle = Bundle(root)
     tables = {table: _table(spark, bundle.table(table), table) for table in TABLES}
-    return of(run, tables, read_timeline(bundle.timeline))
+    return build(run, tables, timeline.read(bundle.timeline).events)
 
 
-def of(run: Plan, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> History:
-    """Return a history of given tables and events, the events put in order."""
+def build(run: Plan, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> Tables:
+    """Return the evidence made of given tables and events, the events in order of time."""
     ordered = tuple(sorted(events, key=lambda event: (event.at, event.line())))
-    return History(run=run, timeline=ordered, **tables)
-
-
-def read_timeline(folder: Path) -> list[Event]:
-    """Return the events of every stream of the timeline, file by file."""
-    events: list[Event] = []
-    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            event = parse_event(line)
-            if event is not None:
-                events.append(event)
-    return events
-
-
-def parse_event(line: str) -> Event | None:
-    """Return the event of one timeline line, None where the line is not whole."""
-    try:
-        raw = json.loads(line)
-        return Event(
-            at=int(raw["at"]),
-            mono=int(raw["mono"]),
-            source=str(raw["source"]),
-            event=str(raw["event"]),
-            subject=str(raw["subject"]),
-            detail=dict(raw["detail"]),
-        )
-    except (ValueError, KeyError, TypeError):
-        return None
+    return Tables(run=run, timeline=ordered, **tables)
 
 
 def _table(spark: SparkSession, folder: Path, table: str) -> DataFrame:

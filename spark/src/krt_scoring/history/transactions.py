@@ -1,4 +1,4 @@
-"""Deciding what a consumer that transforms could not say of its last transaction.
+"""Deciding what a transforming consumer could not record of its last transaction.
 
 Its deliveries count when their transaction was committed. A member that dies in between leaves
 them unknown; but the offsets and what it made of the records were committed together or not at
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome, LogState
 from krt_scoring.engine import local_rows
-from krt_scoring.history.facts import groups_of, ours
+from krt_scoring.history.groups import groups_of
+from krt_scoring.history.identity import ours
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
 
 _SCHEMA = StructType(
     [StructField("incarnation", StringType()), StructField("transaction", LongType())]
@@ -29,29 +29,27 @@ _SCHEMA = StructType(
 WRITER = ("producer", "producer_incarnation", "seq")
 
 
-def decide(history: History) -> History:
-    """Return the history with the fate of undecided deliveries where their output tells it.
+def decide(tables: Tables) -> Tables:
+    """Return the evidence with undecided deliveries decided where their output shows how.
 
     Committed: any record of the transaction lies in the log as committed, or was delivered to a
     read_committed group. Nothing decides the contrary: a transaction without such a record may
     have been aborted, or its output lost.
     """
-    groups = groups_of(history.run)
+    groups = groups_of(tables.run)
     if not any(group.transactional for group in groups):
-        return history
+        return tables
     pending = (
-        history.consume.filter(
-            (sf.col("outcome") == DeliveryOutcome.UNKNOWN) & sf.col("transaction").isNotNull()
-        )
+        tables.consume.filter((sf.col("outcome") == "unknown") & sf.col("transaction").isNotNull())
         .select("incarnation", "transaction")
         .distinct()
     )
     # An incarnation ends with the first transaction it cannot decide.
     known = [tuple(row) for row in pending.collect()]
     if not known:
-        return history
-    spark = history.consume.sparkSession
-    written = history.produce.withColumnRenamed("producer_incarnation", "incarnation").join(
+        return tables
+    spark = tables.consume.sparkSession
+    written = tables.produce.withColumnRenamed("producer_incarnation", "incarnation").join(
         sf.broadcast(local_rows.frame(spark, known, _SCHEMA)), ["incarnation", "transaction"]
     )
     sends = sf.broadcast(
@@ -59,30 +57,25 @@ def decide(history: History) -> History:
     )
     committed_only = [group.name for group in groups if group.committed_only]
     seen = (
-        history.log.filter(ours(history.run) & (sf.col("state") == LogState.COMMITTED))
+        tables.log.filter(ours(tables.run) & (sf.col("state") == "committed"))
         .select(*WRITER)
         .unionAll(
-            history.consume.filter(
-                ours(history.run)
-                & (sf.col("outcome") == DeliveryOutcome.OK)
+            tables.consume.filter(
+                ours(tables.run)
+                & (sf.col("outcome") == "ok")
                 & sf.col("group").isin(committed_only)
             ).select(*WRITER)
         )
     )
     found = seen.join(sends, list(WRITER)).select(WRITER[1], "transaction").distinct().collect()
     if not found:
-        return history
+        return tables
     decided = local_rows.frame(spark, [tuple(row) for row in sorted(found)], _SCHEMA)
     return replace(
-        history,
-        consume=_turned(
-            history.consume, decided, "outcome", {DeliveryOutcome.UNKNOWN: DeliveryOutcome.OK}
-        ),
+        tables,
+        consume=_turned(tables.consume, decided, "outcome", {"unknown": "ok"}),
         consumer_events=_turned(
-            history.consumer_events,
-            decided,
-            "event",
-            {ConsumerEvent.COMMIT_UNKNOWN: ConsumerEvent.COMMITTED},
+            tables.consumer_events, decided, "event", {"commit_unknown": "committed"}
         ),
     )
 

@@ -1,4 +1,4 @@
-"""When each fault acted, and the three parts of a run: before, during, after.
+"""When each fault was active, and the three parts of a run: before, during, after.
 
 A fault is open from its injection to the time the controller saw the cluster recovered (to the end
 of the run if it never did). An operation lies *before* the faults if it ended ahead of the first
@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_contract.timeline import EventName, Source
+from krt_contract.timeline import EventName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column
 
-    from krt_scoring.inputs.timeline import Timeline
+    from krt_contract.timeline import Event
+
+FOREVER = (1 << 62) - 1
+"""A time in µs that never came; far above any clock."""
 
 PARTS = ("before", "during", "after")
 """The parts of a run, in order."""
@@ -28,12 +31,12 @@ PARTS = ("before", "during", "after")
 
 @dataclass(frozen=True, slots=True)
 class FaultWindow:
-    """One fault as the controller's journal tells it; times in UTC µs.
+    """One fault as the controller's events show it; times in UTC µs.
 
     Attributes:
-        duration: how long the members were to be held down, µs.
+        duration: how long the fault was to be active, µs.
         skipped: the fault was not injected.
-        verified: the controller saw its effect; None where it said nothing.
+        verified: whether the controller saw its effect; None where no event says so.
     """
 
     name: str
@@ -46,6 +49,21 @@ class FaultWindow:
     skipped: bool = False
     verified: bool | None = None
     observations: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def injected(self) -> bool:
+        """Whether the fault was injected."""
+        return self.injected_at is not None
+
+    @property
+    def begin(self) -> int:
+        """When it was injected; FOREVER where it was not."""
+        return FOREVER if self.injected_at is None else self.injected_at
+
+    @property
+    def end(self) -> int:
+        """When it was reverted; FOREVER where it was not."""
+        return FOREVER if self.reverted_at is None else self.reverted_at
 
     @property
     def target_uids(self) -> set[str]:
@@ -64,10 +82,12 @@ class FaultWindow:
         return self.recovered_at is None or begin <= self.recovered_at
 
 
-def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
-    """Return the faults of a run in order of injection, those never injected last."""
+def fault_windows(events: Iterable[Event]) -> tuple[FaultWindow, ...]:
+    """Return the faults of a run's events in order of injection, those never injected last."""
     found: dict[str, FaultWindow] = {}
-    for event in timeline.of(Source.FAULT):
+    for event in events:
+        if event.source != "fault":
+            continue
         window = found.setdefault(event.subject, FaultWindow(event.subject))
         detail = event.detail
         changes: dict[str, Any] = {}
@@ -85,8 +105,7 @@ def fault_windows(timeline: Timeline) -> tuple[FaultWindow, ...]:
         elif event.event in (EventName.INJECTED, EventName.REVERTED, EventName.RECOVERED):
             changes[f"{event.event}_at"] = event.at
         found[event.subject] = replace(window, **changes)
-    never = 1 << 62
-    return tuple(sorted(found.values(), key=lambda w: (w.injected_at or never, w.name)))
+    return tuple(sorted(found.values(), key=lambda window: (window.begin, window.name)))
 
 
 def part_of(due: int, ended: int, windows: Sequence[FaultWindow]) -> str:

@@ -1,13 +1,13 @@
 """Why a run, or a part of it, proves nothing.
 
-Two kinds (correctness rules, "Observation, not hope"): **evidence** voids the anomalies that rest on
-what is missing or damaged, and no others; **coverage** says the run did not exercise what it
-claims to, and never overrides a violation.
+There are two kinds: **evidence** invalidates the anomalies that rest on what is missing or damaged,
+and no others; **coverage** means that the run did not exercise what it was to exercise, and never
+overrides a violation.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LOG_ANOMALIES = (
 """Anomalies that rest on what the brokers hold."""
 
 UNREAD_LOG_ANOMALIES = tuple(name for name in LOG_ANOMALIES if name != "lost-write")
-"""Anomalies that rest on a log nobody read; lost-write is then judged by deliveries."""
+"""Anomalies that rest on a log that was not read; lost-write is then judged by deliveries."""
 
 SEND_ANOMALIES = (
     "lost-write",
@@ -107,7 +107,7 @@ ALL = tuple(
         }
     )
 )
-"""Every anomaly: what a run whose identity is in doubt voids."""
+"""Every anomaly: what doubts about the identity of a run invalidate."""
 
 BY_TABLE = {
     "produce": SEND_ANOMALIES,
@@ -131,7 +131,7 @@ class Reason:
         code: stable, in CamelCase.
         subject: the file, fault, pod, partition or group it is about.
         message: a sentence a person can act on.
-        voids: names of the anomalies it voids; empty for coverage.
+        invalidates: names of the anomalies it invalidates; empty for coverage.
     """
 
     kind: Kind
@@ -151,14 +151,6 @@ class Reason:
         }
 
 
-def by_deliveries(reasons: Iterable[Reason]) -> list[Reason]:
-    """Return the reasons as they stand where losses were told by deliveries alone.
-
-    Then lost-write rests on the consumers' ledgers as well: what voids their order voids it.
-    """
-    return [
-        replace(reason, invalidates=(*reason.invalidates, "lost-write"))
-        if "poll-skip" in reason.invalidates and "lost-write" not in reason.invalidates
-        else reason
-        for reason in reasons
-    ]
+def invalidated(reasons: Iterable[Reason]) -> frozenset[str]:
+    """Return the anomalies that rest on missing or damaged evidence."""
+    return frozenset(name for reason in reasons for name in reason.invalidates)

@@ -1,6 +1,6 @@
 """Reading the timeline: what happened around the data.
 
-It grows with events, not with records, so the driver reads it whole.
+It grows with events, not with records, so the driver reads all of it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The bounds come from the controller (taken when producers had stopped and the log was settled), so
 that every attempt reads the same records; "latest" would move. Where producers write in
-transactions the topics are read a second time as committed, to tell what was aborted.
+transactions the topics are read a second time as committed, to see what was aborted.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def parse_bounds(text: str) -> list[PartitionBound]:
     try:
         found = json.loads(text)
         if not isinstance(found, list):
-            raise TypeError("not a list")  # noqa: TRY301 (the one place that says what is wrong)
+            raise TypeError("not a list")  # noqa: TRY301 (the message is made in one place)
         rows = [_bound(item) for item in found]
     except (ValueError, KeyError, TypeError) as error:
         raise TopicReadError(f"control ConfigMap, key bounds: not usable ({error})") from error
@@ -201,7 +201,7 @@ def _source(
 def _store(
     rows: DataFrame, bounds: Sequence[PartitionBound], bundle: Bundle
 ) -> dict[tuple[str, int], int]:
-    """Write the records beside ``log/`` and give them their name when they are whole."""
+    """Write the records beside ``log/`` and rename them when they are complete."""
     final = bundle.table("log")
     partial = final.with_name("log.partial")
     for leftover in (final, partial):

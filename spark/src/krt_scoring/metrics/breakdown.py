@@ -1,11 +1,11 @@
-"""What a gap is made of: detect, elect, rebalance, client.
+"""Breaks a gap down into detect, elect, rebalance and client.
 
 *detect* runs from the fault to the loss of the member's ZooKeeper session (``/brokers/ids/N``
 gone), *elect* from there to the partition's next leader epoch, *rebalance*, of readers, from there
 to the last assignment of the partition in the group before reading went on, *client* from there to
 the first success. A part that timeline and ledgers do not show, or that lies outside the gap's
-fault, is left out. ZooKeeper does not tell when a session ended, so the time is the recorder's:
-where it was behind just then, the end is not shown, and *elect* runs from the fault.
+fault, is left out. ZooKeeper does not report when a session ended, so the time is the recorder's:
+where the recorder was late at that time, *detect* is left out and *elect* runs from the fault.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from krt_contract.timeline import EventName, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from krt_scoring.history.base import Base
+    from krt_scoring.history.history import History
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.gaps import Gap
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What went on around the gaps.
+class GapContext:
+    """What happened around the gaps.
 
     Attributes:
         windows: the faults.
@@ -39,47 +39,47 @@ class Surroundings:
     timeline: Timeline
     assigned: Mapping[tuple[str, str, int], Sequence[int]] = field(default_factory=dict)
 
-    def of(self, gap: Gap) -> tuple[str, dict[str, int]] | None:
-        """Return the fault a gap is put down to and its parts; None where none was open."""
+    def explain(self, gap: Gap) -> tuple[str, dict[str, int]] | None:
+        """Return the fault that a gap is attributed to and its breakdown, None for no fault."""
         window = fault_of(gap, self.windows)
         if window is None:
             return None
         assigned = self.assigned.get((gap.group, gap.topic, gap.partition), ())
-        return window.name, parts(gap, window, self.timeline, assigned)
+        return window.name, break_down(gap, window, self.timeline, assigned)
 
 
 def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     """Return the fault to name for a gap: the latest open when it began, else the first in it."""
-    held = [
+    open_windows = [
         window
         for window in windows
         if window.injected_at is not None
         and window.injected_at < gap.end
         and (window.recovered_at is None or window.recovered_at >= gap.start)
     ]
-    before = [window for window in held if (window.injected_at or 0) <= gap.start]
+    before = [window for window in open_windows if (window.injected_at or 0) <= gap.start]
     if before:
         return before[-1]
-    return held[0] if held else None
+    return open_windows[0] if open_windows else None
 
 
-def assignments(base: Base) -> dict[tuple[str, str, int], list[int]]:
+def assignments(history: History) -> dict[tuple[str, str, int], list[int]]:
     """Return (group, topic, partition) → when it was assigned to a member, UTC µs."""
     found: dict[tuple[str, str, int], list[int]] = {}
-    for item in base.reading.owned:
-        key = (base.facts.groups[item.group].name, *base.facts.places.name(item.tp))
+    for item in history.ownership.intervals:
+        key = (history.facts.groups[item.group].name, *history.facts.positions.name(item.tp))
         found.setdefault(key, []).append(item.begin)
     return found
 
 
-def parts(
+def break_down(
     gap: Gap, window: FaultWindow, timeline: Timeline, assigned: Iterable[int] = ()
 ) -> dict[str, int]:
     """Return part → duration in µs; what was over before the gap began is no part of it.
 
     Args:
-        gap: what is taken apart.
-        window: the fault it is put down to.
+        gap: what is broken down.
+        window: the fault it is attributed to.
         timeline: the run's events.
         assigned: when the partition was assigned in the reading group, UTC µs.
     """

@@ -76,23 +76,23 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Measured:
-    """How many operations were due on a partition in one direction.
+class PartitionOperations:
+    """How many operations were scheduled on a partition in one direction.
 
     Attributes:
-        progress: operations due while a fault was open and done all the same.
+        during_faults: operations that were due while a fault was open and were done.
     """
 
     direction: str
     group: str
     topic: str
     partition: int
-    due: int
-    progress: int
+    scheduled: int
+    during_faults: int
 
 
 def thresholds(steady: Mapping[tuple[str, str], tuple[int, int]]) -> dict[tuple[str, str], int]:
-    """Return (direction, group) → threshold in µs where it can be told.
+    """Return (direction, group) → threshold in µs where it is known.
 
     Args:
         steady: (direction, group) → (operations, 99th percentile in µs) of the steady time.
@@ -136,7 +136,7 @@ def timed(
 
 def find(
     rows: DataFrame, named: Lanes, end: int, windows: Sequence[FaultWindow]
-) -> tuple[list[Gap], list[Measured]]:
+) -> tuple[list[Gap], list[PartitionOperations]]:
     """Return every gap at least as long as its threshold, and what was due where.
 
     Args:
@@ -146,7 +146,7 @@ def find(
         windows: the faults.
     """
     slots = _slots(rows, windows)
-    # From the last slot back: a frame that only grows is read once, one that shrinks is read anew
+    # From the last slot back: a frame that only grows is read once, one that shrinks is read again
     # for every row, which takes the square of the slots.
     back = Window.partitionBy(*_KEY).orderBy(sf.desc("slot"))
     so_far = back.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -175,15 +175,19 @@ def find(
     return _merge((row.asDict() for row in marked.toLocalIterator()), named)
 
 
-def _merge(rows: Iterable[dict[str, Any]], named: Lanes) -> tuple[list[Gap], list[Measured]]:
+def _merge(
+    rows: Iterable[dict[str, Any]], named: Lanes
+) -> tuple[list[Gap], list[PartitionOperations]]:
     """Join the slots of one gap; rows come by partition and, in it, in order of time."""
     gaps: list[Gap] = []
-    measured: list[Measured] = []
+    measured: list[PartitionOperations] = []
     open_until: dict[tuple[str, str, str, int], int] = {}
     for row in rows:
         key = named.name(row["lane"], row["tp"])
         if row["is_first"]:
-            measured.append(Measured(*key, due=row["total"], progress=row["progress"]))
+            measured.append(
+                PartitionOperations(*key, scheduled=row["total"], during_faults=row["progress"])
+            )
         if row["is_gap"] and row["start"] >= open_until.get(key, 0):
             gaps.append(Gap(*key, row["start"], row["gone"], row["success"] is None))
             open_until[key] = row["gone"]

@@ -1,20 +1,23 @@
-"""What of a run is measured, where the rules judge: latencies, progress and gaps."""
+"""Everything that is measured of a run: latencies, gaps and recoveries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from krt_scoring.metrics import breakdown, counting, operations, recovery
 from krt_scoring.metrics import gaps as gap_finder
-from krt_scoring.metrics import operations
+from krt_scoring.metrics.span import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_scoring.history.base import Base
-    from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.metrics.gaps import Gap, Measured
-    from krt_scoring.metrics.operations import Lanes, Operations, Span
+    from krt_scoring.history.history import History
+    from krt_scoring.inputs.recording import Recording
+    from krt_scoring.metrics.counting import OperationCounts
+    from krt_scoring.metrics.gaps import Gap, PartitionOperations
+    from krt_scoring.metrics.operations import Lanes
+    from krt_scoring.metrics.recovery import Recovery
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,51 +25,64 @@ class Measures:
     """What was measured of a run.
 
     Attributes:
-        operations: latencies and outcomes, counted.
-        thresholds: (direction, group) → least length of a gap, µs.
+        counts: latencies and outcomes.
+        thresholds: (direction, group) → the shortest gap that can be seen, µs.
         gaps: every gap, in order.
-        measured: what was due where a gap could be told.
+        measured: the operations of each partition and direction in which gaps can be seen.
+        recoveries: of each injected fault.
+        assigned: (group, topic, partition) → when it was assigned to a member, UTC µs.
     """
 
-    operations: Operations
-    thresholds: Mapping[tuple[str, str], int]
-    gaps: list[Gap]
-    measured: list[Measured]
+    counts: OperationCounts
+    thresholds: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    gaps: Sequence[Gap] = ()
+    measured: Sequence[PartitionOperations] = ()
+    recoveries: Sequence[Recovery] = ()
+    assigned: Mapping[tuple[str, str, int], Sequence[int]] = field(default_factory=dict)
 
-    def longest(self, direction: str) -> int | None:
+    def longest_gap(self, direction: str) -> int | None:
         """Return the longest gap of a direction, µs; None where nothing of it was measured."""
         if not any(item.direction == direction for item in self.measured):
             return None
         return max((gap.duration for gap in self.gaps if gap.direction == direction), default=0)
 
+    @property
+    def longest_recovery(self) -> int | None:
+        """The longest recovery, µs; None without faults."""
+        return recovery.longest(self.recoveries)
 
-def measure(
-    base: Base, span: Span, faults: Sequence[FaultWindow], whole: Sequence[int | None]
-) -> Measures:
+
+def measure(history: History, recording: Recording) -> Measures:
     """Measure a run in two passes over its operations.
 
     Args:
-        base: the history's base tables.
-        span: when the run's operations were due.
-        faults: the faults.
-        whole: for each fault, when every ISR was whole again; None where it never was.
+        history: the history of the run.
+        recording: what was recorded of the run.
     """
-    named, rows = operations.lanes(base), operations.operations(base)
-    counted = operations.count(rows, named, span, faults, whole)
-    # Who does not tell when an operation was due leaves nothing to measure a gap by.
-    limits = {} if base.facts.run.imported else gap_finder.thresholds(_steady(counted, named))
+    faults, span = recording.faults, span_of(recording)
+    isr_restored = recovery.isr_restored_times(recording.timeline, recording.run, faults, span.end)
+    named, rows = operations.lanes(history), operations.operations(history)
+    counts = counting.count(rows, named, span, faults, isr_restored)
+    # A tool that does not record when an operation was due leaves no base to measure a gap by.
+    limits = {} if recording.run.imported else gap_finder.thresholds(_steady(counts, named))
     settled = rows.where(f"due >= {span.steady}")
-    done = sum(histogram.total for histogram in counted.histograms.values())
-    block = gap_finder.BLOCK_SLOTS if done >= gap_finder.MANY else 1
+    block = gap_finder.BLOCK_SLOTS if counts.latencies.total >= gap_finder.MANY else 1
     timed = gap_finder.timed(settled, named, limits, block=block)
     gaps, measured = gap_finder.find(timed, named, span.end, faults) if limits else ([], [])
-    return Measures(counted, limits, gaps, measured)
+    return Measures(
+        counts,
+        limits,
+        gaps,
+        measured,
+        recovery.recoveries(faults, isr_restored, counts.last_read, span.end),
+        breakdown.assignments(history),
+    )
 
 
-def _steady(counted: Operations, named: Lanes) -> dict[tuple[str, str], tuple[int, int]]:
+def _steady(counts: OperationCounts, named: Lanes) -> dict[tuple[str, str], tuple[int, int]]:
     found = {}
     for lane in range(len(named.groups) + 1):
         kind, group = named.kind(lane)
-        histogram = counted.latency(kind, "before", group=group)
+        histogram = counts.latencies.over(kind, "before", group=group)
         found[kind, group] = (histogram.total, histogram.percentile(99))
     return found

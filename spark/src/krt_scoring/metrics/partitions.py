@@ -9,9 +9,9 @@ from krt_scoring.history.elections import NO_LEADER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_scoring.expectations.states import States
     from krt_scoring.history.elections import State
     from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.metrics.partition_states import States
 
 MAX_ROWS = 512
 """Rows in all: 64 partitions under 8 faults. Later faults are left out beyond it."""
@@ -45,9 +45,9 @@ def tables(states: States, windows: Sequence[FaultWindow], end: int) -> list[dic
             }
             if seen:
                 if seen[0].at <= start:
-                    row["before"] = _told(seen[0])
-                row["worst"] = _told(min(seen, key=_soundness))
-                row["after"] = _told(seen[-1])
+                    row["before"] = _as_dict(seen[0])
+                row["worst"] = _as_dict(min(seen, key=_soundness))
+                row["after"] = _as_dict(seen[-1])
             rows.append(row)
     return rows[:MAX_ROWS]
 
@@ -56,5 +56,5 @@ def _soundness(state: State) -> tuple[bool, int, int]:
     return state.leader != NO_LEADER, len(state.isr), state.at
 
 
-def _told(state: State) -> dict[str, Any]:
+def _as_dict(state: State) -> dict[str, Any]:
     return {"at": state.at, "leader": state.leader, "isr": list(state.isr)}

@@ -1,15 +1,13 @@
-"""Recovery: how long after a revert every ISR was whole and every group had caught up.
+"""Recovery: how long after a revert every ISR was complete and every group had caught up.
 
 ISRs come from the partition states of the timeline (their own znode times), lag from the last
-read that was due before they were whole.
+read that was due before they were complete.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +24,7 @@ class Recovery:
     """Recovery of one fault; times UTC µs, durations µs.
 
     Attributes:
-        isr_restored_at: when the last ISR was whole again; None where one never was.
+        isr_restored_at: when the last ISR was complete again; None where an ISR never was.
         lag_cleared_at: when the last read due until then was done; None without reads.
         duration: from the revert until both; up to the run's end where not ``complete``.
     """
@@ -53,23 +51,23 @@ class Recovery:
 def isr_changes(timeline: Timeline, run: Plan) -> list[tuple[int, int]]:
     """Return (time, partitions short of replicas or leaderless), one entry a change.
 
-    The size of a whole ISR is the topic's replication factor, for internal topics the largest
+    The size of a complete ISR is the topic's replication factor, for internal topics the largest
     ISR ever seen.
     """
-    states = list(timeline.of(Source.PARTITION, EventName.STATE))
-    whole: dict[str, int] = {}
+    states = list(timeline.of("partition", "state"))
+    full_size: dict[str, int] = {}
     for event in states:
         size = len(event.detail.get("isr") or ())
-        whole[event.subject] = max(whole.get(event.subject, 0), size)
+        full_size[event.subject] = max(full_size.get(event.subject, 0), size)
     for topic in run.topics:
         for partition in range(topic.partitions):
-            whole[f"{topic.name}-{partition}"] = topic.replication_factor
+            full_size[f"{topic.name}-{partition}"] = topic.replication_factor
     short: set[str] = set()
     changes: list[tuple[int, int]] = []
     for event in states:
         size = len(event.detail.get("isr") or ())
         leaderless = event.detail.get("leader", NO_LEADER) == NO_LEADER
-        if size < whole[event.subject] or leaderless:
+        if size < full_size[event.subject] or leaderless:
             short.add(event.subject)
         else:
             short.discard(event.subject)
@@ -81,9 +79,9 @@ def isr_changes(timeline: Timeline, run: Plan) -> list[tuple[int, int]]:
 def isr_restored_at(
     changes: Sequence[tuple[int, int]], window: FaultWindow, until: int
 ) -> int | None:
-    """Return when every ISR was whole after a fault, None if one was short at ``until``.
+    """Return when every ISR was complete after a fault, None if an ISR was not at ``until``.
 
-    It is the last return to whole before ``until``: a pod deleted and let back at once is reverted
+    It is the last time before ``until``: a pod that is deleted and restarted at once is reverted
     before its ISRs have even shrunk.
     """
     start = reverted(window)
@@ -98,11 +96,11 @@ def isr_restored_at(
 
 
 def reverted(window: FaultWindow) -> int | None:
-    """Return when a fault ended: its revert, or its injection where nothing was held."""
+    """Return when a fault ended: its revert, or its injection where there is nothing to revert."""
     return window.reverted_at if window.reverted_at is not None else window.injected_at
 
 
-def wholes(
+def isr_restored_times(
     timeline: Timeline, run: Plan, windows: Sequence[FaultWindow], end: int
 ) -> list[int | None]:
     """Return ``isr_restored_at`` of each fault; ``end`` is the run's end, UTC µs."""
@@ -119,7 +117,7 @@ def wholes(
 
 def recoveries(
     windows: Sequence[FaultWindow],
-    whole: Sequence[int | None],
+    isr_restored: Sequence[int | None],
     last_read: Mapping[int, int],
     end: int,
 ) -> list[Recovery]:
@@ -129,11 +127,11 @@ def recoveries(
         start = reverted(window)
         if start is None:
             continue
-        whole_at, lag_at = whole[index], last_read.get(index)
-        complete = whole_at is not None
-        until = end if whole_at is None else max(whole_at, lag_at or whole_at)
+        restored_at, cleared_at = isr_restored[index], last_read.get(index)
+        complete = restored_at is not None
+        until = end if restored_at is None else max(restored_at, cleared_at or restored_at)
         duration = max(0, until - start)
-        found.append(Recovery(window.name, start, whole_at, lag_at, duration, complete))
+        found.append(Recovery(window.name, start, restored_at, cleared_at, duration, complete))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What scoring leaves in the bundle, beside the ledgers it only reads."""
+"""The files that scoring writes into the bundle, beside the ledgers, which it only reads."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def write(bundle: Bundle, result: Assessment) -> None:
 
 
 def require_place(bundle: Bundle, out: Path | None) -> None:
-    """See that the outputs can be written, before minutes are spent on what goes into them.
+    """Check that the outputs can be written, before minutes are spent on their content.
 
     Args:
         bundle: where they go.
-        out: the file for the scorecard, where nothing is to go into the bundle.
+        out: the file for the scorecard, where nothing goes into the bundle.
 
     Raises:
         NotWritableError: no file can be made there.
@@ -48,7 +48,7 @@ def require_place(bundle: Bundle, out: Path | None) -> None:
 
 @contextmanager
 def writing(bundle: Bundle, out: Path | None) -> Iterator[None]:
-    """Turn what keeps the outputs from being written within the block into one error.
+    """Raise one error for whatever prevents the outputs from being written within the block.
 
     Raises:
         NotWritableError: the file system refused, and what to do about it.
@@ -56,12 +56,12 @@ def writing(bundle: Bundle, out: Path | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = error.strerror or error
+        cause = error.strerror or error
         if out is not None:
             raise NotWritableError(
-                f"{out} cannot be written ({why}): name another file with --out FILE"
+                f"{out} cannot be written ({cause}): name another file with --out FILE"
             ) from error
         raise NotWritableError(
-            f"{bundle.root} cannot be written to ({why}): --out FILE writes the scorecard to a "
+            f"{bundle.root} cannot be written to ({cause}): --out FILE writes the scorecard to a "
             "file elsewhere and nothing into the bundle"
         ) from error

@@ -1,41 +1,42 @@
-"""JUnit XML for CI: a test case for each anomaly, objective and claim, and the evidence."""
+"""JUnit XML for CI: a test case for each anomaly, objective, expectation, corruption and reason."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from krt_scoring.outputs.replicas import unasked
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 does not allow, not even escaped; a parser refuses the whole file."""
 
 
 def render(card: Mapping[str, Any]) -> str:
     """Return the scorecard as JUnit XML.
 
-    A violation, a missed objective and a claim that did not hold are failures, a reason for
-    Inconclusive is an error, a claim that could not be measured and an anomaly that was not looked
-    for are skipped.
+    A violation, a missed objective, an expectation that was not met and a missed corruption are
+    failures, a reason for Inconclusive is an error, an expectation that was not evaluated and an
+    anomaly that was not checked are skipped.
     """
     run = card["run"]
-    suite = ET.Element("testsuite", name=f"{run['namespace']}/{run['name']}")
-    _anomalies(suite, card)
+    suite = ET.Element("testsuite", name=_clean(f"{run['namespace']}/{run['name']}"))
+    _add_anomalies(suite, card)
     for item in card.get("objectives", []):
-        case = ET.SubElement(suite, "testcase", classname="objective", name=item["name"])
+        case = _add_case(suite, "objective", item["name"])
         if not item["met"]:
             text = f"{item.get('value')} {item['unit']}, limit {item['limit']}"
-            ET.SubElement(case, "failure", message=text)
-    _claims(suite, card)
+            _add_outcome(case, "failure", text)
+    _add_expectations(suite, card)
     for item in card.get("selfTest", {}).get("corruptions", []):
-        case = ET.SubElement(suite, "testcase", classname="selfTest", name=item["name"])
+        case = _add_case(suite, "selfTest", item["name"])
         if not item["detected"]:
-            text = "the detector did not find this corruption with exactly its difference"
-            ET.SubElement(case, "failure", message=text)
+            text = "this corruption was not detected with exactly its difference"
+            _add_outcome(case, "failure", text)
     for reason in card["inconclusiveReasons"]:
-        name = f"{reason['code']} {reason['subject']}"
-        case = ET.SubElement(suite, "testcase", classname="evidence", name=name)
-        ET.SubElement(case, "error", message=reason["message"])
+        case = _add_case(suite, "evidence", f"{reason['code']} {reason['subject']}")
+        _add_outcome(case, "error", reason["message"])
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
@@ -43,26 +44,44 @@ def render(card: Mapping[str, Any]) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
+def _add_case(suite: ET.Element, kind: str, name: str) -> ET.Element:
+    return ET.SubElement(suite, "testcase", classname=kind, name=_clean(name))
+
+
+def _add_outcome(case: ET.Element, tag: str, message: str) -> None:
+    ET.SubElement(case, tag, message=_clean(message))
+
+
+def _add_output(case: ET.Element, text: str) -> None:
+    ET.SubElement(case, "system-out").text = _clean(text)
+
+
+def _clean(text: str) -> str:
+    return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _add_anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
+    unchecked = card.get("uncheckedAnomalies", [])
     for name, item in sorted(card.get("anomalies", {}).items()):
-        case = ET.SubElement(suite, "testcase", classname="anomaly", name=name)
+        case = _add_case(suite, "anomaly", name)
         if item["violations"]:
             text = f"{item['violations']} {item['unit']} that the configuration does not permit"
-            ET.SubElement(case, "failure", message=text)
+            _add_outcome(case, "failure", text)
         elif item["permitted"]:
             rules = ", ".join(sorted(item["rules"]))
-            ET.SubElement(case, "system-out").text = f"{item['permitted']} permitted by {rules}"
-        elif name in unasked(card):
-            ET.SubElement(case, "skipped", message="spec.evidence.compareReplicas is not set")
+            _add_output(case, f"{item['permitted']} permitted by {rules}")
+        elif name in unchecked:
+            text = "not checked; set spec.evidence.compareReplicas to compare the replicas"
+            _add_outcome(case, "skipped", text)
 
 
-def _claims(suite: ET.Element, card: Mapping[str, Any]) -> None:
+def _add_expectations(suite: ET.Element, card: Mapping[str, Any]) -> None:
     for item in card.get("expectationResults", []):
-        case = ET.SubElement(suite, "testcase", classname="expectation", name=item["expectation"])
-        text = f"expected {item['expected']}; seen {item['seen']}"
+        case = _add_case(suite, "expectation", item["expectation"])
+        text = f"expected {item['expected']}; observed {item['observed']}"
         if item["result"] == "NotMet":
-            ET.SubElement(case, "failure", message=text)
+            _add_outcome(case, "failure", text)
         elif item["result"] == "NotEvaluated":
-            ET.SubElement(case, "skipped", message=item["observed"])
+            _add_outcome(case, "skipped", item["observed"])
         else:
-            ET.SubElement(case, "system-out").text = text
+            _add_output(case, text)

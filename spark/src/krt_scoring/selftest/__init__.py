@@ -1,9 +1,9 @@
-"""The detector tested on the run's own evidence.
+"""The detection tested on the run's own evidence.
 
-Copies of the evidence are corrupted, seeded, one corruption for each anomaly the run can host;
-each names the difference it must make to the judgement, told from the rows around its place and
-not by the scorer; the scorer must find that difference, to the single finding, and no other.
-The evidence itself is only read.
+Copies of the evidence are corrupted by seed, with one corruption for each anomaly that the run can
+host. Each corruption names the difference that it must make to the result, which follows from the
+rows around its place and not from the scorer. The scorer must find exactly that difference, finding
+by finding. The evidence itself is only read.
 """
 
 from __future__ import annotations
@@ -12,57 +12,57 @@ from typing import TYPE_CHECKING
 
 from krt_scoring.selftest import files, guard_checks
 from krt_scoring.selftest.copies import corrupted
-from krt_scoring.selftest.discovery import survey
+from krt_scoring.selftest.discovery import discover
 from krt_scoring.selftest.evaluate import difference
-from krt_scoring.selftest.outcome import DetectorScore, outcomes
 from krt_scoring.selftest.packing import pack
+from krt_scoring.selftest.results import SelfTestResult, results_of
 
 if TYPE_CHECKING:
-    from krt_scoring.history.base import Base
-    from krt_scoring.selftest.evaluate import Judged
-    from krt_scoring.selftest.outcome import Outcome
-    from krt_scoring.verdict.guards.facts import Facts
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.selftest.evaluate import Detected
+    from krt_scoring.selftest.results import CorruptionResult
+    from krt_scoring.verdict.guards.registry import GuardInputs
 
-__all__ = ["DetectorScore", "run", "wanted"]
+__all__ = ["SelfTestResult", "run"]
 
 
 def records(
-    base: Base, judged: Judged, seed: int, each: int = 1
-) -> tuple[list[Outcome], dict[str, str]]:
-    """Corrupt records; return the outcomes, and what those need that could not be tried.
+    ctx: Context, detected: Detected, seed: int, each: int = 1
+) -> tuple[list[CorruptionResult], dict[str, str]]:
+    """Corrupt records; return the results, and what the corruptions need that could not be tried.
 
     Args:
-        base: the run's base tables.
-        judged: what the rules say of the run as it is.
-        seed: of the choice of places.
+        ctx: the run's history and what its configuration allows.
+        detected: what the rules detected in the run as it is.
+        seed: decides which places are chosen.
         each: corruptions of a kind, where there is room for more than one.
     """
-    codes = frozenset(reason.code for reason in judged.reasons)
-    balanced = bool(judged.ledger.get("balanced"))
-    ground = survey(base, judged.found, seed, codes, balanced=balanced)
-    plan = pack(ground, each=each)
-    told: list[Outcome] = []
+    codes = frozenset(reason.code for reason in detected.reasons)
+    balanced = bool(detected.ledger.get("balanced"))
+    baseline = discover(ctx, detected.findings, seed, codes, balanced=balanced)
+    plan = pack(baseline, each=each)
+    results: list[CorruptionResult] = []
     for copy in plan.copies:
-        actual = difference(judged, corrupted(base.history, base.facts, copy.patch))
-        told += outcomes(copy, actual)
-    return told, {kind.name: kind.needs for kind in plan.inapplicable}
+        actual = difference(detected, corrupted(ctx.history.tables, ctx.history.facts, copy.patch))
+        results += results_of(copy, actual)
+    return results, {kind.name: kind.needs for kind in plan.inapplicable}
 
 
-def run(base: Base, judged: Judged, facts: Facts, seed: int) -> DetectorScore:
+def run(ctx: Context, detected: Detected, given: GuardInputs, seed: int) -> SelfTestResult:
     """Test the detector on a run's evidence.
 
     Args:
-        base: the run's base tables.
-        judged: what the rules say of the run as it is.
-        facts: what the guards look at.
-        seed: of the choice of places; the run's own, so that the same bundle gives the same.
+        ctx: the run's history and what its configuration allows.
+        detected: what the rules detected in the run as it is.
+        given: what the guards look at.
+        seed: decides which places are chosen; the run's own, so that the result is the bundle's.
     """
     tried = (
-        records(base, judged, seed),
-        guard_checks.run(facts),
-        files.run(facts.inspection, seed),
+        records(ctx, detected, seed),
+        guard_checks.run(given),
+        files.run(given.recording.inspection, seed),
     )
-    return DetectorScore(
-        outcomes=tuple(item for told, _ in tried for item in told),
+    return SelfTestResult(
+        results=tuple(item for results, _ in tried for item in results),
         inapplicable={name: needs for _, lacking in tried for name, needs in lacking.items()},
     )

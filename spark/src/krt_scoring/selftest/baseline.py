@@ -1,11 +1,12 @@
 """What corruptions are made from: some stretches of the evidence, in plain Python.
 
-A *site* is a stretch of one partition's log in which everything is in order: each record acked
-once, in the log once, delivered once to each group that is owed it, by one member, in order, at
-a time at which no fault and no election matter. What is changed there has consequences that can
-be told from the stretch alone. Bounded by the number of sites, whatever the number of records.
+A *mutation point* is a stretch of one partition's log in which everything is in order: each record
+is acked once, in the log once, and delivered once to each group that must get it, by one member, in
+order, at a time at which no fault and no election matter. What is changed there has consequences
+that follow from the stretch alone. The number of points bounds the memory, whatever the number of
+records.
 
-``n`` and ``poll`` of consumers are counted in steps of ``STRIDE`` here and in the corrupted
+``event_seq`` and ``poll`` of consumers are counted in steps of ``STRIDE`` here and in the corrupted
 copies, so that something can be put between two of them.
 """
 
@@ -20,28 +21,30 @@ from krt_contract.outcomes import LogState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.history.facts import Facts, Group, Incarnation
-    from krt_scoring.history.ownership import Interval
+    from krt_scoring.history.facts import Facts
+    from krt_scoring.history.groups import Group
+    from krt_scoring.history.identity import Incarnation
+    from krt_scoring.history.intervals import Interval
     from krt_scoring.selftest.patch import Place, Row, Sent
 
 STRIDE = 4
-"""Steps of ``n`` and ``poll`` in a copy: room for three rows between any two."""
+"""Steps of ``event_seq`` and ``poll`` in a copy: room for three rows between any two."""
 
 EDGE = 2
-"""Records at either end of a site that stay as they are, so that sites do not reach into what
-is beside them."""
+"""Records at either end of a point that stay as they are, so that points do not reach into what
+lies beside them."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One record of a site: its send, its row in the log, group → its delivery."""
+    """One record of a mutation point: its send, its row in the log, group → its delivery."""
 
     send: Row
     log: Row
     got: Mapping[str, Row]
 
     @property
-    def place(self) -> Place:
+    def position(self) -> Place:
         """Where it lies."""
         return self.log["topic"], self.log["partition"], self.log["offset"]
 
@@ -67,7 +70,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Site:
+class MutationPoint:
     """A stretch of a partition's log; ``last`` where it ends with the partition's last record."""
 
     records: tuple[Record, ...]
@@ -79,12 +82,12 @@ class Site:
         return range(EDGE, len(self.records) - EDGE)
 
     @property
-    def place(self) -> tuple[str, int]:
+    def position(self) -> tuple[str, int]:
         """Topic and partition."""
-        return self.records[0].place[:2]
+        return self.records[0].position[:2]
 
     def around(self, group: str, low: int, high: int) -> bool:
-        """Whether a group read something of the site on either side of some offsets.
+        """Whether a group read something of the point on either side of some offsets.
 
         What it read next to them would else lie outside, and a step from there as well.
         """
@@ -97,29 +100,29 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Ground:
+class Baseline:
     """Everything corruptions are made from.
 
     Attributes:
         facts: the run's small facts.
-        sites: in an order of their own by seed.
+        points: in an order of their own by seed.
         owned: ownerships; ``first_n`` and ``last_n`` in steps of ``STRIDE``.
         causes: group index → when members came or left, UTC µs.
         commits: (group, topic, partition) → its commits, the highest first.
-        commits_cut: those of them of which only the highest are held.
+        commits_cut: those of them of which only the highest are kept.
         in_flight: a send → the sends acked while it was under way, itself included.
         troubled: (group, topic, partition) about which something was found.
         lost_commits: indices of groups whose commits the configuration permits to be lost.
         states: (topic, partition) → (at, in-sync replicas), in order.
         compared: (topic, partition) → brokers whose whole replicas are compared.
         replicas: a place → what each broker's replica holds there.
-        doubts: codes of the reasons the judgement itself has given already.
-        balanced: whether the ledger identity holds.
+        reason_codes: codes of the reasons that the detection itself gave already.
+        balanced: whether the ledger balances.
     """
 
     seed: int
     facts: Facts
-    sites: tuple[Site, ...]
+    points: tuple[MutationPoint, ...]
     owned: tuple[Interval, ...]
     causes: Mapping[int, tuple[int, ...]]
     commits: Mapping[tuple[str, str, int], tuple[Row, ...]]
@@ -130,19 +133,19 @@ class Ground:
     states: Mapping[tuple[str, int], tuple[tuple[int, tuple[int, ...]], ...]]
     compared: Mapping[tuple[str, int], tuple[int, ...]]
     replicas: Mapping[Place, tuple[Row, ...]]
-    doubts: frozenset[str]
+    reason_codes: frozenset[str]
     balanced: bool
 
     def chance(self, name: str) -> random.Random:
         """Return the chance a corruption draws from: the same for the same seed and name."""
         return random.Random(f"{self.seed} {name}")  # noqa: S311 (it chooses examples, no secrets)
 
-    def places(self, name: str) -> Iterator[tuple[Site, int]]:
+    def positions(self, name: str) -> Iterator[tuple[MutationPoint, int]]:
         """Yield the records that may be changed, in an order by chance."""
         chance = self.chance(name)
-        for site in chance.sample(self.sites, len(self.sites)):
-            for index in chance.sample(site.inner, len(site.inner)):
-                yield site, index
+        for point in chance.sample(self.points, len(self.points)):
+            for index in chance.sample(point.inner, len(point.inner)):
+                yield point, index
 
     def group(self, name: str) -> Group:
         """Return the group of that name."""
@@ -150,7 +153,7 @@ class Ground:
 
     def closed(self, record: Record) -> bool:
         """Whether the record's producer wrote a close record."""
-        return self.incarnation(record).close is not None
+        return self.incarnation(record).summary is not None
 
     def incarnation(self, record: Record) -> Incarnation:
         """Return the incarnation that sent the record."""
@@ -163,10 +166,10 @@ class Ground:
 
     def drained(self, group: str, record: Record) -> bool:
         """Whether a group read a record's partition to its end."""
-        topic, partition, _ = record.place
-        tp = self.facts.places.tp(topic, partition)
+        topic, partition, _ = record.position
+        tp = self.facts.positions.tp(topic, partition)
         return self.facts.starts[self.group(group).index, tp].drained
 
     def end(self, topic: str, partition: int) -> int:
         """Return the first offset above the partition's log."""
-        return self.facts.bounds[self.facts.places.tp(topic, partition)].high_watermark
+        return self.facts.bounds[self.facts.positions.tp(topic, partition)].high_watermark

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
     from krt_scoring.selftest.patch import (
         Patch,
         Place,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
 
 
-def corrupted(history: History, facts: Facts, patch: Patch) -> History:
+def corrupted(history: Tables, facts: Facts, patch: Patch) -> Tables:
     """Return a copy of a history with a patch applied; the history itself stays as it is."""
     log = history.log.filter(~_at(facts, patch.log))
     consume = history.consume.filter(~_at(facts, patch.consume))
@@ -51,33 +51,33 @@ def corrupted(history: History, facts: Facts, patch: Patch) -> History:
         ),
         "replica_bounds": history.replica_bounds,
     }
-    return history_module.of(history.run, tables, _timeline(history.timeline, patch.states))
+    return history_module.build(history.run, tables, _timeline(history.timeline, patch.states))
 
 
 def _strided(rows: DataFrame) -> DataFrame:
     return rows.withColumns({name: sf.col(name) * STRIDE for name in ("event_seq", "poll")})
 
 
-def _at(facts: Facts, places: Collection[Place]) -> Column:
+def _at(facts: Facts, positions: Collection[Place]) -> Column:
     known = [
-        (facts.places.tp(topic, partition) << OFFSET_BITS) + offset
-        for topic, partition, offset in sorted(places)
+        (facts.positions.tp(topic, partition) << OFFSET_BITS) + offset
+        for topic, partition, offset in sorted(positions)
     ]
     # A place that is not of the run stays.
-    return sf.coalesce(facts.places.column().isin(known), sf.lit(col=False))
+    return sf.coalesce(facts.positions.column().isin(known), sf.lit(col=False))
 
 
 def _sent(sends: Collection[Sent]) -> Column:
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
     for producer, incarnation, seq in sorted(sends):
         numbers[producer, incarnation].append(seq)
-    ones = [
+    conditions = [
         (sf.col("producer") == producer)
         & (sf.col("producer_incarnation") == incarnation)
         & sf.col("seq").isin(seqs)
         for (producer, incarnation), seqs in numbers.items()
     ]
-    return reduce(or_, ones, sf.lit(col=False))
+    return reduce(or_, conditions, sf.lit(col=False))
 
 
 def _added(rows: DataFrame, table: str, changes: dict[Any, list[Row]]) -> DataFrame:
@@ -98,27 +98,27 @@ def _closed(rows: DataFrame, patch: Patch) -> DataFrame:
 
 
 def _timeline(events: Iterable[Event], states: Iterable[ShortIsr]) -> list[Event]:
-    told = list(events)
+    timeline = list(events)
     for short in states:
         subject = f"{short.topic}-{short.partition}"
-        mine = [event for event in told if _is_state(event, subject)]
-        others = [event for event in told if not _is_state(event, subject)]
-        # Versions in steps, so that one can be told between two.
+        mine = [event for event in timeline if _is_state(event, subject)]
+        others = [event for event in timeline if not _is_state(event, subject)]
+        # Versions in steps, so that a state fits between two others.
         spread = [_versioned(event, _version(event) * STRIDE) for event in mine]
         before = [event for event in spread if event.at <= short.begin]
         last = max(before, key=lambda event: (_epoch(event), _version(event)), default=None)
-        told = [*others, *spread, *_dip(short, subject, last)]
-    return told
+        timeline = [*others, *spread, *_dip(short, subject, last)]
+    return timeline
 
 
 def _dip(short: ShortIsr, subject: str, last: Event | None) -> list[Event]:
-    whole = list(last.detail["isr"]) if last else [*short.isr, len(short.isr)]
-    detail = dict(last.detail) if last else {"leader": whole[0], "leader_epoch": 0, "version": 0}
-    base = Event(short.begin, 0, Source.PARTITION, EventName.STATE, subject, detail)
+    full_isr = list(last.detail["isr"]) if last else [*short.isr, len(short.isr)]
+    detail = dict(last.detail) if last else {"leader": full_isr[0], "leader_epoch": 0, "version": 0}
+    base = Event(short.begin, 0, "partition", "state", subject, detail)
     version = _version(base)
     return [
         _versioned(replace(base, detail=detail | {"isr": list(short.isr)}), version + 1),
-        _versioned(replace(base, at=short.end, detail=detail | {"isr": whole}), version + 2),
+        _versioned(replace(base, at=short.end, detail=detail | {"isr": full_isr}), version + 2),
     ]
 
 

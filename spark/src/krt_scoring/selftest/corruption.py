@@ -13,7 +13,7 @@ from krt_scoring.selftest.difference import Difference, Finding, plus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krt_scoring.selftest.baseline import Ground, Record, Site
+    from krt_scoring.selftest.baseline import Baseline, MutationPoint, Record
     from krt_scoring.selftest.patch import Patch, Place, Row
 
 
@@ -25,20 +25,20 @@ class Corruption:
         at: where.
         patch: what is changed.
         expected: the difference it makes.
-        claims: what no other corruption of the same copy may claim: its difference depends on
-            it, though it is not changed.
+        depends_on: what no other corruption of the same copy may touch: the difference depends
+            on it, though it is not changed.
     """
 
     name: str
     at: Place | tuple[str, int, None] | None
     patch: Patch
     expected: Difference
-    claims: frozenset[object] = frozenset()
+    depends_on: frozenset[object] = frozenset()
 
     @property
-    def holds(self) -> frozenset[object]:
+    def reserved(self) -> frozenset[object]:
         """Everything a corruption beside it must leave alone."""
-        return self.patch.touches | self.claims
+        return self.patch.touches | self.depends_on
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,20 @@ class Kind:
     """A way to corrupt evidence.
 
     Attributes:
-        shows: the anomalies whose rule it puts to the test.
+        anomalies: those whose rule it tests.
         needs: what a run must have to host it; the reason where it has not.
-        attempts: yields corruptions of a ground that can host it, the first to be taken first.
+        attempts: yields corruptions of a baseline that can host it, the preferred first.
     """
 
     name: str
-    shows: tuple[str, ...]
+    anomalies: tuple[str, ...]
     needs: str
-    attempts: Callable[[Ground], Iterator[Corruption]] = field(repr=False)
+    attempts: Callable[[Baseline], Iterator[Corruption]] = field(repr=False)
 
 
 def of_record(anomaly: str, record: Record, **more: Any) -> Finding:
     """Return a finding about a record."""
-    topic, partition, offset = record.place
+    topic, partition, offset = record.position
     producer, incarnation, seq = record.sent
     named: dict[str, Any] = {"topic": topic, "partition": partition, "offset": offset}
     named |= {"producer": producer, "producer_incarnation": incarnation, "seq": seq}
@@ -79,28 +79,30 @@ def once(*findings: Finding) -> Counter[Finding]:
 
 
 def reading(
-    ground: Ground,
-    site: Site,
+    baseline: Baseline,
+    point: MutationPoint,
     group: str,
     after: list[Row],
     log: list[Row] | None = None,
 ) -> Counter[Finding]:
-    """Return what changes about the order of a group's reading of a site.
+    """Return what changes about the order in which a group read a mutation point.
 
-    The definitions taken at their word, on the few rows there are: steps between consecutive ok
+    The definitions applied literally to the few rows there are: steps between consecutive ok
     deliveries by the dense index, first deliveries of a key against their order in the log.
 
     Args:
-        ground: for the group's isolation.
-        site: where.
+        baseline: for the group's isolation.
+        point: where.
         group: its name.
-        after: the deliveries of the site to the group, in the copy.
-        log: the log of the site in the copy, where it is another.
+        after: the deliveries of the point to the group, in the copy.
+        log: the log of the point in the copy, where it is another.
     """
-    before = [record.log for record in site.records]
-    committed = ground.group(group).committed_only
-    found = _order(site.read(group), before, committed=committed)
-    return plus(_order(after, log if log is not None else before, committed=committed), found, -1)
+    before = [record.log for record in point.records]
+    committed = baseline.group(group).committed_only
+    findings = _order(point.read(group), before, committed=committed)
+    return plus(
+        _order(after, log if log is not None else before, committed=committed), findings, -1
+    )
 
 
 def _order(rows: list[Row], log: list[Row], *, committed: bool) -> Counter[Finding]:
@@ -109,13 +111,13 @@ def _order(rows: list[Row], log: list[Row], *, committed: bool) -> Counter[Findi
     states = READ_COMMITTED if committed else tuple(LogState)
     seen = {row["offset"] for row in log if row["state"] in states}
     index = {at: rank for rank, at in enumerate(sorted(seen | {row["offset"] for row in read}))}
-    found: Counter[Finding] = Counter()
+    findings: Counter[Finding] = Counter()
     for before, row in pairwise(read):
         jump = index[row["offset"]] - index[before["offset"]]
         inside = "int-" if row["poll"] == before["poll"] else ""
         if jump != 1:
             kind = "poll-skip" if jump > 1 else "nonmonotonic-poll"
-            found[of_delivery(inside + kind, row)] += 1
+            findings[of_delivery(inside + kind, row)] += 1
     keys = {row["offset"]: row["key"] for row in log if row["key"] is not None}
     last: dict[str, int] = {}
     # Reversed, so that of several deliveries of an offset the first stays.
@@ -125,6 +127,6 @@ def _order(rows: list[Row], log: list[Row], *, committed: bool) -> Counter[Findi
         if key is None:
             continue
         if row["offset"] < last.get(key, -1):
-            found[of_delivery("key-order", row)] += 1
+            findings[of_delivery("key-order", row)] += 1
         last[key] = row["offset"]
-    return found
+    return findings

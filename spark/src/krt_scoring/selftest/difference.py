@@ -1,4 +1,4 @@
-"""Differences between two judgements, exact to the single finding."""
+"""Differences between the results of two detections, exact to the single finding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row of ``findings.FINDING`` without its ``detail``, which is for people."""
+    """One row of ``schema.FINDING`` without its ``detail``, which is for people."""
 
     anomaly: str
     rule: str | None = None
@@ -40,25 +40,25 @@ class Finding:
 
 
 KEY = tuple(item.name for item in fields(Finding))
-"""Columns of a finding that tell it from others."""
+"""Columns of a finding that distinguish it from others."""
 
-Doubt = tuple[str, str, str]
+ReasonIdentity = tuple[str, str, str]
 """Kind, code and subject of a reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What one judgement has that another has not.
+    """What one detection has that another has not.
 
     Attributes:
         findings: finding → how many more of it there are; negative where there are fewer.
-        ledger: term of the ledger identity → by how much it differs; equal ones left out.
+        ledger: outcome of the ledger identity → by how much it differs; equal ones left out.
         reasons: reasons that were not there before.
     """
 
     findings: Counter[Finding] = field(default_factory=Counter)
     ledger: Counter[str] = field(default_factory=Counter)
-    reasons: frozenset[Doubt] = frozenset()
+    reasons: frozenset[ReasonIdentity] = frozenset()
 
     def __add__(self, other: Difference) -> Difference:
         """Return both differences at once: counts add up, a reason is there or not."""
@@ -103,6 +103,6 @@ def plus(left: Mapping[T, int], right: Mapping[T, int], sign: int = 1) -> Counte
     return Counter({item: count for item, count in total.items() if count})
 
 
-def doubts(reasons: Iterable[Reason]) -> frozenset[Doubt]:
-    """Return what tells reasons apart; their messages hold counts and are for people."""
+def identities(reasons: Iterable[Reason]) -> frozenset[ReasonIdentity]:
+    """Return what distinguishes reasons; their messages hold counts and are for people."""
     return frozenset((reason.kind, reason.code, reason.subject) for reason in reasons)

@@ -1,4 +1,4 @@
-"""The detector put to work on a copy, and what it found otherwise than before."""
+"""Detection on a corrupted copy, and how its result differs from that on the evidence."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies import judgement
-from krt_scoring.history import base as base_module
-from krt_scoring.history import ledger_identity, ledger_missing
+from krt_scoring.anomalies import context, detection
 from krt_scoring.selftest.baseline import STRIDE
 from krt_scoring.selftest.difference import (
     KEY,
     Difference,
     Finding,
-    doubts,
+    identities,
     plus,
 )
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from krt_scoring.history.tables import History
+    from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
 
 LIMIT = 10_000
@@ -32,34 +30,38 @@ LIMIT = 10_000
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the rules say of a history: findings (None where none), ledger terms, reasons."""
+class Detected:
+    """What the rules detected in a history.
 
-    found: DataFrame | None
+    Attributes:
+        findings: of every rule; None where no rule can find anything.
+        ledger: outcome of the ledger identity → records.
+        reasons: what the ledgers lack.
+    """
+
+    findings: DataFrame | None
     ledger: Mapping[str, int]
     reasons: tuple[Reason, ...]
 
 
-def difference(before: Judged, history: History) -> Difference:
-    """Judge a corrupted copy by the scorer's own rules and return what it differs in.
+def difference(before: Detected, history: Tables) -> Difference:
+    """Apply the scorer's own rules to a corrupted copy and return how the result differs.
 
     Args:
-        before: the judgement on the history as it is.
+        before: what was detected in the history as it is.
         history: the copy.
     """
-    base = base_module.build(history)
+    ctx = context.build(history)
     try:
-        found = judgement.findings(base)
-        terms, unbalanced = ledger_identity.ledger(base.totals, base.facts)
-        terms["foreign"] = ledger_missing.foreign(base)
-        reasons = (*unbalanced, *ledger_missing.reasons(base, terms))
+        findings = detection.find_all(ctx)
+        ledger, reasons = detection.balance_ledger(ctx)
         return Difference(
-            findings=plus(_compared(before.found, found), {}),
-            ledger=plus(terms, before.ledger, -1),
-            reasons=doubts(reasons) ^ doubts(before.reasons),
+            findings=plus(_compared(before.findings, findings), {}),
+            ledger=plus(ledger, before.ledger, -1),
+            reasons=identities(reasons) ^ identities(before.reasons),
         )
     finally:
-        base.release()
+        ctx.release()
 
 
 def _compared(before: DataFrame | None, after: DataFrame | None) -> dict[Finding, int]:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
-from krt_scoring.inputs import inspection
-from krt_scoring.selftest.difference import Difference, Doubt, doubts
-from krt_scoring.selftest.outcome import Outcome
+from krt_scoring.inputs import bundle_files
+from krt_scoring.selftest.difference import Difference, ReasonIdentity, identities
+from krt_scoring.selftest.results import CorruptionResult
 
 if TYPE_CHECKING:
-    from krt_scoring.inputs.inspection import Inspection
+    from krt_scoring.inputs.bundle_files import Inspection
 
 TORN_BYTES = 4096
 """Bytes kept of a torn file: its footer is gone, whatever its size."""
@@ -26,9 +26,9 @@ TORN_BYTES = 4096
 _NUMBERED = re.compile(r"^(?P<stem>.+)-(?P<number>\d{6})\.parquet$")
 
 
-def run(inspected: Inspection, seed: int) -> tuple[list[Outcome], dict[str, str]]:
+def run(inspected: Inspection, seed: int) -> tuple[list[CorruptionResult], dict[str, str]]:
     """Return the outcomes, and what those need that could not be tried."""
-    told, inapplicable = [], {}
+    results, inapplicable = [], {}
     for name, (needs, hosts, damage) in KINDS.items():
         chance = random.Random(f"{seed} {name}")  # noqa: S311 (it chooses a file, no secrets)
         able = [table for table in sorted(inspected.files) if hosts(inspected.files[table])]
@@ -37,8 +37,8 @@ def run(inspected: Inspection, seed: int) -> tuple[list[Outcome], dict[str, str]
             inapplicable[name] = needs
             continue
         table = chance.choice(sound)
-        told.append(_tried(name, inspected.files[table], table, chance, damage))
-    return told, inapplicable
+        results.append(_tried(name, inspected.files[table], table, chance, damage))
+    return results, inapplicable
 
 
 def _tried(
@@ -47,26 +47,26 @@ def _tried(
     table: str,
     chance: random.Random,
     damage: Damage,
-) -> Outcome:
+) -> CorruptionResult:
     with tempfile.TemporaryDirectory(prefix="krt-selftest-") as root:
         bundle = Bundle(Path(root))
         folder = bundle.table(table)
         folder.mkdir()
         for path in paths:
             (folder / path.name).symlink_to(path.resolve())
-        before = doubts(inspection.inspect_table(bundle, table).reasons)
+        before = identities(bundle_files.inspect_table(bundle, table).reasons)
         code, file = damage(folder, paths, chance)
-        after = doubts(inspection.inspect_table(bundle, table).reasons)
-    reason: Doubt = ("evidence", code, f"{table}/{file}")
+        after = identities(bundle_files.inspect_table(bundle, table).reasons)
+    reason: ReasonIdentity = ("evidence", code, f"{table}/{file}")
     expected = Difference(reasons=frozenset({reason}))
     unexpected = Difference(reasons=after ^ before) - expected
-    return Outcome(name, {"file": f"{table}/{file}"}, expected, unexpected, not unexpected)
+    return CorruptionResult(name, {"file": f"{table}/{file}"}, expected, unexpected, not unexpected)
 
 
 def _torn(folder: Path, paths: Sequence[Path], chance: random.Random) -> tuple[str, str]:
     path = chance.choice(paths)
-    with path.open("rb") as whole:
-        start = whole.read(min(TORN_BYTES, path.stat().st_size // 2))
+    with path.open("rb") as file:
+        start = file.read(min(TORN_BYTES, path.stat().st_size // 2))
     (folder / path.name).unlink()
     (folder / path.name).write_bytes(start)
     return "FileUnreadable", path.name

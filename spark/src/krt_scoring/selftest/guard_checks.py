@@ -1,111 +1,115 @@
-"""Evidence that is not whole: damaged files, and what the guards look at.
-
-Each is looked at by the one stage that judges it, without the records: files by the inspection
-of a folder that shows them changed, the rest by the guards on changed facts.
-"""
+"""Each guard tested on the run's evidence: its input is damaged, and it must give its reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import Action
-from krt_contract.timeline import Event, EventName, Source
+from krt_contract.timeline import Event
 from krt_scoring.inputs.timeline import Timeline
-from krt_scoring.selftest.difference import Difference, Doubt, doubts
-from krt_scoring.selftest.outcome import Outcome
-from krt_scoring.verdict import guards
+from krt_scoring.selftest.difference import Difference, ReasonIdentity, identities
+from krt_scoring.selftest.results import CorruptionResult
+from krt_scoring.verdict.guards import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_scoring.verdict.guards.facts import Facts
+    from krt_scoring.inputs.recording import LogEnd
+    from krt_scoring.verdict.guards.registry import GuardInputs
 
 GHOST = "selftest-ghost"
 
 
 @dataclass(frozen=True)
-class Doubtful:
-    """Facts changed so that a guard must speak, and the reason it must give."""
+class DamagedInputs:
+    """Inputs changed so that a guard must give a reason, and that reason."""
 
-    facts: Facts
-    reason: Doubt
+    given: GuardInputs
+    reason: ReasonIdentity
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to make evidence doubtful; ``attempt`` returns None where the run cannot host it."""
+    """A way to damage the inputs; ``attempt`` returns None where the run cannot host it."""
 
     name: str
     needs: str
-    attempt: Callable[[Facts], Doubtful | None]
+    attempt: Callable[[GuardInputs], DamagedInputs | None]
 
 
-def _unsettled(facts: Facts) -> Doubtful | None:
-    settled = [bound for bound in facts.bounds if bound.settled]
-    if not settled or not _tested(facts, settled[0].topic, settled[0].partition):
+def _unsettled(given: GuardInputs) -> DamagedInputs | None:
+    settled = [end for end in given.recording.log_ends if end.settled]
+    if not settled or not _tested(given, settled[0]):
         return None
-    one = settled[0]
-    bounds = tuple(replace(item, settled=False) if item is one else item for item in facts.bounds)
-    subject = f"{one.topic}-{one.partition}"
-    return Doubtful(replace(facts, bounds=bounds), ("evidence", "LogNotStable", subject))
+    return _with_log_end(given, settled[0], replace(settled[0], settled=False), "LogNotStable")
 
 
-def _unread(facts: Facts) -> Doubtful | None:
+def _unread(given: GuardInputs) -> DamagedInputs | None:
     read = [
-        bound
-        for bound in facts.bounds
-        if bound.settled
-        and bound.read_from <= bound.log_start
-        and bound.read_to >= bound.high_watermark > bound.log_start
+        end
+        for end in given.recording.log_ends
+        if end.settled
+        and end.read_from <= end.log_start
+        and end.read_to >= end.high_watermark > end.log_start
     ]
-    if not read or not _tested(facts, read[-1].topic, read[-1].partition):
+    if not read or not _tested(given, read[-1]):
         return None
-    one = read[-1]
-    short = replace(one, read_to=one.high_watermark - 1)
-    bounds = tuple(short if item is one else item for item in facts.bounds)
-    subject = f"{one.topic}-{one.partition}"
-    return Doubtful(replace(facts, bounds=bounds), ("evidence", "LogNotRead", subject))
+    short = replace(read[-1], read_to=read[-1].high_watermark - 1)
+    return _with_log_end(given, read[-1], short, "LogNotRead")
 
 
-def _tested(facts: Facts, topic: str, partition: int) -> bool:
-    info = facts.run.topic(topic)
-    return info is not None and partition < info.partitions
+def _tested(given: GuardInputs, end: LogEnd) -> bool:
+    info = given.recording.run.topic(end.topic)
+    return info is not None and end.partition < info.partitions
 
 
-def _unrecorded(facts: Facts) -> Doubtful | None:
-    stopped = list(facts.timeline.of(Source.RECORDER, EventName.STOPPED))
-    if not stopped or not any(facts.timeline.of(Source.RECORDER, EventName.STARTED)):
+def _with_log_end(given: GuardInputs, old: LogEnd, new: LogEnd, code: str) -> DamagedInputs:
+    ends = tuple(new if end is old else end for end in given.recording.log_ends)
+    subject = f"{old.topic}-{old.partition}"
+    return DamagedInputs(_recorded(given, log_ends=ends), ("evidence", code, subject))
+
+
+def _unrecorded(given: GuardInputs) -> DamagedInputs | None:
+    timeline = given.recording.timeline
+    stopped = list(timeline.of("recorder", "stopped"))
+    if not stopped or not any(timeline.of("recorder", "started")):
         return None
-    left = tuple(event for event in facts.timeline.events if event not in stopped)
-    timeline = Timeline(left, facts.timeline.reasons)
-    return Doubtful(replace(facts, timeline=timeline), ("coverage", "TimelineGap", "recorder"))
+    left = tuple(event for event in timeline.events if event not in stopped)
+    changed = _recorded(given, timeline=Timeline(left, timeline.reasons))
+    return DamagedInputs(changed, ("coverage", "TimelineGap", "recorder"))
 
 
-def _gone(facts: Facts) -> Doubtful | None:
-    pods = list(facts.timeline.of(Source.POD))
+def _gone(given: GuardInputs) -> DamagedInputs | None:
+    timeline = given.recording.timeline
+    pods = list(timeline.of("pod"))
     if not pods:
         return None
     detail = {"uid": GHOST, "component": "producer"}
-    event = Event(pods[-1].at, pods[-1].mono, Source.POD, EventName.DELETED, GHOST, detail)
-    timeline = Timeline((*facts.timeline.events, event), facts.timeline.reasons)
-    return Doubtful(replace(facts, timeline=timeline), ("coverage", "TrafficPodLost", GHOST))
+    event = Event(pods[-1].at, pods[-1].mono, "pod", "deleted", GHOST, detail)
+    changed = _recorded(given, timeline=Timeline((*timeline.events, event), timeline.reasons))
+    return DamagedInputs(changed, ("coverage", "TrafficPodLost", GHOST))
 
 
-def _mixed(facts: Facts) -> Doubtful | None:
-    writers = dict(facts.inspection.incarnations)
+def _mixed(given: GuardInputs) -> DamagedInputs | None:
+    inspected = given.recording.inspection
+    writers = dict(inspected.incarnations)
     writers["consume"] = writers.get("consume", frozenset()) | {(GHOST, GHOST)}
-    inspection = replace(facts.inspection, incarnations=writers)
-    subject = f"consume/{GHOST}"
-    return Doubtful(replace(facts, inspection=inspection), ("evidence", "MixedRuns", subject))
+    changed = _recorded(given, inspection=replace(inspected, incarnations=writers))
+    return DamagedInputs(changed, ("evidence", "MixedRuns", f"consume/{GHOST}"))
 
 
-def _skipped(facts: Facts) -> Doubtful | None:
-    spec = facts.run.resolved_spec
-    planned = {"name": GHOST, "action": str(Action.CRASH_POD)}
-    faults = [*(spec.get("faults") or ()), planned]
-    run = replace(facts.run, resolved_spec={**spec, "faults": faults})
-    return Doubtful(replace(facts, run=run), ("coverage", "FaultSkipped", GHOST))
+def _skipped(given: GuardInputs) -> DamagedInputs | None:
+    run = given.recording.run
+    fault = {"name": GHOST, "action": str(Action.CRASH_POD)}
+    spec = run.resolved_spec
+    faults = [*(spec.get("faults") or ()), fault]
+    changed = _recorded(given, run=replace(run, resolved_spec={**spec, "faults": faults}))
+    return DamagedInputs(changed, ("coverage", "FaultSkipped", GHOST))
+
+
+def _recorded(given: GuardInputs, **changes: Any) -> GuardInputs:
+    return replace(given, recording=replace(given.recording, **changes))
 
 
 KINDS = (
@@ -119,17 +123,17 @@ KINDS = (
 """Every way, each with what a run must have to host it."""
 
 
-def run(facts: Facts) -> tuple[list[Outcome], dict[str, str]]:
-    """Return the outcomes, and what those need that could not be tried."""
-    before = doubts(guards.check(facts))
-    told, inapplicable = [], {}
+def run(given: GuardInputs) -> tuple[list[CorruptionResult], dict[str, str]]:
+    """Return the results, and what the damages need that could not be tried."""
+    before = identities(registry.check_all(given))
+    results, inapplicable = [], {}
     for kind in KINDS:
-        doubtful = kind.attempt(facts)
-        if doubtful is None or doubtful.reason in before:
+        damaged = kind.attempt(given)
+        if damaged is None or damaged.reason in before:
             inapplicable[kind.name] = kind.needs
             continue
-        expected = Difference(reasons=frozenset({doubtful.reason}))
-        actual = Difference(reasons=doubts(guards.check(doubtful.facts)) ^ before)
+        expected = Difference(reasons=frozenset({damaged.reason}))
+        actual = Difference(reasons=identities(registry.check_all(damaged.given)) ^ before)
         unexpected = actual - expected
-        told.append(Outcome(kind.name, {}, expected, unexpected, not unexpected))
-    return told, inapplicable
+        results.append(CorruptionResult(kind.name, {}, expected, unexpected, not unexpected))
+    return results, inapplicable

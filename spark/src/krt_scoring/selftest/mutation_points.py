@@ -1,4 +1,4 @@
-"""From the rows around some places to the sites corruptions are made from."""
+"""From the rows around some places to the mutation points that corruptions are made from."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from krt_contract.outcomes import DeliveryOutcome, LogState, SendOutcome
-from krt_scoring.allowances.settings import of_identity
-from krt_scoring.selftest.baseline import EDGE, Record, Site
+from krt_contract.outcomes import LogState
+from krt_scoring.inputs.client_settings import producer_settings
+from krt_scoring.selftest.baseline import EDGE, MutationPoint, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krt_scoring.allowances.truncations import Truncation
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.faults import FaultWindow
+    from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.selftest.patch import Place, Row, Sent
 
 SMALLEST = 2 * EDGE + 1
-"""Records of a site below which none of them may be changed."""
+"""Records of a mutation point below which none of them may be changed."""
 
 REACH = 8
-"""Offsets shown on either side of a place: a site is small, and most have a whole one."""
+"""Offsets read on either side of a place: a mutation point is small and mostly fits into them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What decides whether a record's fate could depend on more than its surroundings."""
+    """What decides whether the outcome of a record could depend on more than its surroundings."""
 
     facts: Facts
     faults: tuple[FaultWindow, ...]
@@ -69,8 +69,8 @@ class Conditions:
         """Whether neither a fault nor an election bears on a record."""
         if any(fault.begin <= send["done_at"] < fault.end for fault in self.faults):
             return False
-        tp = self.facts.places.tp(send["topic"], send["partition"])
-        acks = of_identity(self.facts.run, send["producer"]).acks
+        tp = self.facts.positions.tp(send["topic"], send["partition"])
+        acks = producer_settings(self.facts.run, send["producer"]).acks
         return all(_above(cut, acks, send, offset) for cut in self.cuts if cut.tp == tp)
 
 
@@ -87,7 +87,7 @@ def _above(cut: Truncation, acks: str, send: Row, offset: int) -> bool:
 class _Rows:
     """The rows by what they are looked up by."""
 
-    held: dict[Place, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    in_log: dict[Place, list[Row]] = field(default_factory=lambda: defaultdict(list))
     read: dict[Place, list[Row]] = field(default_factory=lambda: defaultdict(list))
     sends: dict[Sent, list[Row]] = field(default_factory=lambda: defaultdict(list))
     marks: dict[tuple[str, str, int], list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -96,7 +96,7 @@ class _Rows:
     def of(cls, rows: Rows) -> _Rows:
         found = cls()
         for row in rows.log:
-            found.held[_place(row)].append(row)
+            found.in_log[_place(row)].append(row)
         for row in rows.consume:
             found.read[_place(row)].append(row)
         for row in rows.produce:
@@ -106,27 +106,35 @@ class _Rows:
         return found
 
 
-def build(windows: Iterable[Window], rows: Rows, conditions: Conditions) -> tuple[Site, ...]:
-    """Return the sites the windows hold, at most one each."""
+def build(
+    windows: Iterable[Window], rows: Rows, conditions: Conditions
+) -> tuple[MutationPoint, ...]:
+    """Return the mutation points in the windows, at most one each."""
     known = _Rows.of(rows)
     found = []
     for window in windows:
         stretches: list[list[Record]] = [[]]
         for offset in range(window.low, window.high + 1):
-            place = window.topic, window.partition, offset
-            if place not in rows.dirty and not known.held[place] and not known.read[place]:
+            position = window.topic, window.partition, offset
+            if (
+                position not in rows.dirty
+                and not known.in_log[position]
+                and not known.read[position]
+            ):
                 # A marker, or nothing.
                 continue
-            record = None if place in rows.dirty else _record(place, known, rows.quiet, conditions)
+            record = (
+                None if position in rows.dirty else _record(position, known, rows.quiet, conditions)
+            )
             if record is None:
                 stretches.append([])
             else:
                 stretches[-1].append(record)
         last = stretches[-1]
         longest = last if window.last and len(last) >= SMALLEST else max(stretches, key=len)
-        site = Site(tuple(longest), last=window.last and longest is last)
-        if len(longest) >= SMALLEST and _in_order(site, known.marks):
-            found.append(site)
+        point = MutationPoint(tuple(longest), last=window.last and longest is last)
+        if len(longest) >= SMALLEST and _in_order(point, known.marks):
+            found.append(point)
     return tuple(found)
 
 
@@ -139,23 +147,21 @@ def _sent(row: Row) -> Sent:
 
 
 def _record(
-    place: Place, known: _Rows, quiet: frozenset[Sent], conditions: Conditions
+    position: Place, known: _Rows, quiet: frozenset[Sent], conditions: Conditions
 ) -> Record | None:
     """Return the record of a place where it is in order, else None."""
-    held = known.held[place]
-    if len(held) != 1 or held[0]["seq"] is None or _sent(held[0]) not in quiet:
+    in_log = known.in_log[position]
+    if len(in_log) != 1 or in_log[0]["seq"] is None or _sent(in_log[0]) not in quiet:
         return None
-    log, sends = held[0], known.sends[_sent(held[0])]
-    if len(sends) != 1 or not _told(sends[0], log):
+    log, sends = in_log[0], known.sends[_sent(in_log[0])]
+    if len(sends) != 1 or not _agree(sends[0], log):
         return None
     if not conditions.undisturbed(sends[0], log["offset"]):
         return None
     got: dict[str, Row] = {}
-    for row in known.read[place]:
-        whole = (
-            row["outcome"] == DeliveryOutcome.OK and row["checksum_ok"] and _sent(row) == _sent(log)
-        )
-        if not whole or row["group"] in got:
+    for row in known.read[position]:
+        intact = row["outcome"] == "ok" and row["checksum_ok"] and _sent(row) == _sent(log)
+        if not intact or row["group"] in got:
             return None
         got[row["group"]] = row
     if set(got) != set(_owed(log, conditions.facts)):
@@ -163,9 +169,9 @@ def _record(
     return Record(sends[0], log, {group: got[group] for group in sorted(got)})
 
 
-def _told(send: Row, log: Row) -> bool:
-    """Whether the ledger tells of a record what the log shows."""
-    outcome = SendOutcome.FAILED if log["state"] == LogState.ABORTED else SendOutcome.ACKED
+def _agree(send: Row, log: Row) -> bool:
+    """Whether the ledger agrees with the log about a record."""
+    outcome = "failed" if log["state"] == "aborted" else "acked"
     return (
         send["outcome"] == outcome
         and bool(log["checksum_ok"])
@@ -176,7 +182,7 @@ def _told(send: Row, log: Row) -> bool:
 
 def _owed(log: Row, facts: Facts) -> Iterator[str]:
     """Yield the groups that must have got a record of the log."""
-    tp = facts.places.tp(log["topic"], log["partition"])
+    tp = facts.positions.tp(log["topic"], log["partition"])
     for group in facts.groups:
         start = facts.starts.get((group.index, tp))
         begun = start is not None and start.offset is not None and start.offset <= log["offset"]
@@ -184,10 +190,10 @@ def _owed(log: Row, facts: Facts) -> Iterator[str]:
             yield group.name
 
 
-def _in_order(site: Site, marks: Mapping[tuple[str, str, int], Sequence[int]]) -> bool:
-    topic, partition = site.place
-    for group in {name for record in site.records for name in record.got}:
-        for before, row in pairwise(site.read(group)):
+def _in_order(point: MutationPoint, marks: Mapping[tuple[str, str, int], Sequence[int]]) -> bool:
+    topic, partition = point.position
+    for group in {name for record in point.records for name in record.got}:
+        for before, row in pairwise(point.read(group)):
             if (
                 before["incarnation"] != row["incarnation"]
                 or before["event_seq"] >= row["event_seq"]

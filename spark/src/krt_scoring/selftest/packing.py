@@ -1,7 +1,7 @@
 """Which corruptions go together into one copy.
 
-A rescoring costs as much as the scoring itself, so that as many corruptions as do not meet are
-put into one copy: each has a site, claims and rows of its own, and their differences add up.
+To score a copy costs as much as the scoring itself, so that as many corruptions as do not meet are
+put into one copy: each has a mutation point and rows of its own, and their differences add up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
     from krt_scoring.selftest.corruption import Corruption, Kind
 
 TRIES = 256
@@ -49,51 +49,51 @@ class Plan:
     inapplicable: tuple[Kind, ...]
 
 
-def pack(ground: Ground, kinds: Iterable[Kind] = KINDS, each: int = 1) -> Plan:
-    """Return corruptions of each kind a ground can host, in as few copies as they fit in.
+def pack(baseline: Baseline, kinds: Iterable[Kind] = KINDS, each: int = 1) -> Plan:
+    """Return corruptions of each kind that a baseline can host, in as few copies as they fit in.
 
     Args:
-        ground: what they are made from.
+        baseline: what they are made from.
         kinds: of which.
         each: how many of a kind; those beyond the first only where a copy has room for them.
     """
     whose: dict[object, int] = {
         thing: number
-        for number, site in enumerate(ground.sites)
-        for record in site.records
-        for thing in (record.place, record.sent)
+        for number, point in enumerate(baseline.points)
+        for record in point.records
+        for thing in (record.position, record.sent)
     }
     copies: list[list[Corruption]] = []
-    held: list[set[object]] = []
+    reserved: list[set[object]] = []
     inapplicable = []
     for kind in kinds:
-        attempts = list(islice(kind.attempts(ground), TRIES))
+        attempts = list(islice(kind.attempts(baseline), TRIES))
         if not attempts:
             inapplicable.append(kind)
             continue
         for turn in range(each):
-            number, chosen = _fitting(attempts, held, whose)
+            number, chosen = _fitting(attempts, reserved, whose)
             if number == len(copies):
                 if turn:
                     break
                 copies.append([])
-                held.append(set())
+                reserved.append(set())
             copies[number].append(chosen)
-            held[number] |= _holds(chosen, whose)
+            reserved[number] |= _reserved(chosen, whose)
     return Plan(tuple(Copy(tuple(items)) for items in copies), tuple(inapplicable))
 
 
-def _holds(item: Corruption, whose: Mapping[object, int]) -> set[object]:
-    """What a corruption holds; a whole site where it holds anything of it."""
-    return {*item.holds, *[("site", whose[thing]) for thing in item.holds if thing in whose]}
+def _reserved(item: Corruption, whose: Mapping[object, int]) -> set[object]:
+    """What a corruption reserves; of a mutation point that it touches, all of it."""
+    return {*item.reserved, *[("point", whose[thing]) for thing in item.reserved if thing in whose]}
 
 
 def _fitting(
-    attempts: list[Corruption], held: list[set[object]], whose: Mapping[object, int]
+    attempts: list[Corruption], reserved: list[set[object]], whose: Mapping[object, int]
 ) -> tuple[int, Corruption]:
     """Return the first copy that has room, and what goes there."""
-    for number, taken in enumerate(held):
+    for number, taken in enumerate(reserved):
         for item in attempts:
-            if not taken & _holds(item, whose):
+            if not taken & _reserved(item, whose):
                 return number, item
-    return len(held), attempts[0]
+    return len(reserved), attempts[0]

@@ -18,7 +18,7 @@ Sent = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class ShortIsr:
-    """States to be told of a partition: its ISR short from ``begin``, whole again at ``end``."""
+    """States to add for a partition: its ISR is too small from ``begin`` to ``end``."""
 
     topic: str
     partition: int
@@ -36,7 +36,7 @@ class Patch:
         log: a place → the rows the log holds there in the copy.
         consume: a place → the deliveries from there, to all groups, in the copy.
         events: rows added to the consumers' events.
-        close: (producer, incarnation, column) → what is added to the close record.
+        close: (producer, incarnation, column) → what is added to the producer summary.
         states: what is added to the timeline.
         replicas: a place → what all brokers' replicas hold there in the copy.
     """
@@ -52,7 +52,7 @@ class Patch:
     @property
     def touches(self) -> frozenset[object]:
         """What of the evidence is changed: sends and places."""
-        apart = {("replica", *place) for place in self.replicas}
+        apart = {("replica", *position) for position in self.replicas}
         return frozenset({*self.produce, *self.log, *self.consume, *apart})
 
     def __add__(self, other: Patch) -> Patch:

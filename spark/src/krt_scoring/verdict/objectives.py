@@ -1,4 +1,4 @@
-"""What the user asked the run to hold: limits from ``spec.scoring.objectives``."""
+"""The objectives of a run: limits from ``spec.scoring.objectives``, and what was measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULTS: dict[str, int] = {
     "maxReadUnavailability": 20 * durations.MICROS["s"],
     "maxRecovery": 90 * durations.MICROS["s"],
 }
-"""Limits where the resource names none (records; µs)."""
+"""Limits where the resource sets none (records; µs)."""
 
 UNITS = {
     "lostRecords": "records",
@@ -29,7 +29,7 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """One limit and what the run reached.
+    """One limit and the measured value.
 
     Attributes:
         limit: largest value that meets it, µs or a count.
@@ -45,7 +45,7 @@ class Objective:
 
     @property
     def met(self) -> bool:
-        """Whether the run held the limit."""
+        """Whether the run met the limit."""
         return self.value is None or (self.ended and self.value <= self.limit)
 
     @property
@@ -66,7 +66,7 @@ class Objective:
 
 
 def limits(spec: Mapping[str, Any]) -> dict[str, int]:
-    """Return objective → limit (µs or count): the resource's, defaults where it is silent."""
+    """Return objective → limit (µs or count): the resource's, else the default."""
     found = dict(DEFAULTS)
     for name, value in ((spec.get("scoring") or {}).get("objectives") or {}).items():
         if value is None:
@@ -75,19 +75,19 @@ def limits(spec: Mapping[str, Any]) -> dict[str, int]:
     return found
 
 
-def judge(
-    wanted: Mapping[str, int],
+def evaluate(
+    requested: Mapping[str, int],
     measured: Mapping[str, int | None],
     unended: Container[str] = (),
 ) -> tuple[Objective, ...]:
-    """Return each wanted objective with what was measured, in order of name.
+    """Return each requested objective with what was measured, in order of name.
 
     Args:
-        wanted: objective to limit.
+        requested: objective to limit.
         measured: objective to value; None where nothing could be measured.
         unended: objectives whose value is only a lower bound.
     """
     return tuple(
-        Objective(name, wanted[name], measured.get(name), name not in unended)
-        for name in sorted(wanted)
+        Objective(name, requested[name], measured.get(name), name not in unended)
+        for name in sorted(requested)
     )

@@ -66,7 +66,7 @@ class ScoreInputs:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score and how it came about.
+    """The score and how it is composed.
 
     Attributes:
         tenths: the score in tenths of a point, 0 to 1000.
@@ -83,7 +83,7 @@ class Score:
 
 
 def compute(inputs: ScoreInputs) -> Score:
-    """Return the score with each component and its inputs, so that it can be done again by hand."""
+    """Return the score with each component and its inputs, so that it can be calculated by hand."""
     found = {
         "durability": _durability(inputs),
         "ordering": _findings(inputs.order_permitted, inputs.order_violations, inputs.acked),
@@ -93,10 +93,10 @@ def compute(inputs: ScoreInputs) -> Score:
         ),
         "recovery": _against_limit(*inputs.recovery) if inputs.recovery else FULL,
     }
-    raw = sum(WEIGHTS[name] * term for name, term in found.items()) // 100
+    raw = sum(WEIGHTS[name] * points for name, points in found.items()) // 100
     components = {
-        name: {"weight": WEIGHTS[name], "score": term / 10, "inputs": _inputs(name, inputs)}
-        for name, term in found.items()
+        name: {"weight": WEIGHTS[name], "score": points / 10, "inputs": _inputs(name, inputs)}
+        for name, points in found.items()
     }
     return Score(min(raw, cap(inputs)), components)
 

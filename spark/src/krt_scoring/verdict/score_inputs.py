@@ -1,4 +1,4 @@
-"""Which findings weigh on which term of the score."""
+"""Which anomalies count towards which component of the score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from krt_scoring.verdict.score import ScoreInputs
 
 if TYPE_CHECKING:
-    from krt_scoring.anomalies.findings import Judgement
+    from krt_scoring.anomalies.results import Detection
     from krt_scoring.verdict.objectives import Objective
     from krt_scoring.verdict.verdict import Decision
 
@@ -35,16 +35,16 @@ DELIVERY = (
 )
 
 
-def score_inputs(judgement: Judgement, decision: Decision) -> ScoreInputs:
-    """Return the score's inputs: what was found and what the verdict let stand of it."""
-    permitted = {item.name: item.permitted for item in judgement.anomalies}
-    ledger = judgement.ledger
+def score_inputs(detection: Detection, decision: Decision) -> ScoreInputs:
+    """Return the score's inputs: what was detected, and which violations stand."""
+    permitted = {item.name: item.permitted for item in detection.anomalies}
+    ledger = detection.ledger
     by_name = {item.name: item for item in decision.objectives}
     gaps = [by_name.get("maxWriteUnavailability"), by_name.get("maxReadUnavailability")]
     lost = by_name.get("lostRecords")
     return ScoreInputs(
         acked=ledger.get("acked", 0),
-        # A record lost after it was delivered is found by two rules and lost once.
+        # A record that is lost after its delivery is found by two rules but counts once.
         lost_permitted=max(permitted.get(name, 0) for name in LOSS),
         lost_violations=sum(decision.standing.get(name, 0) for name in LOSS),
         lost_limit=lost.limit if lost else 0,

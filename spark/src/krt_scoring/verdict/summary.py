@@ -9,8 +9,8 @@ from krt_scoring import durations
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_scoring.anomalies.findings import AnomalyResult
-    from krt_scoring.selftest import DetectorScore
+    from krt_scoring.anomalies.results import AnomalyResult
+    from krt_scoring.selftest.results import SelfTestResult
     from krt_scoring.verdict.objectives import Objective
     from krt_scoring.verdict.verdict import Decision
 
@@ -22,16 +22,23 @@ def line(
     decision: Decision,
     ledger: Mapping[str, int],
     results: Sequence[AnomalyResult],
-    tested: DetectorScore | None = None,
+    tested: SelfTestResult | None = None,
 ) -> str:
-    """Return one sentence that says what decided the verdict, then what was counted."""
+    """Return one line: what decided the verdict, then the counts.
+
+    Args:
+        decision: the verdict and what decided it.
+        ledger: outcome of the ledger identity → records.
+        results: of the anomalies.
+        tested: the result of the self-test, where the run was tested.
+    """
     counted = (
         f"{ledger.get('acked', 0)} of {ledger.get('attempted', 0)} records acked, "
         f"{ledger.get('lost', 0)} lost, {ledger.get('undelivered', 0)} undelivered"
     )
     parts = [*_decisive(decision, results), counted]
-    if tested is not None and tested.found < tested.applicable:
-        parts.insert(1, f"the detector found {tested.found} of {tested.applicable} corruptions")
+    if tested is not None and tested.detected < tested.total:
+        parts.insert(1, f"the self-test detected {tested.detected} of {tested.total} corruptions")
     if decision.verdict in ("Passed", "Degraded"):
         parts += [
             f"{_LABELS[item.name]} {durations.show(item.value)}"
@@ -63,12 +70,12 @@ def _decisive(decision: Decision, results: Sequence[AnomalyResult]) -> list[str]
         return [f"{first.code} {first.subject}: {first.message}{more}"]
     if decision.verdict == "Degraded":
         lost = [item for item in results if item.name == "lost-write" and item.permitted]
-        said = [
+        losses = [
             f"{item.permitted} records lost, as the configuration permits "
             f"({', '.join(sorted(item.rules))})"
             for item in lost
         ]
-        return said + [_missed(item) for item in decision.objectives if not item.met]
+        return losses + [_missed(item) for item in decision.objectives if not item.met]
     return []
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from krt_scoring.inputs.reasons import invalidated
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -25,7 +27,7 @@ class Decision:
     Attributes:
         standing: violations whose evidence is intact: anomaly to count.
         reasons: why the run, or part of it, proves nothing.
-        objectives: the limits and what was reached.
+        objectives: each limit with the measured value.
     """
 
     verdict: Verdict
@@ -34,15 +36,12 @@ class Decision:
     objectives: tuple[Objective, ...]
 
 
-def voided(reasons: Iterable[Reason]) -> frozenset[str]:
-    """Return the anomalies that rest on damaged evidence."""
-    return frozenset(name for reason in reasons for name in reason.invalidates)
-
-
 def standing(violations: Mapping[str, int], reasons: Iterable[Reason]) -> dict[str, int]:
     """Return the violations whose evidence is intact: anomaly → count, zeros left out."""
-    void = voided(reasons)
-    return {name: count for name, count in sorted(violations.items()) if count and name not in void}
+    damaged = invalidated(reasons)
+    return {
+        name: count for name, count in sorted(violations.items()) if count and name not in damaged
+    }
 
 
 def decide(
@@ -53,15 +52,15 @@ def decide(
     Args:
         violations: anomaly → findings the configuration does not permit.
         reasons: why the run, or part of it, proves nothing.
-        objectives: the limits and what was reached.
+        objectives: each limit with the measured value.
     """
     reasons, objectives = tuple(reasons), tuple(objectives)
-    stands = standing(violations, reasons)
+    standing_violations = standing(violations, reasons)
     verdict: Verdict = "Passed"
-    if stands:
+    if standing_violations:
         verdict = "Failed"
     elif reasons:
         verdict = "Inconclusive"
     elif any(not objective.met for objective in objectives):
         verdict = "Degraded"
-    return Decision(verdict, stands, reasons, objectives)
+    return Decision(verdict, standing_violations, reasons, objectives)

@@ -98,7 +98,7 @@ def faults(axis: Scale, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
             {
                 "name": row["name"],
                 "x": axis.x(row["injectedAt"]),
-                "held": axis.width(row["injectedAt"], reverted),
+                "active": axis.width(row["injectedAt"], reverted),
                 "recover_x": axis.x(reverted),
                 "recover": axis.width(reverted, recovered),
             }
@@ -139,7 +139,7 @@ def _title(gap: Mapping[str, Any]) -> str:
 
 
 def traffic(axis: Scale, events: Timeline) -> tuple[int, int]:
-    """Return where operations were due, as position and width: from Warmup to Draining."""
-    entered = {event.subject: event.at for event in events.of(Source.PHASE, EventName.ENTERED)}
+    """Return when operations were scheduled, as position and width: from Warmup to Draining."""
+    entered = {event.subject: event.at for event in events.of("phase", "entered")}
     begin, end = entered.get("Warmup", axis.start), entered.get("Draining", axis.end)
     return axis.x(begin), axis.width(begin, end)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from krt_scoring import durations
-from krt_scoring.outputs.replicas import unasked
 from krt_scoring.outputs.report import chart
 
 if TYPE_CHECKING:
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
 
     from krt_scoring.inputs.timeline import Timeline
 
-TERMS = {
-    "delivered": "reached every group that was owed them",
-    "deliveredLate": "reached the last group only after the fault had reverted",
-    "undelivered": "lie in the log but a group never got them",
-    "expired": "below the start of the log",
-    "lost": "are nowhere in the log",
-    "unknownInLog": "lie in the log all the same",
-    "unknownNotInLog": "are not in the log",
-    "failedNotInLog": "are not in the log, as they should",
-    "failedInLog": "lie in the log although they had failed",
+OUTCOMES = {
+    "delivered": "delivered to every group that had to get them",
+    "deliveredLate": "delivered to the last group only after the fault had reverted",
+    "undelivered": "in the log, but never delivered to a group",
+    "expired": "deleted by retention, below the start of the log",
+    "lost": "missing from the log",
+    "unknownInLog": "in the log",
+    "unknownNotInLog": "not in the log",
+    "failedNotInLog": "not in the log, as it should be",
+    "failedInLog": "in the log although the send failed",
 }
-"""Term of the ledger identity → what it says of the records."""
+"""Outcome of the ledger identity → what it means for the records."""
 
 EPOCH_MICROS = 1_000_000_000_000_000
 """Times are µs since 1970; no count or offset of a run comes near this."""
@@ -37,7 +36,7 @@ IDENTITY = {
     "unknown": ("unknownInLog", "unknownNotInLog"),
     "failed": ("failedNotInLog", "failedInLog"),
 }
-"""Outcome → the terms its records are divided into."""
+"""Outcome of a send → the outcomes that its records are divided into."""
 
 
 INLINE = ("presentOnBrokers", "dumped", "lacking")
@@ -59,11 +58,12 @@ def render(card: Mapping[str, Any], events: Timeline) -> str:
             "duration": durations.show,
             "clock": clock,
             "number": number,
-            "value": shown,
+            "value": objective_value,
             "cell": cell,
             "lines": lines,
         }
     )
+    unchecked = card.get("uncheckedAnomalies", [])
     return environment.get_template("report.html.j2").render(
         card=card,
         identity=_identity(card.get("ledger", {})),
@@ -71,9 +71,9 @@ def render(card: Mapping[str, Any], events: Timeline) -> str:
         quiet=[
             name
             for name, item in card.get("anomalies", {}).items()
-            if not item["count"] and name not in unasked(card)
+            if not item["count"] and name not in unchecked
         ],
-        unasked=unasked(card),
+        unchecked=unchecked,
         chart=_chart(card, events),
         gap_parts=chart.PARTS,
     )
@@ -110,7 +110,7 @@ def lines(value: list[Any] | dict[str, Any]) -> list[str]:
     ]
 
 
-def shown(item: Mapping[str, Any], key: str) -> str:
+def objective_value(item: Mapping[str, Any], key: str) -> str:
     """Return an objective's value or limit in its unit."""
     if key not in item:
         return "not measured"
@@ -121,11 +121,12 @@ def shown(item: Mapping[str, Any], key: str) -> str:
 
 def _identity(ledger: Mapping[str, int]) -> list[dict[str, Any]]:
     rows = []
-    for outcome, terms in IDENTITY.items():
+    for send_outcome, outcomes in IDENTITY.items():
         parts = [
-            {"name": term, "count": ledger.get(term, 0), "text": TERMS[term]} for term in terms
+            {"name": name, "count": ledger.get(name, 0), "text": OUTCOMES[name]}
+            for name in outcomes
         ]
-        rows.append({"name": outcome, "count": ledger.get(outcome, 0), "terms": parts})
+        rows.append({"name": send_outcome, "count": ledger.get(send_outcome, 0), "outcomes": parts})
     return rows
 
 

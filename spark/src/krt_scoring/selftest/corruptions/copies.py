@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from krt_contract.outcomes import LogState
 from krt_scoring.allowances.duplicates import RETRIES
-from krt_scoring.allowances.settings import of_identity
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -20,7 +19,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
 
 COPY, DOUBLED, FOREIGN = "copied-record", "doubled-log-row", "foreign-record"
 
@@ -28,64 +27,62 @@ ABOVE = {COPY: 0, FOREIGN: 1}
 """Corruption → how far above the log's end it puts its row."""
 
 
-def _copy(ground: Ground) -> Iterator[Corruption]:
+def _copy(baseline: Baseline) -> Iterator[Corruption]:
     """Put a record a second time at the end of its partition's log."""
-    for site, index in ground.places(COPY):
-        record = site.records[index]
-        producer = ground.incarnation(record)
-        settings = of_identity(ground.facts.run, producer.producer)
+    for point, index in baseline.positions(COPY):
+        record = point.records[index]
+        producer = baseline.incarnation(record)
+        settings = producer_settings(baseline.facts.run, producer.producer)
         # Where a message timeout may have expired, a duplicate of that incarnation is permitted.
         if record.aborted or (settings.idempotent and producer.unknown):
             continue
-        topic, partition, _ = record.place
-        place = topic, partition, ground.end(topic, partition) + ABOVE[COPY]
+        topic, partition, _ = record.position
+        position = topic, partition, baseline.end(topic, partition) + ABOVE[COPY]
         rule = RETRIES if not settings.idempotent and settings.retries else None
-        patch = Patch(log={place: [record.log | {"offset": place[2]}]})
-        found = once(of_record("duplicate-write", record, rule=rule))
+        patch = Patch(log={position: [record.log | {"offset": position[2]}]})
+        findings = once(of_record("duplicate-write", record, rule=rule))
         yield Corruption(
             COPY,
-            record.place,
+            record.position,
             patch,
-            Difference(found, Counter(logRecords=1)),
-            frozenset({record.place, record.sent}),
+            Difference(findings, Counter(logRecords=1)),
+            frozenset({record.position, record.sent}),
         )
 
 
-def _doubled(ground: Ground) -> Iterator[Corruption]:
+def _doubled(baseline: Baseline) -> Iterator[Corruption]:
     """List a record twice at its offset."""
-    for site, index in ground.places(DOUBLED):
-        record = site.records[index]
-        if record.aborted or "DuplicateLogRows" in ground.doubts:
+    for point, index in baseline.positions(DOUBLED):
+        record = point.records[index]
+        if record.aborted or "DuplicateLogRows" in baseline.reason_codes:
             continue
         expected = Difference(
             ledger=Counter(logRecords=1),
             reasons=frozenset({("evidence", "DuplicateLogRows", "log")}),
         )
-        patch = Patch(log={record.place: [record.log, record.log]})
-        yield Corruption(DOUBLED, record.place, patch, expected)
+        patch = Patch(log={record.position: [record.log, record.log]})
+        yield Corruption(DOUBLED, record.position, patch, expected)
 
 
-def _foreign(ground: Ground) -> Iterator[Corruption]:
+def _foreign(baseline: Baseline) -> Iterator[Corruption]:
     """Put a record of somebody else at the end of a log."""
-    for site, index in ground.places(FOREIGN):
-        if "ForeignRecords" in ground.doubts:
+    for point, index in baseline.positions(FOREIGN):
+        if "ForeignRecords" in baseline.reason_codes:
             return
-        row = site.records[index].log
-        topic, partition = site.place
-        place = topic, partition, ground.end(topic, partition) + ABOVE[FOREIGN]
+        row = point.records[index].log
+        topic, partition = point.position
+        position = topic, partition, baseline.end(topic, partition) + ABOVE[FOREIGN]
         nobody = dict.fromkeys(("run_uid", "producer", "producer_incarnation", "seq", "key"))
-        stray = (
-            row | nobody | {"offset": place[2], "checksum_ok": False, "state": LogState.PLAIN.value}
-        )
+        stray = row | nobody | {"offset": position[2], "checksum_ok": False, "state": "plain"}
         expected = Difference(
             ledger=Counter(logRecords=1, foreign=1),
             reasons=frozenset({("evidence", "ForeignRecords", "log")}),
         )
-        yield Corruption(FOREIGN, place, Patch(log={place: [stray]}), expected)
+        yield Corruption(FOREIGN, position, Patch(log={position: [stray]}), expected)
 
 
 KINDS = (
-    Kind(COPY, ("duplicate-write",), "a record in the log, its producer's sends told", _copy),
+    Kind(COPY, ("duplicate-write",), "a record in the log, its producer's sends known", _copy),
     Kind(DOUBLED, (), "a log without doubled rows", _doubled),
     Kind(FOREIGN, (), "a log without foreign records", _foreign),
 )

@@ -20,115 +20,119 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground, Record, Site
+    from krt_scoring.selftest.baseline import Baseline, MutationPoint, Record
 
 DROPPED, DROPPED_LAST = "dropped-delivery", "dropped-last-delivery"
 FAILED, FAILED_IN_POLL = "failed-delivery", "failed-delivery-in-poll"
 
 
-def _commits(ground: Ground, record: Record, group: str) -> Counter[Finding] | None:
+def _commits(baseline: Baseline, record: Record, group: str) -> Counter[Finding] | None:
     """The group's commits above a record it was never handed; None where not all are known."""
-    topic, partition, offset = record.place
+    topic, partition, offset = record.position
     spot = group, topic, partition
-    commits = ground.commits.get(spot, ())
+    commits = baseline.commits.get(spot, ())
     above = [row for row in commits if row["offset"] > offset]
     if (
-        not ground.drained(group, record)
-        or spot in ground.troubled
-        or (spot in ground.commits_cut and len(above) == len(commits))
+        not baseline.drained(group, record)
+        or spot in baseline.troubled
+        or (spot in baseline.commits_cut and len(above) == len(commits))
     ):
         return None
     return once(*[of_delivery("commit-ahead", row) for row in above])
 
 
-def _drop(ground: Ground, name: str, site: Site, record: Record, group: str) -> Corruption | None:
-    found = _commits(ground, record, group)
-    if found is None:
+def _drop(
+    baseline: Baseline, name: str, point: MutationPoint, record: Record, group: str
+) -> Corruption | None:
+    findings = _commits(baseline, record, group)
+    if findings is None:
         return None
     row = record.got[group]
     left = [other for other in record.deliveries if other is not row]
-    after = [other for other in site.read(group) if other is not row]
-    found = plus(found, reading(ground, site, group, after))
-    found = plus(found, once(of_record("unseen", record, grp=group, tag="acked")))
+    after = [other for other in point.read(group) if other is not row]
+    findings = plus(findings, reading(baseline, point, group, after))
+    findings = plus(findings, once(of_record("unseen", record, grp=group, tag="acked")))
     ledger = Counter(undelivered=1, delivered=-1, deliveries=-1)
-    topic, partition, _ = record.place
+    topic, partition, _ = record.position
     return Corruption(
         name,
-        record.place,
-        Patch(consume={record.place: left}),
-        Difference(found, ledger),
+        record.position,
+        Patch(consume={record.position: left}),
+        Difference(findings, ledger),
         # The lowest record a group was never handed decides which commits are ahead.
         frozenset({("missing", group, topic, partition)}),
     )
 
 
-def _dropped(ground: Ground) -> Iterator[Corruption]:
+def _dropped(baseline: Baseline) -> Iterator[Corruption]:
     """Drop one delivery between others."""
-    for site, index in ground.places(DROPPED):
-        record = site.records[index]
+    for point, index in baseline.positions(DROPPED):
+        record = point.records[index]
         for group in sorted(record.got):
-            if not record.aborted and site.around(group, record.offset, record.offset):
-                found = _drop(ground, DROPPED, site, record, group)
-                if found is not None:
-                    yield found
+            if not record.aborted and point.around(group, record.offset, record.offset):
+                corruption = _drop(baseline, DROPPED, point, record, group)
+                if corruption is not None:
+                    yield corruption
 
 
-def _dropped_last(ground: Ground) -> Iterator[Corruption]:
+def _dropped_last(baseline: Baseline) -> Iterator[Corruption]:
     """Drop the last delivery of a partition: nothing after it shows that it is not there."""
-    chance = ground.chance(DROPPED_LAST)
-    for site in chance.sample(ground.sites, len(ground.sites)):
-        groups = sorted({group for record in site.records for group in record.got})
-        for group in groups if site.last else ():
-            record = [record for record in site.records if group in record.got][-1]
+    chance = baseline.chance(DROPPED_LAST)
+    for point in chance.sample(baseline.points, len(baseline.points)):
+        groups = sorted({group for record in point.records for group in record.got})
+        for group in groups if point.last else ():
+            record = [record for record in point.records if group in record.got][-1]
             if not record.aborted:
-                found = _drop(ground, DROPPED_LAST, site, record, group)
+                corruption = _drop(baseline, DROPPED_LAST, point, record, group)
                 # A group that committed nothing beyond it only shows half of what is tested.
-                if found is not None and any(
-                    item.anomaly == "commit-ahead" for item in found.expected.findings
+                if corruption is not None and any(
+                    item.anomaly == "commit-ahead" for item in corruption.expected.findings
                 ):
-                    yield found
+                    yield corruption
 
 
-def _failing(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for site, index in ground.places(name):
-        record = site.records[index]
+def _failing(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corruption]:
+    for point, index in baseline.positions(name):
+        record = point.records[index]
         for group in sorted(record.got):
-            rows = site.read(group)
+            rows = point.read(group)
             at = rows.index(record.got[group])
             if record.aborted or not 0 < at < len(rows) - 1:
                 continue
             # What is handed out in a transaction that fails was never handed out.
-            transactional = "Transactional" in ground.group(group).commits
-            if transactional or not ground.drained(group, record):
+            transactional = "Transactional" in baseline.group(group).commits
+            if transactional or not baseline.drained(group, record):
                 continue
             before, row, later = rows[at - 1 : at + 2]
             poll = before["poll"] if inside else before["poll"] + 1
             failed = row | {"outcome": DeliveryOutcome.FAILED.value, "processed_at": None}
             moved = later | {"poll": poll}
             after = [*rows[:at], failed, moved, *rows[at + 2 :]]
-            found = plus(
-                reading(ground, site, group, after),
+            findings = plus(
+                reading(baseline, point, group, after),
                 once(of_record("unseen", record, grp=group, tag="acked")),
             )
-            follower = next(item for item in site.records if item.got.get(group) is later)
+            follower = next(item for item in point.records if item.got.get(group) is later)
             consume = {
-                record.place: [failed if other is row else other for other in record.deliveries],
-                follower.place: [
+                record.position: [failed if other is row else other for other in record.deliveries],
+                follower.position: [
                     moved if other is later else other for other in follower.deliveries
                 ],
             }
             ledger = Counter(undelivered=1, delivered=-1)
-            yield Corruption(name, record.place, Patch(consume=consume), Difference(found, ledger))
+            yield Corruption(
+                name, record.position, Patch(consume=consume), Difference(findings, ledger)
+            )
 
 
-def _failed(ground: Ground) -> Iterator[Corruption]:
+def _failed(baseline: Baseline) -> Iterator[Corruption]:
     """Let a delivery fail between two polls: it was handed out, so no commit is ahead of it."""
-    return _failing(ground, FAILED, inside=False)
+    return _failing(baseline, FAILED, inside=False)
 
 
-def _failed_in_poll(ground: Ground) -> Iterator[Corruption]:
+def _failed_in_poll(baseline: Baseline) -> Iterator[Corruption]:
     """The same with its neighbours in one poll."""
-    return _failing(ground, FAILED_IN_POLL, inside=True)
+    return _failing(baseline, FAILED_IN_POLL, inside=True)
 
 
 NEEDS = "a delivery between two others that one member got in order"

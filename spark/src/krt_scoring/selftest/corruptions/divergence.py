@@ -12,7 +12,7 @@ from krt_scoring.anomalies.replica_divergence import (
     LEADER_EPOCH,
     NAME,
 )
-from krt_scoring.history.replicas import ALIKE
+from krt_scoring.history.replicas import IDENTICAL
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -20,7 +20,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
     from krt_scoring.selftest.patch import Row
 
 
@@ -41,22 +41,30 @@ def _short(_: Row) -> list[Row]:
 
 
 def _apart(
-    ground: Ground, name: str, tag: str, change: Callable[[Row], list[Row]]
+    baseline: Baseline, name: str, tag: str, change: Callable[[Row], list[Row]]
 ) -> Iterator[Corruption]:
     """Change what one of the compared replicas holds at one offset."""
-    chance = ground.chance(name)
-    for site, index in ground.places(name):
-        place = site.records[index].place
-        brokers = ground.compared.get(place[:2], ())
-        rows = {row["broker"]: row for row in ground.replicas.get(place, ())}
-        alike = {tuple(rows[one][column] for column in ALIKE) for one in brokers if one in rows}
+    chance = baseline.chance(name)
+    for point, index in baseline.positions(name):
+        position = point.records[index].position
+        brokers = baseline.compared.get(position[:2], ())
+        rows = {row["broker"]: row for row in baseline.replicas.get(position, ())}
+        alike = {
+            tuple(rows[broker][column] for column in IDENTICAL)
+            for broker in brokers
+            if broker in rows
+        }
         if len(brokers) < 2 or set(brokers) - set(rows) or len(alike) > 1:  # noqa: PLR2004 (a pair)
             continue
-        odd = chance.choice(brokers)
-        held = [row for broker, row in rows.items() if broker != odd] + change(rows[odd])
-        named: dict[str, Any] = dict(zip(("topic", "partition", "offset"), place, strict=True))
-        found = once(Finding(NAME, tag=tag, **named))
-        yield Corruption(name, place, Patch(replicas={place: held}), Difference(found))
+        different = chance.choice(brokers)
+        replica_rows = [row for broker, row in rows.items() if broker != different] + change(
+            rows[different]
+        )
+        named: dict[str, Any] = dict(zip(("topic", "partition", "offset"), position, strict=True))
+        findings = once(Finding(NAME, tag=tag, **named))
+        yield Corruption(
+            name, position, Patch(replicas={position: replica_rows}), Difference(findings)
+        )
 
 
 _NEEDS = "two replicas of a partition in sync and dumped whole (evidence.compareReplicas)"

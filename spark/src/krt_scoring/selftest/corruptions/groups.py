@@ -1,13 +1,12 @@
-"""What members of a group said of themselves: owners, starts, commits."""
+"""What members of a group reported about themselves: owners, starts, commits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_contract.outcomes import ConsumerEvent
-from krt_scoring.allowances.groups import handover, patience
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
-from krt_scoring.history.ownership import FOREVER
+from krt_scoring.history.intervals import FOREVER
+from krt_scoring.inputs.client_settings import handover_time, rebalance_window
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
@@ -15,8 +14,8 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.history.ownership import Interval
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.history.intervals import Interval
+    from krt_scoring.selftest.baseline import Baseline
     from krt_scoring.selftest.patch import Row
 
 REWOUND, SHARED, REBALANCED = "start-below-commit", "two-owners", "rebalance-without-cause"
@@ -27,26 +26,26 @@ GHOST = "selftest-ghost"
 SECOND = 1_000_000
 
 
-def _owned(ground: Ground, name: str) -> Iterator[tuple[Interval, str, str, int]]:
+def _owned(baseline: Baseline, name: str) -> Iterator[tuple[Interval, str, str, int]]:
     """Yield ownerships of partitions about which nothing was found: group, topic, partition."""
-    for item in ground.chance(name).sample(ground.owned, len(ground.owned)):
-        group = ground.facts.groups[item.group].name
-        topic, partition = ground.facts.places.name(item.tp)
-        if (group, topic, partition) not in ground.troubled:
+    for item in baseline.chance(name).sample(baseline.owned, len(baseline.owned)):
+        group = baseline.facts.groups[item.group].name
+        topic, partition = baseline.facts.positions.name(item.tp)
+        if (group, topic, partition) not in baseline.troubled:
             yield item, group, topic, partition
 
 
-def _event(ground: Ground, item: Interval, event: ConsumerEvent, **columns: object) -> Row:
-    topic, partition = ground.facts.places.name(item.tp)
+def _event(baseline: Baseline, item: Interval, event: str, **columns: object) -> Row:
+    topic, partition = baseline.facts.positions.name(item.tp)
     row: Row = {
         "consumer": item.consumer,
         "incarnation": item.incarnation,
-        "group": ground.facts.groups[item.group].name,
-        "event_seq": item.first_n,
+        "group": baseline.facts.groups[item.group].name,
+        "event_seq": item.first_seq,
         "poll": None,
         "at": item.begin,
         "mono": 0,
-        "event": event.value,
+        "event": event,
         "topic": topic,
         "partition": partition,
         "offset": None,
@@ -57,108 +56,99 @@ def _event(ground: Ground, item: Interval, event: ConsumerEvent, **columns: obje
     return row | columns
 
 
-def _about(ground: Ground, anomaly: str, item: Interval) -> Finding:
-    topic, partition = ground.facts.places.name(item.tp)
+def _about(baseline: Baseline, anomaly: str, item: Interval) -> Finding:
+    topic, partition = baseline.facts.positions.name(item.tp)
     return Finding(
         anomaly,
         topic=topic,
         partition=partition,
         offset=item.start,
-        grp=ground.facts.groups[item.group].name,
+        grp=baseline.facts.groups[item.group].name,
         consumer=item.consumer,
         incarnation=item.incarnation,
-        event_seq=item.first_n,
+        event_seq=item.first_seq,
     )
 
 
-def _rewound(ground: Ground) -> Iterator[Corruption]:
+def _rewound(baseline: Baseline) -> Iterator[Corruption]:
     """Let the group have committed one further than where a member began to read."""
-    for item, group, topic, partition in _owned(ground, REWOUND):
-        if item.start is None or item.group in ground.lost_commits:
+    for item, group, topic, partition in _owned(baseline, REWOUND):
+        if item.start is None or item.group in baseline.lost_commits:
             continue
         committed = item.start + 1
         below = [
             other
-            for other in ground.owned
+            for other in baseline.owned
             if (other.group, other.tp) == (item.group, item.tp)
             and other.begin >= item.begin
             and other.start is not None
             and other.start < committed
             and (other.committed is None or other.committed <= other.start)
         ]
-        row = _event(
-            ground, item, ConsumerEvent.COMMITTED, event_seq=item.first_n - 1, offset=committed
-        )
-        found = once(*[_about(ground, "commit-rewind", other) for other in below])
-        claims: set[object] = {("commits", group, topic, partition)}
-        first = ground.facts.starts.get((item.group, item.tp))
+        row = _event(baseline, item, "committed", event_seq=item.first_seq - 1, offset=committed)
+        findings = once(*[_about(baseline, "commit-rewind", other) for other in below])
+        depends_on: set[object] = {("commits", group, topic, partition)}
+        first = baseline.facts.starts.get((item.group, item.tp))
         if first is None or first.offset != item.start:
             # The commit could be ahead of a delivery dropped below it.
-            claims.add(("missing", group, topic, partition))
+            depends_on.add(("missing", group, topic, partition))
         yield Corruption(
             REWOUND,
             (topic, partition, item.start),
             Patch(events=(row,)),
-            Difference(found),
-            frozenset(claims),
+            Difference(findings),
+            frozenset(depends_on),
         )
 
 
-def _shared(ground: Ground) -> Iterator[Corruption]:
+def _shared(baseline: Baseline) -> Iterator[Corruption]:
     """Let somebody own a partition from just before its first owner, and commit far too late."""
-    for item, group, topic, partition in _owned(ground, SHARED):
+    for item, group, topic, partition in _owned(baseline, SHARED):
         spot = item.group, item.tp
-        owners = [other for other in ground.owned if (other.group, other.tp) == spot]
-        start = ground.facts.starts.get(spot)
+        owners = [other for other in baseline.owned if (other.group, other.tp) == spot]
+        start = baseline.facts.starts.get(spot)
         if item is not owners[0] or start is None or start.offset is None:
             continue
-        info = ground.facts.groups[item.group]
-        late = item.begin + handover(ground.facts.run, info) + 1
+        info = baseline.facts.groups[item.group]
+        late = item.begin + handover_time(baseline.facts.run, info.name) + 1
         ghost = {"incarnation": GHOST, "generation": item.generation, "offset": start.offset}
         # The owner commits as late: a run shorter than the handover ends before that.
-        own = {"event_seq": item.first_n + 1, "at": late, "offset": start.offset}
+        own = {"event_seq": item.first_seq + 1, "at": late, "offset": start.offset}
         events = (
-            _event(
-                ground,
-                item,
-                ConsumerEvent.ASSIGNED,
-                **ghost | {"event_seq": 0, "at": item.begin - 1},
-            ),
-            _event(ground, item, ConsumerEvent.COMMITTED, **ghost | {"event_seq": 1, "at": late}),
-            _event(ground, item, ConsumerEvent.COMMITTED, **own),
+            _event(baseline, item, "assigned", **ghost | {"event_seq": 0, "at": item.begin - 1}),
+            _event(baseline, item, "committed", **ghost | {"event_seq": 1, "at": late}),
+            _event(baseline, item, "committed", **own),
         )
-        found = once(_about(ground, "double-ownership", item))
+        findings = once(_about(baseline, "double-ownership", item))
         yield Corruption(
             SHARED,
             (topic, partition, start.offset),
             Patch(events=events),
-            Difference(found),
+            Difference(findings),
             frozenset({("owners", group, topic, partition)}),
         )
 
 
-def _rebalanced(ground: Ground) -> Iterator[Corruption]:
-    """Let a member be assigned its partition anew long after anybody came or left."""
-    for item, group, topic, partition in _owned(ground, REBALANCED):
-        if (group, None, None) in ground.troubled:
+def _rebalanced(baseline: Baseline) -> Iterator[Corruption]:
+    """Let a member be assigned its partition again long after anybody came or left."""
+    for item, group, topic, partition in _owned(baseline, REBALANCED):
+        if (group, None, None) in baseline.troubled:
             continue
-        info = ground.facts.groups[item.group]
-        known = [other for other in ground.owned if other.group == item.group]
-        latest = max([*ground.causes[item.group], *[other.begin for other in known]])
-        at = latest + patience(ground.facts.run, info) + ROUND + SECOND
+        info = baseline.facts.groups[item.group]
+        known = [other for other in baseline.owned if other.group == item.group]
+        latest = max([*baseline.causes[item.group], *[other.begin for other in known]])
+        at = latest + rebalance_window(baseline.facts.run, info.name) + ROUND + SECOND
         generations = [other.generation for other in known if other.generation is not None]
         # Behind everything the member did with the partition while it owned it.
-        n = item.last_n - 1 if item.last_n < FOREVER else item.first_n + (1 << 40)
+        n = item.last_seq - 1 if item.last_seq < FOREVER else item.first_seq + (1 << 40)
         generation = max(generations) + 1 if generations else None
-        row = _event(
-            ground, item, ConsumerEvent.ASSIGNED, event_seq=n, at=at, generation=generation
-        )
-        found = once(Finding("unexpected-rebalance", rule=RULE, grp=group))
+        row = _event(baseline, item, "assigned", event_seq=n, at=at, generation=generation)
+        findings = once(Finding("unexpected-rebalance", rule=RULE, grp=group))
         yield Corruption(
             REBALANCED,
             (topic, partition, None),
             Patch(events=(row,)),
-            Difference(found),
+            Difference(findings),
             frozenset({("owners", group, topic, partition), ("members", group)}),
         )
 

@@ -18,45 +18,45 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
 
 UNREAD, READ = "lost-record", "lost-record-read"
 
 
-def _unread(ground: Ground) -> Iterator[Corruption]:
+def _unread(baseline: Baseline) -> Iterator[Corruption]:
     """Take a record out of the log and out of every consumer's ledger."""
-    for site, index in ground.places(UNREAD):
-        record = site.records[index]
+    for point, index in baseline.positions(UNREAD):
+        record = point.records[index]
         if record.aborted or record.send["offset"] is None:
             continue
-        log = [item.log for item in site.records if item is not record]
-        found = once(of_record("lost-write", record))
+        log = [item.log for item in point.records if item is not record]
+        findings = once(of_record("lost-write", record))
         for group in record.got:
-            after = [row for row in site.read(group) if row is not record.got[group]]
-            found = plus(found, reading(ground, site, group, after, log))
+            after = [row for row in point.read(group) if row is not record.got[group]]
+            findings = plus(findings, reading(baseline, point, group, after, log))
         ledger = Counter(lost=1, delivered=-1, logRecords=-1)
         if record.got:
             ledger["deliveries"] = -len(record.got)
-        patch = Patch(log={record.place: []}, consume={record.place: []})
-        yield Corruption(UNREAD, record.place, patch, Difference(found, ledger))
+        patch = Patch(log={record.position: []}, consume={record.position: []})
+        yield Corruption(UNREAD, record.position, patch, Difference(findings, ledger))
 
 
-def _read(ground: Ground) -> Iterator[Corruption]:
+def _read(baseline: Baseline) -> Iterator[Corruption]:
     """Take a record out of the log only: somebody has read it."""
-    for site, index in ground.places(READ):
-        record = site.records[index]
+    for point, index in baseline.positions(READ):
+        record = point.records[index]
         if record.aborted or record.send["offset"] is None or not record.got:
             continue
-        found = once(
+        findings = once(
             of_record("lost-write", record, tag="afterDelivery"),
             of_record("vanished-read", record),
         )
-        log = [item.log for item in site.records if item is not record]
+        log = [item.log for item in point.records if item is not record]
         for group in record.got:
-            found = plus(found, reading(ground, site, group, site.read(group), log))
+            findings = plus(findings, reading(baseline, point, group, point.read(group), log))
         ledger = Counter(lost=1, lostAfterDelivery=1, delivered=-1, logRecords=-1)
-        patch = Patch(log={record.place: []})
-        yield Corruption(READ, record.place, patch, Difference(found, ledger))
+        patch = Patch(log={record.position: []})
+        yield Corruption(READ, record.position, patch, Difference(findings, ledger))
 
 
 NEEDS = "a record acked with an offset where no election may have cut the log"

@@ -18,14 +18,14 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
 
 NEXT, INSIDE = "redelivered-by-next-poll", "redelivered-in-poll"
 
 
-def _again(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for site, index in ground.places(name):
-        record = site.records[index]
+def _again(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corruption]:
+    for point, index in baseline.positions(name):
+        record = point.records[index]
         for group in sorted(record.got):
             row = record.got[group]
             poll = row["poll"] if inside else row["poll"] + 1
@@ -35,26 +35,26 @@ def _again(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
                 "poll_index": row["poll_index"] + 1,
             }
             identity = {key: row[key] for key in ("producer", "producer_incarnation", "seq")}
-            found = plus(
-                reading(ground, site, group, [*site.read(group), again]),
+            findings = plus(
+                reading(baseline, point, group, [*point.read(group), again]),
                 once(of_delivery("duplicate-delivery", again, tag="outsideWindow", **identity)),
             )
             yield Corruption(
                 name,
-                record.place,
-                Patch(consume={record.place: [*record.deliveries, again]}),
-                Difference(found, Counter(deliveries=1)),
+                record.position,
+                Patch(consume={record.position: [*record.deliveries, again]}),
+                Difference(findings, Counter(deliveries=1)),
             )
 
 
-def _next(ground: Ground) -> Iterator[Corruption]:
+def _next(baseline: Baseline) -> Iterator[Corruption]:
     """Hand a record out again by the next poll."""
-    return _again(ground, NEXT, inside=False)
+    return _again(baseline, NEXT, inside=False)
 
 
-def _inside(ground: Ground) -> Iterator[Corruption]:
+def _inside(baseline: Baseline) -> Iterator[Corruption]:
     """Hand a record out again inside its poll."""
-    return _again(ground, INSIDE, inside=True)
+    return _again(baseline, INSIDE, inside=True)
 
 
 NEEDS = "a delivery in order"

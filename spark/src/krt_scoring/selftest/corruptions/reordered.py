@@ -11,7 +11,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground, Record, Site
+    from krt_scoring.selftest.baseline import Baseline, MutationPoint, Record
     from krt_scoring.selftest.patch import Row
 
 POLLS, KEYS = "swapped-polls", "swapped-keys"
@@ -25,49 +25,49 @@ def _at(row: Row, when: Row) -> Row:
 
 
 def _swapped(
-    ground: Ground, name: str, site: Site, records: tuple[Record, Record], group: str
+    baseline: Baseline, name: str, point: MutationPoint, records: tuple[Record, Record], group: str
 ) -> Corruption:
     rows = [record.got[group] for record in records]
     moved = [_at(rows[0], rows[1]), _at(rows[1], rows[0])]
     consume = {
-        record.place: [new if other is old else other for other in record.deliveries]
+        record.position: [new if other is old else other for other in record.deliveries]
         for record, old, new in zip(records, rows, moved, strict=True)
     }
-    after = [row for row in site.read(group) if row not in rows] + moved
-    found = reading(ground, site, group, after)
-    return Corruption(name, records[0].place, Patch(consume=consume), Difference(found))
+    after = [row for row in point.read(group) if row not in rows] + moved
+    findings = reading(baseline, point, group, after)
+    return Corruption(name, records[0].position, Patch(consume=consume), Difference(findings))
 
 
-def _polls(ground: Ground) -> Iterator[Corruption]:
+def _polls(baseline: Baseline) -> Iterator[Corruption]:
     """Swap two neighbours, each handed out by a poll of its own."""
-    for site, index in ground.places(POLLS):
-        if index + 1 not in site.inner:
+    for point, index in baseline.positions(POLLS):
+        if index + 1 not in point.inner:
             continue
-        pair = site.records[index], site.records[index + 1]
+        pair = point.records[index], point.records[index + 1]
         for group in sorted(set(pair[0].got) & set(pair[1].got)):
-            found = _swapped(ground, POLLS, site, pair, group)
-            if site.around(group, pair[0].offset, pair[1].offset) and any(
-                item.anomaly == "nonmonotonic-poll" for item in found.expected.findings
+            corruption = _swapped(baseline, POLLS, point, pair, group)
+            if point.around(group, pair[0].offset, pair[1].offset) and any(
+                item.anomaly == "nonmonotonic-poll" for item in corruption.expected.findings
             ):
-                yield found
+                yield corruption
 
 
-def _keys(ground: Ground) -> Iterator[Corruption]:
+def _keys(baseline: Baseline) -> Iterator[Corruption]:
     """Swap two records of one key."""
-    for site, index in ground.places(KEYS):
-        first = site.records[index]
+    for point, index in baseline.positions(KEYS):
+        first = point.records[index]
         others = [
-            site.records[other]
-            for other in site.inner
-            if other > index and site.records[other].log["key"] == first.log["key"]
+            point.records[other]
+            for other in point.inner
+            if other > index and point.records[other].log["key"] == first.log["key"]
         ]
         for group in sorted(first.got):
             for other in [record for record in others if group in record.got][:1]:
-                found = _swapped(ground, KEYS, site, (first, other), group)
-                if site.around(group, first.offset, other.offset) and any(
-                    item.anomaly == "key-order" for item in found.expected.findings
+                corruption = _swapped(baseline, KEYS, point, (first, other), group)
+                if point.around(group, first.offset, other.offset) and any(
+                    item.anomaly == "key-order" for item in corruption.expected.findings
                 ):
-                    yield found
+                    yield corruption
 
 
 KINDS = (

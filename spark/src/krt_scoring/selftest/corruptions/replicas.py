@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.settings import of_identity
 from krt_scoring.anomalies.accepted_below_min_isr import SETTLING
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -18,37 +18,39 @@ from krt_scoring.selftest.patch import Patch, ShortIsr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground, Record
+    from krt_scoring.selftest.baseline import Baseline, Record
 
 SHORT = "ack-below-min-isr"
 
 
-def _isr(ground: Ground, record: Record, minimum: int) -> tuple[int, ...] | None:
+def _isr(baseline: Baseline, record: Record, minimum: int) -> tuple[int, ...] | None:
     """The replicas to name while the ISR is short; None where it was, or changed, around it."""
-    topic, partition, _ = record.place
-    states = ground.states.get((topic, partition), ())
+    topic, partition, _ = record.position
+    states = baseline.states.get((topic, partition), ())
     begin, end = record.send["sent_at"] - SETTLING, record.send["done_at"]
     before = [isr for at, isr in states if at <= begin]
     if any(begin <= at <= end for at, _ in states) or (states and not before):
         return None
-    whole = before[-1] if before else tuple(range(minimum))
-    return whole[: minimum - 1] if len(whole) >= minimum else None
+    full_isr = before[-1] if before else tuple(range(minimum))
+    return full_isr[: minimum - 1] if len(full_isr) >= minimum else None
 
 
-def _short(ground: Ground) -> Iterator[Corruption]:
+def _short(baseline: Baseline) -> Iterator[Corruption]:
     """Let the ISR have been too short from just before a send until its ack."""
-    for site, index in ground.places(SHORT):
-        record = site.records[index]
-        topic, partition, _ = record.place
-        minimum = ground.facts.run.min_insync(topic)
-        together = ground.in_flight.get(record.sent)
-        isr = _isr(ground, record, minimum)
-        here = {item.sent: item for item in site.records}
+    for point, index in baseline.positions(SHORT):
+        record = point.records[index]
+        topic, partition, _ = record.position
+        minimum = baseline.facts.run.min_insync(topic)
+        together = baseline.in_flight.get(record.sent)
+        isr = _isr(baseline, record, minimum)
+        here = {item.sent: item for item in point.records}
         if record.aborted or isr is None or together is None or not set(together) <= set(here):
             continue
         under = [here[sent] for sent in together]
         acked = [
-            item for item in under if of_identity(ground.facts.run, item.sent[0]).acks == "all"
+            item
+            for item in under
+            if producer_settings(baseline.facts.run, item.sent[0]).acks == "all"
         ]
         if record not in acked:
             continue
@@ -59,14 +61,14 @@ def _short(ground: Ground) -> Iterator[Corruption]:
             record.send["done_at"],
             isr,
         )
-        found = once(*[of_record("accepted-below-min-isr", item) for item in acked])
-        held = {item.place for item in under} | {item.sent for item in under}
+        findings = once(*[of_record("accepted-below-min-isr", item) for item in acked])
+        depends_on = {item.position for item in under} | {item.sent for item in under}
         yield Corruption(
             SHORT,
-            record.place,
+            record.position,
             Patch(states=(state,)),
-            Difference(found),
-            frozenset({*held, ("states", topic, partition)}),
+            Difference(findings),
+            frozenset({*depends_on, ("states", topic, partition)}),
         )
 
 

@@ -12,16 +12,16 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
 
 MISSING = "missing-ledger-row"
 
 
-def _missing(ground: Ground) -> Iterator[Corruption]:
+def _missing(baseline: Baseline) -> Iterator[Corruption]:
     """Take the row of an acked send out of a ledger that was closed."""
-    for site, index in ground.places(MISSING):
-        record = site.records[index]
-        if record.aborted or not ground.balanced or not ground.closed(record):
+    for point, index in baseline.positions(MISSING):
+        record = point.records[index]
+        if record.aborted or not baseline.balanced or not baseline.closed(record):
             continue
         ledger = Counter(
             acked=-1, delivered=-1, unknownInLog=1, unknownNotInLog=-1, unledgered=1, balanced=-1
@@ -29,11 +29,11 @@ def _missing(ground: Ground) -> Iterator[Corruption]:
         doubt = ("evidence", "LedgerDoesNotBalance", "produce")
         yield Corruption(
             MISSING,
-            record.place,
+            record.position,
             Patch(produce={record.sent: []}),
             Difference(ledger=ledger, reasons=frozenset({doubt})),
             # A ledger that does not balance twice over is no more out of balance.
-            frozenset({record.place, "balance"}),
+            frozenset({record.position, "balance"}),
         )
 
 

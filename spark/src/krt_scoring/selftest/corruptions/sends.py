@@ -1,11 +1,11 @@
-"""Two sends that lie in the log the other way round, everywhere told so."""
+"""Two sends that lie in the log in the opposite order, in all ledgers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.settings import of_identity
 from krt_scoring.anomalies.nonmonotonic_send import RULE
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -18,7 +18,7 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground, Record
+    from krt_scoring.selftest.baseline import Baseline, Record
     from krt_scoring.selftest.patch import Row
 
 PLAIN, INSIDE = "swapped-sends", "swapped-sends-in-transaction"
@@ -27,27 +27,27 @@ WHO = ("run_uid", "producer", "producer_incarnation", "seq", "checksum_ok")
 """Columns of a delivery that say what was delivered."""
 
 
-def _told(places: Record, values: Record) -> list[Row]:
+def _exchanged(positions: Record, values: Record) -> list[Row]:
     """The deliveries from one record's place, had the other lain there."""
-    return [row | {name: values.log[name] for name in WHO} for row in places.deliveries]
+    return [row | {name: values.log[name] for name in WHO} for row in positions.deliveries]
 
 
-def _swapped(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]:
-    for site, index in ground.places(name):
-        first = site.records[index]
-        later = [item for item in site.records[index + 1 :] if item.sent[:2] == first.sent[:2]]
-        if not later or site.records.index(later[0]) not in site.inner:
+def _swapped(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corruption]:
+    for point, index in baseline.positions(name):
+        first = point.records[index]
+        later = [item for item in point.records[index + 1 :] if item.sent[:2] == first.sent[:2]]
+        if not later or point.records.index(later[0]) not in point.inner:
             continue
         second = later[0]
         together = first.send["transaction"] is not None and (
             first.send["transaction"] == second.send["transaction"]
         )
-        told = first.send["offset"] is not None and second.send["offset"] is not None
-        if first.aborted or second.aborted or together != inside or not told:
+        both_known = first.send["offset"] is not None and second.send["offset"] is not None
+        if first.aborted or second.aborted or together != inside or not both_known:
             continue
         if second.sent[2] < first.sent[2] or set(first.got) != set(second.got):
             continue
-        settings = of_identity(ground.facts.run, first.sent[0])
+        settings = producer_settings(baseline.facts.run, first.sent[0])
         permitted = not settings.idempotent and settings.retries and settings.in_flight > 1
         patch = Patch(
             produce={
@@ -55,24 +55,27 @@ def _swapped(ground: Ground, name: str, *, inside: bool) -> Iterator[Corruption]
                 second.sent: [second.send | {"offset": first.offset}],
             },
             log={
-                first.place: [second.log | {"offset": first.offset}],
-                second.place: [first.log | {"offset": second.offset}],
+                first.position: [second.log | {"offset": first.offset}],
+                second.position: [first.log | {"offset": second.offset}],
             },
-            consume={first.place: _told(first, second), second.place: _told(second, first)},
+            consume={
+                first.position: _exchanged(first, second),
+                second.position: _exchanged(second, first),
+            },
         )
         anomaly = "int-nonmonotonic-send" if inside else "nonmonotonic-send"
-        found = of_record(anomaly, second, offset=first.offset, rule=RULE if permitted else None)
-        yield Corruption(name, first.place, patch, Difference(once(found)))
+        findings = of_record(anomaly, second, offset=first.offset, rule=RULE if permitted else None)
+        yield Corruption(name, first.position, patch, Difference(once(findings)))
 
 
-def _plain(ground: Ground) -> Iterator[Corruption]:
+def _plain(baseline: Baseline) -> Iterator[Corruption]:
     """Swap two adjacent sends of one producer."""
-    return _swapped(ground, PLAIN, inside=False)
+    return _swapped(baseline, PLAIN, inside=False)
 
 
-def _inside(ground: Ground) -> Iterator[Corruption]:
+def _inside(baseline: Baseline) -> Iterator[Corruption]:
     """Swap two adjacent sends of one transaction."""
-    return _swapped(ground, INSIDE, inside=True)
+    return _swapped(baseline, INSIDE, inside=True)
 
 
 KINDS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from krt_contract.outcomes import LogState, SendOutcome
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -19,22 +19,22 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground, Record
+    from krt_scoring.selftest.baseline import Baseline, Record
 
 FAILED, ABORTED, EARLY = "failed-send-in-log", "aborted-send-committed", "read-before-commit"
 
 
-def _closing(ground: Ground, record: Record, **deltas: int) -> Counter[tuple[str, str, str]]:
+def _closing(baseline: Baseline, record: Record, **deltas: int) -> Counter[tuple[str, str, str]]:
     producer, incarnation, _ = record.sent
-    if not ground.closed(record):
+    if not baseline.closed(record):
         return Counter()
     return Counter({(producer, incarnation, name): count for name, count in deltas.items()})
 
 
-def _failed(ground: Ground) -> Iterator[Corruption]:
+def _failed(baseline: Baseline) -> Iterator[Corruption]:
     """Let a producer say that a send certainly failed; it lies in the log all the same."""
-    for site, index in ground.places(FAILED):
-        record = site.records[index]
+    for point, index in baseline.positions(FAILED):
+        record = point.records[index]
         if record.aborted or record.send["transaction"] is not None:
             continue
         failed = record.send | {
@@ -44,47 +44,47 @@ def _failed(ground: Ground) -> Iterator[Corruption]:
         }
         patch = Patch(
             produce={record.sent: [failed]},
-            close=_closing(ground, record, acked=-1, failed=1),
+            close=_closing(baseline, record, acked=-1, failed=1),
         )
-        found = once(of_record("aborted-read", record, tag="failedSend"))
+        findings = once(of_record("aborted-read", record, tag="failedSend"))
         ledger = Counter(acked=-1, failed=1, delivered=-1, failedInLog=1)
-        held = frozenset({record.place})
-        yield Corruption(FAILED, record.place, patch, Difference(found, ledger), held)
+        depends_on = frozenset({record.position})
+        yield Corruption(FAILED, record.position, patch, Difference(findings, ledger), depends_on)
 
 
-def _aborted(ground: Ground) -> Iterator[Corruption]:
+def _aborted(baseline: Baseline) -> Iterator[Corruption]:
     """Let the log hold a send of an aborted transaction as committed."""
-    for site, index in ground.places(ABORTED):
-        record = site.records[index]
-        tp = ground.facts.places.tp(*site.place)
+    for point, index in baseline.positions(ABORTED):
+        record = point.records[index]
+        tp = baseline.facts.positions.tp(*point.position)
         strict = [
             group.name
-            for group in ground.facts.groups
-            if group.committed_only and (group.index, tp) in ground.facts.starts
+            for group in baseline.facts.groups
+            if group.committed_only and (group.index, tp) in baseline.facts.starts
         ]
-        near = all(site.around(group, record.offset, record.offset) for group in strict)
+        near = all(point.around(group, record.offset, record.offset) for group in strict)
         if not record.aborted or not near:
             continue
-        committed = record.log | {"state": LogState.COMMITTED.value}
-        log = [committed if item is record else item.log for item in site.records]
-        found = once(of_record("aborted-read", record, tag="transaction"))
-        for group in sorted({group for item in site.records for group in item.got}):
-            found = plus(found, reading(ground, site, group, site.read(group), log))
+        committed = record.log | {"state": "committed"}
+        log = [committed if item is record else item.log for item in point.records]
+        findings = once(of_record("aborted-read", record, tag="transaction"))
+        for group in sorted({group for item in point.records for group in item.got}):
+            findings = plus(findings, reading(baseline, point, group, point.read(group), log))
         ledger = Counter(failedNotInLog=-1, failedInLog=1)
-        patch = Patch(log={record.place: [committed]})
-        held = frozenset({record.sent})
-        yield Corruption(ABORTED, record.place, patch, Difference(found, ledger), held)
+        patch = Patch(log={record.position: [committed]})
+        depends_on = frozenset({record.sent})
+        yield Corruption(ABORTED, record.position, patch, Difference(findings, ledger), depends_on)
 
 
-def _early(ground: Ground) -> Iterator[Corruption]:
+def _early(baseline: Baseline) -> Iterator[Corruption]:
     """Let the pod that wrote a record read it before it sent the rest of its transaction."""
-    for site, index in ground.places(EARLY):
-        record = site.records[index]
-        groups = [name for name in sorted(record.got) if ground.group(name).committed_only]
+    for point, index in baseline.positions(EARLY):
+        record = point.records[index]
+        groups = [name for name in sorted(record.got) if baseline.group(name).committed_only]
         if record.aborted or record.send["transaction"] is None or not groups:
             continue
         group = groups[0]
-        if not site.around(group, record.offset, record.offset):
+        if not point.around(group, record.offset, record.offset):
             continue
         row = record.got[group]
         own = row | {
@@ -93,19 +93,21 @@ def _early(ground: Ground) -> Iterator[Corruption]:
         }
         # Without a key: whose the first delivery of a key was is not what is tested here.
         keyless = record.log | {"key": None}
-        log = [keyless if item is record else item.log for item in site.records]
-        after = [other for other in site.read(group) if other is not row]
-        found = plus(
-            reading(ground, site, group, after, log),
+        log = [keyless if item is record else item.log for item in point.records]
+        after = [other for other in point.read(group) if other is not row]
+        findings = plus(
+            reading(baseline, point, group, after, log),
             once(of_record("precommitted-read", record, grp=group)),
         )
         patch = Patch(
-            log={record.place: [keyless]},
-            consume={record.place: [own if other is row else other for other in record.deliveries]},
+            log={record.position: [keyless]},
+            consume={
+                record.position: [own if other is row else other for other in record.deliveries]
+            },
         )
         # Two such deliveries of one pod would be a sequence of their own.
-        held = frozenset({record.sent, ("read by", record.sent[1], group, *site.place)})
-        yield Corruption(EARLY, record.place, patch, Difference(found), held)
+        depends_on = frozenset({record.sent, ("read by", record.sent[1], group, *point.position)})
+        yield Corruption(EARLY, record.position, patch, Difference(findings), depends_on)
 
 
 KINDS = (

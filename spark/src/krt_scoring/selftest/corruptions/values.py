@@ -17,68 +17,70 @@ from krt_scoring.selftest.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krt_scoring.selftest.baseline import Ground
+    from krt_scoring.selftest.baseline import Baseline
 
 OFFSET, PARTITION = "wrong-offset", "wrong-partition"
 IN_LOG, DELIVERED = "damaged-in-log", "damaged-delivery"
 
 
-def _offset(ground: Ground) -> Iterator[Corruption]:
+def _offset(baseline: Baseline) -> Iterator[Corruption]:
     """Let an ack name the offset of the next record."""
-    for site, index in ground.places(OFFSET):
-        record = site.records[index]
-        if record.aborted or record.send["offset"] is None or index + 1 not in site.inner:
+    for point, index in baseline.positions(OFFSET):
+        record = point.records[index]
+        if record.aborted or record.send["offset"] is None or index + 1 not in point.inner:
             continue
-        other = site.records[index + 1]
-        topic, partition, offset = other.place
+        other = point.records[index + 1]
+        topic, partition, offset = other.position
         patch = Patch(produce={record.sent: [record.send | {"offset": offset}]})
-        found = Finding("inconsistent-offsets", topic=topic, partition=partition, offset=offset)
-        held = frozenset({record.place, other.place, other.sent})
-        yield Corruption(OFFSET, other.place, patch, Difference(once(found)), held)
+        findings = Finding("inconsistent-offsets", topic=topic, partition=partition, offset=offset)
+        depends_on = frozenset({record.position, other.position, other.sent})
+        yield Corruption(OFFSET, other.position, patch, Difference(once(findings)), depends_on)
 
 
-def _partition(ground: Ground) -> Iterator[Corruption]:
+def _partition(baseline: Baseline) -> Iterator[Corruption]:
     """Let a producer say that it sent to another partition."""
-    for site, index in ground.places(PARTITION):
-        record = site.records[index]
-        topic, partition, _ = record.place
-        info = ground.facts.run.topic(topic)
+    for point, index in baseline.positions(PARTITION):
+        record = point.records[index]
+        topic, partition, _ = record.position
+        info = baseline.facts.run.topic(topic)
         count = info.partitions if info else 1
         if record.aborted or count == 1:
             continue
         elsewhere = record.send | {"partition": (partition + 1) % count, "offset": None}
-        found = of_record("corrupt-payload", record, tag="otherPartition")
+        findings = of_record("corrupt-payload", record, tag="otherPartition")
         yield Corruption(
             PARTITION,
-            record.place,
+            record.position,
             Patch(produce={record.sent: [elsewhere]}),
-            Difference(once(found)),
-            frozenset({record.place}),
+            Difference(once(findings)),
+            frozenset({record.position}),
         )
 
 
-def _in_log(ground: Ground) -> Iterator[Corruption]:
+def _in_log(baseline: Baseline) -> Iterator[Corruption]:
     """Damage the bytes the log holds."""
-    for site, index in ground.places(IN_LOG):
-        record = site.records[index]
+    for point, index in baseline.positions(IN_LOG):
+        record = point.records[index]
         if record.aborted:
             continue
-        found = once(of_record("corrupt-payload", record, tag="checksum"))
-        patch = Patch(log={record.place: [record.log | {"checksum_ok": False}]})
-        yield Corruption(IN_LOG, record.place, patch, Difference(found, Counter(corrupt=1)))
+        findings = once(of_record("corrupt-payload", record, tag="checksum"))
+        patch = Patch(log={record.position: [record.log | {"checksum_ok": False}]})
+        yield Corruption(IN_LOG, record.position, patch, Difference(findings, Counter(corrupt=1)))
 
 
-def _delivered(ground: Ground) -> Iterator[Corruption]:
+def _delivered(baseline: Baseline) -> Iterator[Corruption]:
     """Damage the bytes a group got."""
-    for site, index in ground.places(DELIVERED):
-        record = site.records[index]
+    for point, index in baseline.positions(DELIVERED):
+        record = point.records[index]
         if record.aborted or not record.got:
             continue
         rows = record.deliveries
-        found = once(of_record("corrupt-payload", record, tag="checksum"))
+        findings = once(of_record("corrupt-payload", record, tag="checksum"))
         damaged = [rows[0] | {"checksum_ok": False}, *rows[1:]]
-        patch = Patch(consume={record.place: damaged})
-        yield Corruption(DELIVERED, record.place, patch, Difference(found, Counter(corrupt=1)))
+        patch = Patch(consume={record.position: damaged})
+        yield Corruption(
+            DELIVERED, record.position, patch, Difference(findings, Counter(corrupt=1))
+        )
 
 
 KINDS = (

@@ -19,9 +19,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.durations import Duration
 from krt_contract.settings import GROUP_SESSION
 from krt_scoring.errors import PlanError
-from krt_scoring.verdict import objectives
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,7 +137,8 @@ def _check(where: str, raw: Mapping[str, Any]) -> None:
             raise PlanError(f"{where}: {key} is no {kind.__name__}")
     _check_numbers(f"{where}: brokerConfig", raw.get("brokerConfig", {}))
     try:
-        objectives.limits({"scoring": {"objectives": raw.get("objectives", {})}})
+        for limit in raw.get("objectives", {}).values():
+            Duration.parse(limit) if isinstance(limit, str) else int(limit or 0)
     except (TypeError, ValueError) as error:
         raise PlanError(f"{where}: objectives: {error}") from error
     for key in sorted(raw.keys() & _ALLOWED.keys()):

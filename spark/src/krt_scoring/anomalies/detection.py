@@ -1,0 +1,141 @@
+"""The detection: every rule over one history, counted in one aggregation."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Window
+from pyspark.sql import functions as sf
+
+from krt_scoring.anomalies import context, example_history, surviving_replicas
+from krt_scoring.anomalies.registry import RULES, UNITS
+from krt_scoring.anomalies.results import MAX_EXAMPLES, AnomalyResult, Detection, summarize
+from krt_scoring.anomalies.schema import FINDING
+from krt_scoring.engine.caching import cache
+from krt_scoring.engine.dataframes import coalesced, union_all
+from krt_scoring.history import ledger_identity, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame
+
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.tables import Tables
+    from krt_scoring.inputs.reasons import Reason
+
+
+def detect(history: Tables) -> Detection:
+    """Detect the anomalies of a history.
+
+    Deterministic: the same evidence gives the same result whatever the order of files and the
+    parallelism.
+    """
+    ctx = context.build(history)
+    try:
+        return detect_in(ctx)
+    finally:
+        ctx.release()
+
+
+def detect_in(ctx: Context) -> Detection:
+    """Detect the anomalies of a history that is built already."""
+    with cached_findings(ctx) as findings:
+        return count_findings(ctx, findings)
+
+
+@contextmanager
+def cached_findings(ctx: Context) -> Iterator[DataFrame | None]:
+    """Cache the findings of every rule within the block; None where no rule can find anything."""
+    findings = find_all(ctx)
+    if findings is None:
+        yield None
+        return
+    cached = cache(findings)
+    try:
+        yield cached.rows
+    finally:
+        cached.release()
+
+
+def find_all(ctx: Context) -> DataFrame | None:
+    """Return the findings of every rule, None where no rule can find anything."""
+    # Else every rule would add a task for each partition of all records.
+    suspects = ctx.history.records.totals["suspects"]
+    found = [coalesced(rule.find(ctx), suspects) for rule in RULES if rule.possible(ctx)]
+    return union_all(found) if found else None
+
+
+def count_findings(ctx: Context, findings: DataFrame | None) -> Detection:
+    """Count the findings of a history and choose the examples.
+
+    Args:
+        ctx: the history and what its configuration allows.
+        findings: the findings of every rule; they are read twice, so they should be cached.
+    """
+    ledger, reasons = balance_ledger(ctx)
+    return Detection(
+        ledger=ledger,
+        anomalies=_results(findings, ctx),
+        reasons=reasons,
+        truncations=tuple(item.as_dict() for item in ctx.allowances.truncations),
+    )
+
+
+def balance_ledger(ctx: Context) -> tuple[dict[str, int], tuple[Reason, ...]]:
+    """Return outcome of the ledger identity → records, and what the ledgers lack."""
+    outcomes, unbalanced = ledger_identity.ledger(ctx.history.records.totals, ctx.history.facts)
+    outcomes["foreign"] = missing.foreign(ctx.history)
+    return outcomes, (*unbalanced, *missing.reasons(ctx.history, outcomes))
+
+
+def _results(findings: DataFrame | None, ctx: Context) -> tuple[AnomalyResult, ...]:
+    counts: dict[str, dict[str | None, int]] = {name: {} for name in UNITS}
+    tags: dict[str, dict[str, int]] = {name: {} for name in UNITS}
+    examples: dict[str, list[dict[str, Any]]] = {name: [] for name in UNITS}
+    if findings is not None:
+        rows = findings.groupBy("anomaly", "rule", "tag").count().collect()
+        for row in rows:
+            by_rule = counts[row["anomaly"]]
+            by_rule[row["rule"]] = by_rule.get(row["rule"], 0) + row["count"]
+            if row["tag"] is not None:
+                by_tag = tags[row["anomaly"]]
+                by_tag[row["tag"]] = by_tag.get(row["tag"], 0) + row["count"]
+        if rows:
+            examples |= _examples(findings)
+            example_history.add(ctx, examples)
+            surviving_replicas.add(ctx, examples)
+    return tuple(
+        summarize(name, unit, counts[name], tags[name], tuple(examples[name]))
+        for name, unit in UNITS.items()
+    )
+
+
+EXAMPLE_ORDER = (
+    *("topic", "partition", "offset", "seq", "producer", "producer_incarnation", "grp"),
+    *("consumer", "incarnation", "event_seq", "tag", "rule", "detail"),
+)
+"""Order of examples: a total one, so that the same findings are shown every time."""
+
+
+def _examples(findings: DataFrame) -> dict[str, list[dict[str, Any]]]:
+    order = [sf.col(name).asc_nulls_first() for name in EXAMPLE_ORDER]
+    window = Window.partitionBy("anomaly").orderBy(sf.col("rule").isNotNull(), *order)
+    shown = (
+        findings.withColumn("rank", sf.row_number().over(window))
+        .filter(sf.col("rank") <= MAX_EXAMPLES)
+        .collect()
+    )
+    examples: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(shown, key=lambda row: (row["anomaly"], row["rank"])):
+        example = {
+            name: row[name]
+            for name in FINDING.names[1:]
+            if name != "detail" and row[name] is not None
+        }
+        if row["detail"]:
+            example |= json.loads(row["detail"])
+        examples.setdefault(row["anomaly"], []).append(example)
+    return examples

@@ -1,0 +1,39 @@
+"""The usable ledger files of a bundle as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_contract.schemas import TABLES
+from krt_scoring.engine import local_rows
+from krt_scoring.history import tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from krt_scoring.history.tables import Tables
+    from krt_scoring.inputs.bundle_files import Inspection
+    from krt_scoring.inputs.recording import Recording
+
+
+def read(spark: SparkSession, recording: Recording) -> Tables:
+    """Read the ledgers of a recorded run: of each table the files that can be used."""
+    rows = {table: _table(spark, recording.inspection, table) for table in TABLES}
+    return tables.build(recording.run, rows, recording.timeline.events)
+
+
+def _table(spark: SparkSession, inspection: Inspection, table: str) -> DataFrame:
+    files, schema = inspection.files[table], tables.SCHEMAS[table]
+    if not files:
+        return local_rows.frame(spark, [], schema)
+    reader = spark.read.schema(schema).option("pathGlobFilter", "*.parquet")
+    # The folder where all of its files can be used: above 32 paths Spark lists them by a job.
+    if table in inspection.left_out:
+        rows = reader.parquet(*[str(path.resolve()) for path in files])
+    else:
+        rows = reader.parquet(str(inspection.bundle.table(table).resolve()))
+    # A value that is the same in every row need not be read, nor compared row by row.
+    same = inspection.constants.get(table, {})
+    return rows.withColumns({name: sf.lit(text) for name, text in same.items()})

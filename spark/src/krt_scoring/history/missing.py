@@ -1,0 +1,113 @@
+"""What the evidence lacks: reasons that only the records show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from krt_scoring.history.identity import ours
+from krt_scoring.history.record_columns import delivery_count, owed
+from krt_scoring.inputs.reasons import LOG_ANOMALIES, Reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from krt_scoring.history.history import History
+
+
+def foreign(history: History) -> int:
+    """Return the log records that are not of this run.
+
+    A record without an identity of the run at a position where one of ours was acked or delivered
+    is ours and damaged beyond reading.
+    """
+    if not history.facts.strays:
+        return 0
+    known = history.records.rows.select(sf.col("position").alias("p")).unionAll(
+        history.records.anomalous.select(
+            sf.explode(sf.array("ack_position", "got_first", "got_last")).alias("p")
+        )
+    )
+    strays = history.tables.log.filter(~ours(history.tables.run)).select(
+        history.facts.positions.column().alias("p")
+    )
+    return strays.join(known, "p", "left_anti").count()
+
+
+def reasons(history: History, terms: dict[str, int]) -> tuple[Reason, ...]:
+    """Return the reasons, in order of code and subject."""
+    found = [*_never_started(history), *_not_drained(history)]
+    if terms["foreign"]:
+        text = (
+            f"{terms['foreign']} records of the tested topics carry no identity of this run; "
+            "another client wrote to them: give the test topics of its own"
+        )
+        found.append(Reason("evidence", "ForeignRecords", "log", text, LOG_ANOMALIES))
+    if history.records.totals["doubled"]:
+        text = (
+            f"{history.records.totals['doubled']} records are listed twice at one offset: "
+            "a file of log/ is there twice"
+        )
+        found.append(Reason("evidence", "DuplicateLogRows", "log", text, LOG_ANOMALIES))
+    return tuple(sorted(found))
+
+
+def _never_started(history: History) -> list[Reason]:
+    """A group never assigned a partition with traffic.
+
+    Coverage: what was found of other groups and partitions stands.
+    """
+    found = []
+    used = _with_traffic(history)
+    for group in history.facts.groups:
+        missing = []
+        for tp in used:
+            topic, partition = history.facts.positions.name(tp)
+            start = history.facts.starts.get((group.index, tp))
+            if topic in group.topics and (start is None or start.offset is None):
+                missing.append(f"{topic}-{partition}")
+        if missing:
+            text = (
+                f"group {group.name} was never assigned {', '.join(missing)}: what it is owed "
+                "there is not known; look at its consumers' logs"
+            )
+            found.append(Reason("coverage", "GroupNeverStarted", group.name, text))
+    return found
+
+
+def _with_traffic(history: History) -> list[int]:
+    """Return the partitions that have records, of an unread log those that were sent to."""
+    bounds = history.facts.bounds
+    used = {tp for tp, found in bounds.items() if found.high_watermark > found.log_start}
+    if history.facts.unread:
+        known = history.records.rows.filter(sf.col("position").isNotNull()).select("tp").distinct()
+        used |= {row["tp"] for row in known.collect() if row["tp"] not in bounds}
+    return sorted(used)
+
+
+def _not_drained(history: History) -> list[Reason]:
+    """A group that did not read a partition to the end, where something it is owed is missing.
+
+    Coverage: what was found on partitions that were read to the end stands.
+    """
+    if not history.records.totals["skipped"]:
+        return []
+    late: Column = sf.lit(col=False)
+    for (index, tp), start in sorted(history.facts.starts.items()):
+        if not start.drained:
+            group = history.facts.groups[index]
+            undelivered = sf.col(owed(group)) & (sf.col(delivery_count(group)) == 0)
+            late = late | ((sf.col("tp") == tp) & undelivered)
+    found = []
+    for row in (
+        history.records.suspects.filter(late).groupBy("topic", "partition").count().collect()
+    ):
+        text = (
+            f"{row['count']} records of {row['topic']}-{row['partition']} did not reach a group "
+            "that did not read it to its end in time: they may only be late; give its consumers "
+            "longer to read on (spec.timeouts.drain)"
+        )
+        subject = f"{row['topic']}-{row['partition']}"
+        found.append(Reason("coverage", "GroupNotDrained", subject, text))
+    return found

@@ -1,0 +1,143 @@
+"""Footers: what a ledger file says about its rows without being read.
+
+Writers, counters, ranges of times, and columns with the same text in every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pyarrow.parquet as pq
+
+TIMES = {
+    "produce": ("scheduled_at", "done_at"),
+    "consume": ("delivered_at",),
+    "consumer_events": ("at",),
+}
+"""Columns whose range says when the run's operations were scheduled and done."""
+
+IDENTITY = {
+    "produce": ("producer", "producer_incarnation"),
+    "producer_summary": ("producer", "producer_incarnation"),
+    "consume": ("consumer", "incarnation"),
+    "consumer_events": ("consumer", "incarnation"),
+}
+"""Ledgers are written by one incarnation a file; its columns in the footer name it."""
+
+
+COUNTED = ("consume", "consumer_events")
+"""Tables that share a counter, ``event_seq``, in each incarnation."""
+
+CONSTANT = {
+    "produce": ("topic", "outcome"),
+    "consume": ("run_uid", "topic", "group", "outcome"),
+    "log": ("run_uid", "topic", "state"),
+}
+"""Columns that may have the same text in every row: the run, its only topic or group, or an outcome
+where nothing failed. Queries compare them several times a row, which a constant saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Rows of an incarnation in the tables that share its counter, and the highest count."""
+
+    rows: int
+    highest: int
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What the footers of a table's usable files say.
+
+    Attributes:
+        rows: how many they have.
+        writers: (identity, incarnation) pairs that wrote them.
+        times: column → earliest and latest value, UTC µs.
+        counters: (consumer, incarnation) → what it counted of deliveries and events.
+        texts: column → the text of each row group, None where one may have several.
+    """
+
+    rows: int = 0
+    writers: set[tuple[str, str]] = field(default_factory=set)
+    times: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counters: dict[tuple[str, str], Counted] = field(default_factory=dict)
+    texts: dict[str, set[str | None]] = field(default_factory=dict)
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """Columns that have the same text in every row, and the text."""
+        same = {name: texts for name, texts in self.texts.items() if len(texts) == 1}
+        return {name: text for name, texts in same.items() for text in texts if text is not None}
+
+    def add(self, metadata: pq.FileMetaData, table: str) -> None:
+        """Add the footer of a file."""
+        self.rows += metadata.num_rows
+        self.writers.update(_writers(metadata, table))
+        for who, highest, rows in _counts(metadata, table) if table in COUNTED else ():
+            self.counters[who] = _sum(self.counters.get(who), Counted(rows, highest))
+        for column in TIMES.get(table, ()):
+            for low, high in _ranges(metadata, column):
+                before = self.times.get(column, (low, high))
+                self.times[column] = min(before[0], low), max(before[1], high)
+        for column in CONSTANT.get(table, ()):
+            self.texts.setdefault(column, set()).update(_texts(metadata, column))
+
+
+def sum_counters(
+    parts: Iterable[Mapping[tuple[str, str], Counted]],
+) -> dict[tuple[str, str], Counted]:
+    """Return the counters of several tables, those of the same writer added up."""
+    found: dict[tuple[str, str], Counted] = {}
+    for part in parts:
+        for who, counted in part.items():
+            found[who] = _sum(found.get(who), counted)
+    return found
+
+
+def _sum(before: Counted | None, added: Counted) -> Counted:
+    if before is None:
+        return added
+    return Counted(before.rows + added.rows, max(before.highest, added.highest))
+
+
+def _writers(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[str, str]]:
+    if table not in IDENTITY:
+        return
+    names, incarnations = (list(_ranges(metadata, column)) for column in IDENTITY[table])
+    for name, incarnation in zip(names, incarnations, strict=False):
+        yield str(name[0]), str(incarnation[0])
+        yield str(name[1]), str(incarnation[1])
+
+
+def _counts(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[tuple[str, str], int, int]]:
+    """Yield the writer, the highest ``event_seq`` and the rows of each row group."""
+    columns = (*IDENTITY[table], "event_seq")
+    ranges = zip(*(_ranges(metadata, column) for column in columns), strict=False)
+    for group, ((name, _), (incarnation, _), (_, high)) in enumerate(ranges):
+        yield (str(name), str(incarnation)), int(high), metadata.row_group(group).num_rows
+
+
+def _ranges(metadata: pq.FileMetaData, column: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the least and greatest value of a column in each row group."""
+    for statistics in _statistics(metadata, column):
+        if statistics is not None and statistics.has_min_max:
+            yield statistics.min, statistics.max
+
+
+def _texts(metadata: pq.FileMetaData, column: str) -> Iterator[str | None]:
+    """Yield the text that all rows of a row group have in a column, None where they may differ."""
+    for statistics in _statistics(metadata, column):
+        known = statistics is not None and statistics.has_min_max and statistics.null_count == 0
+        yield str(statistics.min) if known and statistics.min == statistics.max else None
+
+
+def _statistics(metadata: pq.FileMetaData, column: str) -> Iterator[Any]:
+    """Yield a column's statistics in each row group, None where there are none."""
+    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
+    index = paths.index(column)
+    for group in range(metadata.num_row_groups):
+        yield metadata.row_group(group).column(index).statistics

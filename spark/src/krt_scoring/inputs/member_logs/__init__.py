@@ -1,0 +1,1 @@
+"""What the members wrote to their logs that the timeline lacks."""

@@ -1,0 +1,182 @@
+"""The states of the tested partitions over time, as ZooKeeper held them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, Self
+
+from krt_contract.faults import ObservationKind
+from krt_contract.timeline import EventName, Source
+from krt_scoring.history.elections import NO_LEADER, State, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krt_contract.plan import Plan
+    from krt_scoring.inputs.timeline import Silence, Timeline
+
+Place = tuple[str, int]
+Replicas = tuple[int, tuple[int, ...]]
+
+LEAST = 1_000_000
+"""µs. Of a silence that lasts longer the recorder tells. What it missed though it was not silent
+was overwritten sooner, like the state without a leader that the controller writes milliseconds
+ahead of the next leader's; nor is a partition leaderless for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Partition → its states in the order ZooKeeper had them; tested topics only.
+
+    Attributes:
+        known: a partition nobody saw has no entry.
+        replicas: partition → (since, broker ids with the preferred leader first), by time, the
+            first as the topic was created.
+        silences: (stream, from, to) of the recorder, UTC µs.
+        registrations: broker id → when it registered, in order.
+    """
+
+    known: Mapping[Place, tuple[State, ...]]
+    replicas: Mapping[Place, tuple[Replicas, ...]]
+    silences: frozenset[Silence]
+    registrations: Mapping[int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, timeline: Timeline, run: Plan) -> Self:
+        """Return the states that a timeline shows."""
+        replicas = _replicas(timeline, run)
+        found: dict[Place, dict[tuple[int, int], State]] = {place: {} for place in replicas}
+        for event in timeline.of(Source.PARTITION, EventName.STATE):
+            topic, _, partition = event.subject.rpartition("-")
+            place = (topic, int(partition) if partition.isdigit() else -1)
+            if place not in found:
+                continue
+            state = state_of(event)
+            found[place].setdefault((state.epoch, state.version), state)
+        known = {
+            place: tuple(states[key] for key in sorted(states))
+            for place, states in sorted(found.items())
+            if states
+        }
+        return cls(known, replicas, frozenset(timeline.silences()), _registrations(timeline))
+
+    def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
+        """Return a partition's replicas at a time, the preferred leader first; none if unknown."""
+        before = [ids for since, ids in self.replicas[place] if since <= at]
+        return before[-1] if before else ()
+
+    def during(self, start: int, end: int) -> dict[Place, tuple[State, ...]]:
+        """Return each partition's state at ``start`` and every later one up to ``end``."""
+        found = {}
+        for place, states in self.known.items():
+            before = [state for state in states if state.at <= start]
+            found[place] = (*before[-1:], *(s for s in states if start < s.at <= end))
+        return found
+
+    def changes(self, start: int, end: int) -> Iterator[tuple[Place, State, State]]:
+        """Yield each change of a partition in a time: the state before it and the one after."""
+        for place, states in self.during(start, end).items():
+            for before, after in pairwise(states):
+                yield place, before, after
+
+    def elections(self, start: int, end: int) -> Iterator[tuple[Place, State, State]]:
+        """Yield each change of leader: the last state that had one, and the one with another."""
+        for place, states in self.during(start, end).items():
+            led = [state for state in states if state.leader != NO_LEADER]
+            for before, after in pairwise(led):
+                if before.leader != after.leader:
+                    yield place, before, after
+
+    def offline(self, start: int, end: int) -> set[Place]:
+        """Return the partitions without a leader for at least ``LEAST`` between two times.
+
+        Where the next leader could have been elected all along, the state without one is half of
+        an election, and how long the controller took for it is no matter of the partition.
+        """
+        found = set()
+        for place, states in self.known.items():
+            for state, after in zip_longest(states, states[1:]):
+                if state.leader != NO_LEADER or (after and self._electable(state, after)):
+                    continue
+                until = min(after.at, end) if after else end
+                if until - max(state.at, start) >= LEAST:
+                    found.add(place)
+        return found
+
+    def missed(self, start: int, end: int) -> set[Place]:
+        """Return where a state between two times was not seen: a version is missing, or all."""
+        return self._unknown() | {place for place, _, _ in self._jumps(start, end)}
+
+    def hidden(self, start: int, end: int) -> set[Place]:
+        """Return where a state was missed in which a partition may have been leaderless.
+
+        The watch fires with the first state that is missed, and what is read then is a later one:
+        whatever lasted was overwritten, at last, while the recorder was silent.
+        """
+        return self._unknown() | {
+            place
+            for place, before, after in self._jumps(start, end)
+            if any(since <= after.at <= until for _, since, until in self.silences)
+            # One state between the two: none can both wait for that leader and give way to it.
+            and not (after.version == before.version + 2 and self._electable(before, after))
+        }
+
+    def _unknown(self) -> set[Place]:
+        return set(self.replicas) - set(self.known)
+
+    def _electable(self, state: State, after: State) -> bool:
+        """Whether the leader of a later state was in the ISR before, and registered all along."""
+        ahead = [at for at in self.registrations.get(after.leader, ()) if at <= after.at]
+        return after.leader in state.isr and bool(ahead) and ahead[-1] <= state.at
+
+    def _jumps(self, start: int, end: int) -> Iterator[tuple[Place, State, State]]:
+        """Yield where a version is missing: the states around it."""
+        for place, before, after in self.changes(start, end):
+            if after.version > before.version + 1:
+                yield place, before, after
+
+
+def _registrations(timeline: Timeline) -> dict[int, tuple[int, ...]]:
+    found: dict[int, list[int]] = {}
+    for event in timeline.of(Source.BROKER, EventName.REGISTERED):
+        found.setdefault(int(event.subject), []).append(event.at)
+    return {broker: tuple(at) for broker, at in found.items()}
+
+
+def _replicas(timeline: Timeline, run: Plan) -> dict[Place, tuple[Replicas, ...]]:
+    """Return the replicas each partition was created with, and those it was proved to be given."""
+    created = {
+        (topic.name, partition): topic.assignment.get(partition, ())
+        for topic in run.topics
+        for partition in range(topic.partitions)
+    }
+    given = {fault.name: fault.target_replicas for fault in run.faults}
+    moves: dict[tuple[Place, str], Replicas] = {}
+    for event in timeline.of(Source.FAULT, EventName.OBSERVED):
+        for proof in event.detail.get("observations") or ():
+            topic, _, partition = str(proof.get("subject")).rpartition("-")
+            place = (topic, int(partition) if partition.isdigit() else -1)
+            if (
+                proof.get("kind") == ObservationKind.REPLICAS_MOVED
+                and place in created
+                and given.get(event.subject)
+            ):
+                # Each telling of an effect tells all its observations again.
+                moves.setdefault((place, event.subject), (int(proof["at"]), given[event.subject]))
+    return {
+        place: ((0, ids), *sorted(move for (moved, _), move in moves.items() if moved == place))
+        for place, ids in created.items()
+    }
+
+
+def name(place: Place) -> str:
+    """Return a partition as Kafka writes it: ``foo-0``."""
+    return f"{place[0]}-{place[1]}"
+
+
+def names(places: set[Place]) -> str:
+    """Return partitions in order, at most eight of them."""
+    ordered = [name(place) for place in sorted(places)]
+    more = f" and {len(ordered) - 8} more" if len(ordered) > 8 else ""  # noqa: PLR2004 (see above)
+    return ", ".join(ordered[:8]) + more

@@ -1,0 +1,140 @@
+"""Histories of cases: the plan, the tables, and what is detected in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.spark.anomalies.language import RUN, Case
+
+from krt_contract.plan import Plan
+from krt_scoring.anomalies import context, detection
+from krt_scoring.history import tables as history_module
+from krt_scoring.history import tally
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from krt_scoring.history.tables import Tables
+
+
+CASES = Path(__file__).parent / "cases"
+
+
+TRANSACTIONS = {"recordsPerTransaction": 10}
+
+
+def plan(cases: list[Case]) -> Plan:
+    """The plan under which all the cases ran side by side."""
+    own = ("acks", "idempotent", "transactional")
+    producers = [
+        {
+            "name": f"{case.name}-{name}",
+            "topic": case.name,
+            "replicas": 1,
+            "acks": options.get("acks", "all"),
+            "enableIdempotence": options.get("idempotent", "true") == "true",
+            "transactional": TRANSACTIONS if "transactional" in options else None,
+            "config": {key: value for key, value in options.items() if key not in own},
+        }
+        for case in cases
+        for name, options in case.producers.items()
+    ]
+    consumers = [
+        {
+            "name": f"{case.name}-{name}",
+            "topics": [case.name],
+            "group": case.group(name),
+            "commit": options.get("commit", "AfterProcessing"),
+            "isolation": options.get("isolation", "read_uncommitted"),
+            "output": {"topic": case.name, **TRANSACTIONS}
+            if options.get("commit") == "Transactional"
+            else None,
+            "config": {
+                key: value for key, value in options.items() if key not in ("commit", "isolation")
+            },
+        }
+        for case in cases
+        for name, options in case.groups.items()
+    ]
+    topics = [
+        {"name": case.name, "partitions": 4, "replicationFactor": 3, "config": case.topic}
+        for case in cases
+    ]
+    return Plan.from_document(
+        {
+            "schemaVersion": 2,
+            "run": {"namespace": "n", "name": "t", "uid": RUN, "seed": 1},
+            "spec": {
+                "traffic": {"producers": producers, "consumers": consumers},
+                "evidence": {"compareReplicas": True},
+            },
+            "topics": topics,
+        }
+    )
+
+
+def history_of_cases(spark: SparkSession, cases: list[Case], *, shuffled: bool = False) -> Tables:
+    """One history of many cases; shuffled, its rows come in another order, in other pieces."""
+    tables = {}
+    for table, schema in history_module.SCHEMAS.items():
+        rows = [
+            tuple(case.value(row, name) for name in schema.names)
+            for case in cases
+            for row in case.rows[table]
+        ]
+        rows = rows[::-1] if shuffled else rows
+        pieces = 3 if shuffled else 1
+        tables[table] = spark.createDataFrame(rows, schema).coalesce(pieces)
+    events = [event for case in cases for event in case.events]
+    return history_module.build(plan(cases), tables, events)
+
+
+@dataclass
+class Outcome:
+    """What was detected in a case."""
+
+    findings: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    outcomes: dict[str, int] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
+    """Detect the anomalies of many cases in one history."""
+    ctx = context.build(history_of_cases(spark, cases))
+    outcomes = {case.name: Outcome() for case in cases}
+    found = detection.find_all(ctx)
+    for row in found.collect() if found is not None else []:
+        owner_of_group = (name for name in outcomes if str(row["grp"]).startswith(f"{name}-"))
+        outcome = outcomes[row["topic"] or next(owner_of_group)]
+        outcome.findings[row["anomaly"], row["rule"]] += 1
+        outcome.rows.append(row.asDict())
+    owner = {
+        incarnation.key: name
+        for incarnation in ctx.history.facts.incarnations.values()
+        for name in outcomes
+        if incarnation.producer.startswith(f"{name}-")
+    }
+    faulty = {case.name for case in cases if any(item.source == "fault" for item in case.events)}
+    for item in tally.count(ctx.history.records.rows):
+        name, outcome_name = owner[item.pk], item.record_outcome
+        if name not in faulty and outcome_name == "deliveredLate":
+            # Late after the fault of another case: the cases share their clock.
+            outcome_name = "delivered"
+        counted = outcomes[name].outcomes
+        counted[outcome_name] = counted.get(outcome_name, 0) + item.records
+    ctx.release()
+    return outcomes
+
+
+def load_cases() -> list[Case]:
+    """Every case of the folder ``cases``; a case begins with a line ``== name``."""
+    found: list[Case] = []
+    for path in sorted(CASES.glob("*.txt")):
+        for block in path.read_text(encoding="utf-8").split("\n== ")[1:]:
+            title, _, text = block.partition("\n")
+            name = f"{path.stem}.{title.strip()}".replace(" ", "_")
+            found.append(Case(name, number=len(found) + 1).parse(text))
+    return found

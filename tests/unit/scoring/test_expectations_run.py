@@ -1,0 +1,230 @@
+"""Expectations about the whole run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.scoring.builders import (
+    CRASH,
+    SECOND,
+    detection,
+    expectation_inputs,
+    expecting_run,
+    ledger_file,
+    results,
+    second_event,
+    state,
+)
+
+from krt_contract.members import Member, MemberKind
+from krt_scoring.expectations.registry import evaluate
+from krt_scoring.inputs.reasons import Reason
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from krt_contract.timeline import Event
+
+
+@pytest.mark.parametrize(
+    ("word", "rules", "result"),
+    [
+        ("None", {}, "Met"),
+        ("None", {"unclean-election": 3}, "NotMet"),
+        ("Allowed", {}, "Met"),
+        ("Allowed", {"unclean-election": 3}, "Met"),
+        ("Allowed", {None: 1}, "NotMet"),
+        ("Required", {}, "NotMet"),
+        ("Required", {"unclean-election": 3}, "Met"),
+        ("Required", {"unclean-election": 3, None: 1}, "NotMet"),
+    ],
+)
+def test_evaluate_loss_in_one_word(word: str, rules: dict[str | None, int], result: str) -> None:
+    detected = detection({"lost-write": rules})
+    assert results({"loss": word}, detected=detected) == {"loss": result}
+
+
+def test_evaluate_loss_on_damaged_evidence_is_not_evaluated() -> None:
+    reason = Reason("evidence", "FileMissing", "log", "gone", ("lost-write",))
+    assert results({"loss": "None"}, reasons=[reason]) == {"loss": "NotEvaluated"}
+
+
+@pytest.mark.parametrize(
+    ("word", "unclean", "result"), [("None", False, "Met"), ("Required", True, "Met")]
+)
+def test_evaluate_unclean_elections_where_permitted(word: str, unclean: bool, result: str) -> None:
+    later = [state(16, 0, 0, [0], 1), state(20, 0, 1, [1], 2), state(20, 1, 1, [1], 1)]
+    events = [*CRASH[:2], *(later if unclean else CRASH[2:])]
+    expect = {"uncleanElections": word}
+    broker = {"unclean.leader.election.enable": "true"}
+    run = replace(expecting_run(expect), broker_config=broker)
+    assert results(expect, *events, run=run) == {"uncleanElections": result}
+
+
+def test_evaluate_unclean_elections_not_permitted_is_not_met() -> None:
+    events = [*CRASH[:2], state(16, 0, 0, [0], 1), state(20, 0, 1, [1], 2)]
+    assert results({"uncleanElections": "Allowed"}, *events) == {"uncleanElections": "NotMet"}
+
+
+def test_evaluate_records_compares_ledger_outcomes() -> None:
+    expect = {"records": [{"term": "unknown", "min": 1}, {"term": "lost", "max": 0}]}
+    detected = detection(ledger={"unknown": 0, "lost": 0})
+    assert results(expect, detected=detected) == {
+        "records unknown": "NotMet",
+        "records lost": "Met",
+    }
+    reason = Reason("evidence", "LedgerDoesNotBalance", "", "off by one")
+    assert set(results(expect, detected=detected, reasons=[reason]).values()) == {"NotEvaluated"}
+
+
+def test_evaluate_rejections_counts_by_error(tmp_path: Path) -> None:
+    rows = [
+        {"outcome": "acked"},
+        *({"outcome": "failed", "error": "NOT_ENOUGH_REPLICAS"} for _ in range(3)),
+        {"outcome": "unknown", "error": "_MSG_TIMED_OUT"},
+    ]
+    expect = {
+        "rejections": [
+            {"error": "NOT_ENOUGH_REPLICAS", "min": 3, "max": 3},
+            {"error": "NOT_LEADER", "min": 1},
+        ]
+    }
+    found = results(expect, files=ledger_file(tmp_path, "produce", rows))
+    assert list(found.values()) == ["Met", "NotMet"]
+    assert set(results(expect).values()) == {"NotEvaluated"}
+
+
+def assigned(consumer: str, n: int, at: float, partition: int | None) -> dict[str, Any]:
+    topic = None if partition is None else "foo"
+    return {
+        "consumer": consumer,
+        "incarnation": f"u-{consumer}",
+        "group": "g",
+        "event_seq": n,
+        "at": round(at * SECOND),
+        "event": "assigned",
+        "topic": topic,
+        "partition": partition,
+    }
+
+
+def test_evaluate_groups_counts_rebalances_and_unassigned_consumers(tmp_path: Path) -> None:
+    rows = [
+        assigned("a", 0, 1, 0),
+        assigned("a", 1, 1, 1),
+        assigned("b", 0, 1, None),
+        # Each of these repeats a partition or follows another event: two rebalances more.
+        assigned("a", 7, 15, 0),
+        assigned("a", 8, 15, 1),
+        assigned("a", 9, 16, 0),
+        # As the group drains, members leave; that is nobody's fault.
+        assigned("a", 20, 55, 0),
+    ]
+    expect = {
+        "rebalances": [{"group": "g", "min": 2, "max": 2}],
+        "unassignedConsumers": [{"group": "g", "min": 1, "max": 1}],
+    }
+    drains = second_event(50, "phase", "entered", "Draining")
+    found = results(expect, drains, files=ledger_file(tmp_path, "consumer_events", rows))
+    assert found == {"rebalances g": "Met", "unassignedConsumers g": "Met"}
+    assert set(results(expect).values()) == {"NotEvaluated"}
+
+
+def test_evaluate_keys_counts_partitions(tmp_path: Path) -> None:
+    rows = [
+        {"topic": "foo", "key": key, "partition": partition}
+        for key, partition in (("a", 0), ("a", 0), ("b", 1))
+    ]
+    bounds = [{"topic": "foo", "partition": p, "rows_read": n} for p, n in ((0, 3), (1, 0))]
+    for row in bounds:
+        row["isr"] = [0]
+    files = ledger_file(tmp_path, "log", rows) | ledger_file(tmp_path, "log_end_offsets", bounds)
+    expect = {
+        "partitionsPerKey": {"max": 1},
+        "nonEmptyPartitions": [{"topic": "foo", "max": 1}],
+    }
+    assert set(results(expect, files=files).values()) == {"Met"}
+    rows.append({"topic": "foo", "key": "a", "partition": 1})
+    files |= ledger_file(tmp_path, "log", rows)
+    assert results(expect, files=files)["partitionsPerKey"] == "NotMet"
+
+
+def scheduled(member: str, node: str) -> Event:
+    return second_event(1, "pod", "scheduled", member, uid=member, member=member, node=node)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "distinct", "apart"),
+    [
+        (("n1", "n2", "n3"), "Met", "Met"),
+        (("n1", "n2", "n2"), "Met", "NotMet"),
+        (("n1", "n1", "n2"), "NotMet", "NotMet"),
+    ],
+)
+def test_evaluate_node_spread_by_rule(nodes: tuple[str, ...], distinct: str, apart: str) -> None:
+    members = ("kafka-0", "kafka-1", "zk-0")
+    events = [scheduled(member, node) for member, node in zip(members, nodes, strict=True)]
+    assert results({"nodeSpread": "PerRole"}, *events) == {"nodeSpread": distinct}
+    assert results({"nodeSpread": "AllMembers"}, *events) == {"nodeSpread": apart}
+    assert results({"nodeSpread": "AllMembers"}, *events[1:]) == {"nodeSpread": "NotEvaluated"}
+
+
+def test_evaluate_closest_replica_fetches_compares_zones(tmp_path: Path) -> None:
+    rows = [
+        {
+            "group": group,
+            "event": "fetching",
+            "topic": "foo",
+            "partition": partition,
+            "detail": f'{{"broker": {broker}, "leader": 0}}',
+        }
+        for group, partition, broker in (("g", 0, 0), ("g", 0, 1), ("g", 1, 0), ("h", 1, 1))
+    ]
+    consumer = {"name": "c", "topics": ["foo"], "group": "g", "config": {"client.rack": "b"}}
+    expect = {"closestReplicaFetches": [{"group": "g", "min": 1, "max": 1}]}
+    files = ledger_file(tmp_path, "consumer_events", rows)
+    members = tuple(Member(f"kafka-{i}", MemberKind.KAFKA, i, zone) for i, zone in enumerate("ab"))
+    plan = replace(expecting_run(expect, traffic={"consumers": [consumer]}), members=members)
+    (found,) = evaluate(expectation_inputs(expect, run=plan, files=files))
+    assert (found.result, found.observed) == ("Met", "1 partitions read in zone b: foo-0")
+    (found,) = evaluate(expectation_inputs(expect, run=plan))
+    assert found.result == "NotEvaluated"
+
+
+def test_evaluate_error_of_a_scored_run_is_not_met() -> None:
+    assert results({"error": "TooFewNodes"}) == {"error": "NotMet"}
+
+
+def delivered(incarnation: str, offset: int) -> dict[str, Any]:
+    place = {"group": "g", "topic": "foo", "partition": 0, "offset": offset}
+    return {"incarnation": incarnation, "outcome": "ok", **place}
+
+
+def processed(incarnation: str, offset: int) -> dict[str, Any]:
+    place = {"group": "g", "topic": "foo", "partition": 0, "offset": offset}
+    return {"incarnation": incarnation, "event": "processed", **place}
+
+
+@pytest.mark.parametrize(
+    ("first_note", "second_from", "unprocessed", "twice"),
+    [(5, 5, 0, 0), (3, 5, 2, 0), (5, 4, 0, 1), (3, 3, 0, 0)],
+)
+def test_evaluate_processing_counts_never_and_twice(
+    tmp_path: Path, first_note: int, second_from: int, unprocessed: int, twice: int
+) -> None:
+    """The first member got 0..4 and noted some; the second goes on at what was committed."""
+    deliveries = [delivered("a", offset) for offset in range(5)]
+    deliveries += [delivered("b", offset) for offset in range(second_from, 8)]
+    files = ledger_file(tmp_path, "consume", deliveries)
+    files |= ledger_file(
+        tmp_path, "consumer_events", [processed("a", first_note), processed("b", 8)]
+    )
+    traffic = {
+        "consumers": [{"name": "c", "topics": ["foo"], "group": "g", "commit": "BeforeProcessing"}]
+    }
+    expect = {"unprocessed": "None", "processedTwice": "None"}
+    found = expectation_inputs(expect, run=expecting_run(expect, traffic=traffic), files=files)
+    numbers = {r.expectation: r.numbers["value"] for r in evaluate(found)}
+    assert numbers == {"unprocessed": unprocessed, "processedTwice": twice}
