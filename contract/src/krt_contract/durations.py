@@ -39,7 +39,7 @@ class Duration:
         """
         match = _PARTS.fullmatch(text) if isinstance(text, str) else None
         if match is None or len(match.string) < MIN_LENGTH:
-            raise ContractError(f"{text!r} is no duration; write it like 20s, 1m30s or 500ms")
+            raise ContractError(f"{text!r} is not a duration; write it like 20s, 1m30s or 500ms")
         values = (int(group or 0) for group in match.groups())
         return cls(sum(n * unit for n, (_, unit) in zip(values, _UNITS, strict=True)))
 

@@ -90,7 +90,7 @@ class Fields:
 
     def child(self, name: str) -> Fields:
         """Return an object; an empty one where the field is missing."""
-        return Fields(self._value.get(name) or {}, self.where(name))
+        return Fields(self.document(name), self.where(name))
 
     def document(self, name: str) -> Mapping[str, Any]:
         """Return an object as it is; an empty one where the field is missing."""

@@ -13,8 +13,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.contract.traffic.local_kafka import wait_until
 
+from krt_contract.entries import Topic
 from krt_contract.zookeeper import parse_mode
-from krt_operator.engine.ports import TopicPlan
 from krt_operator.errors import TransientError, UserError
 from krt_operator.kafka.admin import CLIENT_SECONDS, KafkaAdmin
 from krt_operator.kafka.zookeeper import four_letter
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def topic(kafka: LocalKafka) -> str:
     name = f"t-{uuid4().hex[:8]}"
     with KafkaAdmin(kafka.bootstrap) as admin:
-        admin.create_topics([TopicPlan(name, {"retention.ms": "3600000"}, {0: (0,), 1: (0,)})])
+        admin.create_topics([Topic(name, 2, 1, {"retention.ms": "3600000"}, {0: (0,), 1: (0,)})])
     return name
 
 
@@ -45,12 +45,12 @@ def test_view_shows_brokers_controller_and_partitions(kafka: LocalKafka, topic: 
 
 def test_create_topics_existing_topic_is_unchanged(kafka: LocalKafka, topic: str) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
-        admin.create_topics([TopicPlan(topic, {}, {0: (0,)})])
+        admin.create_topics([Topic(topic, 1, 1, {}, {0: (0,)})])
         assert admin.view().partition(topic, 1) is not None
 
 
 def test_create_topics_refused_setting_is_a_user_error(kafka: LocalKafka) -> None:
-    plan = TopicPlan("refused", {"min.insync.replicas": "none"}, {0: (0,)})
+    plan = Topic("refused", 1, 1, {"min.insync.replicas": "none"}, {0: (0,)})
     with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(UserError) as caught:
         admin.create_topics([plan])
     assert caught.value.field == "spec.topics[refused]"

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
+from krt_contract.entries import Topic
 from krt_operator.build.render import script
-from krt_operator.engine.ports import TopicPlan
 from krt_operator.faults.ephemeral import parse_report
 from krt_operator.kafka.admin import KafkaAdmin
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def topic(kafka: LocalKafka) -> str:
     name = f"t-{uuid4().hex[:8]}"
     with KafkaAdmin(kafka.bootstrap) as admin:
-        admin.create_topics([TopicPlan(name, {}, {0: (0,)})])
+        admin.create_topics([Topic(name, 1, 1, {}, {0: (0,)})])
     return name
 
 

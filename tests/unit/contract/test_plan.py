@@ -171,6 +171,7 @@ def test_bootstrap_but_leaves_silent_brokers_out_unless_none_is_left() -> None:
             "plan.json: run.seed is 'x', expected a whole number, 0 or more",
         ),
         ({"spec": 7}, "plan.json: spec is 7, expected an object"),
+        ({"run": []}, "plan.json: run is [], expected an object"),
         ({"topics": {}}, "plan.json: topics is {}, expected a list"),
         ({"topics": [7]}, "plan.json: topics[0] is not an object"),
         (
@@ -189,8 +190,8 @@ def test_bootstrap_but_leaves_silent_brokers_out_unless_none_is_left() -> None:
         ),
         (
             {"spec": spec(faults=[{"name": "f", "action": "CrashPod", "duration": "20"}])},
-            ("plan.json: spec.faults[f].duration: '20' is no duration; write it like 20s, 1m30s or "
-            "500ms"),
+            ("plan.json: spec.faults[f].duration: '20' is not a duration; write it like 20s, "
+            "1m30s or 500ms"),
         ),
         (
             {"spec": spec(faults=[{"name": "f", "action": "CrashPod", "adminRequests": ["x"]}])},

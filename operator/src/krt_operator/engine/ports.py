@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from krt_contract.entries import Topic
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Phase, Status
     from krt_operator.app.settings import Settings
@@ -221,15 +222,6 @@ class Cluster(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class TopicPlan:
-    """A topic to create, replicas assigned by us: {partition: (broker ids, leader first)}."""
-
-    name: str
-    config: Mapping[str, str]
-    assignment: Mapping[int, tuple[int, ...]]
-
-
 class Kafka(Protocol):
     """A short-lived look at the Kafka under test; every call has a timeout of its own.
 
@@ -252,7 +244,7 @@ class Kafka(Protocol):
         """Broker id → the rack it reports; needs the controller to answer."""
         ...
 
-    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+    def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist; an existing one is left alone."""
         ...
 

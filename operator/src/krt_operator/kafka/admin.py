@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from krt_operator.engine.ports import TopicPlan
+    from krt_contract.entries import Topic
 
 CLIENT_SECONDS: Final = 5.0
 """How long all requests of one client may take together. A broker answers within 10 ms, and a pass
@@ -119,7 +119,7 @@ class KafkaAdmin:
         )
         return {node.id: node.rack or "" for node in cluster.nodes}
 
-    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+    def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist, with the assigned replicas; do not change others."""
         if not topics:
             return

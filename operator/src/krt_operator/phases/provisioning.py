@@ -25,7 +25,6 @@ from krt_operator.engine.ports import (
     Deletion,
     Happening,
     Progress,
-    TopicPlan,
 )
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health import cluster, pod_state
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from krt_contract.entries import Topic
     from krt_operator.engine.ports import (
         Change,
         Json,
@@ -105,7 +105,7 @@ def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progre
             if missing:
                 return _wait(run, world, missing, wanted)
             known = {one.topic for one in view.partitions}
-            topics = [one for one in topic_plans(plan) if one.name not in known]
+            topics = [one for one in topics_of(plan) if one.name not in known]
             if topics:
                 kafka.create_topics(topics)
                 told = "creating topics " + ", ".join(one.name for one in topics)
@@ -132,10 +132,9 @@ def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progre
     )
 
 
-def topic_plans(plan: Plan) -> list[TopicPlan]:
+def topics_of(plan: Plan) -> list[Topic]:
     """The topics under test and Kafka's own."""
-    ours = [TopicPlan(one.name, dict(one.config), dict(one.assignment)) for one in plan.topics]
-    return [*internal_topics(plan), *ours]
+    return [*internal_topics(plan), *plan.topics]
 
 
 def image_fields(plan: Plan) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.entries import Topic
 from krt_contract.settings import (
     INTERNAL_PARTITIONS_DEFAULT,
     MIN_INSYNC_REPLICAS,
@@ -12,7 +13,6 @@ from krt_contract.settings import (
     UNCLEAN_ELECTION,
 )
 from krt_operator.constants import INTERNAL_REPLICAS
-from krt_operator.engine.ports import TopicPlan
 from krt_operator.kafka.assignment import spread
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SEGMENT: Final = "104857600"
 """Bytes of a segment, Kafka's own default for these topics."""
 
 
-def internal_topics(plan: Plan) -> list[TopicPlan]:
+def internal_topics(plan: Plan) -> list[Topic]:
     """__consumer_offsets, and __transaction_state where a producer is transactional.
 
     Kafka would create them on first use with the brokers' min.insync.replicas and unclean
@@ -44,8 +44,10 @@ def internal_topics(plan: Plan) -> list[TopicPlan]:
     if any(one.transactional for one in plan.spec.traffic.producers):
         wanted.append(TRANSACTIONS)
     return [
-        TopicPlan(
+        Topic(
             name=name,
+            partitions=_partitions(plan, name),
+            replication_factor=replicas,
             config={
                 "cleanup.policy": "compact",
                 "compression.type": "producer",

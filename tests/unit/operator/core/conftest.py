@@ -25,7 +25,6 @@ from krt_operator.engine.ports import (
     Eviction,
     Json,
     Ports,
-    TopicPlan,
 )
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, GoneError, TransientError
@@ -41,6 +40,8 @@ from krt_operator.phases.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from krt_contract.entries import Topic
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 BINDING = timedelta(seconds=3)
@@ -91,7 +92,7 @@ class World:
         self.serials = itertools.count(1)
         self.objects: dict[tuple[str, str], Json] = {}
         self.events: list[Json] = []
-        self.topics: dict[str, TopicPlan] = {}
+        self.topics: dict[str, Topic] = {}
         self.mutations = 0
         self.kill_at = 0
         self.before_write: Callable[[], None] | None = None
@@ -498,7 +499,7 @@ class FakeKafka:
             found[int(told["broker.id"])] = told["broker.rack"]
         return found
 
-    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+    def create_topics(self, topics: Sequence[Topic]) -> None:
         for one in topics:
             self.world.topics.setdefault(one.name, one)
 

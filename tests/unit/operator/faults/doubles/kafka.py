@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 
-    from krt_operator.engine.ports import TopicPlan
+    from krt_contract.entries import Topic
 
 
 class SimulatedKafka:
@@ -48,7 +48,7 @@ class SimulatedKafka:
     def racks(self) -> Mapping[int, str]:
         raise NotImplementedError
 
-    def create_topics(self, topics: Sequence[TopicPlan]) -> None:
+    def create_topics(self, topics: Sequence[Topic]) -> None:
         raise NotImplementedError
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
