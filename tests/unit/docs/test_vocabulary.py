@@ -94,7 +94,15 @@ OLD_NAMES = (
 
 ALLOWED = {
     "CHANGELOG.md",
+    "helm/kafka-resilience/templates/_helpers.tpl",
+    "helm/kafka-resilience/templates/crd.yaml",
+    "manifests/crd.yaml",
+    "operator/src/krt_operator/api/faults.py",
+    "operator/src/krt_operator/api/targets.py",
+    "tests/contract/chart/test_chart.py",
+    "tests/contract/crd/cases.py",
     "tests/unit/docs/test_vocabulary.py",
+    "tests/unit/operator/api/test_spec.py",
 }
 """Files that refuse an old name, test the refusal, or explain the new one."""
 
