@@ -1,13 +1,14 @@
 """Runs Spark once, while the image is built, and leaves a class-data archive of what it loaded.
 
 Most of a short job's time on Spark is Java reading and verifying classes. With the archive (JDK's
-application class-data sharing) a driver starts in half the time and half the processor time; where
-it does not fit, Java says nothing and does without.
+application class-data sharing) a driver starts in half the time and half the processor time. The
+fallback is Java's own: an archive that is missing or of another class path is ignored without a
+message, and the classes are read from their jars, with the same results.
 
 It is the image's smoke test as well: the Kafka connector loads, a driver in Kubernetes mode asks an
 API server for an executor, and the image's own ``executor`` program, started with the environment
-Spark puts into that pod, registers and runs the queries. The API server is a few lines here: it
-only has to answer what Spark asks while it starts one executor.
+Spark puts into that pod, registers and runs the queries. The API server is the class ``Api``: it
+answers only the requests that Spark makes while it starts one executor.
 """
 
 import json
@@ -61,7 +62,7 @@ READING_CLASSES = (
 
 
 class Api(BaseHTTPRequestHandler):
-    """As much of the Kubernetes API as Spark asks for; a pod created is run as a process."""
+    """The part of the Kubernetes API that Spark needs; a created pod is run as a process."""
 
     def __init__(self, pods: list[subprocess.Popen[bytes]], *args: Any) -> None:
         self.pods = pods
@@ -93,23 +94,23 @@ class Api(BaseHTTPRequestHandler):
         if body["kind"] == "Pod":
             container = body["spec"]["containers"][0]
             fields = {"status.podIP": ADDRESS, "metadata.name": body["metadata"]["name"]}
-            told = {
+            environment = {
                 entry["name"]: entry.get("value")
                 or fields[entry["valueFrom"]["fieldRef"]["fieldPath"]]
                 for entry in container.get("env", [])
             }
             # The pod's volume of that path.
-            told["SPARK_LOCAL_DIRS"] = SCRATCH
+            environment["SPARK_LOCAL_DIRS"] = SCRATCH
             command = ["/opt/krt/entrypoint", *container["args"]]
-            self.pods.append(subprocess.Popen(command, env={**os.environ, **told}))  # noqa: S603  # Spark's own words
+            self.pods.append(subprocess.Popen(command, env={**os.environ, **environment}))  # noqa: S603  # Spark's command
         self.reply(body)
 
     def do_DELETE(self) -> None:
-        """Agree."""
+        """Confirm without deleting anything."""
         self.reply({"apiVersion": "v1", "kind": "Status", "status": "Success"})
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def session(master: str, archive: Path, **settings: str) -> SparkSession:
@@ -129,7 +130,7 @@ def session(master: str, archive: Path, **settings: str) -> SparkSession:
 
 
 def queries(spark: SparkSession, folder: str) -> DataFrame:
-    """Do a little of everything the scoring job does: files, joins, windows, aggregates, JSON."""
+    """Run what the scoring job uses: files, joins, windows, aggregates, JSON."""
     numbers = spark.range(2000).select(
         "id",
         (F.col("id") % 3).cast("int").alias("partition"),
@@ -223,7 +224,7 @@ def main(archive: Path) -> None:
         spark_executor_memory="512m",
         spark_executor_extraJavaOptions=FAST_START,
         spark_kubernetes_namespace=NAMESPACE,
-        spark_kubernetes_container_image="this",
+        spark_kubernetes_container_image="train",
         spark_kubernetes_driver_pod_name="driver",
     )
     check(cluster, f"{SCRATCH}/cluster")

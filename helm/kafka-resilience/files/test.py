@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - the text of helm test, no module of a package
-"""Asks the API server, as the controller, whether tests are served and may be worked on."""
+"""Checks, with the controller's account, that the CRD is served and the controller has its rights."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def call(path: str, body: object = None) -> dict:
 
 
 def allowed(namespace: str, verb: str, group: str, resource: str, subresource: str) -> bool:
-    """Return whether this account may do it."""
+    """Return whether this account has the right."""
     asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
@@ -52,7 +52,7 @@ def allowed(namespace: str, verb: str, group: str, resource: str, subresource: s
 try:
     served = call(f"/apis/{TESTS}/v1alpha1")["resources"]
 except urllib.error.HTTPError as error:
-    sys.exit(f"the CRD is not installed ({error.code}): install it with crds.enabled=true")
+    sys.exit(f"the CRD is not installed (HTTP {error.code}); set the chart value crds.enabled=true")
 sys.stdout.write(f"served: {', '.join(one['name'] for one in served)}\n")
 missing = [
     f"{verb} {resource} in {namespace or 'every namespace'}"
@@ -60,4 +60,5 @@ missing = [
     for verb, group, resource, subresource in NEEDED
     if not allowed(namespace, verb, group, resource, subresource)
 ]
-sys.exit(f"the controller may not: {'; '.join(missing)}" if missing else 0)
+remedy = "upgrade the release with this chart, or let a cluster admin grant it"
+sys.exit(f"the controller lacks the right to {'; '.join(missing)}; {remedy}" if missing else 0)

@@ -1,3 +1,10 @@
+{{/* Refuses chart values under their old names, in one line that gives the new name. */}}
+{{- define "krt.refuseOldValues" -}}
+{{- if hasKey .Values "releaseOnUninstall" -}}
+{{- fail "value releaseOnUninstall does not exist; it is now removeFinalizersOnUninstall" -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Name of the controller's objects: release and chart, once if they are the same. */}}
 {{- define "krt.fullname" -}}
 {{- if contains .Chart.Name .Release.Name -}}
@@ -30,7 +37,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $tag }}{{ end -}}
 {{- end -}}
 
-{{/* Restricted pod security of our own pods. */}}
+{{/* Restricted pod security of the chart's pods. */}}
 {{- define "krt.podSecurity" -}}
 runAsNonRoot: true
 seccompProfile: {type: RuntimeDefault}
@@ -41,7 +48,8 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* What krt_operator.app.settings reads: the same for the controller and for releasing finalizers. */}}
+{{/* Environment of krt_operator.app.settings, for the controller and for the hook that removes
+finalizers. */}}
 {{- define "krt.settings" -}}
 - name: KRT_IMAGE_OPERATOR
   value: {{ include "krt.image" (list .Values.images.operator .Chart.AppVersion) | quote }}

@@ -1,8 +1,8 @@
-"""`python -m krt_operator run | release`.
+"""`python -m krt_operator run | remove-finalizers`.
 
-run      the controller.
-release  takes the controller's finalizer off every test, for when the controller is being removed:
-         nobody else would, and a test that was under way could never be deleted.
+run                run the controller.
+remove-finalizers  remove the controller's finalizer from every test. Needed when the controller is
+                   uninstalled: unfinished tests could not be deleted otherwise.
 """
 
 from __future__ import annotations
@@ -12,17 +12,21 @@ import asyncio
 import logging
 import os
 import sys
+from typing import TYPE_CHECKING, Final
 
 from krt_operator.app.settings import Settings
 from krt_operator.errors import KrtError, UserError
 
-USAGE_ERROR = 2
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+USAGE_ERROR: Final = 2
 
 
-def _retries_are_no_errors(record: logging.LogRecord) -> bool:
-    """Lower what Kopf logs as an error and then mends by itself; keep every record.
+def _lower_retries(record: logging.LogRecord) -> bool:
+    """Lower to a warning what Kopf logs as an error and then retries; keep every record.
 
-    An API server that has just been given the CRD answers 429 for a moment.
+    An API server answers 429 for a moment after the CRD was installed.
     """
     if record.levelno == logging.ERROR and "failed; will retry: " in record.getMessage():
         record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
@@ -30,24 +34,28 @@ def _retries_are_no_errors(record: logging.LogRecord) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the command line asks for; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="krt_operator", description=__doc__)
-    parser.add_argument("command", nargs="?", default="run", choices=("run", "release"))
+    """Run the command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="krt_operator",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", nargs="?", default="run", choices=tuple(COMMANDS))
     command = parser.parse_args(arguments).command
     logging.basicConfig(
         level=os.environ.get("KRT_LOG_LEVEL", "INFO"),
         format="%(asctime)s %(levelname)s %(message)s",
         stream=sys.stdout,
     )
-    # Kopf tells every handler's success; a level-triggered loop has no news in that.
+    # Kopf logs the success of every handler, which is no news in a level-triggered loop.
     logging.getLogger("kopf").setLevel(logging.WARNING)
     for handler in logging.getLogger().handlers:
-        handler.addFilter(_retries_are_no_errors)
-    # One line a probe, every few seconds.
+        handler.addFilter(_lower_retries)
+    # One line per probe, every few seconds.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     try:
         settings = Settings.from_environment()
-        return _release(settings) if command == "release" else _run(settings)
+        return COMMANDS[command](settings)
     except UserError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE_ERROR
@@ -57,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(settings: Settings) -> int:
-    import kopf  # noqa: PLC0415 - 40 MiB that `release` does not need
+    import kopf  # noqa: PLC0415 - 40 MiB that `remove-finalizers` does not need
 
     import krt_operator.app.handlers  # noqa: F401, PLC0415 - registers the handlers
 
@@ -73,15 +81,21 @@ def _run(settings: Settings) -> int:
     return 0
 
 
-def _release(settings: Settings) -> int:
+def _remove_finalizers(settings: Settings) -> int:
     from krt_operator.app.assembly import Assembly  # noqa: PLC0415 - as above
 
     assembly = Assembly.on_api_server(settings)
     for test in assembly.cluster("").tests():
         meta = test["metadata"]
-        if assembly.cluster(meta["namespace"]).free_finalizers(meta["name"]):
-            sys.stdout.write(f"released {meta['namespace']}/{meta['name']}\n")
+        if assembly.cluster(meta["namespace"]).remove_finalizers(meta["name"]):
+            sys.stdout.write(f"removed the finalizer of {meta['namespace']}/{meta['name']}\n")
     return 0
+
+
+COMMANDS: Final[dict[str, Callable[[Settings], int]]] = {
+    "run": _run,
+    "remove-finalizers": _remove_finalizers,
+}
 
 
 if __name__ == "__main__":

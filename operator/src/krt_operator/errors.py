@@ -2,20 +2,20 @@
 
 Waiting is not an error: a phase that waits returns a delay. What is raised is one of
 
-* `UserError`: the resource asks for what this cluster cannot give. Never retried; the test ends in
-  phase Error with a condition naming the field and the remedy.
-* `TransientError`: the API server, a broker or the network did not answer as it will later.
+* `UserError`: the resource asks for what this cluster cannot provide. Never retried; the test ends
+  in phase Error with a condition naming the field and the remedy.
+* `TransientError`: the API server, a broker or the network failed for now.
   Retried with a growing delay, counted, never ends a test by itself (the phase's deadline does).
-* `ConflictError`: somebody else wrote the object since it was read. Read again at once.
-* anything else: a defect. Logged with its traceback and retried, for a deployed fix must be able
-  to take a running test over.
+* `ConflictError`: the object was changed since it was read. It is read again at once.
+* anything else: a defect. Logged with its traceback and retried, so that a fixed release can
+  continue a running test.
 """
 
 from __future__ import annotations
 
 
 class KrtError(Exception):
-    """The root of what this package raises on purpose."""
+    """Base of the exceptions that the controller raises on purpose."""
 
 
 class UserError(KrtError):
@@ -24,7 +24,7 @@ class UserError(KrtError):
     Attributes:
         reason: one CamelCase word for the condition, for example `TooFewZones`.
         field: the path in the resource, for example `spec.kafka.rack.zones`.
-        message: what was found and what to do, as a sentence.
+        message: what is wrong and what to do about it, as a sentence.
     """
 
     def __init__(self, reason: str, field: str, message: str) -> None:
@@ -35,19 +35,19 @@ class UserError(KrtError):
 
 
 class TransientError(KrtError):
-    """Something outside did not answer; the same call may succeed later."""
+    """A call failed; the same call may succeed later."""
 
 
 class ConflictError(TransientError):
-    """An object changed since it was read (HTTP 409); read it again and decide anew."""
+    """An object changed since it was read (HTTP 409); read it and decide again."""
 
 
 class RefusedError(KrtError):
-    """The API server refused a call for what it says (HTTP 400, 403, 422).
+    """The API server refused a call for its content (HTTP 400, 403, 422).
 
-    A defect or a missing right: repeating the same call does not mend it.
+    The cause is a defect or a missing right: repeating the call does not help.
     """
 
 
 class GoneError(KrtError):
-    """The object with that uid is no longer there, so what was to be done to it cannot be."""
+    """The object with that uid does not exist any more."""

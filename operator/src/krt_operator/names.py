@@ -1,6 +1,6 @@
-"""The names of a run's objects: deterministic, so that a rerun finds what an earlier one made.
+"""The names of a run's objects: deterministic, so that every pass finds what an earlier one made.
 
-T is the test's name (at most 30 characters, a DNS label: the CRD sees to it).
+The test's name is a DNS label of at most 30 characters, which the CRD enforces.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def host(test: str, member_name: str, namespace: str) -> str:
 
 
 def peers(member_name: str) -> str:
-    """What a broker is to the others, whose Service clients do not use: `kafka-0-peers`."""
+    """Name of the Service through which the other brokers reach a broker: `kafka-0-peers`."""
     return f"{member_name}-peers"
 
 
@@ -54,7 +54,7 @@ def plan(test: str) -> str:
 
 
 def control(test: str) -> str:
-    """The ConfigMap that tells traffic and recorder what to do."""
+    """The ConfigMap whose state traffic and recorder follow."""
     return f"{test}-control"
 
 
@@ -73,13 +73,13 @@ def scoring_job(test: str, attempt: int) -> str:
     return f"{test}-scoring-{attempt}"
 
 
-def fault_job(test: str, place: int, attempt: int) -> str:
-    """The Job that does the fault at this place of spec.faults, by attempt."""
-    return f"{test}-fault-{place}-{attempt}"
+def fault_job(test: str, index: int, attempt: int) -> str:
+    """The Job of an attempt at the fault with this index in spec.faults."""
+    return f"{test}-fault-{index}-{attempt}"
 
 
 def dump_job(test: str, member_name: str) -> str:
-    """The Job that dumps what a broker's replicas hold."""
+    """The Job that dumps the offsets of a broker's replicas."""
     return f"{test}-dump-{member_name}"
 
 

@@ -73,6 +73,13 @@ def test_wrong_values_are_refused_by_name(helm: str, value: str, named: str) -> 
     assert named in done.stderr
 
 
+def test_template_with_old_value_fails_with_its_new_name(helm: str) -> None:
+    value = "releaseOnUninstall=false"
+    done = run(helm, "template", "krt", str(CHART), "--kube-version", "1.34.0", "--set", value)
+    assert done.returncode != 0
+    assert "it is now removeFinalizersOnUninstall" in done.stderr
+
+
 def test_the_crd_is_kept_unless_said_otherwise(helm: str) -> None:
     def definitions(*values: str) -> list[dict[str, Any]]:
         return [o for o in template(helm, *values) if o["kind"] == "CustomResourceDefinition"]
@@ -107,7 +114,7 @@ def test_a_digest_wins_over_a_tag(helm: str) -> None:
 def test_watched_namespaces_bound_the_rights(helm: str) -> None:
     objects = template(helm, "watchNamespaces={one,two}")
     everywhere = [o["metadata"]["name"] for o in objects if o["kind"] == "ClusterRoleBinding"]
-    assert sorted(everywhere) == ["krt-controller-cluster", "krt-release"]
+    assert sorted(everywhere) == ["krt-controller-cluster", "krt-remove-finalizers"]
     bound = [o["metadata"]["namespace"] for o in objects if o["kind"] == "RoleBinding"]
     assert bound == ["one", "two"]
 

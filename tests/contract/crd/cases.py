@@ -371,7 +371,7 @@ REFUSED = (
     Refused(
         "ordinals and count",
         target(role="Broker", ordinals=[0], count=1),
-        ("spec.faults[0].target", "exclude"),
+        ("spec.faults[0].target", "ordinals or target.count, not both"),
     ),
     Refused(
         "an unknown zone",
@@ -437,7 +437,7 @@ REFUSED = (
             target(role="Partition", topic="foo")(spec),
             fault(action="Reassign", duration="0s")(spec),
         ),
-        ("fault leader-down", "Reassign needs to"),
+        ("fault leader-down", "Reassign needs targetReplicas"),
     ),
     Refused(
         "a move of a broker",
@@ -453,7 +453,7 @@ REFUSED = (
             target(role="Partition", topic="foo")(spec),
             fault(action="Reassign", duration="0s", targetReplicas=[1, 2, 3])(spec),
         ),
-        ("fault leader-down", "to must be below", "kafka.replicas 3"),
+        ("fault leader-down", "targetReplicas must be below", "kafka.replicas 3"),
     ),
     Refused(
         "a move to another replication factor",
@@ -461,7 +461,7 @@ REFUSED = (
             target(role="Partition", topic="foo")(spec),
             fault(action="Reassign", duration="0s", targetReplicas=[1, 2])(spec),
         ),
-        ("fault leader-down", "to names 2 brokers", "topic foo"),
+        ("fault leader-down", "targetReplicas has 2 brokers", "topic foo"),
     ),
     Refused(
         "an election for partitions there are not",
@@ -547,7 +547,7 @@ REFUSED = (
         expect_fault(
             unavailability=[{"of": "Writes", "group": "readers", "longerThan": "5s", "max": 0}]
         ),
-        ("unavailability", "group is for of: Reads"),
+        ("unavailability", "group is only for of: Reads"),
     ),
     Refused(
         "a word that is none",
@@ -565,6 +565,27 @@ REFUSED = (
     Refused("no producers", lambda spec: spec["traffic"].update(producers=[]), ("producers",)),
     Refused("no traffic", lambda spec: spec.pop("traffic"), ("spec.traffic", "Required")),
 )
+
+OLD_NAMES: tuple[Refused, ...] = (
+    Refused("downFor", fault(downFor="20s"), ("spec.faults[0].downFor", "downFor is now duration")),
+    Refused("to", fault(to=[2, 0, 1]), ("spec.faults[0].to", "to is now targetReplicas")),
+    Refused(
+        "probes",
+        fault(probes=["CreateTopic"]),
+        ("spec.faults[0].probes", "probes is now adminRequests"),
+    ),
+    Refused(
+        "spareController",
+        target(role="PartitionFollower", topic="foo", partition=0, spareController=True),
+        ("spec.faults[0].target.spareController", "spareController is now excludeController"),
+    ),
+    Refused(
+        "comparison",
+        lambda spec: spec.update(timeouts={"comparison": "5m"}),
+        ("spec.timeouts.comparison", "comparison is now replicaDump"),
+    ),
+)
+"""The sample with a field under its old name, and what the message must say."""
 
 CHANGED: tuple[tuple[str, Spec], ...] = (
     ("kafka", {"kafka": {"replicas": 5}}),

@@ -4,7 +4,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.contract.crd.cases import CHANGED, REFUSED, ROOT, Refused, manifest, sample
+from tests.contract.crd.cases import (
+    CHANGED,
+    OLD_NAMES,
+    REFUSED,
+    ROOT,
+    Refused,
+    manifest,
+    sample,
+)
 
 from krt_operator.api.spec import Spec
 
@@ -54,7 +62,7 @@ ACTIONS: tuple[Any, ...] = (
     {
         "action": "Reassign",
         "target": {"role": "Partition", "topic": "foo", "partitions": [0, 2]},
-        "to": [2, 0, 1],
+        "targetReplicas": [2, 0, 1],
     },
     {"action": "ElectPreferredLeaders", "target": {"role": "Partition", "topic": "foo"}},
 )
@@ -82,6 +90,19 @@ def test_refused_with_the_element_named(server: ApiServer, case: Refused) -> Non
     assert not answer.ok, answer.text
     for part in case.says:
         assert part in answer.text, answer.text
+
+
+@pytest.mark.parametrize("case", OLD_NAMES, ids=lambda case: case.name)
+def test_admission_of_an_old_field_name_is_refused_in_one_line_with_the_new_name(
+    server: ApiServer, case: Refused
+) -> None:
+    spec = sample()
+    case.change(spec)
+    answer = server.admits(spec)
+    assert not answer.ok, answer.text
+    (line,) = answer.text.strip().splitlines()
+    for part in case.says:
+        assert part in line
 
 
 @pytest.mark.parametrize("name", ["a" * 31, "1st", "with.dot"])

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from kubernetes.client.configuration import Configuration
 
-from krt_operator.engine.ports import Deletion, Eviction
+from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.errors import (
     ConflictError,
     GoneError,
@@ -250,7 +250,7 @@ def test_frees_our_finalizer_and_no_other(server: Server) -> None:
         "finalizers": ["kafkaresilience.dev/finalizer", "example.com/theirs"],
     }
     server.answers = [(200, {"metadata": meta}), (200, {})]
-    assert server.cluster().free_finalizers("t")
+    assert server.cluster().remove_finalizers("t")
     assert server.asked[1]["body"]["metadata"] == {
         "resourceVersion": "7",
         "finalizers": ["example.com/theirs"],

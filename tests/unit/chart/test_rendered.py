@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from krt_operator.app.settings import CHART_VALUES, Settings
 from krt_operator.kubernetes.kinds import KINDS
 
 ROOT = Path(__file__).parents[3]
@@ -80,9 +81,9 @@ def test_one_controller_under_restricted_pod_security() -> None:
 
 
 def test_the_controller_is_told_what_its_settings_read() -> None:
-    source = (ROOT / "operator/src/krt_operator/app/settings.py").read_text()
     (deployment,) = [one for one in OBJECTS if one["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     told = {one["name"] for one in container["env"]}
-    read = {word for word in source.replace('"', " ").split() if word.startswith("KRT_")}
+    read = {f"KRT_{name.upper()}" for name in Settings.model_fields}
     assert read <= told
+    assert set(CHART_VALUES) == set(Settings.model_fields)

@@ -1,17 +1,18 @@
-"""What every model of the resource shares: immutability, camelCase names, CEL rules.
+"""The base of every model of the resource: immutable, camelCase names, CEL rules.
 
-The models are the one source of the CustomResourceDefinition (see `crd.py`): types, bounds,
-defaults and descriptions stand on the fields, cross-field rules in `Rule`.
+The models are the one source of the CustomResourceDefinition (see `crd.py`): fields define types,
+bounds, defaults and descriptions, `Rule` the rules across fields.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 from pydantic.alias_generators import to_camel
 
 MAX_ITEMS = 16
-"""Elements in any list: keeps every CEL rule inside the API server's cost budget."""
+"""Elements in any list: keeps every CEL rule within the cost budget of the API server."""
 
 MAX_CONFIG_ENTRIES = 32
 """Entries in a settings map, for the same reason."""
@@ -22,8 +23,8 @@ class Rule:
     """A CEL validation rule, evaluated by the API server.
 
     Attributes:
-        rule: expression that must be true; `self` is the value the rule stands on.
-        message: sentence shown when it is not; used as it is where no expression is given.
+        rule: expression that must be true; `self` is the value that carries the rule.
+        message: sentence shown when it is false and there is no `expression`.
         expression: CEL string that names the element at fault, or None.
     """
 
@@ -39,13 +40,41 @@ class Rule:
         return body
 
 
+REFUSED = "Refused: "
+"""How the description of a field begins that every resource must leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenamedField:
+    """A field under its old name.
+
+    The API server would prune an unknown field, or name it without a remedy. So the schema has the
+    old field, with a rule that always fails and gives the new name.
+
+    Attributes:
+        new: the new name.
+        schema: JSON schema of the field's type.
+    """
+
+    new: str
+    schema: Mapping[str, Any]
+
+    def as_json(self, old: str) -> dict[str, Any]:
+        """Return the schema of the field that is refused."""
+        return {
+            **self.schema,
+            "description": f"{REFUSED}the field is now {self.new}.",
+            **rules(Rule(rule="false", message=f"{old} is now {self.new}")),
+        }
+
+
 def rules(*each: Rule) -> dict[str, Any]:
     """Return the JSON schema extension that carries these rules, for `json_schema_extra`."""
     return {"x-kubernetes-validations": [rule.as_json() for rule in each]}
 
 
 def list_map(*keys: str) -> dict[str, Any]:
-    """Return the extension for a list of named elements: duplicates are refused by key."""
+    """Return the extension for a list of elements with unique keys."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
@@ -54,17 +83,36 @@ LIST_ATOMIC: dict[str, Any] = {"x-kubernetes-list-type": "atomic"}
 
 
 class ApiModel(BaseModel):
-    """Base of all models: frozen, camelCase outside, snake_case inside, nothing unknown."""
+    """Base of all models: frozen, camelCase outside, snake_case inside, unknown fields refused."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True
     )
 
     cel: ClassVar[tuple[Rule, ...]] = ()
+    renamed: ClassVar[Mapping[str, RenamedField]] = {}
+    """Old field name to the field that replaces it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_old_names(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            for old, field in cls.renamed.items():
+                if old in value:
+                    raise ValueError(f"{old} is now {field.new}")
+        return value
 
     def dump(self) -> dict[str, Any]:
         """Return JSON as the API server holds it: camelCase, without what is unset."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class StatusModel(ApiModel):
+    """Base of what the controller writes: unknown fields of a newer controller are ignored."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=to_camel, validate_by_name=True
+    )
 
 
 DNS_LABEL = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
@@ -80,15 +128,17 @@ ObjectName = Annotated[
 TopicName = Annotated[
     str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]*$")
 ]
-"""A Kafka topic; Kafka allows 249 characters, names of its own start with an underscore."""
+"""A Kafka topic; Kafka allows 249 characters, and its internal topics start with an underscore."""
 LabelValue = Annotated[
     str,
     StringConstraints(max_length=63, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"),
 ]
 """A Kubernetes label value; zones are label values."""
 Text = Annotated[str, StringConstraints(max_length=1024)]
-"""A sentence for people."""
+"""A sentence."""
 SettingValue = Annotated[str, StringConstraints(max_length=256)]
 """Value of a Kafka or ZooKeeper setting, always a string as in their property files."""
 SettingKey = Annotated[str, StringConstraints(max_length=100)]
 """Name of a setting."""
+Word = Annotated[str, StringConstraints(max_length=253)]
+"""A name or a short word in the status."""

@@ -8,7 +8,7 @@ MAX_REPLICAS = 8
 """Pods of one producer or consumer entry."""
 
 TRAFFIC_RESOURCES = Resources.of(cpu="50m", memory="128Mi", limit="256Mi")
-"""A traffic pod must live within 256 MiB."""
+"""A traffic pod must not use more than 256 MiB."""
 
 
 class Compression(StrEnum):

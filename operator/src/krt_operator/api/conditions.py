@@ -1,4 +1,4 @@
-"""Conditions of a test: what each says, and how one is set."""
+"""Conditions of a test: their types, and how a condition is set."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,35 +10,35 @@ from krt_operator.api.times import Time
 
 
 class ConditionType(StrEnum):
-    """The conditions of a test. Absent or Unknown: not decided yet."""
+    """The types of a test's conditions. Absent or Unknown: not decided yet."""
 
     PROVISIONED = "Provisioned"
-    """True: members, racks, topics stand as described, checked in the cluster.
-    False: they could not be built; the reason says why."""
+    """True: members, racks and topics are as described, checked in the cluster.
+    False: they could not be provisioned; the reason says why."""
     TRAFFIC_ESTABLISHED = "TrafficEstablished"
-    """True: every producer writes and every group reads and commits. False: not in time."""
+    """True: every producer writes, every group reads and commits. False: they did not in time."""
     FAULTS_INJECTED = "FaultsInjected"
     """True: every fault was injected and reverted. False: at least one was not."""
     RECOVERED = "Recovered"
-    """True: after every revert the cluster became whole. False: it did not in time."""
+    """True: after every revert the cluster recovered. False: it did not in time."""
     DRAINED = "Drained"
-    """True: consumers reached the settled end of every partition. False: not in time."""
+    """True: consumers reached the stable end of every partition. False: they did not in time."""
     REPLICAS_DUMPED = "ReplicasDumped"
-    """True: what every broker's replicas hold is in the evidence. False: not all of it; the message
-    says what is missing. Absent: spec.evidence.compareReplicas does not ask for it."""
+    """True: the offsets of every broker's replicas are in the evidence. False: not all of them; the
+    message says what is missing. Absent: spec.evidence.compareReplicas is not set."""
     SCORED = "Scored"
-    """True: the Spark job judged the evidence. False: it could not."""
+    """True: the Spark job scored the evidence. False: it could not."""
     EXPECTATIONS_MET = "ExpectationsMet"
-    """True: every expectation of spec.expect is met. False: one did not. Unknown: one could not be
-    measured, and none is known not to hold. Absent: nothing was claimed."""
+    """True: every expectation of spec.expect is met. False: at least one is not met. Unknown: at
+    least one could not be evaluated, and all others are met. Absent: spec.expect is empty."""
     FINISHED = "Finished"
-    """True, once: the run is over, however it ended."""
+    """True: the run is over, however it ended."""
     SUCCEEDED = "Succeeded"
     """True: finished with verdict Passed. False: finished otherwise; the reason is the verdict."""
 
 
 class ConditionStatus(StrEnum):
-    """Whether a condition holds."""
+    """The status of a condition."""
 
     TRUE = "True"
     FALSE = "False"
@@ -48,21 +48,23 @@ class ConditionStatus(StrEnum):
 class Condition(ApiModel):
     """A condition, as Kubernetes defines them."""
 
-    type: ConditionType = Field(description="What the condition is about.")
+    type: ConditionType = Field(description="Type of the condition.")
     status: ConditionStatus = Field(description="True, False or Unknown.")
     reason: Annotated[
         str, StringConstraints(min_length=1, max_length=63, pattern=r"^[A-Za-z][A-Za-z0-9]*$")
-    ] = Field(description="One word that says why.")
+    ] = Field(description="CamelCase word that gives the cause of the status.")
     message: Text = Field(
-        default="", description="A sentence for people, with the remedy if one is due."
+        default="", description="Details, with the remedy where something is wrong."
     )
     last_transition_time: Time = Field(description="When the status last changed.")
     observed_generation: int | None = Field(
-        default=None, ge=0, description="Generation of the resource this was said of."
+        default=None,
+        ge=0,
+        description="Generation of the resource for which the condition was set.",
     )
 
 
-def set_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
+def with_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
     """Return the conditions with one set, in the order they were first set.
 
     The transition time of an unchanged status is kept.
@@ -80,4 +82,4 @@ def set_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Co
 
 def find_condition(conditions: tuple[Condition, ...], type_: ConditionType) -> Condition | None:
     """Return the condition of this type, or None."""
-    return next((one for one in conditions if one.type is type_), None)
+    return next((condition for condition in conditions if condition.type is type_), None)

@@ -20,38 +20,38 @@ from krt_operator.api.resources import Resources
 
 
 class Output(ApiModel):
-    """What a consumer with commit: Transactional makes of each record it is handed."""
+    """What a consumer with commit: Transactional writes: one record for each that it reads."""
 
     topic: TopicName = Field(
-        description="Topic written to, one of spec.topics: one record for each that was read, "
-        "with its key. No consumer with commit: Transactional may read it."
+        description="Topic to write to, one of spec.topics. The consumer writes one record for "
+        "each that it reads, with the same key. No consumer with an output may read the topic."
     )
     records_per_transaction: int = Field(
         default=500,
         ge=1,
         le=10_000,
-        description="Records in each transaction at most; it ends after 500 ms with fewer.",
+        description="Records per transaction, at most. A transaction ends after 500 ms with fewer.",
     )
     abort_permille: int = Field(
         default=0,
         ge=0,
         le=900,
-        description="Share of transactions aborted after their offsets were sent, in permille, by "
-        "the seed; what they read is read again.",
+        description="Share of transactions that are aborted after their offsets were sent, in "
+        "permille, chosen by the seed. Their records are read again.",
     )
     value_bytes: int = Field(
         default=200,
         ge=128,
         le=1_000_000,
-        description="Size of a record's value in bytes; 128 hold the identity and checksum.",
+        description="Size of a record's value in bytes. 128 are needed for identity and checksum.",
     )
     compression: Compression = Field(
         default=Compression.NONE, description="Compression of batches."
     )
     config: Settings = Field(
         default={},
-        description="Settings of the producing client (librdkafka's names), over its defaults. "
-        "It writes with acks: all, idempotence and a transactional.id of each pod's own.",
+        description="Settings of the producing client, as in librdkafka, in place of its defaults. "
+        "The client uses acks: all, idempotence and a transactional.id per pod.",
         json_schema_extra=client_config(PRODUCER),
     )
 
@@ -62,7 +62,7 @@ class Consumer(ApiModel):
     cel: ClassVar[tuple[Rule, ...]] = (
         Rule(
             rule="has(self.output) == (self.commit == 'Transactional')",
-            message="output goes with commit: Transactional, and with no other",
+            message="output needs commit: Transactional, and commit: Transactional needs output",
             expression="'consumer ' + self.name + "
             "(has(self.output) ? ': output needs commit: Transactional' : "
             "': commit: Transactional needs output')",
@@ -77,11 +77,11 @@ class Consumer(ApiModel):
 
     name: ShortName = Field(description="Name; pods are <test>-consumer-<name>-<replica>.")
     topics: Annotated[tuple[TopicName, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
-        description="Topics read, each one of spec.topics.", json_schema_extra=LIST_SET
+        description="Topics to read, each one of spec.topics.", json_schema_extra=LIST_SET
     )
     group: Annotated[
         str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9._-]+$")
-    ] = Field(description="Consumer group, of this entry alone.")
+    ] = Field(description="Consumer group; no other entry may have the same.")
     replicas: int = Field(
         default=1, ge=1, le=MAX_REPLICAS, description="Number of pods in the group."
     )
@@ -89,18 +89,18 @@ class Consumer(ApiModel):
         default=Commit.AFTER_PROCESSING,
         description="When offsets are committed: AfterProcessing (at least once), "
         "BeforeProcessing (at most once), Auto (by the client, from stored offsets), Transactional "
-        "(exactly once: in the transaction that writes what was made of the records).",
+        "(exactly once, in the transaction that writes the output).",
     )
     output: Output | None = Field(
         default=None,
-        description="What is made of the records; with commit: Transactional, and only then.",
+        description="Output of the consumer; needs commit: Transactional.",
     )
     isolation: Isolation = Field(
-        default=Isolation.READ_COMMITTED, description="Which records of transactions are seen."
+        default=Isolation.READ_COMMITTED, description="Which records of transactions are read."
     )
     config: Settings = Field(
         default={},
-        description="Settings of the client (librdkafka's names), over its defaults. "
+        description="Settings of the client, as in librdkafka, in place of its defaults. "
         "bootstrap.servers, group.id, isolation.level and the commit settings are set by fields.",
         json_schema_extra=client_config(CONSUMER),
     )

@@ -1,7 +1,8 @@
 """The CustomResourceDefinition, generated from the models.
 
-Pydantic's JSON schema becomes a structural one: references inlined, `null` alternatives dropped
-(unset means absent), rules of the models' `cel` added, every child of spec but `abort` immutable.
+Pydantic's JSON schema becomes a structural one: references are inlined, `null` alternatives dropped
+(unset means absent), the rules of the models' `cel` added. Every field of spec except `abort` is
+immutable.
 """
 
 import copy
@@ -26,7 +27,7 @@ NAME_RULE = Rule(
     rule=f"self.metadata.name.size() <= {MAX_NAME} && "
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
     message=f"metadata.name must be at most {MAX_NAME} characters of a-z, 0-9 and -, and begin "
-    "with a letter: services and pods are named after it",
+    "with a letter, because services and pods are named after it",
 )
 
 ABORT_RULE = Rule(rule="self || !oldSelf", message="spec.abort cannot be taken back")
@@ -48,19 +49,19 @@ def _models(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     found: dict[str, type[BaseModel]] = {}
     todo: list[Any] = [model]
     while todo:
-        one = todo.pop()
-        if isinstance(one, type) and issubclass(one, BaseModel):
-            if one.__name__ not in found:
-                found[one.__name__] = one
-                todo.extend(field.annotation for field in one.model_fields.values())
+        annotation = todo.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            if annotation.__name__ not in found:
+                found[annotation.__name__] = annotation
+                todo.extend(field.annotation for field in annotation.model_fields.values())
         else:
-            todo.extend(getattr(one, "__args__", ()))
+            todo.extend(getattr(annotation, "__args__", ()))
     return found
 
 
 class _Generator(GenerateJsonSchema):
     def encode_default(self, dft: Any) -> Any:
-        """Write a duration as users do; pydantic sees a dataclass in a default."""
+        """Write a duration as users do; pydantic would write a dataclass."""
         return str(dft) if isinstance(dft, Duration) else super().encode_default(dft)
 
 
@@ -117,18 +118,23 @@ class _Structural:
             node.pop("required", None)
             if required:
                 node["required"] = required
-            self._rules_of(node, name)
+            self._of_model(node, name)
         self._default(node)
         return node
 
-    def _rules_of(self, node: Json, name: str | None) -> None:
+    def _of_model(self, node: Json, name: str | None) -> None:
+        """Add the rules of the node's model, and its fields under their old names."""
         model = self._models.get(name or "")
-        if model is not None and issubclass(model, ApiModel) and model.cel:
+        if model is None or not issubclass(model, ApiModel):
+            return
+        if model.cel:
             own = [rule.as_json() for rule in model.cel]
             node["x-kubernetes-validations"] = node.get("x-kubernetes-validations", []) + own
+        for old, field in model.renamed.items():
+            node["properties"][old] = field.as_json(old)
 
     def _default(self, node: Json) -> None:
-        """Keep a default only where it says something, and say it as shortly as possible."""
+        """Keep a default only where it sets something, in its shortest form."""
         default = _without_nulls(node.pop("default", None))
         if default is None or not self._keep_defaults:
             return
@@ -145,7 +151,7 @@ class _Structural:
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return value
 
 
@@ -170,7 +176,7 @@ def _immutable(child: str) -> Json:
 
 
 def _order(child: str) -> Json:
-    """A list by key is compared without its order, but the faults' order says what waits."""
+    """The API server compares a list by key without its order, but faults wait for earlier ones."""
     return Rule(
         rule="self.map(f, f.name) == oldSelf.map(f, f.name)",
         message=f"the order of spec.{child} cannot change once the test exists",
@@ -178,7 +184,7 @@ def _order(child: str) -> Json:
 
 
 def spec_schema() -> Json:
-    """Return the schema of spec, with what may not change."""
+    """Return the schema of spec, with the rules that make it immutable."""
     schema = _Structural(Spec, keep_defaults=True).build()
     for name, child in schema["properties"].items():
         added = [ABORT_RULE.as_json()] if name == "abort" else [_immutable(name)]
@@ -197,8 +203,8 @@ def crd() -> Json:
     """Return the whole CustomResourceDefinition."""
     schema = {
         "type": "object",
-        "description": "A Kafka cluster that is built, used, broken and judged once: one resource, "
-        "one run.",
+        "description": "A test of a Kafka cluster: the cluster is deployed, kept under load and "
+        "exposed to faults, and its data is checked. One resource is one run.",
         "required": ["spec"],
         "properties": {
             "apiVersion": {"type": "string", "description": f"{GROUP}/{VERSION}"},

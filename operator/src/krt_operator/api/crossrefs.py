@@ -1,6 +1,7 @@
 """Rules between the parts of a specification: names that must exist, numbers that must fit.
 
-Each names the element at fault. They stand on `spec`, since a CEL rule sees only what is below it.
+Each names the wrong element. The rules belong to `spec`, because a CEL rule sees only the fields
+below its own.
 """
 
 from krt_operator.api.base import MAX_ITEMS, Rule
@@ -11,28 +12,28 @@ _MIN_INSYNC = (
 )
 
 
-def _each(items: str, var: str, holds: str, says: tuple[str, ...], message: str) -> Rule:
-    """Return a rule on every element of a list, whose message is said of the first that fails.
+def each(items: str, var: str, condition: str, template: tuple[str, ...], message: str) -> Rule:
+    """Return a rule on every element of a list, with a message for the first that fails.
 
     Args:
         items: CEL expression of the list.
-        var: name of the element in `holds` and `says`.
-        holds: CEL expression that must be true of each element.
-        says: a format string and the CEL expressions it takes. `format`, since the API server
+        var: name of the element in `condition` and `template`.
+        condition: CEL expression that must be true of each element.
+        template: a format string and its values as CEL expressions. `format`, since the API server
             cannot bound the length of strings joined with `+` and refuses the rule.
         message: the sentence without names.
     """
-    text, *values = says
+    text, *values = template
     return Rule(
-        rule=f"{items}.all({var}, {holds})",
+        rule=f"{items}.all({var}, {condition})",
         message=message,
-        expression=f"{items}.filter({var}, !({holds}))"
+        expression=f"{items}.filter({var}, !({condition}))"
         f".map({var}, '{text}'.format([{', '.join(values)}]))[0]",
     )
 
 
 TOPICS = (
-    _each(
+    each(
         "self.topics",
         "t",
         "t.replicationFactor <= self.kafka.replicas",
@@ -42,7 +43,7 @@ TOPICS = (
         ),
         "a topic's replicationFactor is above kafka.replicas",
     ),
-    _each(
+    each(
         "self.topics",
         "t",
         "size(self.kafka.rack.zones) == 0 || t.replicationFactor <= size(self.kafka.rack.zones)",
@@ -52,7 +53,7 @@ TOPICS = (
         ),
         "a topic's replicationFactor is above the number of kafka.rack.zones",
     ),
-    _each(
+    each(
         "self.topics",
         "t",
         f"{_MIN_INSYNC} <= t.replicationFactor",
@@ -65,14 +66,14 @@ TOPICS = (
 )
 
 TRAFFIC = (
-    _each(
+    each(
         "self.traffic.producers",
         "p",
         "self.topics.exists(t, t.name == p.topic)",
         ("producer %s: topic %s is not in spec.topics", "p.name", "p.topic"),
         "a producer's topic is not in spec.topics",
     ),
-    _each(
+    each(
         "self.traffic.consumers",
         "c",
         "c.topics.all(n, self.topics.exists(t, t.name == n))",
@@ -82,7 +83,7 @@ TRAFFIC = (
         ),
         "a consumer's topic is not in spec.topics",
     ),
-    _each(
+    each(
         "self.traffic.consumers",
         "c",
         "!has(c.output) || self.topics.exists(t, t.name == c.output.topic)",
@@ -92,11 +93,15 @@ TRAFFIC = (
 )
 
 
-def _fault(holds: str, says: tuple[str, ...], message: str) -> Rule:
-    """Return a rule on every fault; `says` leaves out `fault NAME: `."""
-    text, *values = says
-    return _each(
-        "self.faults", "f", holds, (f"fault %s: {text}", "f.name", *values), f"a fault's {message}"
+def _fault(condition: str, template: tuple[str, ...], message: str) -> Rule:
+    """Return a rule on every fault; `template` leaves out `fault NAME: `."""
+    text, *values = template
+    return each(
+        "self.faults",
+        "f",
+        condition,
+        (f"fault %s: {text}", "f.name", *values),
+        f"a fault's {message}",
     )
 
 
@@ -118,7 +123,7 @@ def _numbers(role: str, limit: str) -> tuple[Rule, Rule]:
 
 
 def _entry(role: str, items: str) -> tuple[Rule, Rule]:
-    """Return the rules that a target names an entry of the traffic, and pods it has."""
+    """Return the rules that a target names an entry of spec.traffic, and pods that it has."""
     name = items.removeprefix("self.")
     mine = f"f.target.role != '{role}' || !has(f.target.name)"
     return (
@@ -147,15 +152,15 @@ _WAITS_FOR_EARLIER = (
 )
 
 FAULTS = (
-    _each(
+    each(
         _INDICES,
         "i",
         _WAITS_FOR_EARLIER,
         (
-            "fault %s: startsAfter.fault %s must stand before it in spec.faults",
+            "fault %s: startsAfter.fault %s must come before it in spec.faults",
             *("self.faults[i].name", "self.faults[i].startsAfter.fault"),
         ),
-        "a fault's startsAfter.fault must stand before it in spec.faults",
+        "a fault's startsAfter.fault must come before it in spec.faults",
     ),
     _fault(
         "!has(f.target.topic) || self.topics.exists(t, t.name == f.target.topic)",
@@ -182,17 +187,18 @@ FAULTS = (
     ),
     _fault(
         "f.targetReplicas.all(b, b < self.kafka.replicas)",
-        ("to must be below kafka.replicas %d", "self.kafka.replicas"),
-        "to must be below kafka.replicas",
+        ("targetReplicas must be below kafka.replicas %d", "self.kafka.replicas"),
+        "targetReplicas must be below kafka.replicas",
     ),
     _fault(
-        "size(f.targetReplicas) == 0 || !has(f.target.topic) || self.topics.all(t, t.name != f.target.topic || "
+        "size(f.targetReplicas) == 0 || !has(f.target.topic) || "
+        "self.topics.all(t, t.name != f.target.topic || "
         "size(f.targetReplicas) == t.replicationFactor)",
         (
-            "to names %d brokers, not as many as the replicationFactor of topic %s",
+            "targetReplicas has %d brokers, unlike the replicationFactor of topic %s",
             *("size(f.targetReplicas)", "f.target.topic"),
         ),
-        "to must name as many brokers as the topic's replicationFactor",
+        "targetReplicas must have as many brokers as the topic's replicationFactor",
     ),
     _fault(
         "!has(f.target.count) || !has(f.target.topic) || "
@@ -206,8 +212,8 @@ FAULTS = (
     ),
     _fault(
         "!has(f.target.group) || self.traffic.consumers.exists(c, c.group == f.target.group)",
-        ("target.group %s is no group of spec.traffic.consumers", "f.target.group"),
-        "target.group is no group of spec.traffic.consumers",
+        ("target.group %s is not a group of spec.traffic.consumers", "f.target.group"),
+        "target.group is not a group of spec.traffic.consumers",
     ),
     _fault(
         "!has(f.target.zone) || size(self.kafka.rack.zones) == 0 || "
@@ -222,84 +228,10 @@ FAULTS = (
 )
 
 
-def _group_of(field: str) -> Rule:
-    """Return the rule that an expectation of groups names groups there are."""
-    return _each(
-        f"self.expect.{field}",
-        "e",
-        "self.traffic.consumers.exists(c, c.group == e.group)",
-        (f"expect.{field}: group %s is no group of spec.traffic.consumers", "e.group"),
-        f"expect.{field} names a group that is no group of spec.traffic.consumers",
-    )
-
-
-def _gaps(holds: str, what: str) -> Rule:
-    """Return a rule on every gap that a fault's expectation names."""
-    return _each(
-        "self.expect.faults",
-        "e",
-        f"e.unavailability.all(u, {holds})",
-        (f"expect.faults %s: unavailability names a {what}", "e.name"),
-        f"an unavailability of expect.faults names a {what}",
-    )
-
-
-EXPECT = (
-    _each(
-        "self.expect.faults",
-        "e",
-        "self.faults.exists(f, f.name == e.name)",
-        ("expect.faults: %s is no fault of spec.faults", "e.name"),
-        "expect.faults names a fault that is not in spec.faults",
-    ),
-    _each(
-        "self.expect.faults",
-        "e",
-        "e.adminRequests.all(p, self.faults.exists(f, f.name == e.name && "
-        "f.adminRequests.exists(q, q == p.request)))",
-        ("expect.faults %s: adminRequests names one that the fault does not have", "e.name"),
-        "expect.faults names an admin request that its fault does not have",
-    ),
-    _group_of("rebalances"),
-    _group_of("unassignedConsumers"),
-    _each(
-        "self.expect.closestReplicaFetches",
-        "e",
-        "self.traffic.consumers.exists(c, c.group == e.group && 'client.rack' in c.config)",
-        ("expect.closestReplicaFetches: no consumer of group %s has config client.rack", "e.group"),
-        "expect.closestReplicaFetches names a group whose consumer has no config client.rack",
-    ),
-    _each(
-        "self.expect.inIsr",
-        "e",
-        "e.broker < self.kafka.replicas",
-        (
-            "expect.inIsr: broker %d must be below kafka.replicas %d",
-            *("e.broker", "self.kafka.replicas"),
-        ),
-        "a broker of expect.inIsr must be below kafka.replicas",
-    ),
-    _each(
-        "self.expect.nonEmptyPartitions",
-        "e",
-        "self.topics.exists(t, t.name == e.topic)",
-        ("expect.nonEmptyPartitions: topic %s is not in spec.topics", "e.topic"),
-        "expect.nonEmptyPartitions names a topic that is not in spec.topics",
-    ),
-    _gaps(
-        "!has(u.topic) || self.topics.exists(t, t.name == u.topic)",
-        "topic that is not in spec.topics",
-    ),
-    _gaps(
-        "!has(u.group) || self.traffic.consumers.exists(c, c.group == u.group)",
-        "group that is no group of spec.traffic.consumers",
-    ),
-)
-
 TTL = Rule(
     rule="has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished)",
     message="spec.ttlSecondsAfterFinished cannot be set or removed once the test exists; "
     "delete it and create a new one",
 )
 
-CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, *EXPECT, TTL)
+CROSS_REFERENCES = (*TOPICS, *TRAFFIC, *FAULTS, TTL)

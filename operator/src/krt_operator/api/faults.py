@@ -1,5 +1,6 @@
-"""The faults of a test: what is broken, when, for how long."""
+"""The faults of a test: action, target, start and duration."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -7,9 +8,11 @@ from pydantic import Field
 
 from krt_contract.faults import Action, AdminRequest
 from krt_operator.api.base import (
+    LIST_ATOMIC,
     LIST_SET,
     ApiModel,
     LongName,
+    RenamedField,
     Rule,
 )
 from krt_operator.api.durations import Duration
@@ -17,7 +20,7 @@ from krt_operator.api.targets import Target
 
 
 class StartEvent(StrEnum):
-    """What of another fault is waited for."""
+    """The event of another fault that a fault waits for."""
 
     STARTED = "Started"
     REVERTED = "Reverted"
@@ -29,13 +32,13 @@ class StartsAfter(ApiModel):
 
     fault: LongName | None = Field(
         default=None,
-        description="An earlier fault of the list; unset: the one before, and for the first fault "
-        "the end of the warm-up.",
+        description="An earlier fault of the list; unset: the previous fault, and for the first "
+        "fault the end of the warm-up.",
     )
     event: StartEvent = Field(
         default=StartEvent.RECOVERED,
-        description="What of it is waited for: Started (injected), Reverted (let back) or "
-        "Recovered (cluster whole again).",
+        description="Event of that fault: Started (injected), Reverted, or Recovered (all "
+        "replicas in sync and all groups caught up after the revert).",
     )
 
 
@@ -45,7 +48,7 @@ class Fault(ApiModel):
     cel: ClassVar[tuple[Rule, ...]] = (
         Rule(
             rule="!has(self.gracePeriodSeconds) || self.action in ['DeletePod', 'EvictPod']",
-            message="gracePeriodSeconds is for DeletePod and EvictPod alone",
+            message="gracePeriodSeconds is only for DeletePod and EvictPod",
             expression="'fault ' + self.name + ': gracePeriodSeconds is for DeletePod and "
             "EvictPod, not ' + self.action",
         ),
@@ -71,42 +74,63 @@ class Fault(ApiModel):
         Rule(
             rule="!(self.action in ['RollingRestart', 'Reassign', 'ElectPreferredLeaders']) || "
             "duration(self.duration) == duration('0s')",
-            message="the action takes no duration: it holds nobody down",
-            expression="'fault ' + self.name + ': ' + self.action + ' takes no duration, it holds "
-            "nobody down'",
+            message="the action takes no duration, because it keeps no target down",
+            expression="'fault ' + self.name + ': ' + self.action + ' takes no duration, "
+            "because it keeps no target down'",
         ),
         Rule(
             rule="(self.action in ['Reassign', 'ElectPreferredLeaders']) == "
             "(self.target.role == 'Partition')",
-            message="target.role Partition is for Reassign and ElectPreferredLeaders, and they for "
-            "it",
+            message="target.role Partition is for Reassign and ElectPreferredLeaders, which take "
+            "no other role",
             expression="'fault ' + self.name + ': target.role Partition is for Reassign and "
-            "ElectPreferredLeaders, and they take no other; this is ' + self.action + ' of ' + "
+            "ElectPreferredLeaders, which take no other role; this is ' + self.action + ' of ' + "
             "self.target.role",
         ),
         Rule(
             rule="(self.action == 'Reassign') == (size(self.targetReplicas) > 0)",
-            message="Reassign needs targetReplicas, the brokers, and no other action takes it",
-            expression="'fault ' + self.name + ': Reassign needs targetReplicas, the brokers, and no other "
+            message="Reassign needs targetReplicas, and no other action takes it",
+            expression="'fault ' + self.name + ': Reassign needs targetReplicas, and no other "
             "action takes it'",
         ),
         Rule(
             rule="self.action != 'FreezePod' || duration(self.duration) > duration('0s')",
-            message="FreezePod needs duration: how long the process is frozen",
-            expression="'fault ' + self.name + ': FreezePod needs duration, how long the process is "
-            "frozen'",
+            message="FreezePod needs a duration above 0s",
+            expression="'fault ' + self.name + ': FreezePod needs a duration above 0s'",
         ),
         Rule(
             rule="duration(self.duration) <= duration('30m') && "
             "duration(self.delay) <= duration('30m')",
-            message="delay and duration are at most 30m",
-            expression="'fault ' + self.name + ': delay and duration are at most 30m'",
+            message="delay and duration must be at most 30m",
+            expression="'fault ' + self.name + ': delay and duration must be at most 30m'",
         ),
     )
 
+    renamed: ClassVar[Mapping[str, RenamedField]] = {
+        "downFor": RenamedField("duration", {"type": "string", "maxLength": 25}),
+        "to": RenamedField(
+            "targetReplicas",
+            {
+                "type": "array",
+                "maxItems": 9,
+                "items": {"type": "integer", "minimum": 0, "maximum": 15},
+                **LIST_ATOMIC,
+            },
+        ),
+        "probes": RenamedField(
+            "adminRequests",
+            {
+                "type": "array",
+                "maxItems": 3,
+                "items": {"type": "string", "maxLength": 63},
+                **LIST_ATOMIC,
+            },
+        ),
+    }
+
     name: LongName = Field(description="Name of the fault.")
     starts_after: StartsAfter = Field(
-        default=StartsAfter(), description="What the fault waits for."
+        default=StartsAfter(), description="Event that the fault waits for."
     )
     delay: Duration = Field(
         default=Duration(0), description="Wait between that event and the injection."
@@ -116,14 +140,14 @@ class Fault(ApiModel):
         "CrashPod: the process is killed with SIGKILL. "
         "FreezePod: the process is stopped with SIGSTOP for duration, then continued. "
         "EvictPod: the pod is evicted through the API, which its disruption budget may refuse. "
-        "LoseDisk: the process is killed, pod and volume are deleted, and the member comes back "
+        "LoseDisk: the process is killed, pod and volume are deleted, and the member restarts "
         "with an empty volume. "
         "RollingRestart: each target in turn (all of the role unless named) is deleted gracefully, "
-        "the next when all ISRs are whole again. "
+        "the next one when all replicas are in sync again. "
         "Reassign: the partitions are moved to the brokers of targetReplicas, by Kafka's own tool. "
         "ElectPreferredLeaders: the first replica of each partition is elected its leader."
     )
-    target: Target = Field(description="Whom the fault hits.")
+    target: Target = Field(description="Targets of the fault.")
     grace_period_seconds: int | None = Field(
         default=None,
         ge=0,
@@ -135,17 +159,17 @@ class Fault(ApiModel):
         tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)
     ] = Field(
         default=(),
-        description="Brokers that Reassign gives each partition, preferred leader first; as many "
-        "as the topic's replicationFactor.",
+        description="Brokers that Reassign moves each partition to, preferred leader first; as "
+        "many as the topic's replicationFactor.",
         json_schema_extra=LIST_SET,
     )
     duration: Duration = Field(
         default=Duration(0),
-        description="How long the target is held down, or frozen; 0s: back at once.",
+        description="How long the target is kept down, or frozen; 0s: it restarts at once.",
     )
     admin_requests: Annotated[tuple[AdminRequest, ...], Field(max_length=3)] = Field(
         default=(),
-        description="Questions asked of the cluster 3 s after the injection; what they got is kept "
-        "in the timeline: CreateTopic (a topic krt-admin-request-<fault>), DescribeConfigs, ListTopics.",
+        description="Requests sent to the cluster 3 s after the injection; the answers are in the "
+        "timeline. CreateTopic (creates krt-admin-request-<fault>), DescribeConfigs, ListTopics.",
         json_schema_extra=LIST_SET,
     )

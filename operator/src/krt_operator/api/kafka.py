@@ -1,4 +1,4 @@
-"""The Kafka cluster under test: brokers, ZooKeeper, where they run, topics."""
+"""The Kafka cluster under test: brokers, ZooKeeper, placement, topics."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -39,13 +39,13 @@ class Rack(ApiModel):
 
     topology_key: Annotated[str, StringConstraints(min_length=1, max_length=253)] = Field(
         default="topology.kubernetes.io/zone",
-        description="Node label whose values are the racks. Broker i is bound to one of them, "
-        "round robin over the sorted values, and reports it as broker.rack.",
+        description="Node label whose values are the racks. Brokers are assigned to the sorted "
+        "values in turn, and report theirs as broker.rack.",
     )
     zones: Annotated[tuple[LabelValue, ...], Field(max_length=MAX_ITEMS)] = Field(
         default=(),
         description="Racks to use, in this order; empty: all values of topologyKey on the nodes. "
-        "Must be set where the controller may not list nodes.",
+        "Required where the controller may not list nodes.",
         json_schema_extra=LIST_SET,
     )
 
@@ -62,8 +62,8 @@ class Kafka(ApiModel):
     rack: Rack = Field(default=Rack(), description="How brokers are spread over racks.")
     config: Settings = Field(
         default={},
-        description="Broker settings, over Kafka's defaults. Those that hold the cluster together "
-        "(listeners, broker.id, broker.rack, log.dirs, zookeeper.connect) are the controller's.",
+        description="Broker settings, in place of Kafka's defaults. The controller sets those "
+        "that form the cluster (listeners, broker.id, broker.rack, log.dirs, zookeeper.connect).",
         json_schema_extra=broker_config(),
     )
     storage: Storage = Field(default=Storage(), description="The volume of each broker.")
@@ -87,8 +87,8 @@ class ZooKeeper(ApiModel):
     )
     config: Settings = Field(
         default={},
-        description="ZooKeeper settings, over its defaults. dataDir, clientPort, server.N and the "
-        "4lw whitelist are the controller's.",
+        description="ZooKeeper settings, in place of its defaults. The controller sets dataDir, "
+        "clientPort, server.N and the 4lw whitelist.",
         json_schema_extra=zookeeper_config(),
     )
     storage: Storage = Field(default=Storage(), description="The volume of each server.")
@@ -112,8 +112,8 @@ class Placement(ApiModel):
     separate_zookeeper: Separation = Field(
         default=Separation.REQUIRED,
         alias="separateZooKeeper",
-        description="Whether ZooKeeper servers stay off the nodes of brokers. Brokers never share "
-        "a node with brokers, nor ZooKeeper servers with ZooKeeper servers.",
+        description="Whether ZooKeeper servers run on other nodes than brokers. Two brokers never "
+        "share a node, nor do two ZooKeeper servers.",
     )
 
 
@@ -127,6 +127,7 @@ class Topic(ApiModel):
     )
     config: Settings = Field(
         default={},
-        description="Topic settings, over the brokers'. Compaction and retention are refused.",
+        description="Topic settings, in place of the brokers'. Compaction and retention are "
+        "refused.",
         json_schema_extra=topic_config(),
     )

@@ -1,4 +1,4 @@
-"""What users may add to every pod of a test."""
+"""Settings that users can add to every pod of a test."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -22,7 +22,7 @@ Annotations = Annotated[
 
 
 class PodMetadata(ApiModel):
-    """Labels and annotations; the controller's own win."""
+    """Labels and annotations; those of the controller take precedence."""
 
     labels: Labels = Field(default={}, description="Labels added to every pod.")
     annotations: Annotations = Field(default={}, description="Annotations added to every pod.")
@@ -68,13 +68,13 @@ class PullSecret(ApiModel):
 
 
 class PodSecurityContext(ApiModel):
-    """Identity of the processes; the rest is fixed to the restricted pod security standard."""
+    """Identity of the processes; the rest follows the restricted pod security standard."""
 
     run_as_user: int | None = Field(
         default=None,
         ge=1,
         le=2_147_483_647,
-        description="User of every container; unset: 10001. Any user in group 0 will do.",
+        description="User of every container; unset: 10001. Any user in group 0 works.",
     )
     run_as_group: int | None = Field(
         default=None, ge=0, le=2_147_483_647, description="Group of every container; unset: 0."
@@ -88,12 +88,12 @@ class PodSecurityContext(ApiModel):
 
 
 class PodTemplate(ApiModel):
-    """Added to every pod of the test."""
+    """Settings added to every pod of the test."""
 
     metadata: PodMetadata = Field(default=PodMetadata(), description="Labels and annotations.")
-    node_selector: Labels = Field(default={}, description="Labels a node must carry.")
+    node_selector: Labels = Field(default={}, description="Labels that a node must have.")
     tolerations: Annotated[tuple[Toleration, ...], Field(max_length=MAX_ITEMS)] = Field(
-        default=(), description="Taints the pods tolerate.", json_schema_extra=LIST_ATOMIC
+        default=(), description="Taints that the pods tolerate.", json_schema_extra=LIST_ATOMIC
     )
     priority_class_name: ObjectName | None = Field(
         default=None, description="Priority class of the pods."

@@ -1,4 +1,4 @@
-"""Settings that may not stand in a `config`, and why."""
+"""Settings that a `config` must not contain, and why."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ BROKER = (
     "security.inter.broker.protocol",
     "zookeeper.connect",
 )
-"""They hold the cluster together: the controller writes them."""
+"""Settings that form the cluster: the controller writes them."""
 
 EXPIRY = (
     "log.cleanup.policy",
@@ -32,7 +32,7 @@ EXPIRY = (
     "log.retention.ms",
 )
 TOPIC_EXPIRY = ("cleanup.policy", "retention.bytes", "retention.ms")
-"""Records that Kafka itself removes within a run could not be told from lost ones."""
+"""A record that Kafka deletes during a run could not be distinguished from a lost one."""
 
 ZOOKEEPER = (
     "4lw.commands.whitelist",
@@ -68,20 +68,20 @@ CONSUMER = (
 
 OWN = "is set by the controller"
 FIELD = "is set by a field of the resource or by the controller"
-KEEP = "keeps its default, so that no record expires or is compacted within a run"
+KEEP = "must keep its default, so that no record expires or is compacted during a run"
 
 
 def _list(names: tuple[str, ...]) -> str:
     return "[" + ", ".join(f"'{name}'" for name in names) + "]"
 
 
-def refused(names: tuple[str, ...], why: str) -> Rule:
+def refused(names: tuple[str, ...], reason: str) -> Rule:
     """Return the rule, for a settings map, that none of these settings is in it."""
     found = f"self.filter(k, k in {_list(names)})"
     return Rule(
         rule=f"self.all(k, !(k in {_list(names)}))",
-        message=f"holds a setting that {why}",
-        expression=f"'setting ' + {found}[0] + ' {why}'",
+        message=f"contains a setting that {reason}",
+        expression=f"'setting ' + {found}[0] + ' {reason}'",
     )
 
 
@@ -91,17 +91,17 @@ SERVERS = Rule(
 )
 
 
-def matching(name: str, pattern: str, what: str) -> Rule:
+def matching(name: str, pattern: str, form: str) -> Rule:
     """Return the rule, for a settings map, that this setting matches, where it is in it."""
     return Rule(
         rule=f"!('{name}' in self) || self['{name}'].matches('{pattern}')",
-        message=f"{name} must be {what}, in quotes",
+        message=f"{name} must be {form}, in quotes",
     )
 
 
 def milliseconds(name: str) -> Rule:
     """Return the rule, for a settings map, that this setting is a number of milliseconds."""
-    return matching(name, "^[1-9][0-9]{0,8}$", "a whole number of milliseconds")
+    return matching(name, "^[1-9][0-9]{0,8}$", "an integer number of milliseconds")
 
 
 MIN_INSYNC = matching(MIN_INSYNC_REPLICAS, "^[1-9]$", "a number from 1 to 9")

@@ -31,9 +31,11 @@ class Resources(ApiModel):
     """Resources of one container, as in a pod."""
 
     requests: QuantityMap = Field(
-        default={}, description="What the scheduler sets aside, by resource."
+        default={}, description="Amounts that the scheduler reserves, by resource."
     )
-    limits: QuantityMap = Field(default={}, description="What the container may use, by resource.")
+    limits: QuantityMap = Field(
+        default={}, description="Amounts that the container may use, by resource."
+    )
 
     @classmethod
     def of(cls, cpu: str, memory: str, limit: str) -> Self:

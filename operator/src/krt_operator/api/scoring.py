@@ -1,10 +1,11 @@
-"""How a run is judged, and how long each phase may take."""
+"""How a run is scored, and how long each phase may take."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from krt_operator.api.base import ApiModel, ObjectName
+from krt_operator.api.base import ApiModel, ObjectName, RenamedField
 from krt_operator.api.durations import Duration
 from krt_operator.api.resources import MemoryMi, Quantity
 
@@ -15,25 +16,28 @@ _SECOND = 1_000_000
 class Timeouts(ApiModel):
     """Deadlines, each counted from the start of its phase or from the revert."""
 
+    renamed: ClassVar[Mapping[str, RenamedField]] = {
+        "comparison": RenamedField("replicaDump", {"type": "string", "maxLength": 25})
+    }
+
     provisioning: Duration = Field(
-        default=Duration(5 * _MINUTE), description="For brokers, ZooKeeper and topics to stand."
+        default=Duration(5 * _MINUTE), description="For brokers, ZooKeeper and topics to be ready."
     )
     warmup: Duration = Field(
         default=Duration(2 * _MINUTE),
-        description="For every producer and consumer to be at work and writes to be prompt, before "
-        "the warm-up is counted. Where writes stay slow, the run goes on without waiting longer.",
+        description="For every producer and consumer to be at work and writes to be prompt; the "
+        "warm-up begins after that. If writes stay slow, the run continues at this deadline.",
     )
     recovery: Duration = Field(
         default=Duration(2 * _MINUTE),
-        description="For the cluster to be whole again after each revert.",
+        description="For the cluster to recover after each revert.",
     )
     drain: Duration = Field(
         default=Duration(2 * _MINUTE), description="For consumers to reach the end of the topics."
     )
     replica_dump: Duration = Field(
         default=Duration(5 * _MINUTE),
-        description="For the dump of every broker's replicas, where evidence.compareReplicas asks "
-        "for it.",
+        description="For the dump of every broker's replicas, if evidence.compareReplicas is set.",
     )
     scoring: Duration = Field(default=Duration(10 * _MINUTE), description="For the Spark job.")
 
@@ -44,16 +48,16 @@ class SparkPod(ApiModel):
     cpu: Quantity = Field(default="200m", description="CPU requested; not limited.")
     memory: MemoryMi = Field(
         default="512Mi",
-        description="Memory of the JVM; the pod may use 384Mi more beside its heap.",
+        description="Heap of the JVM; the pod may use 384Mi more.",
     )
 
 
 class Objectives(ApiModel):
-    """What a run must reach to pass; a missed one makes it Degraded."""
+    """Objectives that a run must meet to pass; missing one makes it Degraded."""
 
     lost_records: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(
         default=0,
-        description="Confirmed records that may be lost, where the settings permit any loss.",
+        description="Acknowledged records that may be lost, where the settings permit any loss.",
     )
     max_write_unavailability: Duration = Field(
         default=Duration(15 * _SECOND),
@@ -64,22 +68,25 @@ class Objectives(ApiModel):
     )
     max_recovery: Duration = Field(
         default=Duration(90 * _SECOND),
-        description="Longest time from a revert to whole replica sets and groups without lag.",
+        description="Longest time from a revert until all replicas are in sync and groups have no "
+        "lag.",
     )
 
 
 class Scoring(ApiModel):
-    """The Spark job that judges the run."""
+    """The Spark job that scores the run."""
 
     executors: int = Field(default=2, ge=1, le=16, description="Number of Spark executors.")
     driver: SparkPod = Field(default=SparkPod(), description="The driver.")
     executor: SparkPod = Field(default=SparkPod(), description="Each executor.")
     self_test: bool = Field(
         default=False,
-        description="Corrupt copies of the run's own evidence and see whether each corruption is "
-        "found; status.selfTest tells. Scoring takes two to three times as long.",
+        description="Corrupt copies of the run's own evidence and check that scoring detects each "
+        "corruption; see status.selfTest. Scoring takes two to three times as long.",
     )
-    objectives: Objectives = Field(default=Objectives(), description="What the run must reach.")
+    objectives: Objectives = Field(
+        default=Objectives(), description="Objectives that the run must meet."
+    )
 
 
 class Evidence(ApiModel):
@@ -87,12 +94,12 @@ class Evidence(ApiModel):
 
     claim_name: ObjectName = Field(
         default="krt-evidence",
-        description="A ReadWriteMany claim in the test's namespace. krt-evidence is created where "
-        "it is missing and never deleted; another one must be there.",
+        description="A ReadWriteMany claim in the namespace of the test. krt-evidence is created "
+        "if it is missing, and never deleted. Any other claim must exist.",
     )
     compare_replicas: bool = Field(
         default=False,
-        description="After the drain, dump what each broker's replicas of the tested topics hold, "
-        "with Kafka's own tool, and compare those in sync offset by offset; of a lost record it is "
-        "told which replicas still hold it.",
+        description="After the drain, dump each broker's replicas of the tested topics with "
+        "Kafka's own tool, and compare those in sync offset by offset. A lost record is then "
+        "reported with the brokers that still have it.",
     )

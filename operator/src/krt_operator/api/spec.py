@@ -19,6 +19,7 @@ from krt_operator.api.consumers import Consumer, Output
 from krt_operator.api.crossrefs import CROSS_REFERENCES
 from krt_operator.api.durations import Duration
 from krt_operator.api.expect import Expect
+from krt_operator.api.expect_rules import EXPECT
 from krt_operator.api.faults import Fault, StartEvent, StartsAfter
 from krt_operator.api.kafka import (
     Kafka,
@@ -86,68 +87,68 @@ class Cleanup(StrEnum):
 
 
 class Spec(ApiModel):
-    """What is built, how it is used, what is broken, how it is judged.
+    """The cluster, its traffic, the faults, and how the run is scored.
 
-    Fixed from creation on, but for `abort`, which may be set once.
+    Immutable, except for `abort`, which can be set once.
     """
 
-    cel: ClassVar[tuple[Rule, ...]] = CROSS_REFERENCES
+    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT)
 
     kafka: Kafka = Field(default=Kafka(), description="The brokers.")
     zookeeper: ZooKeeper = Field(default=ZooKeeper(), description="The ZooKeeper ensemble.")
     placement: Placement = Field(default=Placement(), description="Where members may run.")
-    pod_template: PodTemplate = Field(default=PodTemplate(), description="Added to every pod.")
+    pod_template: PodTemplate = Field(
+        default=PodTemplate(), description="Settings added to every pod."
+    )
     topics: Annotated[tuple[Topic, ...], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
         description="Topics under test, by name.", json_schema_extra=list_map("name")
     )
-    traffic: Traffic = Field(description="Who writes and who reads.")
+    traffic: Traffic = Field(description="Producers and consumers.")
     warmup: Duration = Field(
         default=Duration(15_000_000),
         description="Undisturbed traffic before the first fault.",
         json_schema_extra=rules(
             Rule(
                 rule="duration(self) >= duration('5s') && duration(self) <= duration('30m')",
-                message="warmup is from 5s to 30m: latency before the faults is measured in it",
+                message="warmup must be from 5s to 30m: it measures the latency before the faults",
             )
         ),
     )
     faults: Annotated[tuple[Fault, ...], Field(max_length=MAX_ITEMS)] = Field(
         default=(),
-        description="Faults, by name; each waits for the one before unless it says otherwise.",
+        description="Faults, by name; each waits for the previous one unless startsAfter is set.",
         json_schema_extra=list_map("name"),
     )
     expect: Expect = Field(
         default=Expect(),
-        description="What Kafka is claimed to do in this test; checked against the evidence, apart "
-        "from the verdict.",
+        description="What Kafka is expected to do in the test. Scoring evaluates it against the "
+        "evidence; the verdict does not depend on it.",
     )
     timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines.")
-    scoring: Scoring = Field(default=Scoring(), description="How the run is judged.")
-    seed: int = Field(
-        default=42, ge=0, le=2**31 - 1, description="Decides every choice the resource leaves open."
-    )
+    scoring: Scoring = Field(default=Scoring(), description="How the run is scored.")
+    seed: int = Field(default=42, ge=0, le=2**31 - 1, description="Seed of every random choice.")
     evidence: Evidence = Field(default=Evidence(), description="Where the evidence is written.")
     cleanup: Cleanup = Field(
         default=Cleanup.DELETE,
-        description="Delete: members, traffic and volumes go at the end. Retain: they stay until "
-        "the resource is deleted. The evidence always stays.",
+        description="Delete: members, traffic and volumes are deleted at the end of the run. "
+        "Retain: they stay until the resource is deleted. The evidence always stays.",
     )
     abort: bool = Field(
         default=False,
-        description="Set to true to end the run early; cannot be taken back.",
+        description="Set to true to end the run early. It cannot be reset to false.",
     )
     ttl_seconds_after_finished: int | None = Field(
         default=None,
         ge=0,
         le=31_536_000,
-        description="Seconds after its end until the resource is deleted; unset: never.",
+        description="Seconds from the end of the run until the resource is deleted; unset: never.",
     )
 
     def resolve(self) -> Self:
         """Return the same specification with every default that depends on another field set.
 
-        Filled are each producer's `enable_idempotence` and each fault's `starts_after.fault`
-        (still None for one that waits for the warm-up).
+        These are each producer's `enable_idempotence` and each fault's `starts_after.fault`, which
+        stays None for a fault that waits for the warm-up.
         """
         producers = tuple(
             producer

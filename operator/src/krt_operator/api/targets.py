@@ -1,5 +1,6 @@
 """Whom a fault hits."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -9,6 +10,7 @@ from krt_operator.api.base import (
     LIST_SET,
     ApiModel,
     LabelValue,
+    RenamedField,
     Rule,
     ShortName,
     TopicName,
@@ -16,7 +18,7 @@ from krt_operator.api.base import (
 
 
 class Role(StrEnum):
-    """Which members of the cluster, or pods of the traffic, are meant."""
+    """The role by which members of the cluster, or traffic pods, are selected."""
 
     PARTITION_LEADER = "PartitionLeader"
     PARTITION_FOLLOWER = "PartitionFollower"
@@ -60,7 +62,7 @@ def _only(roles: tuple[Role, ...], lacks: str, what: str) -> Rule:
 
 
 class Target(ApiModel):
-    """Whom a fault hits; resolved when it is due, chosen by the seed where several fit."""
+    """The targets of a fault: resolved when it is due, chosen by the seed where several fit."""
 
     cel: ClassVar[tuple[Rule, ...]] = (
         _needs(_PARTITION, "has(self.topic) && has(self.partition)", "topic and partition"),
@@ -91,11 +93,15 @@ class Target(ApiModel):
         ),
         Rule(
             rule="size(self.ordinals) == 0 || !has(self.count)",
-            message="target.ordinals and target.count exclude each other",
+            message="set target.ordinals or target.count, not both",
         ),
     )
 
-    role: Role = Field(description="Which members or pods are meant.")
+    renamed: ClassVar[Mapping[str, RenamedField]] = {
+        "spareController": RenamedField("excludeController", {"type": "boolean"})
+    }
+
+    role: Role = Field(description="Role of the targets.")
     topic: TopicName | None = Field(
         default=None,
         description="Topic of the partition, for PartitionLeader, -Follower, -Replica, Partition, "
@@ -110,7 +116,7 @@ class Target(ApiModel):
     partitions: Annotated[tuple[Annotated[int, Field(ge=0, le=63)], ...], Field(max_length=64)] = (
         Field(
             default=(),
-            description="The partitions, for Partition; none: all of the topic.",
+            description="The partitions, for Partition; empty: all partitions of the topic.",
             json_schema_extra=LIST_SET,
         )
     )
@@ -122,7 +128,8 @@ class Target(ApiModel):
         )
     )
     zone: LabelValue | None = Field(
-        default=None, description="Zone whose brokers are meant, for Rack; else by a leader."
+        default=None,
+        description="Zone whose brokers are the targets, for Rack; unset: the zone of a leader.",
     )
     group: (
         Annotated[
@@ -135,13 +142,12 @@ class Target(ApiModel):
     )
     exclude_controller: bool = Field(
         default=False,
-        description="Never the active controller, for PartitionFollower and PartitionReplica: ISRs "
-        "change through it, so hitting it shows two things at once.",
+        description="Never target the active controller, for PartitionFollower and "
+        "PartitionReplica. The controller changes the ISRs, so a fault on it has a second effect.",
     )
     count: int | None = Field(
         default=None,
         ge=1,
         le=9,
-        description="How many of those that fit; unset: the ordinals given, else one (all for "
-        "RollingRestart).",
+        description="Number of targets; unset: the ordinals, else one (all for RollingRestart).",
     )

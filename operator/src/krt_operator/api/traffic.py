@@ -45,7 +45,7 @@ AcksField = Annotated[
 
 
 class Transactional(ApiModel):
-    """Writes in transactions, some of them aborted on purpose."""
+    """Writes in transactions, some of which are aborted on purpose."""
 
     records_per_transaction: int = Field(
         default=50, ge=1, le=10_000, description="Records in each transaction."
@@ -54,7 +54,7 @@ class Transactional(ApiModel):
         default=100,
         ge=0,
         le=1000,
-        description="Share of transactions aborted, in permille, by the seed.",
+        description="Share of transactions that are aborted, in permille, chosen by the seed.",
     )
 
 
@@ -78,32 +78,32 @@ class Producer(ApiModel):
     )
 
     name: ShortName = Field(description="Name; pods are <test>-producer-<name>-<replica>.")
-    topic: TopicName = Field(description="Topic written to, one of spec.topics.")
+    topic: TopicName = Field(description="Topic to write to, one of spec.topics.")
     replicas: int = Field(default=1, ge=1, le=MAX_REPLICAS, description="Number of pods.")
     acks: AcksField = Field(
         default=Acks.ALL,
-        description="Which replicas confirm a write: all, 1 (the leader) or 0 (none).",
+        description="Which replicas acknowledge a write: all, 1 (the leader) or 0 (none).",
     )
     enable_idempotence: bool | None = Field(
         default=None,
-        description="Whether the client numbers its batches so that brokers drop repeated ones. "
-        "Needs acks: all. Unset: true with acks: all, else false, as Kafka's own client does.",
+        description="Whether the producer is idempotent. Needs acks: all. Unset: true with acks: "
+        "all, else false, as in Kafka's own client.",
     )
     transactional: Transactional | None = Field(
         default=None,
-        description="Write in transactions; needs idempotence. Unset: no transactions.",
+        description="Transactions of the producer; needs idempotence. Unset: no transactions.",
     )
     records_per_second: int = Field(
         default=500,
         ge=1,
         le=100_000,
-        description="Records each pod writes in a second, come what may.",
+        description="Records that each pod sends per second, whatever happens to earlier ones.",
     )
     value_bytes: int = Field(
         default=200,
         ge=128,
         le=1_000_000,
-        description="Size of a record's value in bytes; 128 hold the identity and checksum.",
+        description="Size of a record's value in bytes. 128 are needed for identity and checksum.",
     )
     key_count: int = Field(default=5, ge=1, le=10_000, description="Number of different keys.")
     compression: Compression = Field(
@@ -111,7 +111,7 @@ class Producer(ApiModel):
     )
     config: Settings = Field(
         default={},
-        description="Settings of the client (librdkafka's names), over its defaults. "
+        description="Settings of the client, as in librdkafka, in place of its defaults. "
         "bootstrap.servers, acks, enable.idempotence, transactional.id are set by fields.",
         json_schema_extra=client_config(PRODUCER),
     )
@@ -119,20 +119,20 @@ class Producer(ApiModel):
 
 
 class Traffic(ApiModel):
-    """Who writes and who reads."""
+    """Producers and consumers."""
 
     cel: ClassVar[tuple[Rule, ...]] = (
         Rule(
             rule="self.consumers.all(c, self.consumers.exists_one(d, d.group == c.group))",
-            message="two consumers have the same group; raise replicas instead",
-            expression="'group %s is in two consumers; raise replicas instead'.format(["
-            "self.consumers.filter(c, !self.consumers.exists_one(d, d.group == c.group))[0]"
-            ".group])",
+            message="two consumers have the same group; use one of them and raise its replicas",
+            expression="'group %s is in two consumers; use one of them and raise its "
+            "replicas'.format([self.consumers.filter(c, !self.consumers.exists_one(d, d.group == "
+            "c.group))[0].group])",
         ),
         Rule(
             rule="self.consumers.all(c, !has(c.output) || "
             "!self.producers.exists(p, p.name == c.name))",
-            message="a consumer with an output has the name of a producer",
+            message="a consumer with an output has the name of a producer; rename the consumer",
             expression="'consumer %s has an output, so its name must not be a producer\\'s'"
             ".format([self.consumers.filter(c, has(c.output) && "
             "self.producers.exists(p, p.name == c.name))[0].name])",
@@ -140,7 +140,7 @@ class Traffic(ApiModel):
         Rule(
             rule="self.consumers.all(c, !has(c.output) || "
             "!self.consumers.exists(d, has(d.output) && c.output.topic in d.topics))",
-            message="output.topic is read by a consumer that has an output itself",
+            message="output.topic is read by a consumer that also has an output",
             expression="'consumer %s: output.topic must not be read by a consumer with an output'"
             ".format([self.consumers.filter(c, has(c.output) && self.consumers.exists(d, "
             "has(d.output) && c.output.topic in d.topics))[0].name])",

@@ -1,1 +1,1 @@
-"""The program: how the controller starts, what Kopf calls, settings, metrics, expiry."""
+"""The program: Kopf handlers, settings, metrics, retries, expiry."""

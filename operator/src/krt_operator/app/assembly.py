@@ -1,13 +1,13 @@
-"""The controller put together on real parts; the only place that knows them all."""
+"""Assembles the controller from its parts; the only module that knows them all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from krt_operator.app.clock import SystemClock
 from krt_operator.app.expiry import expired
 from krt_operator.app.metrics import Metrics
+from krt_operator.engine.clock import SystemClock
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.kafka.admin import KafkaAdmin
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Assembly:
-    """One API server connection, shared by all tests."""
+    """One connection to the API server, shared by all tests."""
 
     rest: Rest
     settings: Settings
@@ -30,7 +30,7 @@ class Assembly:
 
     @classmethod
     def on_api_server(cls, settings: Settings) -> Self:
-        """On the cluster the process runs in, or the one its kubeconfig names."""
+        """Connect to the cluster the process runs in, else to that of the kubeconfig."""
         return cls(Rest(load_configuration()), settings)
 
     def cluster(self, namespace: str) -> ApiCluster:
@@ -38,7 +38,7 @@ class Assembly:
         return ApiCluster(self.rest, namespace, self.settings.watch_namespaces)
 
     def reconciler(self, namespace: str) -> Reconciler:
-        """What takes the tests of a namespace further."""
+        """The reconciler of the tests in a namespace."""
         cluster = self.cluster(namespace)
         ports = Ports(
             cluster=cluster,
@@ -50,10 +50,10 @@ class Assembly:
         return Reconciler(cluster, ports, self.metrics, step)
 
     def sweep(self) -> None:
-        """Delete finished tests whose time has gone by.
+        """Delete finished tests whose ttlSecondsAfterFinished has passed.
 
         Raises:
-            TransientError, RefusedError: the API server did not do it.
+            TransientError, RefusedError: the deletion failed.
         """
         now = SystemClock().now()
         for test in self.cluster("").tests():
@@ -65,6 +65,6 @@ class Assembly:
         """Ask the API server for its version.
 
         Raises:
-            TransientError, RefusedError: it does not answer us.
+            TransientError, RefusedError: it does not answer.
         """
         return str(self.rest.call("GET", "/version").get("gitVersion", ""))

@@ -1,6 +1,6 @@
-"""Finished tests that asked to be deleted after a while.
+"""The deletion of finished tests after `ttlSecondsAfterFinished`.
 
-Apart from the daemons, which end with their run so that no finalizer holds a finished test.
+Daemons do not do it: they end with their run, so that a finished test has no finalizer.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from krt_contract.labels import KIND
 from krt_operator.api.status import Phase
-from krt_operator.engine.ports import Deletion
+from krt_operator.engine.progress import Deletion
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
 
 
 def expired(test: Json, now: datetime) -> Deletion | None:
-    """The deletion of a test whose `ttlSecondsAfterFinished` has gone by; None of any other."""
+    """The deletion of a test whose `ttlSecondsAfterFinished` has passed; None of any other."""
     seconds = test.get("spec", {}).get("ttlSecondsAfterFinished")
     status = test.get("status") or {}
     ended, phase = status.get("completionTime"), status.get("phase")

@@ -1,15 +1,14 @@
-"""What Kopf calls: thin. One daemon a test, one pass after another; no other handler.
+"""The Kopf handlers: one daemon per test makes one pass after another.
 
-Daemons keep no state in the resource, are started anew for every unfinished test when the
-controller starts, and end with the run, which is when Kopf frees its finalizer: a finished test can
-be deleted with no controller there.
+Daemons keep no state in the resource. They start for every unfinished test when the controller
+starts, and end with the run. Kopf then removes its finalizer, so a finished test can be deleted
+while no controller runs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,40 +17,36 @@ import kopf
 from krt_contract.labels import GROUP, PLURAL, VERSION
 from krt_operator.api.status import Phase
 from krt_operator.app.assembly import Assembly
+from krt_operator.app.retry import retrying
 from krt_operator.app.settings import Settings
-from krt_operator.errors import KrtError, TransientError
+from krt_operator.errors import KrtError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _LOG = logging.getLogger("krt")
 
-FIRST_RETRY: Final = 1.0
-LAST_RETRY: Final = 15.0
-"""Seconds between passes after failures: doubled from first to last, with jitter, so that tests do
-not ask an API server that is coming back all at once."""
-
 REQUEST_TIMEOUT: Final = 30.0
-"""Seconds for Kopf's own calls; its default of 300 hides a dead API server for too long."""
+"""Seconds for Kopf's own calls; its default of 300 hides an unavailable API server for too long."""
 
 WATCH_SERVER_TIMEOUT: Final = 300
 WATCH_CLIENT_TIMEOUT: Final = 310
 WATCH_CONNECT_TIMEOUT: Final = 30
-"""Seconds a watch may last: streams have been seen to fall silent without closing."""
+"""Seconds a watch may last: streams may stop delivering without being closed."""
 
 EXIT_TIMEOUT: Final = 20.0
-"""Seconds until a controller told to stop does; a pass in flight ends well before."""
+"""Seconds until a controller that is stopped exits; a pass in flight ends well before."""
 
 PASS_LENGTH: Final = 15.0
-"""Seconds a pass may last at worst: a few API and admin calls, each bounded."""
+"""Seconds that a pass takes at most: a few API and admin calls, each with a timeout."""
 
 SWEEP: Final = 15.0
-"""Seconds between looks for tests whose ttlSecondsAfterFinished has gone by."""
+"""Seconds between checks for tests whose ttlSecondsAfterFinished has passed."""
 
 _memory: dict[str, Any] = {}
 
 
-def under_way(status: Mapping[str, Any], **_: Any) -> bool:
+def unfinished(status: Mapping[str, Any], **_: Any) -> bool:
     """Whether a test still needs a daemon."""
     phase = status.get("phase")
     return phase is None or not Phase(phase).terminal
@@ -59,7 +54,7 @@ def under_way(status: Mapping[str, Any], **_: Any) -> bool:
 
 @kopf.on.login()
 def login(logger: kopf.Logger, settings: kopf.OperatorSettings, **_: Any) -> Any:
-    """Kopf's own credentials, independent of the kubernetes client's version."""
+    """Log in with Kopf's own code, which does not depend on the kubernetes client's version."""
     return kopf.login_with_service_account(
         logger=logger, settings=settings
     ) or kopf.login_with_kubeconfig(logger=logger, settings=settings)
@@ -67,14 +62,14 @@ def login(logger: kopf.Logger, settings: kopf.OperatorSettings, **_: Any) -> Any
 
 @kopf.on.startup()
 async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
-    """Set what Kopf may do, and assemble the controller."""
+    """Configure Kopf and assemble the controller."""
     settings.persistence.finalizer = f"{GROUP}/finalizer"
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP)
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(
         prefix=GROUP, key="last-handled-configuration"
     )
     settings.peering.standalone = True
-    # Only for resources that come and go; it would take a right to list every CRD.
+    # Scanning is for CRDs that come and go, and needs the right to list all of them.
     settings.scanning.disabled = True
     settings.posting.enabled = False
     settings.watching.server_timeout = WATCH_SERVER_TIMEOUT
@@ -82,15 +77,17 @@ async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
     settings.watching.connect_timeout = WATCH_CONNECT_TIMEOUT
     settings.networking.request_timeout = REQUEST_TIMEOUT
     settings.process.ultimate_exiting_timeout = EXIT_TIMEOUT
-    ours = Settings.from_environment()
-    assembly = Assembly.on_api_server(ours)
+    installation = Settings.from_environment()
+    assembly = Assembly.on_api_server(installation)
     _memory["assembly"] = assembly
-    # Threads are held for a pass, not for a test: waiting tests cost none.
-    _memory["pool"] = ThreadPoolExecutor(ours.max_concurrent_tests + 2, thread_name_prefix="pass")
+    # A thread is used for a pass, not for a test, so waiting tests need none.
+    _memory["pool"] = ThreadPoolExecutor(
+        installation.max_concurrent_tests + 2, thread_name_prefix="pass"
+    )
     _memory["sweeper"] = asyncio.create_task(_sweep(assembly))
-    if ours.metrics_port:
-        assembly.metrics.serve(ours.metrics_port)
-    _LOG.info("watching %s", ", ".join(ours.watch_namespaces) or "all namespaces")
+    if installation.metrics_port:
+        assembly.metrics.serve(installation.metrics_port)
+    _LOG.info("watching %s", ", ".join(installation.watch_namespaces) or "all namespaces")
 
 
 async def _sweep(assembly: Assembly) -> None:
@@ -99,13 +96,13 @@ async def _sweep(assembly: Assembly) -> None:
         try:
             await loop.run_in_executor(_memory["pool"], assembly.sweep)
         except KrtError as error:
-            _LOG.warning("looking for expired tests: %s", error)
+            _LOG.warning("deletion of expired tests: %s", error)
         await asyncio.sleep(SWEEP)
 
 
 @kopf.on.cleanup()
 async def stop(**_: Any) -> None:
-    """Let the passes in flight end."""
+    """Wait for the passes in flight."""
     _memory["sweeper"].cancel()
     pool: ThreadPoolExecutor = _memory["pool"]
     await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
@@ -121,40 +118,29 @@ def api_server_answers(**_: Any) -> str:
     GROUP,
     VERSION,
     PLURAL,
-    when=under_way,
-    # Told to stop, it ends after the pass in flight; cancelled at once, it would leave that pass
-    # running with nobody to hear of its failure.
+    when=unfinished,
+    # A stopped daemon ends after the pass in flight. If it were cancelled at once, the pass would
+    # go on and its failure would not be reported.
     cancellation_backoff=PASS_LENGTH,
     cancellation_timeout=5.0,
 )
 async def follow(namespace: str | None, name: str, stopped: kopf.DaemonStopped, **_: Any) -> None:
-    """Take one test further until it is over or gone."""
-    assembly, failures = _assembly(), 0
+    """Reconcile one test until it is finished or deleted."""
+    assembly = _assembly()
     reconciler = assembly.reconciler(namespace or "default")
-    loop = asyncio.get_running_loop()
+    test = f"{namespace}/{name}"
+    retry = retrying(test, assembly.metrics, stopped=lambda: bool(stopped), sleep=stopped.wait)
+    _LOG.info("%s: reconciled from now on", test)
     delay: float | None = 0.0
-    _LOG.info("%s/%s: followed from here on", namespace, name)
     while delay is not None and not stopped:
-        try:
-            delay = await loop.run_in_executor(_memory["pool"], reconciler.run_once, name)
-            failures = 0
-        except TransientError as error:
-            failures += 1
-            assembly.metrics.failed(error)
-            delay = _backoff(failures)
-            _LOG.warning("%s/%s: %s; again in %.0f s", namespace, name, error, delay)
-        except Exception as error:  # noqa: BLE001 - a defect must not end the test: a mended release goes on
-            failures += 1
-            assembly.metrics.failed(error)
-            delay = _backoff(failures)
-            _LOG.exception("%s/%s: again in %.0f s", namespace, name, delay)
+        delay = await retry(_in_pool, reconciler.run_once, name)
         if delay is not None:
             await stopped.wait(delay)
 
 
-def _backoff(failures: int) -> float:
-    longest = min(LAST_RETRY, FIRST_RETRY * 2.0 ** min(failures - 1, 10))
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+async def _in_pool(run_once: Callable[[str], float | None], name: str) -> float | None:
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_memory["pool"], run_once, name)
 
 
 def _assembly() -> Assembly:

@@ -1,4 +1,4 @@
-"""What Prometheus may know of the controller."""
+"""The controller's metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from krt_operator.api.status import Status
 
 PHASE_SECONDS = (1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1800)
-"""Buckets of a phase's length in seconds: around what the sample run is to reach."""
+"""Buckets of a phase's duration in seconds, chosen around those of the sample run."""
 
 
 class Metrics:
@@ -23,7 +23,7 @@ class Metrics:
         )
         self._phases = Histogram(
             "krt_phase_duration_seconds",
-            "How long phases took.",
+            "Duration of phases in seconds.",
             ["phase"],
             buckets=PHASE_SECONDS,
             registry=self.registry,
@@ -36,7 +36,7 @@ class Metrics:
         )
 
     def serve(self, port: int) -> None:
-        """Answer Prometheus on this port."""
+        """Serve the metrics on a port."""
         start_http_server(port, registry=self.registry)
 
     def entered(self, before: Status, after: Status) -> None:

@@ -1,72 +1,79 @@
-"""What the installation gives the controller, read from the environment once at start."""
+"""The values of the installation, read from the environment once at start."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Annotated
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from krt_operator.errors import UserError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+CHART_VALUES = {
+    "image_operator": "images.operator",
+    "image_traffic": "images.traffic",
+    "image_scoring": "images.scoring",
+    "image_kafka": "images.kafka",
+    "image_pull_policy": "imagePullPolicy",
+    "evidence_storage_class": "evidence.storageClass",
+    "max_concurrent_tests": "maxConcurrentTests",
+    "watch_namespaces": "watchNamespaces",
+    "metrics_port": "metrics.port",
+}
+"""Setting to the chart value that sets it, for error messages."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The installation's values; the chart sets every one.
+class Settings(BaseSettings):
+    """The values of the installation; the chart sets each as `KRT_<NAME>`.
 
     Attributes:
         image_operator, image_traffic, image_scoring, image_kafka: image references.
-        image_pull_policy: of every container we make.
-        evidence_storage_class: class of the evidence claim where the controller creates it.
-        max_concurrent_tests: tests past Pending at once; the others wait, `Queued`.
-        watch_namespaces: namespaces looked at; empty: all.
-        metrics_port: where Prometheus finds the metrics; 0: nowhere.
+        image_pull_policy: of every container the controller creates.
+        evidence_storage_class: class of the evidence claims that the controller creates.
+        max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
+        watch_namespaces: namespaces whose tests are run; empty: all.
+        metrics_port: port of the Prometheus metrics; 0: none.
     """
 
-    image_operator: str
-    image_traffic: str
-    image_scoring: str
-    image_kafka: str
+    model_config = SettingsConfigDict(
+        env_prefix="KRT_", env_ignore_empty=True, frozen=True, str_strip_whitespace=True
+    )
+
+    image_operator: str = ""
+    image_traffic: str = Field(min_length=1)
+    image_scoring: str = Field(min_length=1)
+    image_kafka: str = Field(min_length=1)
     image_pull_policy: str = "IfNotPresent"
     evidence_storage_class: str = "krt-evidence"
-    max_concurrent_tests: int = 8
-    watch_namespaces: tuple[str, ...] = ()
-    metrics_port: int = 0
+    max_concurrent_tests: int = Field(default=8, ge=0)
+    watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
+    metrics_port: int = Field(default=0, ge=0)
+
+    @field_validator("watch_namespaces", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(name.strip() for name in value.split(",") if name.strip())
 
     @classmethod
-    def from_environment(cls, env: Mapping[str, str] = os.environ) -> Settings:
+    def from_environment(cls) -> Settings:
         """Read `KRT_*`.
 
         Raises:
-            UserError: a variable is missing or is no number; names the chart's value.
+            UserError: a variable is missing or malformed; names it and the chart value to set.
         """
-        namespaces = env.get("KRT_WATCH_NAMESPACES", "").split(",")
-        return cls(
-            image_operator=env.get("KRT_IMAGE_OPERATOR", ""),
-            image_traffic=_required(env, "KRT_IMAGE_TRAFFIC", "images.traffic"),
-            image_scoring=_required(env, "KRT_IMAGE_SCORING", "images.scoring"),
-            image_kafka=_required(env, "KRT_IMAGE_KAFKA", "images.kafka"),
-            image_pull_policy=env.get("KRT_IMAGE_PULL_POLICY") or "IfNotPresent",
-            evidence_storage_class=env.get("KRT_EVIDENCE_STORAGE_CLASS") or "krt-evidence",
-            max_concurrent_tests=_number(env, "KRT_MAX_CONCURRENT_TESTS", 8),
-            watch_namespaces=tuple(one.strip() for one in namespaces if one.strip()),
-            metrics_port=_number(env, "KRT_METRICS_PORT", 0),
-        )
-
-
-def _required(env: Mapping[str, str], name: str, value: str) -> str:
-    found = env.get(name, "").strip()
-    if not found:
-        raise UserError("NotConfigured", name, f"is not set; set the chart's value {value}")
-    return found
-
-
-def _number(env: Mapping[str, str], name: str, default: int) -> int:
-    text = env.get(name, "").strip()
-    if not text:
-        return default
-    if not text.isdecimal():
-        raise UserError("NotConfigured", name, f"is {text!r}, not a whole number")
-    return int(text)
+        try:
+            return cls()  # type: ignore[call-arg]  # the environment has the values
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            value = CHART_VALUES[name]
+            problem = (
+                "is not set"
+                if first["type"] == "missing"
+                else f"is {first['input']!r}: {first['msg']}"
+            )
+            raise UserError(
+                "NotConfigured", f"KRT_{name.upper()}", f"{problem}; set the chart value {value}"
+            ) from error

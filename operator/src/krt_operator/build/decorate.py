@@ -20,7 +20,7 @@ from krt_operator.constants import OUR_UID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 CONTAINER_SECURITY: Final[Json] = {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krt_contract.members import Member
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 HOST: Final = "kubernetes.io/hostname"

@@ -11,7 +11,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
 
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -12,7 +12,7 @@ from krt_operator.build.render import render
 from krt_operator.constants import BLOCK_MANAGER_PORT, DRIVER_PORT
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 OVERHEAD_MIB: Final = 384

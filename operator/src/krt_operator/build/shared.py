@@ -20,7 +20,7 @@ from krt_operator.build.render import as_yaml, render, script
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}

@@ -1,1 +1,1 @@
-"""The engine: one pass over a test, and the seams it is built on; knows no phase."""
+"""The engine: one pass over a test, and the protocols and values it uses; it knows no phase."""

@@ -1,15 +1,16 @@
 """Changes of the status: small pure functions that a phase combines.
 
-Each returns a `Change`, a function from the status that was read to the one to write. None of
-them is undone by another: phases only advance, a guard once raised stays, a fault's times are set
-once. Two controllers that apply the same change to the same status get the same result.
+Each returns a `Change`, a function from the status that was read to the one to write. No change
+undoes another: phases only advance, an inconclusive reason stays once it was added, the times of a
+fault are set once. Two controllers that apply the same change to the same status get the same
+result.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_operator.api.conditions import Condition, find_condition, set_condition
+from krt_operator.api.conditions import Condition, find_condition, with_condition
 from krt_operator.api.status import (
     MAX_INCONCLUSIVE_REASONS,
     ConditionStatus,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from krt_operator.engine.ports import Change
+    from krt_operator.engine.progress import Change
 
 MAX_MESSAGE = 1024
 """Characters of a message, as the CRD bounds it."""
@@ -39,14 +40,14 @@ def cut(message: str) -> str:
 
 
 def enter(phase: Phase, at: datetime) -> Change:
-    """End the current phase and start this one, both at `at`. Entering it again changes nothing."""
+    """End the current phase and start the given phase at `at`; does nothing in that phase."""
 
     def change(status: Status) -> Status:
         if status.phase is phase:
             return status
         ended = tuple(
-            one if one.end_time is not None else one.model_copy(update={"end_time": at})
-            for one in status.phases
+            entry if entry.end_time is not None else entry.model_copy(update={"end_time": at})
+            for entry in status.phases
         )
         record = PhaseRecord(name=phase, start_time=at, end_time=at if phase.terminal else None)
         return status.replace(phase=phase, phases=(*ended, record))
@@ -54,7 +55,7 @@ def enter(phase: Phase, at: datetime) -> Change:
     return change
 
 
-def say(
+def set_condition(
     type_: ConditionType, status: ConditionStatus, reason: str, message: str, *, at: datetime
 ) -> Change:
     """Set a condition; its transition time moves only when its status does."""
@@ -63,12 +64,12 @@ def say(
     )
 
     def change(journal: Status) -> Status:
-        return journal.replace(conditions=set_condition(journal.conditions, new))
+        return journal.replace(conditions=with_condition(journal.conditions, new))
 
     return change
 
 
-def holds(status: Status, type_: ConditionType) -> bool:
+def is_true(status: Status, type_: ConditionType) -> bool:
     """Whether the condition is True."""
     found = find_condition(status.conditions, type_)
     return found is not None and found.status is ConditionStatus.TRUE
@@ -77,15 +78,15 @@ def holds(status: Status, type_: ConditionType) -> bool:
 def add_inconclusive_reason(
     code: str, kind: InconclusiveReasonKind, message: str, at: datetime
 ) -> Change:
-    """Raise a guard; the same code with the same message is raised once."""
+    """Add an inconclusive reason; the same code with the same message is added once."""
     new = InconclusiveReason(code=code, kind=kind, message=cut(message), at=at)
 
     def change(status: Status) -> Status:
-        said = any(
-            one.code == new.code and one.message == new.message
-            for one in status.inconclusive_reasons
+        present = any(
+            reason.code == new.code and reason.message == new.message
+            for reason in status.inconclusive_reasons
         )
-        if said or len(status.inconclusive_reasons) >= MAX_INCONCLUSIVE_REASONS:
+        if present or len(status.inconclusive_reasons) >= MAX_INCONCLUSIVE_REASONS:
             return status
         return status.replace(inconclusive_reasons=(*status.inconclusive_reasons, new))
 
@@ -93,15 +94,15 @@ def add_inconclusive_reason(
 
 
 def has_inconclusive_reason(status: Status, code: str) -> bool:
-    """Whether a guard of this code was raised."""
-    return any(one.code == code for one in status.inconclusive_reasons)
+    """Whether an inconclusive reason of this code was added."""
+    return any(reason.code == code for reason in status.inconclusive_reasons)
 
 
 def fault(name: str, **changes: Any) -> Change:
     """Change fields of one fault's journal entry, adding the entry where there is none."""
 
     def change(status: Status) -> Status:
-        known = {one.name: one for one in status.faults}
+        known = {entry.name: entry for entry in status.faults}
         old = known.get(name, FaultStatus(name=name))
         known[name] = FaultStatus.model_validate({**dict(old), **changes})
         return status.replace(faults=tuple(known.values()))
@@ -127,4 +128,4 @@ def apply_all(status: Status, changes: tuple[Change, ...]) -> Status:
 
 def started(status: Status, phase: Phase) -> datetime | None:
     """When a phase was entered, None if it was not."""
-    return next((one.start_time for one in status.phases if one.name is phase), None)
+    return next((record.start_time for record in status.phases if record.name is phase), None)

@@ -1,171 +1,33 @@
-"""What a phase is given and what it gives back: the seams of the controller.
+"""What a phase is given and how the engine carries out what it decides.
 
-A phase is `step(run, world, ports) -> Progress`: it looks (at `run` and `world`, and through
-`ports` at Kafka), decides, and returns. It never sleeps, loops or writes to the API server; the
-engine (`reconcile.py`) does what the `Progress` says, in this order:
+A phase is `step(run, observed, ports) -> Progress`: it reads `run` and `observed`, asks Kafka
+through `ports`, decides, and returns. It never sleeps, loops or writes to the API server; the
+engine (`reconcile.py`) carries out the `Progress` in this order:
 
 1. `intents` are written to status with the resourceVersion that was read. A conflict ends the pass.
-2. `apply`, then `delete`, then `acts` are carried out.
-3. `changes`, what the acts returned, and `next_phase` are written to status in one write.
+2. `apply`, then `delete`, then `side_effects` are carried out.
+3. `changes`, what the side effects returned, and `next_phase` are written to status in one write.
 
-So an irreversible act is in the journal before it is done, and a process killed anywhere finds,
-after its restart, an intent whose act it may repeat: acts are idempotent by a deterministic name
-or a uid precondition. `next_phase` in the same Progress as `apply` is safe, being written last.
+An irreversible change is therefore in the journal before it is made. A controller that was killed
+finds the intent after its restart and may repeat the side effect, which is idempotent: it uses a
+deterministic name or a uid precondition. `next_phase` and `apply` may be in one Progress, because
+the phase is written last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_contract.entries import Topic
-    from krt_operator.api.spec import Spec
-    from krt_operator.api.status import Phase, Status
     from krt_operator.app.settings import Settings
+    from krt_operator.engine.progress import Deletion, Eviction, Observed, Progress, Run
+    from krt_operator.engine.views import Json
     from krt_operator.kafka.views import Bounds, ClusterView, GroupView
-    from krt_operator.plan.plan import Plan
-
-Json = dict[str, Any]
-"""A Kubernetes object, or a part of one, as the API server speaks it."""
-
-Change = Callable[["Status"], "Status"]
-"""A pure function from a status to the next; applied to the status that was just read."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One test as it was read at the start of this pass.
-
-    Attributes:
-        namespace: where the test and everything it owns live.
-        name: metadata.name, T in object names.
-        uid: metadata.uid, the run's identity in evidence and selectors.
-        generation: metadata.generation.
-        resource_version: what status writes of this pass must still find.
-        deleting: metadata.deletionTimestamp is set.
-        spec: the resolved spec (every default filled in).
-        status: the journal.
-        created: metadata.creationTimestamp, the order of the queue.
-        raw: the object as the API server gave it.
-        plan: what the run was resolved to; None until Pending has written it.
-    """
-
-    namespace: str
-    name: str
-    uid: str
-    generation: int
-    resource_version: str
-    deleting: bool
-    spec: Spec
-    status: Status
-    created: datetime
-    raw: Json = field(default_factory=dict)
-    plan: Plan | None = None
-
-
-@dataclass(frozen=True)
-class Observed:
-    """The run's children, listed by `kafkaresilience.dev/test-uid`, at one moment.
-
-    Each mapping is keyed by metadata.name and holds the object as the API server gave it; `others`
-    is keyed by (kind, name) and is filled only while a phase builds (services, budgets, accounts).
-    """
-
-    at: datetime
-    pods: Mapping[str, Json] = field(default_factory=dict)
-    stateful_sets: Mapping[str, Json] = field(default_factory=dict)
-    claims: Mapping[str, Json] = field(default_factory=dict)
-    jobs: Mapping[str, Json] = field(default_factory=dict)
-    config_maps: Mapping[str, Json] = field(default_factory=dict)
-    others: Mapping[tuple[str, str], Json] = field(default_factory=dict)
-
-    def find(self, kind: str, name: str) -> Json | None:
-        """The observed object of this kind and name, or None."""
-        by_kind = {
-            "Pod": self.pods,
-            "StatefulSet": self.stateful_sets,
-            "PersistentVolumeClaim": self.claims,
-            "Job": self.jobs,
-            "ConfigMap": self.config_maps,
-        }
-        if kind in by_kind:
-            return by_kind[kind].get(name)
-        return self.others.get((kind, name))
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """One object to delete, by identity.
-
-    Attributes:
-        kind: the Kubernetes kind, for example `Pod`.
-        name: its name, in the run's namespace.
-        uid: precondition; None deletes whatever bears the name (only for objects named after us).
-        grace_seconds: `gracePeriodSeconds` of the delete call; None leaves Kubernetes' default.
-    """
-
-    kind: str
-    name: str
-    uid: str | None = None
-    grace_seconds: int | None = None
-
-
-@dataclass(frozen=True)
-class Eviction:
-    """What the API server said to an eviction; neither where the pod was already gone.
-
-    Attributes:
-        evicted: the pod is being deleted.
-        refused: why its disruption budget does not allow that, in the API server's words.
-    """
-
-    evicted: bool = False
-    refused: str = ""
-
-
-@dataclass(frozen=True)
-class Act:
-    """An irreversible deed whose intent is in the journal (this Progress' `intents` or before).
-
-    `perform` is called after the intents are written; the changes it returns go into the second
-    status write. It must be idempotent. It may raise TransientError: the pass ends, the intent
-    stays, and the next step returns the act again.
-    """
-
-    what: str
-    perform: Callable[[Ports], Sequence[Change]]
-
-
-@dataclass(frozen=True)
-class Happening:
-    """A Kubernetes event for people, at a transition; `reason` is CamelCase, `message` short."""
-
-    reason: str
-    message: str
-    warning: bool = False
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What one step decided; see the module's docstring for the order it is carried out in.
-
-    Attributes:
-        requeue_after: seconds until the next pass (a pod event may come first).
-        next_phase: the phase to enter; the transition table must allow it.
-    """
-
-    requeue_after: float = 2.0
-    next_phase: Phase | None = None
-    intents: tuple[Change, ...] = ()
-    changes: tuple[Change, ...] = ()
-    apply: tuple[Json, ...] = ()
-    delete: tuple[Deletion, ...] = ()
-    acts: tuple[Act, ...] = ()
-    events: tuple[Happening, ...] = ()
 
 
 class Clock(Protocol):
@@ -187,11 +49,11 @@ class Cluster(Protocol):
         ...
 
     def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
-        """All objects of a kind that bear the labels."""
+        """All objects of a kind that have the labels."""
         ...
 
     def tests(self) -> Sequence[Json]:
-        """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
+        """Every KafkaResilienceTest in the namespaces that the controller watches."""
         ...
 
     def apply(self, obj: Json) -> Json:
@@ -203,27 +65,27 @@ class Cluster(Protocol):
         ...
 
     def delete(self, deletion: Deletion) -> bool:
-        """Delete; False where it was already gone or the uid is another one's."""
+        """Delete; False where the object was already gone or has another uid."""
         ...
 
     def evict(self, deletion: Deletion) -> Eviction:
-        """Ask for a pod's eviction by uid; its disruption budget may refuse.
+        """Evict a pod by uid; its disruption budget may refuse.
 
-        Evicting a pod that is being deleted already is granted again.
+        Evicting a pod that is already being deleted succeeds.
         """
         ...
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
         """Add an ephemeral container to the pod with that uid, once by its name.
 
-        Returns the pod. Where a container of that name is there already, nothing is done.
-        Raises GoneError where the pod is gone or is another one.
+        Returns the pod, unchanged where it already has a container of that name.
+        Raises GoneError where the pod is gone or has another uid.
         """
         ...
 
 
 class Kafka(Protocol):
-    """A short-lived look at the Kafka under test; every call has a timeout of its own.
+    """A short-lived connection to the Kafka under test; every call has its own timeout.
 
     Raises TransientError where no broker answers in time. Use it as a context manager.
     """
@@ -264,12 +126,13 @@ class Kafka(Protocol):
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
         """Elect the first replica of each (topic, partition) its leader.
 
-        Returns partition names to why the election was refused; one that was not needed was not.
+        Returns the partitions whose election was refused, each with the reason. An election that
+        was not needed is not refused.
         """
         ...
 
     def group(self, group: str) -> GroupView:
-        """What the coordinator knows of a group."""
+        """The group's state as its coordinator reports it."""
         ...
 
 
@@ -280,8 +143,8 @@ class Ports:
     Attributes:
         kafka: opens an admin client on a bootstrap string.
         four_letter: sends a ZooKeeper four-letter word to `host`, returns the answer; raises
-            TransientError where nobody answers.
-        settings: what the installation gave: images, storage class, limits.
+            TransientError where there is no answer.
+        settings: values of the installation: images, storage class, limits.
     """
 
     cluster: Cluster
@@ -291,5 +154,5 @@ class Ports:
     settings: Settings
 
 
-Step = Callable[[Run, Observed, Ports], Progress]
-"""One step of a phase: looks, decides, returns; see the docstring of this module."""
+Step = Callable[["Run", "Observed", "Ports"], "Progress"]
+"""One step of a phase; see the docstring of this module."""

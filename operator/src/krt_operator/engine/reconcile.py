@@ -1,9 +1,9 @@
-"""One pass over one test: read, decide, journal the intent, act, journal the result.
+"""One pass over one test: read, decide, write the intent, act, write the result.
 
-Level-triggered: nothing is remembered between passes but in the resource and its children, so a
-controller killed at any line, or two of them at once, end where one would. At most two status
-writes a pass, both with the resourceVersion that was read: the loser of a race gets a conflict
-before it has done anything irreversible, and looks again.
+Level-triggered: between passes nothing is remembered except in the resource and its children, so a
+controller killed at any line, or two controllers at once, reach the same end. A pass writes the
+status twice at most, both times with the resourceVersion that was read: the loser of a race gets a
+conflict before it has done anything irreversible, and reads again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from krt_operator.api.status import (
     Verdict,
 )
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Observed, Run
+from krt_operator.engine.progress import Observed, Run
 from krt_operator.engine.transitions import allowed
 from krt_operator.errors import ConflictError, GoneError
 from krt_operator.plan.plan import Plan
@@ -33,28 +33,30 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.app.metrics import Metrics
-    from krt_operator.engine.ports import Change, Happening, Json, Ports, Progress, Step
+    from krt_operator.engine.ports import Ports, Step
+    from krt_operator.engine.progress import Change, Event, Progress
+    from krt_operator.engine.views import Json
 
 _LOG = logging.getLogger("krt")
 
 CHILDREN = ("Pod", "StatefulSet", "PersistentVolumeClaim", "Job", "ConfigMap")
-"""Kinds looked at in every pass."""
+"""Kinds listed in every pass."""
 
-BUILT = ("Service", "PodDisruptionBudget", "ServiceAccount", "RoleBinding")
-"""Kinds looked at while they are built or taken away."""
+BUILT_KINDS = ("Service", "PodDisruptionBudget", "ServiceAccount", "RoleBinding")
+"""Kinds listed in the phases that create or delete them."""
 
 BUILDING = frozenset({Phase.PROVISIONING, Phase.CLEANING_UP})
 
 
 class Resources(Protocol):
-    """What the engine itself needs of the API server, besides the phases' port."""
+    """The calls that only the engine makes, besides those of the Cluster port."""
 
     def read_test(self, name: str) -> Json | None:
         """The resource, fresh."""
         ...
 
     def write_status(self, read: Json, status: Json) -> Json:
-        """Replace its status, if it is still the one that was read."""
+        """Replace its status, if the resource has not changed since it was read."""
         ...
 
     def emit(self, event: Json) -> None:
@@ -63,12 +65,12 @@ class Resources(Protocol):
 
 
 class Reconciler:
-    """Takes the tests of one namespace further, one pass at a time.
+    """Reconciles the tests of one namespace, one pass at a time.
 
     Args:
         tests: reads and writes the resource itself.
         ports: what a phase is given.
-        metrics: what Prometheus is told.
+        metrics: counts phases, verdicts and errors.
         step: decides one step of the phase a run is in (`krt_operator.phases.steps.step`).
     """
 
@@ -85,20 +87,20 @@ class Reconciler:
             Seconds until the next pass; None when there will be none.
 
         Raises:
-            TransientError, RefusedError: the API server or Kafka did not do what was asked; the
-                next pass looks again.
+            TransientError, RefusedError: a call to the API server or Kafka failed; the next pass
+                tries again.
             AssertionError: a phase asked for a transition that does not exist (a defect).
         """
         raw = self._tests.read_test(name)
         if raw is None or raw["metadata"].get("deletionTimestamp"):
-            # Everything has the test as its owner: the garbage collector takes it away.
+            # Everything has the test as its owner, so the garbage collector deletes it.
             return None
-        run, world = self._observe(raw)
+        run, observed = self._observe(raw)
         if run.status.phase is not None and run.status.phase.terminal:
             return None
-        progress = self._step(run, world, self._ports)
+        progress = self._step(run, observed, self._ports)
         try:
-            return self._carry_out(run, world, progress)
+            return self._carry_out(run, observed, progress)
         except ConflictError as conflict:
             _LOG.debug("%s/%s: %s", run.namespace, run.name, conflict)
             return 0.0
@@ -108,33 +110,30 @@ class Reconciler:
     def _observe(self, raw: Json) -> tuple[Run, Observed]:
         resource = KafkaResilienceTest.parse(raw)
         meta, status = resource.metadata, resource.status
-        world = observe(self._ports, meta.uid, status.phase)
-        status = journal.apply_all(status, _first(status, meta.generation, world.at))
+        observed = observe(self._ports, meta.uid, status.phase)
+        status = journal.apply_all(status, _initial(status, meta.generation, observed.at))
         run = Run(
             namespace=meta.namespace,
             name=meta.name,
             uid=meta.uid,
-            generation=meta.generation,
-            resource_version=meta.resource_version,
-            deleting=meta.deletion_timestamp is not None,
             spec=resource.spec.resolve(),
             status=status,
-            created=meta.creation_timestamp or world.at,
+            created=meta.creation_timestamp or observed.at,
             raw=raw,
-            plan=_plan(world, meta.name),
+            plan=_plan(observed, meta.name),
         )
-        return run, world
+        return run, observed
 
-    def _carry_out(self, run: Run, world: Observed, progress: Progress) -> float | None:
+    def _carry_out(self, run: Run, observed: Observed, progress: Progress) -> float | None:
         raw, status = run.raw, run.status
         if progress.intents:
             status = journal.apply_all(status, progress.intents)
             raw = self._write(raw, status)
-        self._do(world, progress)
+        self._apply_and_delete(observed, progress)
         changes: list[Change] = list(progress.changes)
-        for act in progress.acts:
-            _LOG.debug("%s/%s: %s", run.namespace, run.name, act.what)
-            changes.extend(act.perform(self._ports))
+        for side_effect in progress.side_effects:
+            _LOG.debug("%s/%s: %s", run.namespace, run.name, side_effect.description)
+            changes.extend(side_effect.perform(self._ports))
         if progress.next_phase is not None:
             before = status.phase or Phase.PENDING
             if not allowed(before, progress.next_phase):
@@ -142,16 +141,16 @@ class Reconciler:
             changes.append(journal.enter(progress.next_phase, self._ports.clock.now()))
         status = journal.apply_all(status, tuple(changes))
         self._write(raw, status)
-        self._tell(run, status, progress.events)
+        self._emit_events(run, status, progress.events)
         if progress.next_phase is not None:
             self._metrics.entered(run.status, status)
             return None if progress.next_phase.terminal else 0.0
         return progress.requeue_after
 
-    def _do(self, world: Observed, progress: Progress) -> None:
+    def _apply_and_delete(self, observed: Observed, progress: Progress) -> None:
         cluster = self._ports.cluster
         for obj in progress.apply:
-            if changed(world, obj):
+            if changed(observed, obj):
                 cluster.apply(obj)
         for deletion in progress.delete:
             cluster.delete(deletion)
@@ -162,7 +161,7 @@ class Reconciler:
             return raw
         return self._tests.write_status(raw, body)
 
-    def _tell(self, run: Run, status: Status, events: Sequence[Happening]) -> None:
+    def _emit_events(self, run: Run, status: Status, events: Sequence[Event]) -> None:
         where = f"{run.namespace}/{run.name}"
         if status.phase is not run.status.phase or "status" not in run.raw:
             _LOG.info("%s: %s", where, status.phase)
@@ -178,12 +177,12 @@ def observe(ports: Ports, uid: str, phase: Phase | None) -> Observed:
 
     def by_name(kind: str) -> dict[str, Json]:
         found = ports.cluster.list(kind, labels)
-        return {one["metadata"]["name"]: one for one in found}
+        return {obj["metadata"]["name"]: obj for obj in found}
 
     others = {
-        (kind, name): one
-        for kind in (BUILT if phase in BUILDING else ())
-        for name, one in by_name(kind).items()
+        (kind, name): obj
+        for kind in (BUILT_KINDS if phase in BUILDING else ())
+        for name, obj in by_name(kind).items()
     }
     pods, sets, claims, jobs, maps = (by_name(kind) for kind in CHILDREN)
     return Observed(
@@ -197,41 +196,41 @@ def observe(ports: Ports, uid: str, phase: Phase | None) -> Observed:
     )
 
 
-def changed(world: Observed, obj: Json) -> bool:
-    """Whether an object must be applied: it is not there, or is not what was rendered.
+def changed(observed: Observed, obj: Json) -> bool:
+    """Whether an object must be applied: it does not exist, or differs from what was rendered.
 
-    A pod is never changed once it is there: its fields cannot be, and its uid is an incarnation.
+    An existing pod is never changed: its fields are immutable, and its uid is an incarnation.
     """
-    there = world.find(obj["kind"], obj["metadata"]["name"])
-    if there is None:
+    existing = observed.find(obj["kind"], obj["metadata"]["name"])
+    if existing is None:
         return True
     if obj["kind"] == "Pod":
         return False
-    applied = (there["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED)
+    applied = (existing["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED)
     return bool(applied != obj["metadata"]["annotations"][ANNOTATION_APPLIED])
 
 
-def _first(status: Status, generation: int, at: datetime) -> tuple[Change, ...]:
-    """What a status must have before the first phase looks at it."""
-    seen = journal.put(observed_generation=generation)
+def _initial(status: Status, generation: int, at: datetime) -> tuple[Change, ...]:
+    """The changes that a status needs before the first phase reads it."""
+    generation_observed = journal.put(observed_generation=generation)
     if status.phase is not None:
-        return (seen,)
+        return (generation_observed,)
     return (
-        seen,
+        generation_observed,
         journal.put(verdict=Verdict.PENDING, start_time=at),
         journal.enter(Phase.PENDING, at),
-        journal.say(
-            ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, "Running", "not judged yet", at=at
+        journal.set_condition(
+            ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, "Running", "no verdict yet", at=at
         ),
     )
 
 
-def _plan(world: Observed, name: str) -> Plan | None:
-    found = world.config_maps.get(names.plan(name))
+def _plan(observed: Observed, name: str) -> Plan | None:
+    found = observed.config_maps.get(names.plan(name))
     return None if found is None else Plan.from_json(found["data"][PLAN_FILE])
 
 
-def _event(run: Run, event: Happening, at: datetime) -> Json:
+def _event(run: Run, event: Event, at: datetime) -> Json:
     moment = at.strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": "v1",

@@ -1,7 +1,7 @@
 """The phases' order as data: drawn in docs/concepts/controller.md, asserted in tests.
 
-A run only goes forward. Whatever ends it early leads through CleaningUp, which reverts and takes
-away, to the terminal phase that its ending names.
+A run only goes forward. Whatever ends it early leads through CleaningUp, which reverts faults and
+deletes objects, to the terminal phase of its ending.
 """
 
 from __future__ import annotations

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, Observation, TargetPod
-    from krt_operator.engine.ports import Act, Change, Json, Observed, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed, SideEffect
+    from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView
     from krt_operator.plan.plan import Plan
 
@@ -119,7 +121,7 @@ class Hold:
     """
 
     reverted_at: datetime | None = None
-    acts: tuple[Act, ...] = ()
+    acts: tuple[SideEffect, ...] = ()
     apply: tuple[Json, ...] = ()
     revert_error: str = ""
     incomplete: str = ""
@@ -165,7 +167,7 @@ class FaultAction(ABC):
         return targets
 
     @abstractmethod
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """The side effect that injects the fault.
 
         It is repeated while the fault is Scheduled. Where `outcome` returns None, it must journal

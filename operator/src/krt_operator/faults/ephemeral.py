@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.status import FaultStatus, ObservationKind, TargetPod
-    from krt_operator.engine.ports import Json, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.views import Json
 
 RUN_DIRECTORY: Final = "/run/krt"
 """Where `member.sh` and `signal.sh` share the hold file: an emptyDir of the member's pod."""

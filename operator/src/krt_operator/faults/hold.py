@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault, Spec
     from krt_operator.api.status import FaultStatus, Status
-    from krt_operator.engine.ports import Change, Json, Observed
+    from krt_operator.engine.progress import Change, Observed
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 IN_EFFECT: Final = frozenset({FaultState.INJECTED, FaultState.ACTIVE})

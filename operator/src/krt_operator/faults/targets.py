@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from krt_operator.api.spec import Fault
-    from krt_operator.engine.ports import Json, Observed
+    from krt_operator.engine.progress import Observed
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 

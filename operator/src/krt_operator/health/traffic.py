@@ -1,63 +1,75 @@
-"""Who of the traffic is at work, may yet reach the end it was told, or gave up before it. Pure."""
+"""Which traffic pods are at work, may still reach the end, or gave up before it. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from krt_contract.control import STATE_KEY, ControlState
 from krt_contract.labels import Component
+from krt_operator import names
 from krt_operator.build.traffic import traffic_pods
-from krt_operator.health import pod_state
-from krt_operator.phases.keepalive import BEHIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from krt_operator.build.traffic import TrafficPod
-    from krt_operator.engine.ports import Observed
+    from krt_operator.engine.progress import Observed
     from krt_operator.plan.plan import Plan
 
-    Who = Callable[[TrafficPod], bool]
+    Selector = Callable[[TrafficPod], bool]
+
+BEHIND: Final = 4
+"""Exit code of a consumer that knew the end offsets and did not reach them in its time."""
 
 
-def producer(one: TrafficPod) -> bool:
-    """Those that write the topics."""
-    return one.role is Component.PRODUCER
+def control_state(observed: Observed, plan: Plan) -> ControlState:
+    """The state in the control ConfigMap; Produce where there is none yet."""
+    control = observed.config_maps.get(names.control(plan.name))
+    return ControlState(
+        control["data"].get(STATE_KEY, ControlState.PRODUCE) if control else ControlState.PRODUCE
+    )
 
 
-def transformer(one: TrafficPod) -> bool:
-    """Consumers that write what they make of their input."""
-    return one.transforms
+def producer(pod: TrafficPod) -> bool:
+    """Select the producers."""
+    return pod.role is Component.PRODUCER
 
 
-def reader(one: TrafficPod) -> bool:
-    """Consumers that only read."""
-    return one.role is Component.CONSUMER and not one.transforms
+def transformer(pod: TrafficPod) -> bool:
+    """Select the consumers that write an output."""
+    return pod.transforms
 
 
-def alive(plan: Plan, world: Observed, who: Who) -> list[str]:
-    """Pods that are there and at work."""
-    return [
-        one.pod
-        for one in traffic_pods(plan)
-        if who(one) and one.pod in world.pods and not pod_state.over(world.pods[one.pod])
-    ]
+def reader(pod: TrafficPod) -> bool:
+    """Select the consumers that only read."""
+    return pod.role is Component.CONSUMER and not pod.transforms
 
 
-def reading(plan: Plan, world: Observed, who: Who) -> list[str]:
-    """Pods that may yet reach the end: those that are gone or failed are replaced."""
-    over = {*_ended(world, 0), *behind(plan, world, who)}
-    return [one.pod for one in traffic_pods(plan) if who(one) and one.pod not in over]
+def alive(plan: Plan, observed: Observed, select: Selector) -> list[str]:
+    """Pods that exist and have not ended."""
+    found = []
+    for traffic_pod in traffic_pods(plan):
+        pod = observed.pod(traffic_pod.pod)
+        if select(traffic_pod) and pod is not None and not pod.ended:
+            found.append(traffic_pod.pod)
+    return found
 
 
-def behind(plan: Plan, world: Observed, who: Who) -> list[str]:
-    """Pods that ended before the end they were told, and stay: nobody takes their place."""
-    found = {one for one in _ended(world, BEHIND) if not pod_state.leaving(world.pods[one])}
-    return [one.pod for one in traffic_pods(plan) if who(one) and one.pod in found]
+def reading(plan: Plan, observed: Observed, select: Selector) -> list[str]:
+    """Pods that may still reach the end; one that is gone or failed is replaced."""
+    over = {*_ended(observed, 0), *behind(plan, observed, select)}
+    return [pod.pod for pod in traffic_pods(plan) if select(pod) and pod.pod not in over]
 
 
-def _ended(world: Observed, code: int) -> list[str]:
-    return [
-        name
-        for name, pod in world.pods.items()
-        if pod_state.over(pod) and pod_state.end(pod)[0] == code
-    ]
+def behind(plan: Plan, observed: Observed, select: Selector) -> list[str]:
+    """Pods that ended before the end offsets and are not replaced."""
+    found = _ended(observed, BEHIND, stays=True)
+    return [pod.pod for pod in traffic_pods(plan) if select(pod) and pod.pod in found]
+
+
+def _ended(observed: Observed, code: int, *, stays: bool = False) -> set[str]:
+    return {
+        pod.name
+        for pod in observed.pod_views()
+        if pod.ended and pod.exit_code == code and not (stays and pod.deleting)
+    }

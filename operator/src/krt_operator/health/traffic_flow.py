@@ -1,8 +1,8 @@
-"""The flow of records before the first fault: how far it is, and whether writes are prompt.
+"""The flow of records before the first fault, and whether writes are prompt.
 
-Scoring sees a gap from three times the steady 99th percentile on, so a machine that is busy during
-the warm-up hides the very gaps a test is about. Writes are prompt while every partition holds a
-replicated record younger than a sixth of the shortest gap the test has something to say of.
+Scoring reports a gap from three times the 99th percentile of the baseline on, so a machine that is
+busy during the warm-up hides the very gaps a test is about. Writes are prompt while every partition
+has a replicated record younger than a sixth of the shortest gap that the test has a limit for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.conditions import find_condition
-from krt_operator.api.expect import Direction
+from krt_operator.api.expect_faults import Direction
 from krt_operator.api.status import ConditionType
 from krt_operator.engine import journal
 
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from krt_operator.plan.plan import Plan
 
 THRESHOLD_FACTOR: Final = 3
-"""Steady 99th percentiles from which on scoring sees a gap (docs/concepts/scoring.md)."""
+"""Multiple of the 99th percentile at which scoring reports a gap (docs/concepts/scoring.md)."""
 
 MARGIN: Final = 2
-"""What the 99th percentile may lie above the writes that a few looks happen to see."""
+"""Factor by which the 99th percentile may exceed the latency of the sampled writes."""
 
 DUE: Final = 10
-"""Records that must be due for none of them to mean slowness: where they come by chance, none of
-ten does once in e^10, 22 thousand, looks."""
+"""Records that must be expected before the absence of all of them counts as slow: with random
+arrivals, all ten are absent once in e^10 (22 thousand) samples."""
 
 SLOW: Final = "ProduceLatencyHigh"
-"""Reason of TrafficEstablished where records flow and writes are not prompt."""
+"""Reason of TrafficEstablished where records flow but writes are not prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What one look saw.
+    """The records written and committed so far.
 
     Attributes:
-        written: records by topic that somebody writes.
-        committed: sums of committed positions by group that reads such a topic.
-        late: partitions, or topics whose partitions are written too rarely to tell one by one,
-            without a replicated record as young as `prompt_within`.
+        written: records by topic, of the topics that are written.
+        committed: sum of committed offsets by group, of the groups that read such a topic.
+        late: partitions without a replicated record as young as `prompt_within`; topics, where
+            their partitions are written too rarely to judge each.
     """
 
     written: Mapping[str, int]
@@ -63,18 +63,18 @@ class Flow:
 
 
 def flows(status: Status) -> bool:
-    """Whether everybody is at work, promptly or not."""
-    return journal.holds(status, ConditionType.TRAFFIC_ESTABLISHED) or slow(status)
+    """Whether all producers and groups are at work, promptly or not."""
+    return journal.is_true(status, ConditionType.TRAFFIC_ESTABLISHED) or slow(status)
 
 
 def slow(status: Status) -> bool:
-    """Whether everybody is at work and writes were last seen not to be prompt."""
+    """Whether all producers and groups are at work and writes were not prompt when last checked."""
     found = find_condition(status.conditions, ConditionType.TRAFFIC_ESTABLISHED)
     return found is not None and found.reason == SLOW
 
 
 def shortest_gap(spec: Spec) -> tuple[Duration, str]:
-    """The shortest gap in writes that the test has something to say of, and where it does."""
+    """The shortest gap in writes that the test has a limit for, and the field of that limit."""
     gaps = [
         (spec.scoring.objectives.max_write_unavailability, "scoring.objectives"),
         *(
@@ -84,36 +84,38 @@ def shortest_gap(spec: Spec) -> tuple[Duration, str]:
             if gap.of is Direction.WRITES
         ),
     ]
-    length, where = min(gaps, key=lambda one: one[0])
+    length, where = min(gaps, key=lambda gap: gap[0])
     return length, f"spec.{where}"
 
 
 def prompt_within(spec: Spec) -> timedelta:
-    """How old the newest replicated record of a partition may be for its gaps to be seen."""
+    """How old the newest replicated record of a partition may be for its gaps to be noticed."""
     return shortest_gap(spec)[0].delta / (THRESHOLD_FACTOR * MARGIN)
 
 
-def look(plan: Plan, ports: Ports) -> Flow:
+def measure_flow(plan: Plan, ports: Ports) -> Flow:
     """Ask the Kafka under test.
 
     Raises:
         TransientError: it does not answer.
     """
     spec = plan.spec
-    made = {one.output.topic for one in spec.traffic.consumers if one.output}
-    topics = sorted({one.topic for one in spec.traffic.producers} | made)
-    groups = {one.group for one in spec.traffic.consumers if set(one.topics) & {*topics}}
+    outputs = {entry.output.topic for entry in spec.traffic.consumers if entry.output}
+    topics = sorted({producer.topic for producer in spec.traffic.producers} | outputs)
+    groups = {
+        consumer.group for consumer in spec.traffic.consumers if set(consumer.topics) & {*topics}
+    }
     window, limit = spec.warmup.delta, prompt_within(spec)
     with ports.kafka(plan.bootstrap) as kafka:
         bounds = kafka.bounds(topics)
-        partitions = [(one.topic, one.partition) for one in bounds]
+        partitions = [(bound.topic, bound.partition) for bound in bounds]
         lately = kafka.offsets_since(partitions, ports.clock.now() - window)
-        # By the clock as it is asked: where writes are slow, what was asked before took long too.
+        # The time is read anew: where writes are slow, the request before took long, too.
         prompt = kafka.offsets_since(partitions, ports.clock.now() - limit)
         committed = {group: sum(kafka.group(group).committed.values()) for group in sorted(groups)}
     written = dict.fromkeys(topics, 0)
-    for one in bounds:
-        written[one.topic] += one.high_watermark
+    for reading in bounds:
+        written[reading.topic] += reading.high_watermark
     return Flow(written, committed, late(bounds, lately, prompt, limit / window))
 
 
@@ -123,23 +125,23 @@ def late(
     prompt: Mapping[tuple[str, int], int],
     share: float,
 ) -> tuple[str, ...]:
-    """Name what is not written promptly.
+    """Name the partitions, or topics, that are not written promptly.
 
     Args:
         bounds: the partitions.
-        lately: partition → its first offset within a window; none where it has no record so young.
+        lately: partition → its first offset within a window; absent without a record in it.
         prompt: the same within what counts as prompt.
         share: length of the latter, as a part of the window.
     """
     named: list[str] = []
     rest: dict[str, tuple[float, bool]] = {}
-    for one in bounds:
-        key = one.topic, one.partition
-        due = (one.high_watermark - lately.get(key, one.high_watermark)) * share
+    for reading in bounds:
+        key = reading.topic, reading.partition
+        due = (reading.high_watermark - lately.get(key, reading.high_watermark)) * share
         if due < DUE:
-            others, any_prompt = rest.get(one.topic, (0.0, False))
-            rest[one.topic] = others + due, any_prompt or key in prompt
+            others, any_prompt = rest.get(reading.topic, (0.0, False))
+            rest[reading.topic] = others + due, any_prompt or key in prompt
         elif key not in prompt:
-            named.append(f"{one.topic}-{one.partition}")
+            named.append(f"{reading.topic}-{reading.partition}")
     named += [topic for topic, (due, any_prompt) in rest.items() if due >= DUE and not any_prompt]
     return tuple(named)

@@ -21,7 +21,7 @@ from confluent_kafka.admin import OffsetSpec as _Spec  # type: ignore[attr-defin
 from confluent_kafka.cimpl import NewTopic
 
 from krt_operator.api.times import to_micros
-from krt_operator.app.clock import SystemClock
+from krt_operator.engine.clock import SystemClock
 from krt_operator.errors import TransientError
 from krt_operator.kafka.errors import translate
 from krt_operator.kafka.views import (

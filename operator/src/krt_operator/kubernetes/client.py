@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from krt_contract.labels import GROUP, KIND, FieldManager
-from krt_operator.engine.ports import Eviction
+from krt_operator.engine.progress import Eviction
 from krt_operator.errors import ConflictError, GoneError
 from krt_operator.kubernetes.kinds import KINDS
 from krt_operator.kubernetes.rest import NotFoundError, Rest, TooManyRequestsError
@@ -14,30 +14,31 @@ from krt_operator.kubernetes.rest import NotFoundError, Rest, TooManyRequestsErr
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_operator.engine.ports import Deletion, Json
+    from krt_operator.engine.progress import Deletion
+    from krt_operator.engine.views import Json
 
 list_ = list
 """The builtin, which the method of that name hides inside the class."""
 
 FIELD_MANAGER: Final = str(FieldManager.CONTROLLER)
-"""Our one field manager: server-side apply takes back fields we no longer render."""
+"""The controller's field manager: server-side apply removes fields that are no longer rendered."""
 
 APPLY: Final = "application/apply-patch+yaml"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 MERGE: Final = "application/merge-patch+json"
 
 BUDGET: Final = "DisruptionBudget"
-"""Cause of an eviction's HTTP 429 that a disruption budget is the reason of."""
+"""Cause in the HTTP 429 of an eviction that a disruption budget refused."""
 
 UNDECIDED: Final = "is still being processed by the server."
-"""How that cause ends where the budget has not been looked at since it changed: ask again."""
+"""End of that cause's message where the budget's status is outdated: try again."""
 
 PAGE: Final = 500
-"""Objects a list call; a run has fewer than a hundred, all tests of a cluster may have more."""
+"""Objects per list call; a run has fewer than a hundred, all tests of a cluster may have more."""
 
 
 class ApiCluster:
-    """The API server bound to one namespace; see `krt_operator.engine.ports.Cluster` for the contract."""
+    """The API server bound to one namespace; see `Cluster` in `krt_operator.engine.ports`."""
 
     def __init__(self, rest: Rest, namespace: str, watched: Sequence[str] = ()) -> None:
         self._rest = rest
@@ -52,16 +53,16 @@ class ApiCluster:
             return None
 
     def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
-        """All objects of a kind that bear the labels."""
+        """All objects of a kind that have the labels."""
         return self._list(self._path(kind), labels)
 
     def tests(self) -> Sequence[Json]:
-        """Every KafkaResilienceTest the controller looks after, in whatever namespace."""
+        """Every KafkaResilienceTest in the namespaces that the controller watches."""
         kind = KINDS[KIND]
         return [
-            one
+            test
             for namespace in self._watched or ("",)
-            for one in self._list(kind.path(namespace), None)
+            for test in self._list(kind.path(namespace), None)
         ]
 
     def _list(self, path: str, labels: Mapping[str, str] | None) -> Sequence[Json]:
@@ -78,7 +79,7 @@ class ApiCluster:
             query["continue"] = token
 
     def apply(self, obj: Json) -> Json:
-        """Server-side apply, forced: what we render is ours whoever wrote it last."""
+        """Server-side apply, forced: the controller owns every field it renders."""
         name = obj["metadata"]["name"]
         query = {"fieldManager": FIELD_MANAGER, "force": "true", "fieldValidation": "Strict"}
         return self._object(
@@ -100,7 +101,7 @@ class ApiCluster:
             return found
 
     def delete(self, deletion: Deletion) -> bool:
-        """Delete; False where it was already gone or the uid is another one's."""
+        """Delete; False where the object was already gone or has another uid."""
         options: Json = {"propagationPolicy": "Background"}
         if deletion.uid is not None:
             options["preconditions"] = {"uid": deletion.uid}
@@ -112,12 +113,12 @@ class ApiCluster:
         except NotFoundError:
             return False
         except ConflictError:
-            # A failed uid precondition: the name is another object's by now.
+            # The uid precondition failed: another object has the name by now.
             return False
         return True
 
     def evict(self, deletion: Deletion) -> Eviction:
-        """Ask for a pod's eviction by uid; its disruption budget may refuse."""
+        """Evict a pod by uid; its disruption budget may refuse."""
         options: Json = {"preconditions": {"uid": deletion.uid}}
         if deletion.grace_seconds is not None:
             options["gracePeriodSeconds"] = deletion.grace_seconds
@@ -138,10 +139,10 @@ class ApiCluster:
                 raise
             return Eviction()
         except TooManyRequestsError as error:
-            why = error.causes.get(BUDGET, "")
-            if not why or why.endswith(UNDECIDED):
+            refusal = error.causes.get(BUDGET, "")
+            if not refusal or refusal.endswith(UNDECIDED):
                 raise
-            return Eviction(refused=why)
+            return Eviction(refused=refusal)
         return Eviction(evicted=True)
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
@@ -168,8 +169,8 @@ class ApiCluster:
     def write_status(self, read: Json, status: Json) -> Json:
         """Replace the status subresource if the resource is still the one that was read.
 
-        A merge patch would leave removed fields behind, so this is a PUT of the object as it was
-        read, its resourceVersion included, with the status exchanged.
+        A merge patch would keep removed fields, so this is a PUT of the object as it was read,
+        including its resourceVersion, with the status replaced.
 
         Args:
             read: the resource as the API server gave it.
@@ -179,7 +180,7 @@ class ApiCluster:
             The resource as stored.
 
         Raises:
-            ConflictError: somebody else wrote since.
+            ConflictError: the resource was changed since it was read.
             GoneError: the resource was deleted.
         """
         name = read["metadata"]["name"]
@@ -191,13 +192,13 @@ class ApiCluster:
         except NotFoundError as error:
             raise GoneError(f"{KIND} {name} is gone") from error
 
-    def free_finalizers(self, name: str) -> bool:
-        """Take our finalizer off a test; False where there was none."""
+    def remove_finalizers(self, name: str) -> bool:
+        """Remove the controller's finalizer from a test; False where there was none."""
         found = self.get(KIND, name)
         if found is None:
             return False
         before = found["metadata"].get("finalizers") or []
-        after = [one for one in before if not one.startswith(f"{GROUP}/")]
+        after = [finalizer for finalizer in before if not finalizer.startswith(f"{GROUP}/")]
         if before == after:
             return False
         body = {

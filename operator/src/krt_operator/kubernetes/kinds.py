@@ -1,6 +1,6 @@
-"""Where each kind this controller touches lives in the API, and nothing beyond them.
+"""The API paths of the kinds that the controller uses.
 
-The table is also the list of what the chart's ClusterRole has to grant.
+The chart's ClusterRole has to grant access to each of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from krt_contract.labels import GROUP, KIND, PLURAL, VERSION
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind's place in the API.
+    """The API path of a kind.
 
     Attributes:
         root: path prefix, for example `/apis/apps/v1`.

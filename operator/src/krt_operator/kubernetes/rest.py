@@ -1,8 +1,8 @@
 """Authenticated JSON over HTTP to the API server, and the mapping of its answers to our errors.
 
-The kubernetes client gives configuration, credentials (refreshed) and the connection pool. Its
-generated classes are left alone: importing them costs 80 MiB, and objects here are plain JSON that
-templates render, so validation is the API server's.
+The kubernetes client provides configuration, credentials (refreshed) and the connection pool. Its
+generated classes are not used: importing them costs 80 MiB, and objects here are plain JSON from
+templates, which the API server validates.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REQUEST_TIMEOUT: Final = (5.0, 30.0)
-"""Seconds to connect and to read. An API server that needs longer is down for our purposes; the
-pass ends and the next one asks again."""
+"""Seconds to connect and to read. An API server that needs longer counts as unavailable: the pass
+ends and the next one tries again."""
 
 POOL_SIZE: Final = 16
-"""Connections kept: one a test that runs (8 by default) and as many for wake-ups."""
+"""Connections kept open: more than tests run at the same time (8 by default)."""
 
 NOT_FOUND: Final = 404
 CONFLICT: Final = 409
@@ -46,8 +46,8 @@ class TooManyRequestsError(TransientError):
         causes: reason to message, as the answer details them.
     """
 
-    def __init__(self, told: str, causes: Mapping[str, str]) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, causes: Mapping[str, str]) -> None:
+        super().__init__(message)
         self.causes = causes
 
 
@@ -55,7 +55,7 @@ def load_configuration() -> Configuration:
     """The in-cluster service account where there is one, else the kubeconfig.
 
     Raises:
-        kubernetes.config.ConfigException: neither is there.
+        kubernetes.config.ConfigException: there is neither.
     """
     configuration = Configuration()
     try:
@@ -63,7 +63,7 @@ def load_configuration() -> Configuration:
     except config.ConfigException:
         config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     configuration.connection_pool_maxsize = POOL_SIZE
-    # Repeating is decided by the level-triggered loop, which looks again before it does anything.
+    # The level-triggered loop decides about retries: it reads again before it does anything.
     configuration.retries = False
     return configuration
 
@@ -88,7 +88,7 @@ class Rest:
         Raises:
             NotFoundError: HTTP 404.
             ConflictError: HTTP 409.
-            RefusedError: HTTP 4xx that repeating does not mend.
+            RefusedError: HTTP 4xx that a retry does not change.
             TooManyRequestsError: HTTP 429.
             TransientError: no answer, or HTTP 5xx.
         """
@@ -113,32 +113,32 @@ class Rest:
             )
             raw = answer.read()  # type: ignore[no-untyped-call]
         except (urllib3.exceptions.HTTPError, OSError, ApiException) as error:
-            told = f"{method} {path}: the API server did not answer: {error}"
-            raise TransientError(told) from error
-        return _judge(method, path, answer.status, raw)
+            message = f"{method} {path}: the API server did not answer: {error}"
+            raise TransientError(message) from error
+        return _parse(method, path, answer.status, raw)
 
 
-def _judge(method: str, path: str, status: int, raw: bytes) -> Any:
+def _parse(method: str, path: str, status: int, raw: bytes) -> Any:
     try:
         parsed = json.loads(raw) if raw else {}
     except ValueError:
         parsed = {"message": raw[:200].decode(errors="replace")}
     if status < 300:  # noqa: PLR2004 - the definition of success in HTTP
         return parsed
-    message = parsed.get("message", "") if isinstance(parsed, dict) else ""
-    told = f"{method} {path}: HTTP {status}: {message}"
+    detail = parsed.get("message", "") if isinstance(parsed, dict) else ""
+    message = f"{method} {path}: HTTP {status}: {detail}"
     if status == NOT_FOUND:
-        raise NotFoundError(told)
+        raise NotFoundError(message)
     if status == CONFLICT:
-        raise ConflictError(told)
+        raise ConflictError(message)
     if status in REFUSED:
-        raise RefusedError(told)
+        raise RefusedError(message)
     if status == TOO_MANY_REQUESTS:
-        raise TooManyRequestsError(told, _causes(parsed))
-    raise TransientError(told)
+        raise TooManyRequestsError(message, _causes(parsed))
+    raise TransientError(message)
 
 
 def _causes(answer: Any) -> dict[str, str]:
     details = answer.get("details") if isinstance(answer, dict) else None
     found = (details or {}).get("causes") or []
-    return {one.get("reason", ""): one.get("message", "") for one in found}
+    return {cause.get("reason", ""): cause.get("message", "") for cause in found}

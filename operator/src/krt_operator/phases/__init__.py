@@ -1,1 +1,1 @@
-"""The phases: one module each, `step(run, world, ports, settings) -> Progress`."""
+"""The phases: one module each, `step(run, observed, ports) -> Progress`."""

@@ -1,6 +1,6 @@
-"""CleaningUp: revert what is held, take away what the run built, then say that it is over.
+"""CleaningUp: revert open faults, delete what the run built, then finish the run.
 
-The scoring Job, the scorecard, the plan and the evidence stay. The verdict is set already.
+The scoring Job, the scorecard, the plan and the evidence stay. The verdict is already set.
 """
 
 from __future__ import annotations
@@ -16,25 +16,21 @@ from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
 from krt_operator.build.members import build_budgets, build_members
 from krt_operator.build.shared import ROLES, build_control_map
-from krt_operator.constants import BUSY, CLEANUP_PATIENCE, FAREWELL
+from krt_operator.constants import BUSY, CLEANUP_PATIENCE, CLOSING_PATIENCE
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Deletion, Progress
+from krt_operator.engine.progress import Deletion, Progress
+from krt_operator.engine.views import JobView, ObjectView
 from krt_operator.faults.actions import freeze_pod
 from krt_operator.faults.hold import end_open_faults
-from krt_operator.health import pod_state
+from krt_operator.health.traffic import control_state
 from krt_operator.phases import outcome
-from krt_operator.phases.keepalive import control_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from krt_operator.engine.ports import (
-        Act,
-        Json,
-        Observed,
-        Ports,
-        Run,
-    )
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Observed, Run, SideEffect
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 TRANSIENT: Final = frozenset(
@@ -48,119 +44,117 @@ TRANSIENT: Final = frozenset(
         Component.TOOL,
     }
 )
-"""Components whose pods go at the end."""
+"""Components whose pods are deleted at the end."""
 
 WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RECORDER})
-"""Components that write evidence and are let finish first."""
+"""Components that write evidence and are given time to finish first."""
 
 MEMBER_GRACE: Final = 1
-"""Seconds a member has at the end: what it holds is taken away with it."""
+"""Grace period of a member's pod in seconds: its volume is deleted with it."""
 
 
-def step(run: Run, world: Observed, ports: Ports) -> Progress:
-    """Take away one layer a pass: first the writers close, then everything goes."""
+def step(run: Run, observed: Observed, ports: Ports) -> Progress:
+    """Clean up in two passes at least: first the writers close, then everything is deleted."""
     plan = run.plan
     if plan is None:
-        # Nothing was built before the plan was written.
-        return outcome.finish(run.status, world.at)
-    since = world.at - (journal.started(run.status, Phase.CLEANING_UP) or world.at)
-    told = control_state(world, plan)
-    control = world.config_maps.get(names.control(plan.name))
-    if control is not None and told not in {ControlState.DONE, ControlState.ABORT}:
-        version = str(control["metadata"].get("resourceVersion", ""))
-        stop = build_control_map(plan, ControlState.ABORT, resource_version=version)
-        return Progress(requeue_after=BUSY, apply=(stop,))
+        # Nothing is built before the plan is written.
+        return outcome.finish(run.status, observed.at)
+    since = observed.at - (journal.started(run.status, Phase.CLEANING_UP) or observed.at)
+    control = observed.config_maps.get(names.control(plan.name))
+    over = control_state(observed, plan) in {ControlState.DONE, ControlState.ABORT}
+    if control is not None and not over:
+        version = ObjectView(control).resource_version
+        abort = build_control_map(plan, ControlState.ABORT, resource_version=version)
+        return Progress(requeue_after=BUSY, apply=(abort,))
     if run.spec.cleanup is Cleanup.RETAIN:
-        return _retain(run, plan, world, ports)
+        return _retain(run, plan, observed, ports)
     writing = [
         pod
-        for pod in world.pods.values()
-        if _component(pod) in WRITERS and not pod_state.over(pod) and not pod_state.leaving(pod)
+        for pod in observed.pod_views()
+        if _component(pod) in WRITERS and not pod.ended and not pod.deleting
     ]
-    if writing and since < timedelta(seconds=FAREWELL):
+    if writing and since < timedelta(seconds=CLOSING_PATIENCE):
         return Progress(requeue_after=BUSY / 2)
-    rest = _rest(run, plan, world)
-    going = {pod["metadata"]["uid"] for pod in world.pods.values() if pod_state.leaving(pod)}
-    if not rest or since > timedelta(seconds=CLEANUP_PATIENCE):
-        return _finish(run, world)
-    return Progress(requeue_after=BUSY, delete=tuple(one for one in rest if one.uid not in going))
+    left = _deletions(run, plan, observed)
+    deleting = {pod.uid for pod in observed.pod_views() if pod.deleting}
+    if not left or since > timedelta(seconds=CLEANUP_PATIENCE):
+        return _finish(run, observed)
+    return Progress(
+        requeue_after=BUSY,
+        delete=tuple(deletion for deletion in left if deletion.uid not in deleting),
+    )
 
 
-def _retain(run: Run, plan: Plan, world: Observed, ports: Ports) -> Progress:
-    """Let back whatever is held or frozen, then end: the members stay."""
-    thaws = tuple(_thaws(run, world))
-    since = world.at - (journal.started(run.status, Phase.CLEANING_UP) or world.at)
+def _retain(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progress:
+    """Revert open faults, then finish: the members stay."""
+    thaws = tuple(_thaws(run, observed))
+    since = observed.at - (journal.started(run.status, Phase.CLEANING_UP) or observed.at)
     if thaws and since < timedelta(seconds=CLEANUP_PATIENCE):
-        return Progress(requeue_after=BUSY / 2, acts=thaws)
-    reverted = build_members(plan, ports.settings.image_pull_policy) if _built(world, plan) else []
-    return replace(_finish(run, world), apply=tuple(reverted))
+        return Progress(requeue_after=BUSY / 2, side_effects=thaws)
+    reverted = (
+        build_members(plan, ports.settings.image_pull_policy) if _built(observed, plan) else []
+    )
+    return replace(_finish(run, observed), apply=tuple(reverted))
 
 
-def _finish(run: Run, world: Observed) -> Progress:
-    """The end, with nothing held any more in the journal either."""
-    done = outcome.finish(run.status, world.at)
-    return replace(done, changes=(*end_open_faults(run.status, world.at), *done.changes))
+def _finish(run: Run, observed: Observed) -> Progress:
+    """Finish the run; the journal has no open fault after that either."""
+    finished = outcome.finish(run.status, observed.at)
+    return replace(finished, changes=(*end_open_faults(run.status, observed.at), *finished.changes))
 
 
-def _thaws(run: Run, world: Observed) -> Iterator[Act]:
-    """What continues the processes that a freeze holds, where their pods are to stay."""
+def _thaws(run: Run, observed: Observed) -> Iterator[SideEffect]:
+    """The side effects that continue frozen processes whose pods are to stay."""
     for entry in freeze_pod.open_freezes(run.spec.faults, run.status.faults):
-        frozen = freeze_pod.still_frozen(entry, world)
+        frozen = freeze_pod.still_frozen(entry, observed)
         if frozen:
-            yield freeze_pod.thaw_now(entry, frozen, world)
+            yield freeze_pod.thaw_now(entry, frozen, observed)
 
 
-def _rest(run: Run, plan: Plan, world: Observed) -> list[Deletion]:
-    """What is still to go, pods first.
+def _deletions(run: Run, plan: Plan, observed: Observed) -> list[Deletion]:
+    """What is left to delete, pods first.
 
-    The kubelet keeps to the grace of the deletion it hears of first. Were a StatefulSet deleted
-    before its pod, that would be the pod's own grace, and brokers without ZooKeeper use all of
-    it. Nothing comes back meanwhile: a StatefulSet waits for its pod to be gone.
+    The kubelet uses the grace period of the first deletion. If a StatefulSet were deleted before
+    its pod, that would be the pod's own grace period, all of which brokers without ZooKeeper use.
+    No pod is created meanwhile: a StatefulSet waits until its pod is gone.
     """
-    found = [
-        _deletion("Pod", one, MEMBER_GRACE)
-        for one in world.pods.values()
-        if _component(one) in TRANSIENT
-    ]
-    found += [_deletion("StatefulSet", one) for one in world.stateful_sets.values()]
-    tools = [one for one in world.jobs.values() if _component(one) == Component.TOOL]
-    found += [_deletion("Job", one) for one in tools]
+    pods = [pod for pod in observed.pod_views() if _component(pod) in TRANSIENT]
+    jobs = [JobView(job) for job in observed.jobs.values()]
+    tools = [job for job in jobs if _component(job) == Component.TOOL]
+    found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
+    found += _deletions_of("StatefulSet", observed.stateful_sets.values())
+    found += [_deletion("Job", job) for job in tools]
     if outcome.ending(run.status) == outcome.ABORTED:
-        # Nobody waits for it any more; a finished one stays for what it logged.
-        found += [
-            _deletion("Job", one)
-            for one in world.jobs.values()
-            if one not in tools and not _complete(one)
-        ]
-    found += [_deletion("PersistentVolumeClaim", one) for one in world.claims.values()]
-    of_members = {names.of_member(plan.name, one.member) for one in plan.members}
-    found += [
-        _deletion("ConfigMap", one) for name, one in world.config_maps.items() if name in of_members
-    ]
-    gone = {names.of_member(plan.name, names.peers(one.member)) for one in plan.brokers}
-    gone |= of_members | {one["metadata"]["name"] for one in build_budgets(plan)}
-    gone |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
-    found += [
-        _deletion(kind, one) for (kind, name), one in sorted(world.others.items()) if name in gone
-    ]
+        # A scoring Job that has ended stays for its log.
+        scoring = [job for job in jobs if _component(job) != Component.TOOL and not job.ended]
+        found += [_deletion("Job", job) for job in scoring]
+    found += _deletions_of("PersistentVolumeClaim", observed.claims.values())
+    of_members = {names.of_member(plan.name, member.member) for member in plan.members}
+    config_maps = [obj for name, obj in observed.config_maps.items() if name in of_members]
+    found += _deletions_of("ConfigMap", config_maps)
+    built = {names.of_member(plan.name, names.peers(broker.member)) for broker in plan.brokers}
+    built |= of_members | {ObjectView(budget).name for budget in build_budgets(plan)}
+    built |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
+    for (kind, name), obj in sorted(observed.others.items()):
+        if name in built:
+            found += _deletions_of(kind, [obj])
     return found
 
 
-def _deletion(kind: str, obj: Json, grace: int | None = None) -> Deletion:
-    meta = obj["metadata"]
-    return Deletion(kind, meta["name"], meta["uid"], grace)
+def _deletions_of(kind: str, objects: Iterable[Json]) -> list[Deletion]:
+    return [_deletion(kind, ObjectView(obj)) for obj in objects]
 
 
-def _component(pod: Json) -> str:
-    return str(pod["metadata"].get("labels", {}).get(LABEL_COMPONENT, ""))
+def _deletion(kind: str, obj: ObjectView, grace_seconds: int | None = None) -> Deletion:
+    return Deletion(kind, obj.name, obj.uid, grace_seconds)
 
 
-def _complete(job: Json) -> bool:
-    conditions = job.get("status", {}).get("conditions") or []
-    return any(one["type"] in {"Complete", "Failed"} for one in conditions)
+def _component(obj: ObjectView) -> str:
+    return obj.labels.get(LABEL_COMPONENT, "")
 
 
-def _built(world: Observed, plan: Plan) -> bool:
+def _built(observed: Observed, plan: Plan) -> bool:
     return any(
-        names.of_member(plan.name, one.member) in world.stateful_sets for one in plan.members
+        names.of_member(plan.name, member.member) in observed.stateful_sets
+        for member in plan.members
     )

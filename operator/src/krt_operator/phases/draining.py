@@ -1,9 +1,9 @@
-"""Draining: producers stop, the log settles, consumers read to its end, the recorder closes.
+"""Draining: producers stop, the log becomes stable, consumers read to its end, the recorder closes.
 
-How far it is lies in the control ConfigMap that traffic and recorder watch: running, stopping,
-draining, finished. Each pass moves it one state on, guarded by its resourceVersion. Where
-consumers write what they make of their input, there is one state more: transforming. The topics
-they read settle first, they read them to the end and stop; then everything settles.
+The control ConfigMap, which traffic and recorder watch, holds the progress: Produce, StopProducing,
+Drain, Done. Each pass moves it on by one state at most, guarded by its resourceVersion. Where
+consumers write an output there is one more state, DrainTransforms: the topics that those consumers
+read become stable first, they read them to the end and stop; then everything becomes stable.
 """
 
 from __future__ import annotations
@@ -26,251 +26,258 @@ from krt_operator.api.times import from_micros
 from krt_operator.build.shared import build_control_map
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Deletion, Happening, Progress
+from krt_operator.engine.progress import Deletion, Event, Progress
 from krt_operator.errors import TransientError
-from krt_operator.health import pod_state
-from krt_operator.health.log_stability import as_json, end_offsets, settled
+from krt_operator.health.log_stability import as_json, end_offsets, instability
 from krt_operator.health.traffic import (
     alive,
     behind,
+    control_state,
     producer,
     reader,
     reading,
     transformer,
 )
-from krt_operator.phases.keepalive import NOT_DRAINED, control_state
+from krt_operator.phases.keepalive import NOT_DRAINED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from krt_operator.api.status import Status
-    from krt_operator.engine.ports import (
-        Change,
-        Json,
-        Observed,
-        Ports,
-        Run,
-    )
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed, Run
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 
-def step(run: Run, world: Observed, ports: Ports) -> Progress:
+def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     """Move the control on by at most one state."""
     plan = run.plan
-    control = world.config_maps.get(names.control(run.name))
+    control = observed.config_maps.get(names.control(run.name))
     if plan is None or control is None:
-        raise TransientError("plan or control are not there (yet)")
-    match control_state(world, plan):
+        raise TransientError("the ConfigMap of the plan or of the control does not exist yet")
+    match control_state(observed, plan):
         case ControlState.PRODUCE:
-            told = "the producers are told to stop"
-            return Progress(
-                requeue_after=BUSY,
-                apply=(
-                    build_control_map(
-                        plan, ControlState.STOP_PRODUCING, resource_version=_version(control)
-                    ),
-                ),
-                changes=(_saying("Stopping", told, world),),
-                events=(Happening("Draining", told),),
-            )
+            return _stop_producing(plan, control, observed)
         case ControlState.STOP_PRODUCING:
-            return _stop(run, plan, control, world, ports)
+            return _after_producers(run, plan, control, observed, ports)
         case ControlState.DRAIN_TRANSFORMS:
-            return _transform(run, plan, control, world, ports)
+            return _after_transformers(run, plan, control, observed, ports)
         case ControlState.DRAIN:
-            return _drain(run, plan, control, world)
+            return _after_readers(run, plan, control, observed)
         case _:
-            return _close(run, plan, world)
+            return _close(run, plan, observed)
 
 
-def _stop(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
-    late = _late(run, world)
-    if alive(plan, world, producer) and not late:
+def _stop_producing(plan: Plan, control: Json, observed: Observed) -> Progress:
+    message = "the producers stop"
+    version = _version(control)
+    return Progress(
+        requeue_after=BUSY,
+        apply=(build_control_map(plan, ControlState.STOP_PRODUCING, resource_version=version),),
+        changes=(_draining("Stopping", message, observed),),
+        events=(Event("Draining", message),),
+    )
+
+
+def _after_producers(
+    run: Run, plan: Plan, control: Json, observed: Observed, ports: Ports
+) -> Progress:
+    late = _late(run, observed)
+    if alive(plan, observed, producer) and not late:
         return Progress(requeue_after=BUSY / 2)
-    made = {one.output.topic for one in plan.spec.traffic.consumers if one.output}
-    return _settle(
-        _Settling(
+    outputs = {entry.output.topic for entry in plan.spec.traffic.consumers if entry.output}
+    return _stabilise(
+        _Stabilisation(
             plan,
             control,
-            world,
+            observed,
             ControlState.STOP_PRODUCING,
-            ControlState.DRAIN_TRANSFORMS if made else ControlState.DRAIN,
-            # What is made of the others still grows, in transactions that are open.
-            tuple(one.name for one in plan.topics if one.name not in made),
+            ControlState.DRAIN_TRANSFORMS if outputs else ControlState.DRAIN,
+            # Outputs still grow, in transactions that are open.
+            tuple(topic.name for topic in plan.topics if topic.name not in outputs),
             late,
         ),
         ports,
     )
 
 
-def _transform(run: Run, plan: Plan, control: Json, world: Observed, ports: Ports) -> Progress:
+def _after_transformers(
+    run: Run, plan: Plan, control: Json, observed: Observed, ports: Ports
+) -> Progress:
     given_up = journal.has_inconclusive_reason(run.status, NOT_DRAINED)
-    left = (alive if given_up else reading)(plan, world, transformer)
-    if left and not _late(run, world, 2):
+    left = (alive if given_up else reading)(plan, observed, transformer)
+    if left and not _late(run, observed, 2):
         return Progress(requeue_after=BUSY / 2)
-    short = sorted({*left, *behind(plan, world, transformer)})
+    short = sorted({*left, *behind(plan, observed, transformer)})
     if short and not given_up:
-        there = [pod for pod in left if pod in world.pods]
-        told = f"input not transformed to its end in time: {', '.join(short)}"
+        message = f"consumers did not read their input to its end in time: {', '.join(short)}"
         return Progress(
             requeue_after=BUSY,
-            delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in there),
-            intents=(
-                journal.add_inconclusive_reason(
-                    NOT_DRAINED, InconclusiveReasonKind.EVIDENCE, told, world.at
-                ),
-            ),
-            events=(Happening(NOT_DRAINED, told, warning=True),),
+            delete=_deletions(left, observed),
+            intents=(_not_drained(message, observed),),
+            events=(Event(NOT_DRAINED, message, warning=True),),
         )
-    topics = tuple(one.name for one in plan.topics)
-    late = _late(run, world, 3)
-    return _settle(
-        _Settling(
-            plan, control, world, ControlState.DRAIN_TRANSFORMS, ControlState.DRAIN, topics, late
+    topics = tuple(topic.name for topic in plan.topics)
+    return _stabilise(
+        _Stabilisation(
+            plan,
+            control,
+            observed,
+            ControlState.DRAIN_TRANSFORMS,
+            ControlState.DRAIN,
+            topics,
+            _late(run, observed, 3),
         ),
         ports,
     )
 
 
 @dataclass(frozen=True)
-class _Settling:
-    """What is to settle, in which state of the control, and which one follows."""
+class _Stabilisation:
+    """The topics that are to become stable, in which state of the control, and the next state."""
 
     plan: Plan
     control: Json
-    world: Observed
+    observed: Observed
     state: ControlState
     following: ControlState
     topics: tuple[str, ...]
     late: bool
 
 
-def _settle(this: _Settling, ports: Ports) -> Progress:
-    plan, world, data = this.plan, this.world, this.control["data"]
+def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
+    plan, observed, data = step.plan, step.observed, step.control["data"]
     before = json.loads(data.get(BOUNDS_KEY, "[]"))
     try:
         with ports.kafka(plan.bootstrap) as kafka:
-            bounds = [as_json(one) for one in kafka.bounds(list(this.topics))]
+            bounds = [as_json(bound) for bound in kafka.bounds(list(step.topics))]
     except TransientError as error:
-        if not this.late:
-            return _saying_only("Settling", f"waiting for Kafka to answer: {error}", world)
+        if not step.late:
+            condition = _draining("Settling", f"waiting for Kafka to answer: {error}", observed)
+            return Progress(requeue_after=CALM, changes=(condition,))
         bounds = before
-    why = settled(plan, this.topics, before, bounds)
-    version = _version(this.control)
-    if why and not this.late:
+    unstable = instability(plan, step.topics, before, bounds)
+    version = _version(step.control)
+    if unstable and not step.late:
         ends = json.loads(data[END_OFFSETS_KEY]) if END_OFFSETS_KEY in data else None
-        first = build_control_map(
-            plan, this.state, end_offsets=ends, bounds=bounds, resource_version=version
+        current = build_control_map(
+            plan, step.state, end_offsets=ends, bounds=bounds, resource_version=version
         )
         return Progress(
             requeue_after=BUSY,
-            apply=(first,),
-            changes=(_saying("Settling", f"the log is not settled: {why}", world),),
+            apply=(current,),
+            changes=(_draining("Settling", f"the log is not stable: {unstable}", observed),),
         )
-    for one in bounds:
-        one["settled"] = not why
-    guards: tuple[Change, ...] = ()
-    if why:
-        told = f"the ends of the log did not settle in time: {why}"
-        guards = (
+    for bound in bounds:
+        bound["settled"] = not unstable
+    reasons: tuple[Change, ...] = ()
+    if unstable:
+        message = f"the log ends did not become stable in time: {unstable}"
+        reasons = (
             journal.add_inconclusive_reason(
-                "LogNotStable", InconclusiveReasonKind.EVIDENCE, told, world.at
+                "LogNotStable", InconclusiveReasonKind.EVIDENCE, message, observed.at
             ),
         )
     ends = end_offsets(bounds)
     following = build_control_map(
-        plan, this.following, end_offsets=ends, bounds=bounds, resource_version=version
+        plan, step.following, end_offsets=ends, bounds=bounds, resource_version=version
     )
-    who = (
-        "consumers with an output read"
-        if this.following == ControlState.DRAIN_TRANSFORMS
-        else "consumers read"
-    )
+    transforms = step.following == ControlState.DRAIN_TRANSFORMS
+    consumers = "consumers with an output" if transforms else "consumers"
     return Progress(
         requeue_after=BUSY,
         apply=(following,),
-        # Before the control moves on: a controller killed in between would not say it again.
-        intents=(*guards, _saying("Reading", f"{who} to {json.dumps(ends)}", world)),
+        # Written before the control moves on: after that no pass comes here again.
+        intents=(
+            *reasons,
+            _draining("Reading", f"{consumers} read to {json.dumps(ends)}", observed),
+        ),
     )
 
 
-def _drain(run: Run, plan: Plan, control: Json, world: Observed) -> Progress:
-    left = reading(plan, world, reader)
+def _after_readers(run: Run, plan: Plan, control: Json, observed: Observed) -> Progress:
+    left = reading(plan, observed, reader)
     bounds = json.loads(control["data"].get(BOUNDS_KEY, "[]"))
-    told_at = from_micros(max((one["takenAt"] for one in bounds), default=0))
-    late = world.at > told_at + run.spec.timeouts.drain.delta
-    if left and not late:
+    since = from_micros(max((bound["takenAt"] for bound in bounds), default=0))
+    if left and observed.at <= since + run.spec.timeouts.drain.delta:
         return Progress(requeue_after=BUSY / 2)
-    finished = build_control_map(
+    done = build_control_map(
         plan,
         ControlState.DONE,
         end_offsets=json.loads(control["data"].get(END_OFFSETS_KEY, "{}")),
         bounds=bounds,
         resource_version=_version(control),
     )
-    short = sorted({*left, *behind(plan, world, reader)})
+    short = sorted({*left, *behind(plan, observed, reader)})
     if not short:
-        said = _drained(run.status, world.at)
-        return Progress(requeue_after=BUSY / 2, intents=(said,), apply=(finished,))
-    told = f"not at the end after {run.spec.timeouts.drain}: {', '.join(short)}"
-    at_work = alive(plan, world, reader)
+        drained = _drained(run.status, observed.at)
+        return Progress(requeue_after=BUSY / 2, intents=(drained,), apply=(done,))
+    message = f"consumers not at the end after {run.spec.timeouts.drain}: {', '.join(short)}"
     return Progress(
         requeue_after=BUSY,
-        apply=(finished,),
-        # Told by SIGTERM, which they write their ledgers on.
-        delete=tuple(Deletion("Pod", pod, world.pods[pod]["metadata"]["uid"]) for pod in at_work),
-        intents=(
-            journal.add_inconclusive_reason(
-                NOT_DRAINED, InconclusiveReasonKind.EVIDENCE, told, world.at
-            ),
-            _not_in_time(told, world.at),
-        ),
-        events=(Happening(NOT_DRAINED, told, warning=True),),
+        apply=(done,),
+        # SIGTERM makes them write their ledgers.
+        delete=_deletions(alive(plan, observed, reader), observed),
+        intents=(_not_drained(message, observed), _timed_out(message, observed.at)),
+        events=(Event(NOT_DRAINED, message, warning=True),),
+    )
+
+
+def _deletions(pods: Iterable[str], observed: Observed) -> tuple[Deletion, ...]:
+    found = (observed.pod(name) for name in pods)
+    return tuple(Deletion("Pod", pod.name, pod.uid) for pod in found if pod is not None)
+
+
+def _not_drained(message: str, observed: Observed) -> Change:
+    return journal.add_inconclusive_reason(
+        NOT_DRAINED, InconclusiveReasonKind.EVIDENCE, message, observed.at
     )
 
 
 def _drained(status: Status, at: datetime) -> Change:
-    """The condition once nobody is short of the end, unless somebody was given up before."""
-    given_up = [one.message for one in status.inconclusive_reasons if one.code == NOT_DRAINED]
+    """The condition once no reader is short of the end; False where a consumer was given up."""
+    given_up = [
+        reason.message for reason in status.inconclusive_reasons if reason.code == NOT_DRAINED
+    ]
     if given_up:
-        return _not_in_time(given_up[0], at)
-    told = "every group has read and committed to the settled end of its topics"
-    return journal.say(
-        ConditionType.DRAINED, ConditionStatus.TRUE, "ConsumersCaughtUp", told, at=at
+        return _timed_out(given_up[0], at)
+    message = "every group has read and committed to the stable end of its topics"
+    return journal.set_condition(
+        ConditionType.DRAINED, ConditionStatus.TRUE, "ConsumersCaughtUp", message, at=at
     )
 
 
-def _not_in_time(told: str, at: datetime) -> Change:
-    return journal.say(ConditionType.DRAINED, ConditionStatus.FALSE, "DrainTimedOut", told, at=at)
+def _timed_out(message: str, at: datetime) -> Change:
+    return journal.set_condition(
+        ConditionType.DRAINED, ConditionStatus.FALSE, "DrainTimedOut", message, at=at
+    )
 
 
-def _close(run: Run, plan: Plan, world: Observed) -> Progress:
-    recorder = world.pods.get(names.recorder_pod(plan.name))
+def _close(run: Run, plan: Plan, observed: Observed) -> Progress:
+    recorder = observed.pod(names.recorder_pod(plan.name))
     drained = find_condition(run.status.conditions, ConditionType.DRAINED)
-    since = world.at if drained is None else drained.last_transition_time
+    since = observed.at if drained is None else drained.last_transition_time
     patience = timedelta(seconds=RECORDER_PATIENCE)
-    # Those who were given up write their ledgers to the last row, too.
-    writing = alive(plan, world, reader) or (recorder is not None and not pod_state.over(recorder))
-    if writing and world.at < since + patience:
+    # Consumers that were given up write their ledgers to the last row, too.
+    writing = alive(plan, observed, reader) or (recorder is not None and not recorder.ended)
+    if writing and observed.at < since + patience:
         return Progress(requeue_after=BUSY / 2)
-    compared = run.spec.evidence.compare_replicas
-    return Progress(
-        requeue_after=0, next_phase=Phase.DUMPING_REPLICAS if compared else Phase.SCORING
-    )
+    dumps = run.spec.evidence.compare_replicas
+    return Progress(requeue_after=0, next_phase=Phase.DUMPING_REPLICAS if dumps else Phase.SCORING)
 
 
-def _late(run: Run, world: Observed, times: int = 1) -> bool:
-    start = journal.started(run.status, Phase.DRAINING) or world.at
-    return world.at > start + times * run.spec.timeouts.drain.delta
+def _late(run: Run, observed: Observed, times: int = 1) -> bool:
+    start = journal.started(run.status, Phase.DRAINING) or observed.at
+    return observed.at > start + times * run.spec.timeouts.drain.delta
 
 
 def _version(control: Json) -> str:
     return str(control["metadata"].get("resourceVersion", ""))
 
 
-def _saying(reason: str, told: str, world: Observed) -> Change:
-    return journal.say(ConditionType.DRAINED, ConditionStatus.UNKNOWN, reason, told, at=world.at)
-
-
-def _saying_only(reason: str, told: str, world: Observed) -> Progress:
-    return Progress(requeue_after=CALM, changes=(_saying(reason, told, world),))
+def _draining(reason: str, message: str, observed: Observed) -> Change:
+    return journal.set_condition(
+        ConditionType.DRAINED, ConditionStatus.UNKNOWN, reason, message, at=observed.at
+    )

@@ -1,8 +1,9 @@
-"""DumpingReplicas: what every broker's replicas hold is put into the evidence, by one Job a broker.
+"""DumpingReplicas: the offsets of every broker's replicas become evidence, by one Job per broker.
 
-Only where `spec.evidence.compareReplicas` asks for it. Nothing is written to the topics any more,
-so the brokers run on while their volumes are read. What could not be dumped is no reason to stop:
-it is told here as a guard, and the scoring finds it missing by itself.
+The phase is entered only where `spec.evidence.compareReplicas` is set. Nothing is written to the
+topics any more, so the brokers go on while their volumes are read. A broker whose replicas could
+not be dumped does not stop the run: it becomes an inconclusive reason here, and scoring finds its
+offsets missing by itself.
 """
 
 from __future__ import annotations
@@ -19,157 +20,145 @@ from krt_operator.api.status import (
     Phase,
 )
 from krt_operator.build.tools import build_dump_job
-from krt_operator.constants import BUSY, COMPARISON_GRACE
+from krt_operator.constants import BUSY, REPLICA_DUMP_GRACE
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Deletion, Happening, Progress
+from krt_operator.engine.progress import Deletion, Event, Progress
 from krt_operator.errors import TransientError
-from krt_operator.health import jobs, pod_state
-from krt_operator.health.objects import condition
+from krt_operator.health import pod_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from krt_contract.members import Member
-    from krt_operator.engine.ports import (
-        Change,
-        Json,
-        Observed,
-        Ports,
-        Run,
-    )
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed, Run
+    from krt_operator.engine.views import ContainerView, JobView
 
 NOT_DUMPED: Final = "ReplicasNotDumped"
-"""InconclusiveReason of a broker whose replicas are not in the evidence, or not all of them."""
-
-ENDS: Final = ("Complete", "Failed")
-"""Conditions of a Job that is over."""
+"""Inconclusive reason of a broker whose replicas are missing from the evidence, or some of them."""
 
 WRITER: Final = "writer"
-"""The container whose termination message says what was dumped."""
+"""The container whose termination message counts what was dumped."""
 
 
-def step(run: Run, world: Observed, ports: Ports) -> Progress:
-    """Start the Jobs once, wait for them, and say what they did."""
+def step(run: Run, observed: Observed, ports: Ports) -> Progress:
+    """Start the Jobs once, wait for them, and report what they dumped."""
     plan = run.plan
     if plan is None:
-        raise TransientError("the plan is not there (yet)")
-    dumps = {one: world.jobs.get(names.dump_job(plan.name, one.member)) for one in plan.brokers}
-    late = _late(run, world)
-    missing = [one for one, job in dumps.items() if job is None]
+        raise TransientError("the ConfigMap of the plan does not exist yet")
+    dumps = {
+        broker: observed.job(names.dump_job(plan.name, broker.member)) for broker in plan.brokers
+    }
+    late = _late(run, observed)
+    missing = [broker for broker, job in dumps.items() if job is None]
     if missing and not late:
         pull = ports.settings.image_pull_policy
-        told = f"what the replicas of {len(dumps)} brokers hold is dumped"
+        message = f"dumping the replicas of {len(dumps)} brokers"
         return Progress(
             requeue_after=BUSY,
-            apply=tuple(build_dump_job(plan, one, pull) for one in missing),
-            changes=(_say(ConditionStatus.UNKNOWN, "Dumping", told, world),),
-            events=(Happening("Dumping", told),),
+            apply=tuple(build_dump_job(plan, broker, pull) for broker in missing),
+            changes=(_condition(ConditionStatus.UNKNOWN, "Dumping", message, observed),),
+            events=(Event("Dumping", message),),
         )
     under_way = {
-        one.member: job
-        for one, job in dumps.items()
-        if job is not None and not (_over(job) or _broken(job, world))
+        broker.member: job
+        for broker, job in dumps.items()
+        if job is not None and not (job.ended or _failed_containers(job, observed))
     }
     if under_way and not late:
-        return _waiting(under_way, world)
-    return _go_on(run, dumps, world)
+        return _wait(under_way, observed)
+    return _go_on(run, dumps, observed)
 
 
-def _waiting(under_way: Mapping[str, Json], world: Observed) -> Progress:
-    pods = (jobs.pod_of(job, world.pods.values()) for job in under_way.values())
-    why = pod_state.obstacles(pod for pod in pods if pod is not None)
-    told = "; ".join([f"waiting for {', '.join(under_way)}", *why])
-    return Progress(
-        requeue_after=BUSY, changes=(_say(ConditionStatus.UNKNOWN, "Dumping", told, world),)
-    )
+def _wait(under_way: Mapping[str, JobView], observed: Observed) -> Progress:
+    pods = (job.pod(observed.pods.values()) for job in under_way.values())
+    obstacles = pod_state.obstacles(pod for pod in pods if pod is not None)
+    message = "; ".join([f"waiting for {', '.join(under_way)}", *obstacles])
+    condition = _condition(ConditionStatus.UNKNOWN, "Dumping", message, observed)
+    return Progress(requeue_after=BUSY, changes=(condition,))
 
 
-def _go_on(run: Run, dumps: Mapping[Member, Json | None], world: Observed) -> Progress:
-    """Go on, whatever became of the Jobs; one that is still at work would write too late."""
-    found = {one.member: _said(run, job, world) for one, job in dumps.items()}
-    failures = {member: why for member, (_, why) in found.items() if why}
-    replicas = sum(counts.get("replicas", 0) for counts, _ in found.values())
-    rows = sum(counts.get("rows", 0) for counts, _ in found.values())
+def _go_on(run: Run, dumps: Mapping[Member, JobView | None], observed: Observed) -> Progress:
+    """Enter Scoring, whatever the Jobs did; those that still run would write too late."""
+    results = {broker.member: _result(run, job, observed) for broker, job in dumps.items()}
+    failures = {member: error for member, (_, error) in results.items() if error}
+    replicas = sum(counts.get("replicas", 0) for counts, _ in results.values())
+    rows = sum(counts.get("rows", 0) for counts, _ in results.values())
     dumped = f"{rows} offsets of {replicas} replicas on {len(dumps)} brokers are in the evidence"
-    told = "; ".join([dumped, *(f"{member}: {why}" for member, why in failures.items())])
+    message = "; ".join([dumped, *(f"{member}: {error}" for member, error in failures.items())])
     status = ConditionStatus.FALSE if failures else ConditionStatus.TRUE
     reason = "NotAllDumped" if failures else "Dumped"
     return Progress(
         requeue_after=0,
         next_phase=Phase.SCORING,
         delete=tuple(
-            Deletion("Job", job["metadata"]["name"], job["metadata"]["uid"])
+            Deletion("Job", job.name, job.uid)
             for job in dumps.values()
-            if job is not None and not _over(job)
+            if job is not None and not job.ended
         ),
         changes=(
             *(
                 journal.add_inconclusive_reason(
-                    NOT_DUMPED, InconclusiveReasonKind.COVERAGE, f"{member}: {why}", world.at
+                    NOT_DUMPED, InconclusiveReasonKind.COVERAGE, f"{member}: {error}", observed.at
                 )
-                for member, why in failures.items()
+                for member, error in failures.items()
             ),
-            _say(status, reason, told, world),
+            _condition(status, reason, message, observed),
         ),
-        events=(Happening(reason, told, warning=bool(failures)),),
+        events=(Event(reason, message, warning=bool(failures)),),
     )
 
 
-def _said(run: Run, job: Json | None, world: Observed) -> tuple[dict[str, int], str]:
-    """What a broker's Job dumped, and what is missing; nothing is where that is empty."""
-    if job is None or not condition(job, "Complete"):
-        return {}, _why(run, job, world)
-    for name, ended in _terminated(job, world):
-        told = pod_state.message_json(ended.get("message") or "") if name == WRITER else {}
-        counts = told.get("counts")
+def _result(run: Run, job: JobView | None, observed: Observed) -> tuple[dict[str, int], str]:
+    """The counts of a broker's dump, and what is missing from it; empty where nothing is."""
+    if job is None or not job.complete:
+        return {}, _failure(run, job, observed)
+    for container in _terminated(job, observed):
+        if container.name != WRITER:
+            continue
+        message = pod_state.message_json(container.message)
+        counts = message.get("counts")
         if isinstance(counts, dict):
-            return counts, str(told.get("error") or "")
-    return {}, "its Job ended and did not say what it dumped"
+            return counts, str(message.get("error") or "")
+    return {}, "its Job ended without a count of what it dumped"
 
 
-def _why(run: Run, job: Json | None, world: Observed) -> str:
+def _failure(run: Run, job: JobView | None, observed: Observed) -> str:
     """Why a Job will not dump any more."""
-    broken = _broken(job, world) if job is not None else ""
-    if broken:
-        return broken
-    failed = condition(job, "Failed") if job is not None else None
-    why = jobs.why_failed(failed) if failed else f"not done after {run.spec.timeouts.replica_dump}"
-    # The pods of a Job that ran out of time are gone; what they waited for was told.
+    failed = _failed_containers(job, observed) if job is not None else ""
+    if failed:
+        return failed
+    failure = job.failure if job is not None else ""
+    cause = failure or f"not done after {run.spec.timeouts.replica_dump}"
+    # The pods of a Job that ran out of time are gone; the condition says what they waited for.
     before = find_condition(run.status.conditions, ConditionType.REPLICAS_DUMPED)
-    return f"{why}; {before.message}" if before is not None else why
+    return f"{cause}; {before.message}" if before is not None else cause
 
 
-def _broken(job: Json, world: Observed) -> str:
-    """Which containers failed: the other end of the pipe then waits for nobody."""
+def _failed_containers(job: JobView, observed: Observed) -> str:
+    """Which containers failed: the container at the other end of the pipe then waits for ever."""
     return "; ".join(
-        f"its {name} exited {ended['exitCode']}: "
-        f"{ended.get('message') or ended.get('reason') or 'it said nothing'}"
-        for name, ended in _terminated(job, world)
-        if ended.get("exitCode")
+        f"its {container.name} exited {container.exit_code}: "
+        f"{container.message or 'no termination message'}"
+        for container in _terminated(job, observed)
+        if container.exit_code
     )
 
 
-def _terminated(job: Json, world: Observed) -> Iterator[tuple[str, Json]]:
-    """The containers of a Job's pod that have ended, by name."""
-    pod = jobs.pod_of(job, world.pods.values())
-    statuses: Sequence[Json] = ()
-    if pod is not None:
-        statuses = pod.get("status", {}).get("containerStatuses") or ()
-    for status in statuses:
-        ended = status.get("state", {}).get("terminated")
-        if ended is not None:
-            yield status["name"], ended
+def _terminated(job: JobView, observed: Observed) -> list[ContainerView]:
+    """The containers of a Job's pod that have ended."""
+    pod = job.pod(observed.pods.values())
+    containers = () if pod is None else pod.containers
+    return [container for container in containers if container.terminated is not None]
 
 
-def _over(job: Json) -> bool:
-    return any(condition(job, one) for one in ENDS)
+def _late(run: Run, observed: Observed) -> bool:
+    start = journal.started(run.status, Phase.DUMPING_REPLICAS) or observed.at
+    allowed = run.spec.timeouts.replica_dump.seconds + REPLICA_DUMP_GRACE
+    return observed.at > start + timedelta(seconds=allowed)
 
 
-def _late(run: Run, world: Observed) -> bool:
-    start = journal.started(run.status, Phase.DUMPING_REPLICAS) or world.at
-    allowed = run.spec.timeouts.replica_dump.seconds + COMPARISON_GRACE
-    return world.at > start + timedelta(seconds=allowed)
-
-
-def _say(status: ConditionStatus, reason: str, told: str, world: Observed) -> Change:
-    return journal.say(ConditionType.REPLICAS_DUMPED, status, reason, told, at=world.at)
+def _condition(status: ConditionStatus, reason: str, message: str, observed: Observed) -> Change:
+    return journal.set_condition(
+        ConditionType.REPLICAS_DUMPED, status, reason, message, at=observed.at
+    )

@@ -1,4 +1,4 @@
-"""How the claims of `spec.expect` fared: the condition ExpectationsMet, apart from the verdict."""
+"""The condition ExpectationsMet: how `spec.expect` was evaluated, apart from the verdict."""
 
 from __future__ import annotations
 
@@ -18,69 +18,69 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.spec import Spec
-    from krt_operator.engine.ports import Change
+    from krt_operator.engine.progress import Change
 
 ERROR: Final = "error"
-"""The claim that a test cannot be run, the only one that needs no scoring."""
+"""The expectation that a test cannot be run, the only one that needs no scoring."""
 
 
-def judged(told: Any, at: datetime) -> tuple[Change, ...]:
-    """The changes that note what the scoring found; none where nothing was claimed.
+def evaluated(results: Any, at: datetime) -> tuple[Change, ...]:
+    """The changes for what scoring evaluated; none where the test has no expectations.
 
     Args:
-        told: `claims` of the driver's termination message: `{held, notMet, notEvaluated}`.
-        at: when it was read.
+        results: `expectationResults` of the driver's termination message:
+            `{met, notMet, notEvaluated}`.
+        at: when the message was read.
     """
-    if not isinstance(told, dict):
+    if not isinstance(results, dict):
         return ()
-    return _noted(
+    return _record(
         ExpectationResults(
-            met=int(told.get("met", 0)),
-            not_met=_names(told.get("notMet") or ()),
-            not_evaluated=_names(told.get("notEvaluated") or ()),
+            met=int(results.get("met", 0)),
+            not_met=_names(results.get("notMet") or ()),
+            not_evaluated=_names(results.get("notEvaluated") or ()),
         ),
         at,
     )
 
 
 def not_run(spec: Spec, reason: str, at: datetime) -> tuple[Change, ...]:
-    """The changes for a test that could not be run: as expected where that was the claim."""
+    """The changes for a test that could not be run: met where that is the expectation."""
     if spec.expect == Expect():
         return ()
-    wanted = spec.expect.error
-    if wanted is None:
-        return unscored(spec, at)
-    held = wanted == reason
-    return _noted(ExpectationResults(met=int(held), not_met=() if held else (ERROR,)), at)
+    if spec.expect.error is None:
+        return not_scored(spec, at)
+    met = spec.expect.error == reason
+    return _record(ExpectationResults(met=int(met), not_met=() if met else (ERROR,)), at)
 
 
-def unscored(spec: Spec, at: datetime) -> tuple[Change, ...]:
-    """The change for a test whose evidence was not judged; none where nothing was claimed."""
+def not_scored(spec: Spec, at: datetime) -> tuple[Change, ...]:
+    """The change for a test whose evidence was not scored; none without expectations."""
     if spec.expect == Expect():
         return ()
-    told = "the evidence was not judged, so no claim of spec.expect was held against it"
+    message = "the evidence was not scored, so no expectation of spec.expect was evaluated"
     return (
-        journal.say(
-            ConditionType.EXPECTATIONS_MET, ConditionStatus.UNKNOWN, "NotEvaluated", told, at=at
+        journal.set_condition(
+            ConditionType.EXPECTATIONS_MET, ConditionStatus.UNKNOWN, "NotEvaluated", message, at=at
         ),
     )
 
 
 def _names(found: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(str(one) for one in found)[:MAX_EXPECTATIONS_NAMED]
+    return tuple(str(name) for name in found)[:MAX_EXPECTATIONS_NAMED]
 
 
-def _noted(results: ExpectationResults, at: datetime) -> tuple[Change, ...]:
+def _record(results: ExpectationResults, at: datetime) -> tuple[Change, ...]:
     if results.not_met:
         status, reason = ConditionStatus.FALSE, "NotMet"
-        told = f"not met: {', '.join(results.not_met)}"
+        message = f"not met: {', '.join(results.not_met)}"
     elif results.not_evaluated:
         status, reason = ConditionStatus.UNKNOWN, "NotEvaluated"
-        told = f"not evaluated: {', '.join(results.not_evaluated)}"
+        message = f"not evaluated: {', '.join(results.not_evaluated)}"
     else:
         status, reason = ConditionStatus.TRUE, "AllMet"
-        told = f"every expectation of spec.expect is met ({results.met})"
+        message = f"every expectation of spec.expect is met ({results.met})"
     return (
         journal.put(expectation_results=results),
-        journal.say(ConditionType.EXPECTATIONS_MET, status, reason, told, at=at),
+        journal.set_condition(ConditionType.EXPECTATIONS_MET, status, reason, message, at=at),
     )

@@ -1,4 +1,4 @@
-"""One pass of Injecting: what was read, what has been decided so far, what Kafka was asked."""
+"""The context of one pass of Injecting: what was read and what has been decided so far."""
 
 from __future__ import annotations
 
@@ -14,16 +14,7 @@ from krt_operator.api.status import (
     Status,
 )
 from krt_operator.engine import journal
-from krt_operator.engine.ports import (
-    Act,
-    Change,
-    Happening,
-    Json,
-    Observed,
-    Ports,
-    Progress,
-    Run,
-)
+from krt_operator.engine.progress import Change, Event, Observed, Progress, Run, SideEffect
 from krt_operator.errors import TransientError
 from krt_operator.faults import observations, schedule
 from krt_operator.faults.action import FaultContext
@@ -39,31 +30,32 @@ from krt_operator.faults.verification import verify
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import ConditionStatus, ConditionType, Observation
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView, GroupView
     from krt_operator.plan.plan import Plan
 
 WATCH: Final = 1.0
-"""Seconds between passes while a fault is open: short against any session timeout."""
+"""Seconds between passes while a fault is open: short compared with any session timeout."""
 
-
-CALM: Final = timedelta(seconds=6)
-"""How far the next deed must lie ahead for Kafka to be asked anything that can wait: a cluster
-that is failing over answers late, and no look may make a fault or a revert late."""
+QUIET: Final = timedelta(seconds=6)
+"""How far ahead the next injection or revert must be for Kafka to be asked what can wait: a cluster
+that fails over answers late, and no request may delay a fault or a revert."""
 
 
 @dataclass
-class Pass:
-    """What the steps of all faults of one pass share and add to.
+class InjectionContext:
+    """What the steps of all faults share in one pass, and where they record their decisions.
 
     Attributes:
-        status: the journal with everything this pass has decided, so that one fault's step sees
-            what an earlier one chose.
+        status: the journal with every decision of the pass, so that the step of one fault sees
+            what the step of an earlier one chose.
         since: when Injecting began.
-        recovery: how long the cluster may take to be whole again after a revert.
+        recovery: how long the cluster may take to recover after a revert.
     """
 
     run: Run
-    world: Observed
+    observed: Observed
     ports: Ports
     plan: Plan
     now: datetime
@@ -72,16 +64,16 @@ class Pass:
     status: Status
     intents: list[Change] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    wanted: list[Json] = field(default_factory=list)
-    acts: list[Act] = field(default_factory=list)
-    events: list[Happening] = field(default_factory=list)
+    desired: list[Json] = field(default_factory=list)
+    side_effects: list[SideEffect] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     requeue: float = WATCH
     _view: ClusterView | None = None
     _asked: bool = False
 
     @classmethod
-    def begin(cls, run: Run, world: Observed, ports: Ports) -> Pass:
-        """Start from what was read.
+    def begin(cls, run: Run, observed: Observed, ports: Ports) -> InjectionContext:
+        """Start a pass from what was read.
 
         Raises:
             RuntimeError: the run has no plan, which Pending writes before anything is built.
@@ -91,7 +83,7 @@ class Pass:
         now = ports.clock.now()
         return cls(
             run=run,
-            world=world,
+            observed=observed,
             ports=ports,
             plan=run.plan,
             now=now,
@@ -102,44 +94,44 @@ class Pass:
 
     @property
     def journal(self) -> dict[str, FaultStatus]:
-        """The faults' journals by name, with this pass' decisions."""
-        return {one.name: one for one in self.status.faults}
+        """The journal of each fault by name, with the decisions of the pass."""
+        return {fault.name: fault for fault in self.status.faults}
 
     def entry(self, fault: Fault) -> FaultStatus:
-        """A fault's journal, with this pass' decisions."""
+        """The journal of a fault, with the decisions of the pass."""
         return schedule.find_entry(self.journal, fault)
 
-    def held(self) -> frozenset[str]:
-        """Members that must not run, by this pass' decisions."""
+    def held_down(self) -> frozenset[str]:
+        """Members that must not run, by the decisions of the pass."""
         return members_kept_down(self.status, self.run.spec)
 
     def absent(self) -> frozenset[str]:
-        """Members that open faults keep from taking part, by this pass' decisions."""
+        """Members that open faults keep from taking part, by the decisions of the pass."""
         return unavailable_members(self.status, self.run.spec)
 
-    def scene(self, fault: Fault) -> FaultContext:
-        """What the fault's action sees in this pass."""
+    def fault_context(self, fault: Fault) -> FaultContext:
+        """What the action of the fault is given in the pass."""
         status = self.status
         return FaultContext(
             plan=self.plan,
             fault=fault,
             entry=self.entry(fault),
-            observed=self.world,
+            observed=self.observed,
             ports=self.ports,
             now=self.now,
             unavailable=self.absent(),
             stateful_sets_after=lambda change: self.stateful_sets(
                 members_kept_down(change(status), self.run.spec)
             ),
-            view=lambda: self.view() if self.calm() else None,
+            view=lambda: self.view() if self.quiet() else None,
         )
 
-    def calm(self) -> bool:
-        """Whether no fault is to be injected, held or reverted soon."""
-        dues = (self._next_deed(fault) for fault in self.run.spec.faults)
-        return all(due is None or due - self.now > CALM for due in dues)
+    def quiet(self) -> bool:
+        """Whether no fault is to be injected or reverted soon."""
+        dues = (self._next_change(fault) for fault in self.run.spec.faults)
+        return all(due is None or due - self.now > QUIET for due in dues)
 
-    def _next_deed(self, fault: Fault) -> datetime | None:
+    def _next_change(self, fault: Fault) -> datetime | None:
         entry = self.entry(fault)
         match entry.state:
             case FaultState.PENDING:
@@ -147,59 +139,61 @@ class Pass:
             case FaultState.SCHEDULED | FaultState.INJECTED:
                 return self.now
             case FaultState.ACTIVE:
-                # What is frozen goes on by its node's clock, whether or not anybody looks.
+                # A frozen process is continued by a container on its node, not by the controller.
                 action = ACTIONS[fault.action]
                 return None if action.reverts_itself else action.revert_due(fault, entry)
             case FaultState.REVERTED | FaultState.SKIPPED:
                 return None
 
-    def intend(self, change: Change) -> None:
-        """Write this before anything of this pass is done."""
+    def record_intent(self, change: Change) -> None:
+        """Write the change before anything else of the pass is done."""
         self.intents.append(change)
         self.status = change(self.status)
 
-    def note(self, change: Change) -> None:
-        """Write this after everything of this pass is done."""
+    def record(self, change: Change) -> None:
+        """Write the change after everything else of the pass is done."""
         self.changes.append(change)
         self.status = change(self.status)
 
     def wake(self, seconds: float) -> None:
-        """Come back in at most so many seconds."""
+        """Start the next pass in at most so many seconds."""
         self.requeue = max(0.0, min(self.requeue, seconds))
 
-    def tell(self, reason: str, message: str, *, warning: bool = False) -> None:
-        """An event for people."""
-        self.events.append(Happening(reason, message, warning=warning))
+    def emit_event(self, reason: str, message: str, *, warning: bool = False) -> None:
+        """Emit a Kubernetes event at the end of the pass."""
+        self.events.append(Event(reason, message, warning=warning))
 
-    def doubt(self, code: str, message: str) -> None:
-        """Raise a guard: something was not covered as the resource asked."""
-        self.note(
+    def add_inconclusive_reason(self, code: str, message: str) -> None:
+        """Record that the run does not cover what the resource asks for."""
+        self.record(
             journal.add_inconclusive_reason(
                 code, InconclusiveReasonKind.COVERAGE, message, self.now
             )
         )
 
-    def interrupted(self, fault: Fault, what: str, due: datetime, at: datetime) -> None:
-        """Raise the guard of a controller that was away when something was due."""
-        by = (at - due).total_seconds()
-        self.doubt(
+    def add_interruption(self, fault: Fault, step: str, due: datetime, at: datetime) -> None:
+        """Record that the controller did not run when a step of the fault was due."""
+        delay = (at - due).total_seconds()
+        self.add_inconclusive_reason(
             "OperatorInterrupted",
-            f"fault {fault.name} was {what} {by:.1f} s late (more than "
-            f"{schedule.LATE_AFTER.seconds} s): the controller was away or held up; run the test "
-            "again",
+            f"fault {fault.name} was {step} {delay:.1f} s late (limit "
+            f"{schedule.LATE_AFTER.seconds} s): "
+            "the controller did not run or was too slow; run the test again",
         )
 
-    def say(self, type_: ConditionType, status: ConditionStatus, reason: str, message: str) -> None:
+    def set_condition(
+        self, type_: ConditionType, status: ConditionStatus, reason: str, message: str
+    ) -> None:
         """Set a condition."""
-        self.note(journal.say(type_, status, reason, message, at=self.now))
+        self.record(journal.set_condition(type_, status, reason, message, at=self.now))
 
     @property
     def bootstrap(self) -> str:
-        """The brokers that can be expected to answer."""
+        """The bootstrap servers, without brokers that cannot answer."""
         return self.plan.bootstrap_but(self.absent())
 
     def view(self) -> ClusterView | None:
-        """The cluster's metadata, asked once a pass; None where nobody answers."""
+        """The cluster's metadata, requested once per pass; None where no broker answers."""
         if not self._asked:
             self._asked = True
             try:
@@ -209,40 +203,40 @@ class Pass:
                 self._view = None
         return self._view
 
-    def prove(self, fault: Fault) -> None:
-        """Add to a fault's effect what can be seen of it now."""
+    def observe_effect(self, fault: Fault) -> None:
+        """Add the effect of the fault that can be observed now to its journal."""
         entry = self.entry(fault)
-        seen = observations.observe_objects(fault, entry, self.world, self.now)
-        if self.calm():
+        found = observations.observe_objects(fault, entry, self.observed, self.now)
+        if self.quiet():
             view = self.view() if observations.needs_cluster(fault, entry, self.plan) else None
             if view is not None:
-                seen += observations.observe_cluster(fault, entry, self.plan, view, self.now)
-                seen += observations.observe_partitions(fault, self.plan, view, self.now)
-                seen += self._coordinator(fault, entry)
+                found += observations.observe_cluster(fault, entry, self.plan, view, self.now)
+                found += observations.observe_partitions(fault, self.plan, view, self.now)
+                found += self._coordinator(fault, entry)
             for group in observations.needs_groups(entry, self.plan):
-                seen += self._left(entry, group)
-        verification = verify(fault, entry, self.plan, seen)
+                found += self._left(entry, group)
+        verification = verify(fault, entry, self.plan, found)
         if (verification.verified, verification.observations) != (
             entry.verified,
             entry.observations,
         ):
-            self.note(journal.fault(fault.name, **vars(verification)))
+            self.record(journal.fault(fault.name, **vars(verification)))
 
     def stateful_sets(self, down: frozenset[str]) -> list[Json]:
-        """The StatefulSets to apply for exactly these members to be held down."""
+        """The StatefulSets to apply so that exactly these members are down."""
         return stateful_sets_to_scale(
-            self.plan, self.world, down, self.ports.settings.image_pull_policy
+            self.plan, self.observed, down, self.ports.settings.image_pull_policy
         )
 
     def progress(self, next_phase: Phase | None = None) -> Progress:
-        """Everything decided, with what the holds ask for; traffic pods are the upkeep's."""
+        """Everything decided, with the StatefulSets of members; keepalive takes care of traffic."""
         return Progress(
             requeue_after=self.requeue,
             next_phase=next_phase,
             intents=tuple(self.intents),
             changes=tuple(self.changes),
-            apply=(*self.wanted, *self.stateful_sets(self.held())),
-            acts=tuple(self.acts),
+            apply=(*self.desired, *self.stateful_sets(self.held_down())),
+            side_effects=tuple(self.side_effects),
             events=tuple(self.events),
         )
 

@@ -1,7 +1,7 @@
 """How a run ends: decided before CleaningUp, kept in the journal, carried out after it.
 
-The ending is the reason of the condition Succeeded while that is Unknown, so a controller that
-takes over in CleaningUp knows which terminal phase follows.
+The ending is the reason of the condition Succeeded while its status is Unknown. A controller that
+takes over in CleaningUp reads there which terminal phase follows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,25 @@ from krt_operator.api.status import (
     Verdict,
 )
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Happening, Progress
+from krt_operator.engine.progress import Event, Progress
 from krt_operator.phases import expectation_results
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from krt_operator.engine.ports import Change, Run
+    from krt_operator.engine.progress import Change, Run
     from krt_operator.errors import UserError
 
-JUDGED: Final = "Judged"
-COULD_NOT_RUN: Final = "SetupFailed"
+VERDICT_REACHED: Final = "VerdictReached"
+SETUP_FAILED: Final = "SetupFailed"
 ABORTED: Final = "AbortedByUser"
 
-TERMINAL: Final = {JUDGED: Phase.COMPLETED, COULD_NOT_RUN: Phase.ERROR, ABORTED: Phase.ABORTED}
+TERMINAL: Final = {
+    VERDICT_REACHED: Phase.COMPLETED,
+    SETUP_FAILED: Phase.ERROR,
+    ABORTED: Phase.ABORTED,
+}
+"""Ending to the terminal phase."""
 
 CONDITION_OF: Final = {
     Phase.PENDING: ConditionType.PROVISIONED,
@@ -41,25 +46,27 @@ CONDITION_OF: Final = {
     Phase.DUMPING_REPLICAS: ConditionType.REPLICAS_DUMPED,
     Phase.SCORING: ConditionType.SCORED,
 }
-"""The condition a phase works for, which says why the phase failed."""
+"""The condition that becomes True when a phase succeeds, and says why it failed."""
 
 
 def ending(status: Status) -> str:
     """The ending in the journal; SetupFailed where there is none."""
     found = find_condition(status.conditions, ConditionType.SUCCEEDED)
-    return found.reason if found is not None and found.reason in TERMINAL else COULD_NOT_RUN
+    return found.reason if found is not None and found.reason in TERMINAL else SETUP_FAILED
 
 
 def decide(kind: str, verdict: Verdict, summary: str, at: datetime) -> tuple[Change, ...]:
-    """The changes that settle how the run ends, before anything is taken away."""
+    """The changes that decide how the run ends, before anything is deleted."""
     return (
         journal.put(verdict=verdict, summary=journal.cut(summary)),
-        journal.say(ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, kind, summary, at=at),
+        journal.set_condition(
+            ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, kind, summary, at=at
+        ),
     )
 
 
-def could_not_run(run: Run, error: UserError, at: datetime) -> Progress:
-    """End a run that this cluster cannot carry out; the condition names field and remedy."""
+def setup_failed(run: Run, error: UserError, at: datetime) -> Progress:
+    """End a run that the cluster cannot carry out; the condition names field and remedy."""
     status = run.status
     summary = f"{error.reason}: {error.field}: {error.message}"
     type_ = CONDITION_OF.get(status.phase or Phase.PENDING, ConditionType.PROVISIONED)
@@ -67,7 +74,7 @@ def could_not_run(run: Run, error: UserError, at: datetime) -> Progress:
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
         changes=(
-            journal.say(
+            journal.set_condition(
                 type_,
                 ConditionStatus.FALSE,
                 error.reason,
@@ -75,21 +82,21 @@ def could_not_run(run: Run, error: UserError, at: datetime) -> Progress:
                 at=at,
             ),
             *expectation_results.not_run(run.spec, error.reason, at),
-            *decide(COULD_NOT_RUN, Verdict.INCONCLUSIVE, summary, at),
+            *decide(SETUP_FAILED, Verdict.INCONCLUSIVE, summary, at),
         ),
-        events=(Happening(error.reason, summary, warning=True),),
+        events=(Event(error.reason, summary, warning=True),),
     )
 
 
 def aborted(status: Status, at: datetime) -> Progress:
-    """End a run because its resource says so."""
+    """End a run because spec.abort is set."""
     phase = status.phase or Phase.PENDING
     summary = f"aborted by spec.abort in phase {phase}"
     return Progress(
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
         changes=decide(ABORTED, Verdict.INCONCLUSIVE, summary, at),
-        events=(Happening("Aborted", summary),),
+        events=(Event("Aborted", summary),),
     )
 
 
@@ -103,11 +110,13 @@ def finish(status: Status, at: datetime) -> Progress:
         requeue_after=0,
         next_phase=phase,
         changes=(
-            journal.say(ConditionType.SUCCEEDED, passed, verdict.value, status.summary, at=at),
-            journal.say(
+            journal.set_condition(
+                ConditionType.SUCCEEDED, passed, verdict.value, status.summary, at=at
+            ),
+            journal.set_condition(
                 ConditionType.FINISHED, ConditionStatus.TRUE, kind, f"the run is {phase}", at=at
             ),
             journal.put(completion_time=at, verdict=verdict),
         ),
-        events=(Happening(phase.value, f"{verdict}: {status.summary}"),),
+        events=(Event(phase.value, f"{verdict}: {status.summary}"),),
     )

@@ -1,4 +1,4 @@
-"""What the two preflight pods found: is the evidence volume shared, are the images what we need."""
+"""Preflight: is the evidence claim bound and shared by all nodes, and are the images usable."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from krt_operator.health import pod_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
-    from krt_operator.engine.ports import Json, Observed
+    from krt_operator.engine.ports import Cluster
+    from krt_operator.engine.progress import Observed
+    from krt_operator.engine.views import Json, PodView
     from krt_operator.plan.plan import Plan
 
 NOT_WRITABLE: Final = 6
@@ -25,40 +28,82 @@ REMEDY: Final = (
 )
 
 
-def judge(plan: Plan, world: Observed) -> bool:
-    """Whether both preflight pods have ended well; False while they are at it.
+def unbound_claim(plan: Plan, cluster: Cluster, since: datetime, at: datetime) -> str:
+    """Why no pod may mount the evidence claim yet; empty where pods may.
+
+    The scheduler puts a pod aside whose claim is not bound, and tries it again when the claim
+    changes. It may miss a change that comes during the try, and the pod then waits for the five
+    minutes of `podMaxInUnschedulablePodsDuration` (seen with Kubernetes 1.34: one of two pods
+    created together with their claim). A claim whose class waits for its first consumer is bound
+    because a pod uses it, so such a claim is not waited for.
+
+    Args:
+        plan: names the claim.
+        cluster: to read the claim and its class.
+        since: when the wait began.
+        at: now.
+
+    Raises:
+        UserError: EvidenceNotBound.
+    """
+    name = plan.spec.evidence.claim_name
+    claim = cluster.get("PersistentVolumeClaim", name)
+    phase = "missing" if claim is None else claim.get("status", {}).get("phase", "Pending")
+    if phase == "Bound" or (claim is not None and _waits_for_consumer(cluster, claim)):
+        return ""
+    waited = (at - since).total_seconds()
+    if phase == "Lost" or waited > PREFLIGHT_PATIENCE:
+        raise UserError(
+            "EvidenceNotBound",
+            "spec.evidence.claimName",
+            f"claim {name} is {phase} after {waited:.0f} s; `kubectl describe pvc {name} "
+            f"-n {plan.namespace}` shows what its class or volume lacks",
+        )
+    return f"claim {name} is {phase}; waiting until it is bound"
+
+
+def _waits_for_consumer(cluster: Cluster, claim: Json) -> bool:
+    name = claim["spec"].get("storageClassName")
+    storage_class = cluster.get("StorageClass", name) if name else None
+    return (
+        storage_class is not None
+        and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
+    )
+
+
+def passed(plan: Plan, observed: Observed) -> bool:
+    """Whether both preflight pods have succeeded; False while they run.
 
     Raises:
         UserError: EvidenceNotShared, EvidenceNotWritable, KafkaImageUnusable,
             ScoringImageUnusable, or PreflightTimedOut.
     """
-    pods = [world.pods.get(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES]
-    for role, pod in zip(PREFLIGHT_ROLES, pods, strict=True):
+    pods = {role: observed.pod(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES}
+    for role, pod in pods.items():
         if pod is not None:
-            _judge_one(plan, world, role, pod)
-    phases = {pod["status"].get("phase") if pod is not None else None for pod in pods}
+            _check_pod(plan, observed, role, pod)
+    phases = {None if pod is None else pod.phase for pod in pods.values()}
     if phases == {"Succeeded"}:
         return True
     if phases <= {"Running", "Succeeded"}:
-        _check_shared(plan, world, [pod for pod in pods if pod is not None])
+        _check_shared(plan, observed, [pod for pod in pods.values() if pod is not None])
     return False
 
 
-def _check_shared(plan: Plan, world: Observed, pods: Sequence[Json]) -> None:
-    # A file cannot come from a pod that does not run, so time counts from the later start.
-    starts = [at for at in map(pod_state.started, pods) if at is not None]
-    if starts and (world.at - max(starts)).total_seconds() > SHARING_PATIENCE:
+def _check_shared(plan: Plan, observed: Observed, pods: Sequence[PodView]) -> None:
+    # A pod writes its file when it runs, so the time counts from the later start.
+    starts = [pod.started for pod in pods if pod.started is not None]
+    if starts and (observed.at - max(starts)).total_seconds() > SHARING_PATIENCE:
         raise UserError(
             "EvidenceNotShared",
             "spec.evidence.claimName",
-            f"claim {plan.spec.evidence.claim_name}: what one node wrote did not appear on another "
-            f"within {SHARING_PATIENCE:.0f} s; {REMEDY}",
+            f"claim {plan.spec.evidence.claim_name}: a file that one node wrote did not appear on "
+            f"another within {SHARING_PATIENCE:.0f} s; {REMEDY}",
         )
 
 
-def _judge_one(plan: Plan, world: Observed, role: str, pod: Json) -> None:
-    status = pod.get("status", {})
-    if _init_failed(pod):
+def _check_pod(plan: Plan, observed: Observed, role: str, pod: PodView) -> None:
+    if any(container.exit_code for container in pod.init_containers):
         if role == "write":
             raise UserError(
                 "KafkaImageUnusable",
@@ -69,32 +114,23 @@ def _judge_one(plan: Plan, world: Observed, role: str, pod: Json) -> None:
         raise UserError(
             "ScoringImageUnusable",
             "chart value images.scoring",
-            f"{plan.images['scoring']} does not carry the scoring package; use this release's",
+            f"{plan.images['scoring']} does not contain the scoring package; use the scoring "
+            "image of this release",
         )
-    code, told = pod_state.end(pod)
     claim = plan.spec.evidence.claim_name
-    if code == NOT_WRITABLE:
+    if pod.exit_code == NOT_WRITABLE:
         raise UserError(
             "EvidenceNotWritable",
             "spec.evidence.claimName",
-            f"claim {claim}: {told}; let group 0 write to it, or set "
+            f"claim {claim}: {pod.message}; let group 0 write to it, or set "
             "spec.podTemplate.securityContext.fsGroup to its group",
         )
-    held = status.get("phase") not in {"Running", "Succeeded"}
-    if held and pod_state.age(pod, world.at) > PREFLIGHT_PATIENCE:
-        why = "; ".join(pod_state.obstacles([pod])) or told or "it has not started"
+    waits = pod.phase not in {"Running", "Succeeded"}
+    if waits and pod.age(observed.at) > PREFLIGHT_PATIENCE:
+        cause = "; ".join(pod_state.obstacles([pod])) or pod.message or "it has not started"
         raise UserError(
             "PreflightTimedOut",
             "spec.evidence.claimName",
-            f"pod {pod['metadata']['name']} did not run with claim {claim} within "
-            f"{PREFLIGHT_PATIENCE:.0f} s: {why}; two schedulable nodes and a claim that both can "
-            "mount are needed",
+            f"pod {pod.name} did not run with claim {claim} within {PREFLIGHT_PATIENCE:.0f} s: "
+            f"{cause}; provide two schedulable nodes and a claim that both can mount",
         )
-
-
-def _init_failed(pod: Json) -> bool:
-    for one in pod.get("status", {}).get("initContainerStatuses") or []:
-        ended = one.get("state", {}).get("terminated")
-        if ended is not None and ended.get("exitCode") != 0:
-            return True
-    return False

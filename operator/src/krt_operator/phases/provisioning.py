@@ -1,4 +1,4 @@
-"""Provisioning: preflight, recorder, members, topics; all of it checked before traffic starts."""
+"""Provisioning: preflight, recorder, members, topics; all are checked before traffic starts."""
 
 from __future__ import annotations
 
@@ -20,17 +20,11 @@ from krt_operator.build.shared import (
 from krt_operator.build.traffic import build_recorder_pod
 from krt_operator.constants import BUSY
 from krt_operator.engine import journal
-from krt_operator.engine.ports import (
-    Act,
-    Deletion,
-    Happening,
-    Progress,
-)
+from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health import cluster, pod_state
-from krt_operator.phases.evidence_claim import awaited
 from krt_operator.phases.pending import OWN_CLAIM
-from krt_operator.phases.preflight import judge
+from krt_operator.phases.preflight import passed, unbound_claim
 from krt_operator.plan.internal_topics import internal_topics
 
 if TYPE_CHECKING:
@@ -38,97 +32,99 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_contract.entries import Topic
-    from krt_operator.engine.ports import (
-        Change,
-        Json,
-        Observed,
-        Ports,
-        Run,
-    )
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed, Run
+    from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
 
 
-def step(run: Run, world: Observed, ports: Ports) -> Progress:
-    """One look at how far the run's objects stand.
+def step(run: Run, observed: Observed, ports: Ports) -> Progress:
+    """Create what is missing and check what is there.
 
     Raises:
-        UserError: an image, the evidence volume, or time ran out; the message says which and why.
+        UserError: an image or the evidence volume cannot be used, or time ran out.
     """
     plan = run.plan
     if plan is None:
-        raise TransientError(f"ConfigMap {names.plan(run.name)} is not there (yet)")
-    pod_state.check_images(world.pods.values(), world.at, image_fields(plan))
+        raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
+    pod_state.check_images(observed.pod_views(), observed.at, image_fields(plan))
     pull = ports.settings.image_pull_policy
-    wanted = [build_scripts_map(plan, pull), *build_service_accounts(plan)]
-    if names.control(plan.name) not in world.config_maps:
-        wanted.append(build_control_map(plan, ControlState.PRODUCE))
+    desired = [build_scripts_map(plan, pull), *build_service_accounts(plan)]
+    if names.control(plan.name) not in observed.config_maps:
+        desired.append(build_control_map(plan, ControlState.PRODUCE))
 
-    recording = world.pods.get(names.recorder_pod(plan.name))
-    if recording is None:
-        return _check_first(run, plan, world, ports, wanted)
-    cleared = _preflight_gone(world, plan)
-    if not pod_state.running(recording):
-        # First of all: what happens before it is up, nobody has seen.
-        return replace(_wait(run, world, "waiting for the recorder", wanted), delete=cleared)
+    recorder_pod = observed.pod(names.recorder_pod(plan.name))
+    if recorder_pod is None:
+        return _preflight(run, plan, observed, ports, desired)
+    preflight_pods_left = _preflight_deletions(observed, plan)
+    if not recorder_pod.running:
+        # Before the members, so that it records everything they do.
+        return replace(
+            _wait(run, observed, "waiting for the recorder", desired), delete=preflight_pods_left
+        )
 
-    wanted += [*build_budgets(plan), *build_members(plan, pull)]
-    lacking = cluster.not_ready(plan, world)
-    if lacking:
-        return replace(_wait(run, world, lacking, wanted), delete=cleared)
-    return _join(run, world, ports, wanted)
+    desired += [*build_budgets(plan), *build_members(plan, pull)]
+    not_ready = cluster.not_ready(plan, observed)
+    if not_ready:
+        return replace(_wait(run, observed, not_ready, desired), delete=preflight_pods_left)
+    return _join(run, observed, ports, desired)
 
 
-def _check_first(
-    run: Run, plan: Plan, world: Observed, ports: Ports, wanted: Sequence[Json]
+def _preflight(
+    run: Run, plan: Plan, observed: Observed, ports: Ports, desired: Sequence[Json]
 ) -> Progress:
     settings = ports.settings
     pull = settings.image_pull_policy
-    if judge(plan, world):
-        told, pods = "starting the recorder", [build_recorder_pod(plan, pull)]
-    elif lacks := awaited(plan, ports.cluster, _begun(run, world), world.at):
-        told, pods = lacks, []
+    if passed(plan, observed):
+        message, pods = "starting the recorder", [build_recorder_pod(plan, pull)]
+    elif unbound := unbound_claim(plan, ports.cluster, _start(run, observed), observed.at):
+        message, pods = unbound, []
     else:
-        told = "checking the evidence volume from two nodes, and the images"
+        message = "checking the evidence volume from two nodes, and the images"
         pods = build_preflight_pods(plan, pull)
-    waiting = _wait(run, world, told, [*wanted, *pods])
-    return replace(waiting, acts=_claim(plan, settings.evidence_storage_class))
+    waiting = _wait(run, observed, message, [*desired, *pods])
+    return replace(waiting, side_effects=_claim(plan, settings.evidence_storage_class))
 
 
-def _join(run: Run, world: Observed, ports: Ports, wanted: list[Json]) -> Progress:
+def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Progress:
     plan = run.plan
     if plan is None:
-        raise TransientError("the plan is not there (yet)")
+        raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
     try:
         with ports.kafka(plan.bootstrap) as kafka:
             view = kafka.view()
             missing = cluster.not_joined(plan, view)
             if missing:
-                return _wait(run, world, missing, wanted)
-            known = {one.topic for one in view.partitions}
-            topics = [one for one in topics_of(plan) if one.name not in known]
+                return _wait(run, observed, missing, desired)
+            known = {partition.topic for partition in view.partitions}
+            topics = [planned for planned in topics_of(plan) if planned.name not in known]
             if topics:
                 kafka.create_topics(topics)
-                told = "creating topics " + ", ".join(one.name for one in topics)
-                return _wait(run, world, told, wanted)
-            incomplete = cluster.not_whole(plan, view)
+                message = "creating topics " + ", ".join(topic.name for topic in topics)
+                return _wait(run, observed, message, desired)
+            incomplete = cluster.not_replicated(plan, view)
             if incomplete:
-                return _wait(run, world, incomplete, wanted)
+                return _wait(run, observed, incomplete, desired)
             racks = kafka.racks()
     except TransientError as error:
-        return _wait(run, world, f"waiting for Kafka to answer: {error}", wanted)
+        return _wait(run, observed, f"waiting for Kafka to answer: {error}", desired)
     cluster.check_racks(plan, view, racks)
-    cluster.check_hosts(plan, world)
-    told = cluster.in_words(plan, world)
+    cluster.check_hosts(plan, observed)
+    message = cluster.placement_message(plan, observed)
     return Progress(
         requeue_after=0,
         next_phase=Phase.WARMUP,
-        apply=tuple(wanted),
+        apply=tuple(desired),
         changes=(
-            journal.say(
-                ConditionType.PROVISIONED, ConditionStatus.TRUE, "ClusterReady", told, at=world.at
+            journal.set_condition(
+                ConditionType.PROVISIONED,
+                ConditionStatus.TRUE,
+                "ClusterReady",
+                message,
+                at=observed.at,
             ),
         ),
-        events=(Happening("Provisioned", told),),
+        events=(Event("Provisioned", message),),
     )
 
 
@@ -138,7 +134,7 @@ def topics_of(plan: Plan) -> list[Topic]:
 
 
 def image_fields(plan: Plan) -> dict[str, str]:
-    """Image reference to what names it, for messages."""
+    """Image reference to the field or chart value that names it, for messages."""
     kafka = "spec.kafka.image" if plan.spec.kafka.image else "chart value images.kafka"
     return {
         plan.images["scoring"]: "chart value images.scoring",
@@ -147,41 +143,39 @@ def image_fields(plan: Plan) -> dict[str, str]:
     }
 
 
-def _claim(plan: Plan, storage_class: str) -> tuple[Act, ...]:
+def _claim(plan: Plan, storage_class: str) -> tuple[SideEffect, ...]:
     if plan.spec.evidence.claim_name != OWN_CLAIM:
         return ()
 
     def perform(ports: Ports) -> Sequence[Change]:
-        # Created, not applied: it is shared by all runs of the namespace and none of them owns it.
+        # Created, not applied: all runs of the namespace share the claim, and no run owns it.
         ports.cluster.create(build_evidence_claim(plan, storage_class))
         return ()
 
-    return (Act(f"make claim {OWN_CLAIM}", perform),)
+    return (SideEffect(f"create claim {OWN_CLAIM}", perform),)
 
 
-def _preflight_gone(world: Observed, plan: Plan) -> tuple[Deletion, ...]:
-    pods = (world.pods.get(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES)
+def _preflight_deletions(observed: Observed, plan: Plan) -> tuple[Deletion, ...]:
+    pods = (observed.pod(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES)
     return tuple(
-        Deletion("Pod", pod["metadata"]["name"], pod["metadata"]["uid"])
-        for pod in pods
-        if pod is not None and not pod_state.leaving(pod)
+        Deletion("Pod", pod.name, pod.uid) for pod in pods if pod is not None and not pod.deleting
     )
 
 
-def _begun(run: Run, world: Observed) -> datetime:
-    return journal.started(run.status, Phase.PROVISIONING) or world.at
+def _start(run: Run, observed: Observed) -> datetime:
+    return journal.started(run.status, Phase.PROVISIONING) or observed.at
 
 
-def _wait(run: Run, world: Observed, told: str, wanted: Sequence[Json]) -> Progress:
+def _wait(run: Run, observed: Observed, message: str, desired: Sequence[Json]) -> Progress:
     limit = run.spec.timeouts.provisioning
-    if world.at > _begun(run, world) + limit.delta:
-        why = "; ".join([told, *pod_state.obstacles(world.pods.values())])
+    if observed.at > _start(run, observed) + limit.delta:
+        cause = "; ".join([message, *pod_state.obstacles(observed.pod_views())])
         raise UserError(
             "ProvisioningTimedOut",
             "spec.timeouts.provisioning",
-            f"after {limit}: {why}; make room on the nodes, or allow more time",
+            f"after {limit}: {cause}; free resources on the nodes, or allow more time",
         )
-    said = journal.say(
-        ConditionType.PROVISIONED, ConditionStatus.UNKNOWN, "Provisioning", told, at=world.at
+    condition = journal.set_condition(
+        ConditionType.PROVISIONED, ConditionStatus.UNKNOWN, "Provisioning", message, at=observed.at
     )
-    return Progress(requeue_after=BUSY, changes=(said,), apply=tuple(wanted))
+    return Progress(requeue_after=BUSY, changes=(condition,), apply=tuple(desired))

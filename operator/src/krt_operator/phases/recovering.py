@@ -1,13 +1,15 @@
-"""After the revert: is the cluster whole again, since when, and if not, whose is it."""
+"""After the revert: whether the cluster has recovered, since when, and if not, why."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_operator.api.spec import Action
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
+from krt_operator.faults.partitions import target_partitions
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import refused_evictions
 from krt_operator.health import recovery
@@ -15,72 +17,76 @@ from krt_operator.health import recovery
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
-    from krt_operator.phases.injection_context import Pass
+    from krt_operator.phases.injection_context import InjectionContext
 
 
-def recovering(this: Pass, fault: Fault, entry: FaultStatus) -> None:
-    """Write `recoveredAt` when nothing is lacking; give up, once, when the time is over.
+def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
+    """Write `recoveredAt` when nothing is missing; give up, once, at the recovery deadline.
 
-    A reverted fault with a message was given up: it is not looked at again, for a later fault may
-    make the cluster whole and that would be no recovery from this one.
+    The journal of a reverted fault that was given up has a message. It is not checked again:
+    the cluster may become fully replicated after a later fault, which is no recovery from this
+    fault.
     """
     if entry.recovered_at is not None or entry.message:
         return
-    this.prove(fault)
-    lacking = _lacking(this, fault, this.entry(fault))
-    if not lacking:
-        this.note(journal.fault(fault.name, recovered_at=this.now))
-        took = (this.now - (entry.reverted_at or this.now)).total_seconds()
-        this.tell("Recovered", f"{fault.name}: whole again {took:.1f} s after the revert")
-        deadline = schedule.recovery_deadline(entry, this.recovery)
-        if deadline is not None and schedule.is_late(deadline, this.now):
-            # Whole, but seen only now: the controller was away when it should have looked.
-            this.interrupted(fault, "seen to have recovered", deadline, this.now)
+    ctx.observe_effect(fault)
+    missing = _missing(ctx, fault, ctx.entry(fault))
+    if not missing:
+        ctx.record(journal.fault(fault.name, recovered_at=ctx.now))
+        took = (ctx.now - (entry.reverted_at or ctx.now)).total_seconds()
+        ctx.emit_event("Recovered", f"{fault.name}: recovered {took:.1f} s after the revert")
+        deadline = schedule.recovery_deadline(entry, ctx.recovery)
+        if deadline is not None and schedule.is_late(deadline, ctx.now):
+            # The controller did not run when it should have looked.
+            ctx.add_interruption(fault, "found to have recovered", deadline, ctx.now)
         return
-    if schedule.recovery_timed_out(entry, this.recovery, this.now):
-        _give_up(this, fault, lacking)
+    if schedule.recovery_timed_out(entry, ctx.recovery, ctx.now):
+        _give_up(ctx, fault, missing)
 
 
-def _give_up(this: Pass, fault: Fault, lacking: str) -> None:
-    why = recovery.not_running(this.plan, this.world.pods, this.absent())
-    limit = this.run.spec.timeouts.recovery
-    message = f"{fault.name}: not whole {limit} after the revert: {why or lacking}"
-    this.note(journal.fault(fault.name, message=journal.cut(message)))
-    reason = "MembersNotRunning" if why else "RecoveryTimedOut"
-    if why:
-        this.doubt("MembersNotRunning", f"{message}; mend the Kubernetes cluster and run again")
-    this.say(ConditionType.RECOVERED, ConditionStatus.FALSE, reason, message)
-    this.tell(reason, message, warning=True)
+def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:
+    not_running = recovery.not_running(ctx.plan, ctx.observed.pods, ctx.absent())
+    limit = ctx.run.spec.timeouts.recovery
+    message = f"{fault.name}: not recovered {limit} after the revert: {not_running or missing}"
+    ctx.record(journal.fault(fault.name, message=journal.cut(message)))
+    reason = "MembersNotRunning" if not_running else "RecoveryTimedOut"
+    if not_running:
+        ctx.add_inconclusive_reason(
+            "MembersNotRunning", f"{message}; fix the Kubernetes cluster and run the test again"
+        )
+    ctx.set_condition(ConditionType.RECOVERED, ConditionStatus.FALSE, reason, message)
+    ctx.emit_event(reason, message, warning=True)
 
 
-def _lacking(this: Pass, fault: Fault, entry: FaultStatus) -> str:
-    held = this.absent()
-    lacking = recovery.lacking_pods(this.plan, this.world.pods, held, _replaced(this))
-    if lacking:
-        return lacking
-    earliest = recovery.not_before(fault, entry, this.plan)
-    if earliest is not None and this.now < earliest:
-        return "a killed broker's ZooKeeper session has not ended"
-    if not this.calm():
+def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
+    down = ctx.absent()
+    pod = recovery.missing_pod(ctx.plan, ctx.observed.pods, down, _replaced(ctx))
+    if pod:
+        return pod
+    earliest = recovery.not_before(fault, entry, ctx.plan)
+    if earliest is not None and ctx.now < earliest:
+        return "the ZooKeeper session of a killed broker has not expired"
+    if not ctx.quiet():
         return "another fault is about to be injected or reverted"
-    view = this.view()
+    view = ctx.view()
     if view is None:
         return "no broker answers"
+    moved = target_partitions(fault, ctx.plan) if fault.action is Action.REASSIGN else ()
     return (
-        recovery.lacking_move(fault, this.plan, view)
-        or recovery.lacking_cluster(this.plan, view, held)
-        or _groups(this, held)
+        recovery.missing_move(moved, fault.target_replicas, view)
+        or recovery.missing_replica(ctx.plan, view, down)
+        or _unsettled_group(ctx, down)
     )
 
 
-def _replaced(this: Pass) -> frozenset[str]:
-    """Uids that cannot come back.
+def _replaced(ctx: InjectionContext) -> frozenset[str]:
+    """Uids of the targets that cannot become ready again, because another pod replaces them.
 
-    Others can: after a crash without a hold the pod restarts in place, and one that was frozen,
-    or whose eviction was refused, stays.
+    Other targets stay: after a crash without a duration the pod restarts in place, and so does a
+    frozen pod or one whose eviction was refused.
     """
-    faults = {fault.name: fault for fault in this.run.spec.faults}
-    members = {one.member for one in this.plan.members}
+    faults = {fault.name: fault for fault in ctx.run.spec.faults}
+    members = {member.member for member in ctx.plan.members}
 
     def stays(fault: Fault, entry: FaultStatus, target: TargetPod) -> bool:
         if target.pod in refused_evictions(entry):
@@ -89,23 +95,23 @@ def _replaced(this: Pass) -> frozenset[str]:
 
     return frozenset(
         target.uid
-        for one in this.status.faults
-        if one.state is FaultState.REVERTED
-        for target in one.targets
-        if not stays(faults[one.name], one, target)
+        for entry in ctx.status.faults
+        if entry.state is FaultState.REVERTED
+        for target in entry.targets
+        if not stays(faults[entry.name], entry, target)
     )
 
 
-def _groups(this: Pass, held: frozenset[str]) -> str:
-    topics = sorted({topic.name for topic in this.plan.topics})
+def _unsettled_group(ctx: InjectionContext, down: frozenset[str]) -> str:
+    topics = sorted({topic.name for topic in ctx.plan.topics})
     try:
-        with this.ports.kafka(this.bootstrap) as kafka:
+        with ctx.ports.kafka(ctx.bootstrap) as kafka:
             bounds = kafka.bounds(topics)
-            for consumer in this.plan.spec.traffic.consumers:
+            for consumer in ctx.plan.spec.traffic.consumers:
                 group = kafka.group(consumer.group)
-                lacking = recovery.lacking_group(this.plan, consumer, group, bounds, held)
-                if lacking:
-                    return lacking
+                unsettled = recovery.unsettled_group(ctx.plan, consumer, group, bounds, down)
+                if unsettled:
+                    return unsettled
     except TransientError as error:
         return str(error)
     return ""

@@ -1,4 +1,4 @@
-"""Scoring: one Job, its driver's termination message, the verdict."""
+"""Scoring: one Job, the termination message of its driver, the verdict."""
 
 from __future__ import annotations
 
@@ -23,91 +23,85 @@ from krt_operator.constants import (
     SCORING_GRACE,
 )
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Happening, Progress
+from krt_operator.engine.progress import Event, Progress
 from krt_operator.errors import TransientError
-from krt_operator.health import jobs, pod_state
-from krt_operator.health.objects import condition
+from krt_operator.health import pod_state
 from krt_operator.phases import expectation_results, outcome
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import (
-        Json,
-        Observed,
-        Ports,
-        Run,
-    )
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Observed, Run
+    from krt_operator.engine.views import JobView, PodView
     from krt_operator.plan.plan import Plan
 
-ENDS: Final = {
-    4: "its executors never came",
-    6: "Spark could not go on",
-    137: "its driver was killed, which is what happens out of memory (raise "
-    "spec.scoring.driver.memory)",
+EXIT_CODES: Final = {
+    4: "its executors did not start",
+    6: "Spark failed",
+    137: "its driver was killed, probably out of memory (raise spec.scoring.driver.memory)",
 }
-"""Exit code of the driver → what that means; 4 and 6 are the driver's own, 137 is SIGKILL."""
+"""Exit code of the driver to its meaning; 4 and 6 are the driver's own, 137 is SIGKILL."""
 
 
-def step(run: Run, world: Observed, ports: Ports) -> Progress:
-    """Start the Job once, and read what its driver said when it has ended."""
+def step(run: Run, observed: Observed, ports: Ports) -> Progress:
+    """Start the Job once, and read the driver's termination message when it has ended."""
     plan = run.plan
     if plan is None:
-        raise TransientError("the plan is not there (yet)")
+        raise TransientError("the ConfigMap of the plan does not exist yet")
     attempt = run.status.scoring_attempt
     if attempt == 0:
-        return _start(plan, 1, world, ports)
-    job = world.jobs.get(names.scoring_job(plan.name, attempt))
+        return _start(plan, 1, observed, ports)
+    job = observed.job(names.scoring_job(plan.name, attempt))
     if job is None:
         return Progress(
             requeue_after=BUSY,
             apply=(build_scoring_job(plan, attempt, ports.settings.image_pull_policy),),
         )
-    pod = jobs.pod_of(job, world.pods.values())
-    code, told = pod_state.end(pod) if pod is not None else (None, "")
-    if code == 0:
-        return _scored(plan, pod_state.message_json(told), world)
-    if code is not None:
-        why = ENDS.get(code, f"its driver exited {code}")
-        return _failed(plan, f"{why}: {told}", world)
-    failed = condition(job, "Failed")
-    lost = failed is not None and failed.get("reason") != "DeadlineExceeded"
+    pod = job.pod(observed.pods.values())
+    code = None if pod is None else pod.exit_code
+    if pod is not None and code == 0:
+        return _scored(plan, pod_state.message_json(pod.message), observed)
+    if pod is not None and code is not None:
+        meaning = EXIT_CODES.get(code, f"its driver exited with code {code}")
+        return _failed(plan, f"{meaning}: {pod.message}", observed)
+    lost = job.failed is not None and job.failed.reason != "DeadlineExceeded"
     if lost and attempt < SCORING_ATTEMPTS:
-        return _start(plan, attempt + 1, world, ports)
-    why = _hopeless(run, world, failed, pod)
-    return _failed(plan, why, world) if why else Progress(requeue_after=CALM)
+        return _start(plan, attempt + 1, observed, ports)
+    failure = _failure(run, observed, job, pod)
+    return _failed(plan, failure, observed) if failure else Progress(requeue_after=CALM)
 
 
-def _hopeless(run: Run, world: Observed, failed: Json | None, pod: Json | None) -> str:
+def _failure(run: Run, observed: Observed, job: JobView, pod: PodView | None) -> str:
     """Why the Job will not score any more; empty while it may."""
-    if failed is not None:
-        return jobs.why_failed(failed)
-    start = journal.started(run.status, Phase.SCORING) or world.at
+    if job.failed is not None:
+        return job.failure
+    start = journal.started(run.status, Phase.SCORING) or observed.at
     allowed = run.spec.timeouts.scoring.seconds * run.status.scoring_attempt + SCORING_GRACE
-    if world.at <= start + timedelta(seconds=allowed):
+    if observed.at <= start + timedelta(seconds=allowed):
         return ""
-    why = "; ".join(pod_state.obstacles([pod] if pod else [])) or "it has not ended"
-    return f"after {run.spec.timeouts.scoring}: {why}"
+    obstacles = pod_state.obstacles([] if pod is None else [pod])
+    return f"after {run.spec.timeouts.scoring}: {'; '.join(obstacles) or 'it has not ended'}"
 
 
-def _start(plan: Plan, attempt: int, world: Observed, ports: Ports) -> Progress:
-    told = f"Job {names.scoring_job(plan.name, attempt)} scores the evidence"
+def _start(plan: Plan, attempt: int, observed: Observed, ports: Ports) -> Progress:
+    message = f"Job {names.scoring_job(plan.name, attempt)} scores the evidence"
     return Progress(
         requeue_after=BUSY,
         intents=(
             journal.put(scoring_attempt=attempt),
-            journal.say(
-                ConditionType.SCORED, ConditionStatus.UNKNOWN, "Scoring", told, at=world.at
+            journal.set_condition(
+                ConditionType.SCORED, ConditionStatus.UNKNOWN, "Scoring", message, at=observed.at
             ),
         ),
         apply=(build_scoring_job(plan, attempt, ports.settings.image_pull_policy),),
-        events=(Happening("Scoring", told),),
+        events=(Event("Scoring", message),),
     )
 
 
-def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
+def _scored(plan: Plan, result: dict[str, Any], observed: Observed) -> Progress:
     try:
         verdict = Verdict(str(result.get("verdict")))
     except ValueError:
-        return _failed(plan, f"its driver ended without a verdict: {result}", world)
+        return _failed(plan, f"its driver ended without a verdict: {result}", observed)
     score = result.get("score")
     summary = str(result.get("summary") or verdict.value)
     ledger = {
@@ -122,33 +116,33 @@ def _scored(plan: Plan, result: dict[str, Any], world: Observed) -> Progress:
             journal.put(
                 score=None if score is None else int(score),
                 ledger=ledger,
-                self_test=_detector(result.get("selfTest")),
+                self_test=_self_test(result.get("selfTest")),
                 report=Report(config_map=names.scorecard(plan.name), path=plan.bundle),
             ),
-            journal.say(
+            journal.set_condition(
                 ConditionType.SCORED,
                 ConditionStatus.TRUE,
-                "Judged",
+                outcome.VERDICT_REACHED,
                 f"{verdict}: {summary}",
-                at=world.at,
+                at=observed.at,
             ),
-            *expectation_results.judged(result.get("expectationResults"), world.at),
-            *outcome.decide(outcome.JUDGED, verdict, summary, world.at),
+            *expectation_results.evaluated(result.get("expectationResults"), observed.at),
+            *outcome.decide(outcome.VERDICT_REACHED, verdict, summary, observed.at),
         ),
-        events=(Happening("Scored", f"{verdict}: {summary}"),),
+        events=(Event("Scored", f"{verdict}: {summary}"),),
     )
 
 
-def _detector(told: Any) -> SelfTest | None:
-    """The detector's test as the driver told it, None where it was not tested."""
-    if not isinstance(told, dict):
+def _self_test(result: Any) -> SelfTest | None:
+    """The result of scoring's self-test, None where it did not run."""
+    if not isinstance(result, dict):
         return None
-    return SelfTest(detected=told.get("detected", 0), total=told.get("total", 0))
+    return SelfTest(detected=result.get("detected", 0), total=result.get("total", 0))
 
 
-def _failed(plan: Plan, why: str, world: Observed) -> Progress:
-    told = journal.cut(
-        f"the scoring Job could not score: {why}; the evidence is kept, score it again with "
+def _failed(plan: Plan, cause: str, observed: Observed) -> Progress:
+    message = journal.cut(
+        f"the scoring Job failed: {cause}; the evidence is kept, score it again with "
         f"krt-score <evidence volume>/{plan.bundle}"
     )
     return Progress(
@@ -156,14 +150,18 @@ def _failed(plan: Plan, why: str, world: Observed) -> Progress:
         next_phase=Phase.CLEANING_UP,
         changes=(
             journal.add_inconclusive_reason(
-                "ScoringFailed", InconclusiveReasonKind.EVIDENCE, told, world.at
+                "ScoringFailed", InconclusiveReasonKind.EVIDENCE, message, observed.at
             ),
             journal.put(report=Report(path=plan.bundle)),
-            journal.say(
-                ConditionType.SCORED, ConditionStatus.FALSE, "ScoringFailed", told, at=world.at
+            journal.set_condition(
+                ConditionType.SCORED,
+                ConditionStatus.FALSE,
+                "ScoringFailed",
+                message,
+                at=observed.at,
             ),
-            *expectation_results.unscored(plan.spec, world.at),
-            *outcome.decide(outcome.JUDGED, Verdict.INCONCLUSIVE, told, world.at),
+            *expectation_results.not_scored(plan.spec, observed.at),
+            *outcome.decide(outcome.VERDICT_REACHED, Verdict.INCONCLUSIVE, message, observed.at),
         ),
-        events=(Happening("ScoringFailed", told, warning=True),),
+        events=(Event("ScoringFailed", message, warning=True),),
     )

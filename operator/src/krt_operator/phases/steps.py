@@ -1,4 +1,4 @@
-"""Which module takes a run one step further in each phase, and what goes with every step."""
+"""Which module takes a run one step further in each phase."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from krt_operator.phases import (
     scoring,
     warmup,
 )
-from krt_operator.phases.keepalive import upkeep
+from krt_operator.phases.keepalive import keepalive
 
 if TYPE_CHECKING:
-    from krt_operator.engine.ports import Observed, Ports, Progress, Run, Step
+    from krt_operator.engine.ports import Ports, Step
+    from krt_operator.engine.progress import Observed, Progress, Run
 
 STEPS: Final[dict[Phase, Step]] = {
     Phase.PENDING: pending.step,
@@ -35,31 +36,31 @@ STEPS: Final[dict[Phase, Step]] = {
 }
 
 AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.DUMPING_REPLICAS})
-"""Phases in which members and traffic are kept standing."""
+"""Phases in which members and traffic are kept running."""
 
 
-def step(run: Run, world: Observed, ports: Ports) -> Progress:
-    """One step of the run's phase, with the upkeep that goes with it."""
+def step(run: Run, observed: Observed, ports: Ports) -> Progress:
+    """One step of the run's phase, with keepalive where members and traffic are at work."""
     phase = run.status.phase or Phase.PENDING
     if run.spec.abort and phase is not Phase.CLEANING_UP:
-        return outcome.aborted(run.status, world.at)
+        return outcome.aborted(run.status, observed.at)
     try:
-        progress = STEPS[phase](run, world, ports)
+        progress = STEPS[phase](run, observed, ports)
     except UserError as error:
-        return outcome.could_not_run(run, error, world.at)
+        return outcome.setup_failed(run, error, observed.at)
     if phase in AT_WORK and run.plan is not None:
-        return _with(progress, upkeep(run, run.plan, world, ports))
+        return _merge(progress, keepalive(run, run.plan, observed, ports))
     return progress
 
 
-def _with(progress: Progress, kept: Progress) -> Progress:
-    """The phase's own decision goes first; upkeep applies only what it did not."""
-    named = {(one["kind"], one["metadata"]["name"]) for one in progress.apply}
-    rest = tuple(one for one in kept.apply if (one["kind"], one["metadata"]["name"]) not in named)
+def _merge(progress: Progress, kept: Progress) -> Progress:
+    """The phase decides first; keepalive applies only what the phase does not."""
+    named = {(obj["kind"], obj["metadata"]["name"]) for obj in progress.apply}
+    rest = tuple(obj for obj in kept.apply if (obj["kind"], obj["metadata"]["name"]) not in named)
     return replace(
         progress,
         apply=(*progress.apply, *rest),
-        acts=(*progress.acts, *kept.acts),
+        side_effects=(*progress.side_effects, *kept.side_effects),
         changes=(*progress.changes, *kept.changes),
         events=(*progress.events, *kept.events),
     )

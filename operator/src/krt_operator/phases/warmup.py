@@ -1,4 +1,4 @@
-"""Warmup: traffic starts; the first fault waits until it has flowed promptly for a while."""
+"""Warmup: traffic starts; faults wait until records have flowed promptly for a while."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.constants import BUSY
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Happening, Progress
+from krt_operator.engine.progress import Event, Progress
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health import pod_state
 from krt_operator.health.traffic_flow import (
     SLOW,
     flows,
-    look,
+    measure_flow,
     prompt_within,
     shortest_gap,
     slow,
@@ -27,117 +27,130 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from krt_operator.engine.ports import Observed, Ports, Run
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Observed, Run
     from krt_operator.health.traffic_flow import Flow
     from krt_operator.plan.plan import Plan
 
 SHARE: Final = 0.5
-"""Part of the asked rate that must have been reached at the end of the warm-up. Half: a busy
-laptop may fall behind while a producer that does not write is told from one that does."""
+"""Share of the requested rate that must be reached at the end of the warm-up. Half of it tells a
+producer that writes from one that does not, even on a busy laptop."""
 
 
-def step(run: Run, world: Observed, ports: Ports) -> Progress:
-    """One look at the flow of records.
+def step(run: Run, observed: Observed, ports: Ports) -> Progress:
+    """Check whether records flow.
 
     Raises:
-        UserError: it did not flow in time.
+        UserError: they did not in time.
     """
     plan = run.plan
     if plan is None:
-        raise TransientError("the plan is not there (yet)")
-    pod_state.check_images(world.pods.values(), world.at, image_fields(plan))
+        raise TransientError("the ConfigMap of the plan does not exist yet")
+    pod_state.check_images(observed.pod_views(), observed.at, image_fields(plan))
     found = find_condition(run.status.conditions, ConditionType.TRAFFIC_ESTABLISHED)
     since = None
     if found is not None and found.status is ConditionStatus.TRUE:
         since = found.last_transition_time
-    idle = [p.pod for p in traffic_pods(plan) if not pod_state.running(world.pods.get(p.pod))]
+    idle = [client.pod for client in traffic_pods(plan) if not _running(observed, client.pod)]
     if idle:
-        why = pod_state.obstacles(world.pods.values())
-        return _wait(run, world, "; ".join([f"waiting for {', '.join(idle)}", *why]), since)
+        obstacles = pod_state.obstacles(observed.pod_views())
+        return _wait(
+            run, observed, "; ".join([f"waiting for {', '.join(idle)}", *obstacles]), since
+        )
     try:
-        flow = look(plan, ports)
+        flow = measure_flow(plan, ports)
     except TransientError as error:
-        return _wait(run, world, f"waiting for Kafka to answer: {error}", since)
+        return _wait(run, observed, f"waiting for Kafka to answer: {error}", since)
     silent = [f"topic {topic}" for topic, count in flow.written.items() if not count]
     silent += [f"group {group}" for group, count in flow.committed.items() if not count]
     if silent:
-        return _wait(run, world, f"no records yet: {', '.join(silent)}", since)
-    if flow.late and world.at <= _start(run, world) + run.spec.timeouts.warmup.delta:
-        return _slowly(run, world, flow)
+        return _wait(run, observed, f"no records yet: {', '.join(silent)}", since)
+    if flow.late and observed.at <= _start(run, observed) + run.spec.timeouts.warmup.delta:
+        return _slow(run, observed, flow)
     if since is None:
-        return _established(world, flow)
-    return _warmed_up(run, plan, world, since, flow)
+        return _established(observed, flow)
+    return _warmed_up(run, plan, observed, since, flow)
 
 
-def _slowly(run: Run, world: Observed, flow: Flow) -> Progress:
+def _slow(run: Run, observed: Observed, flow: Flow) -> Progress:
     gap, where = shortest_gap(run.spec)
     millis = prompt_within(run.spec) // timedelta(milliseconds=1)
-    told = (
-        f"writes take long: {', '.join(flow.late)} without a record of the last {millis} ms, so a "
-        f"gap of {gap} ({where}) might not be seen; the warm-up of {run.spec.warmup} begins when "
-        f"they are prompt, or {run.spec.timeouts.warmup} (spec.timeouts.warmup) after traffic began"
+    message = (
+        f"writes are slow: {', '.join(flow.late)} without a record of the last {millis} ms, so a "
+        f"gap of {gap} ({where}) might not be noticed; the warm-up of {run.spec.warmup} begins "
+        f"when writes are faster, or {run.spec.timeouts.warmup} (spec.timeouts.warmup) after "
+        "traffic began"
     )
-    condition = journal.say(
-        ConditionType.TRAFFIC_ESTABLISHED, ConditionStatus.FALSE, SLOW, told, at=world.at
+    condition = journal.set_condition(
+        ConditionType.TRAFFIC_ESTABLISHED, ConditionStatus.FALSE, SLOW, message, at=observed.at
     )
-    events = () if slow(run.status) else (Happening(SLOW, told, warning=True),)
+    events = () if slow(run.status) else (Event(SLOW, message, warning=True),)
     return Progress(requeue_after=BUSY, changes=(condition,), events=events)
 
 
-def _established(world: Observed, flow: Flow) -> Progress:
-    told = f"every topic is written, every group commits: {flow}"
-    said = journal.say(
+def _established(observed: Observed, flow: Flow) -> Progress:
+    message = f"every topic is written, every group commits: {flow}"
+    condition = journal.set_condition(
         ConditionType.TRAFFIC_ESTABLISHED,
         ConditionStatus.TRUE,
         "TrafficFlowing",
-        told,
-        at=world.at,
+        message,
+        at=observed.at,
     )
     return Progress(
-        requeue_after=BUSY, changes=(said,), events=(Happening("TrafficEstablished", told),)
+        requeue_after=BUSY, changes=(condition,), events=(Event("TrafficEstablished", message),)
     )
 
 
-def _warmed_up(run: Run, plan: Plan, world: Observed, since: datetime, flow: Flow) -> Progress:
-    left = (since + run.spec.warmup.delta - world.at).total_seconds()
+def _warmed_up(run: Run, plan: Plan, observed: Observed, since: datetime, flow: Flow) -> Progress:
+    left = (since + run.spec.warmup.delta - observed.at).total_seconds()
     if left > 0:
         return Progress(requeue_after=min(left, BUSY))
     short = _short(plan, run, flow.written)
     if short:
-        return _wait(run, world, short, since)
-    happened = Happening("WarmedUp", f"warm-up of {run.spec.warmup} is over: {flow}")
-    return Progress(requeue_after=0, next_phase=Phase.INJECTING, events=(happened,))
+        return _wait(run, observed, short, since)
+    event = Event("WarmedUp", f"warm-up of {run.spec.warmup} is over: {flow}")
+    return Progress(requeue_after=0, next_phase=Phase.INJECTING, events=(event,))
 
 
 def _short(plan: Plan, run: Run, written: Mapping[str, int]) -> str:
     for topic, count in written.items():
         rate = sum(
-            one.records_per_second * one.replicas
-            for one in plan.spec.traffic.producers
-            if one.topic == topic
+            producer.records_per_second * producer.replicas
+            for producer in plan.spec.traffic.producers
+            if producer.topic == topic
         )
         due = int(rate * run.spec.warmup.seconds * SHARE)
         if count < due:
-            return f"topic {topic} holds {count} records, {due} are due at {rate}/s"
+            return f"topic {topic} has {count} records, {due} are expected at {rate}/s"
     return ""
 
 
-def _wait(run: Run, world: Observed, told: str, since: datetime | None) -> Progress:
-    begun = since or _start(run, world)
-    if world.at > begun + run.spec.timeouts.warmup.delta + run.spec.warmup.delta:
+def _wait(run: Run, observed: Observed, message: str, since: datetime | None) -> Progress:
+    start = since or _start(run, observed)
+    if observed.at > start + run.spec.timeouts.warmup.delta + run.spec.warmup.delta:
         raise UserError(
             "TrafficNotEstablished",
             "spec.traffic",
-            f"after {run.spec.timeouts.warmup}: {told}; look at the traffic pods' logs, lower "
+            f"after {run.spec.timeouts.warmup}: {message}; look at the traffic pods' logs, lower "
             "recordsPerSecond, or allow more time in spec.timeouts.warmup",
         )
     if flows(run.status):
         return Progress(requeue_after=BUSY)
-    condition = journal.say(
-        ConditionType.TRAFFIC_ESTABLISHED, ConditionStatus.UNKNOWN, "Starting", told, at=world.at
+    condition = journal.set_condition(
+        ConditionType.TRAFFIC_ESTABLISHED,
+        ConditionStatus.UNKNOWN,
+        "Starting",
+        message,
+        at=observed.at,
     )
     return Progress(requeue_after=BUSY, changes=(condition,))
 
 
-def _start(run: Run, world: Observed) -> datetime:
-    return journal.started(run.status, Phase.WARMUP) or world.at
+def _running(observed: Observed, name: str) -> bool:
+    pod = observed.pod(name)
+    return pod is not None and pod.running
+
+
+def _start(run: Run, observed: Observed) -> datetime:
+    return journal.started(run.status, Phase.WARMUP) or observed.at

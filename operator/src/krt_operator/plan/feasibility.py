@@ -1,4 +1,4 @@
-"""What is wrong with the faults of a plan, as far as it can be told before the run."""
+"""Checks of a plan's faults that need no run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def check(plan: Plan) -> None:
     """Refuse faults that could never be injected on this cluster.
 
     Raises:
-        UserError: a zone without brokers, more targets than there are, or two faults that would be
-            open on one member at once; names the field and the remedy.
+        UserError: a zone without brokers, too few targets, or two faults that would be open on one
+            member at the same time; names the field and the remedy.
     """
     for fault in plan.spec.faults:
         _zone(fault, plan)
@@ -33,7 +33,7 @@ def check(plan: Plan) -> None:
 
 
 def _zone(fault: Fault, plan: Plan) -> None:
-    zones = sorted({one.zone for one in plan.brokers})
+    zones = sorted({broker.zone for broker in plan.brokers})
     zone = fault.target.zone
     if fault.target.role is Role.RACK and zone is not None and zone not in zones:
         raise UserError(
@@ -47,11 +47,12 @@ def _enough(fault: Fault, plan: Plan) -> None:
     role = fault.target.role
     if role not in KNOWN or (role is Role.RACK and fault.target.zone is None):
         return
-    there = find_candidates(fault, plan, KafkaState())
-    asked = target_count(fault, there)
-    if len(there) < asked:
+    available = find_candidates(fault, plan, KafkaState())
+    requested = target_count(fault, available)
+    if len(available) < requested:
         raise UserError(
             "TooFewTargets",
             f"spec.faults[{fault.name}].target",
-            f"{role} asks for {asked}, there are {len(there)}; lower count or name others",
+            f"{requested} targets of role {role} are requested and {len(available)} exist; lower "
+            "count, or name other targets",
         )

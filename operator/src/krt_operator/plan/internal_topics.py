@@ -1,4 +1,4 @@
-"""Kafka's own topics, created by us so that their safety does not hang on the test's settings."""
+"""Kafka's internal topics, created with safe settings whatever the settings of the test are."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def internal_topics(plan: Plan) -> list[Topic]:
     election, which are what the test is about: a commit lost there would look like a redelivery
     by the topics under test.
     """
-    racks = {one.ordinal: one.zone for one in plan.brokers}
+    racks = {broker.ordinal: broker.zone for broker in plan.brokers}
     replicas = min(INTERNAL_REPLICAS, len(racks))
-    wanted = [OFFSETS]
-    if any(one.transactional for one in plan.spec.traffic.producers):
-        wanted.append(TRANSACTIONS)
+    topics = [OFFSETS]
+    if any(producer.transactional for producer in plan.spec.traffic.producers):
+        topics.append(TRANSACTIONS)
     return [
         Topic(
             name=name,
@@ -60,7 +60,7 @@ def internal_topics(plan: Plan) -> list[Topic]:
                 for partition, ids in spread(racks, _partitions(plan, name), replicas).items()
             },
         )
-        for name in wanted
+        for name in topics
     ]
 
 

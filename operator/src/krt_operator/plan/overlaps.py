@@ -1,7 +1,7 @@
-"""Faults that would be open on one member at once, as far as the plan alone can tell.
+"""Faults that would be open on one member at the same time, as far as the plan alone shows.
 
-What cannot be told (a leader, a replica by the seed) is seen when the fault is due: it goes round
-what another fault has, or is skipped. Here only what is certain to collide counts.
+Some targets (a leader, a replica chosen by the seed) are only known when the fault is due: it then
+avoids the members of open faults, or is skipped. Only certain collisions are found here.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from krt_operator.plan.plan import Plan
 
 KNOWN: Final = frozenset({Role.BROKER, Role.ZOOKEEPER, Role.RACK, Role.PRODUCER, Role.CONSUMER})
-"""Roles whose members the plan knows."""
+"""Roles whose members are known from the plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """When a fault is open: µs since something whose time is not known before the run."""
+    """When a fault is open, in µs since an event whose time is not known before the run."""
 
     since: str
     begin: float
     end: float
 
     def meets(self, other: Window) -> bool:
-        """Whether both are certain to be open at one time."""
+        """Whether both are certain to be open at the same time."""
         if self.since != other.since:
             return False
         return self.begin < other.end and other.begin < self.end
 
 
 def conflicts(plan: Plan) -> list[str]:
-    """Pairs of faults that would have one member at once.
+    """Pairs of faults that would be open on one member at the same time.
 
     Returns:
         Sentences that name both faults and the member; empty where there is no conflict.
@@ -51,8 +51,8 @@ def conflicts(plan: Plan) -> list[str]:
         if not open_at[first.name].meets(open_at[second.name]):
             continue
         found += [
-            f"spec.faults[{second.name}] hits {member} while {first.name} still has it: "
-            f"let it start after {first.name} is "
+            f"spec.faults[{second.name}] targets {member} while {first.name} is open on it; "
+            f"start it after {first.name} is "
             f"{'Recovered' if math.isinf(open_at[first.name].end) else 'Reverted'}"
             for member in sorted(certain(first, plan) & certain(second, plan))
         ]
@@ -79,31 +79,31 @@ def windows(plan: Plan) -> dict[str, Window]:
 
 
 def certain(fault: Fault, plan: Plan) -> frozenset[str]:
-    """Members that the fault is certain to hit: those it names, or all there are."""
+    """Members that the fault is certain to target: those it names, or all of the role."""
     target = fault.target
     if target.role is Role.PARTITION_REPLICA:
         replicas = _replicas(fault, plan)
         if (target.count or 1) < len(replicas):
             return frozenset()
-        return frozenset(one.member for one in plan.brokers if one.ordinal in replicas)
+        return frozenset(broker.member for broker in plan.brokers if broker.ordinal in replicas)
     if target.role not in KNOWN or (target.role is Role.RACK and target.zone is None):
         return frozenset()
     fitting = find_candidates(fault, plan, KafkaState())
     if target_count(fault, fitting) < len(fitting):
         return frozenset()
-    return frozenset(one.member for one in fitting)
+    return frozenset(candidate.member for candidate in fitting)
 
 
 def _replicas(fault: Fault, plan: Plan) -> tuple[int, ...]:
-    """Brokers that hold the partition a fault means; none where another fault moves it."""
-    topic = next((one for one in plan.topics if one.name == fault.target.topic), None)
+    """Brokers with a replica of the fault's partition; none where another fault moves it."""
+    topic = next((planned for planned in plan.topics if planned.name == fault.target.topic), None)
     if topic is None:
         return ()
-    place = (topic.name, fault.target.partition or 0)
+    partition = (topic.name, fault.target.partition or 0)
     if any(
-        one.action is Action.REASSIGN and place in target_partitions(one, plan)
-        for one in plan.spec.faults
+        entry.action is Action.REASSIGN and partition in target_partitions(entry, plan)
+        for entry in plan.spec.faults
     ):
-        # As the topic was created is not as the fault will find it.
+        # The assignment may have changed when the fault is due.
         return ()
-    return tuple(topic.assignment.get(place[1], ()))
+    return tuple(topic.assignment.get(partition[1], ()))

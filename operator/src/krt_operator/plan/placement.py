@@ -1,7 +1,8 @@
 """Which zone each member is bound to; racks are assigned, not discovered.
 
-Brokers go round robin over the zones (so that broker.rack is known before Kafka runs); each
-ZooKeeper server goes where most nodes are left. What does not fit is told before anything is built.
+Brokers are assigned to the zones in turn, so that broker.rack is known before Kafka runs. Each
+ZooKeeper server goes to the zone with the most nodes left. A test that does not fit is refused
+before anything is built.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from krt_operator.api.spec import Separation
+from krt_operator.engine.views import ObjectView
 from krt_operator.errors import UserError
-from krt_operator.health.objects import condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from krt_operator.api.spec import PodTemplate, Spec
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
 
 BLOCKING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
@@ -29,10 +30,10 @@ def usable(node: Json, template: PodTemplate) -> bool:
         return False
     if any(labels.get(key) != value for key, value in template.node_selector.items()):
         return False
-    if condition(node, "Ready") is None:
+    if ObjectView(node).condition("Ready") is None:
         return False
     return all(
-        any(_tolerates(one.dump(), taint) for one in template.tolerations)
+        any(_tolerates(toleration.dump(), taint) for toleration in template.tolerations)
         for taint in spec.get("taints", [])
         if taint["effect"] in BLOCKING_EFFECTS
     )
@@ -50,13 +51,13 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
 
 def nodes_by_zone(nodes: Iterable[Json], spec: Spec) -> dict[str, int]:
     """Usable nodes of each zone, zones sorted; the zones of `rack.zones` only, where given."""
-    key, wanted = spec.kafka.rack.topology_key, spec.kafka.rack.zones
+    key, zones = spec.kafka.rack.topology_key, spec.kafka.rack.zones
     count: Counter[str] = Counter()
     for node in nodes:
         zone = node["metadata"].get("labels", {}).get(key)
-        if zone and usable(node, spec.pod_template) and (not wanted or zone in wanted):
+        if zone and usable(node, spec.pod_template) and (not zones or zone in zones):
             count[zone] += 1
-    return {zone: count[zone] for zone in (wanted or sorted(count))}
+    return {zone: count[zone] for zone in (zones or sorted(count))}
 
 
 def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list[str]]:
@@ -65,10 +66,10 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
     Args:
         spec: the resolved spec.
         nodes: usable nodes by zone, in the order of assignment; None where the controller may not
-            list nodes, then `rack.zones` are taken on trust.
+            list nodes; `rack.zones` is then not checked.
 
     Raises:
-        UserError: too few zones or nodes; names the field and says what would fit.
+        UserError: too few zones or nodes; names the field and the remedy.
     """
     zones = list(nodes) if nodes is not None else list(spec.kafka.rack.zones)
     _enough_zones(spec, zones)
@@ -77,26 +78,26 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
         raise UserError(
             "NoSuchZone",
             "spec.kafka.rack.zones",
-            f"no usable node bears {spec.kafka.rack.topology_key}={empty[0]}; name zones that the "
-            "nodes have, or leave the list empty for all of them",
+            f"no usable node has the label {spec.kafka.rack.topology_key}={empty[0]}; name zones "
+            "that the nodes have, or leave the list empty for all of them",
         )
     brokers = [zones[i % len(zones)] for i in range(spec.kafka.replicas)]
     if nodes is None:
         return brokers, [zones[i % len(zones)] for i in range(spec.zookeeper.replicas)]
-    for zone, wanted in Counter(brokers).items():
-        if wanted > nodes[zone]:
+    for zone, needed in Counter(brokers).items():
+        if needed > nodes[zone]:
             raise UserError(
                 "TooFewNodes",
                 "spec.kafka.replicas",
-                f"zone {zone} is to hold {wanted} brokers on different nodes and has "
-                f"{nodes[zone]} usable nodes; add nodes or zones, or lower the number of brokers",
+                f"zone {zone} needs {needed} usable nodes, one per broker, and has {nodes[zone]}; "
+                "add nodes or zones, or lower the number of brokers",
             )
-    apart = spec.placement.separate_zookeeper is Separation.REQUIRED
+    separated = spec.placement.separate_zookeeper is Separation.REQUIRED
     left = dict(nodes)
-    if apart:
+    if separated:
         for zone in brokers:
             left[zone] -= 1
-    return brokers, _zookeeper_zones(spec, left, apart=apart)
+    return brokers, _zookeeper_zones(spec, left, separated=separated)
 
 
 def _enough_zones(spec: Spec, zones: Sequence[str]) -> None:
@@ -105,7 +106,7 @@ def _enough_zones(spec: Spec, zones: Sequence[str]) -> None:
         raise UserError(
             "TooFewZones",
             "spec.kafka.rack.topologyKey",
-            f"no usable node bears the label {key}; label the nodes, name another label, or set "
+            f"no usable node has the label {key}; label the nodes, name another label, or set "
             "spec.kafka.rack.zones",
         )
     needed = max(topic.replication_factor for topic in spec.topics)
@@ -113,29 +114,31 @@ def _enough_zones(spec: Spec, zones: Sequence[str]) -> None:
         raise UserError(
             "TooFewZones",
             "spec.topics[].replicationFactor",
-            f"{needed} replicas of a partition need as many zones by {key}, and there are "
-            f"{len(zones)} ({', '.join(zones)}); lower the factor or label nodes of more zones",
+            f"{needed} replicas of a partition need as many zones (label {key}), and there are "
+            f"{len(zones)}: {', '.join(zones)}; lower the factor, or label nodes of more zones",
         )
 
 
-def _zookeeper_zones(spec: Spec, left: dict[str, int], *, apart: bool) -> list[str]:
+def _zookeeper_zones(spec: Spec, left: dict[str, int], *, separated: bool) -> list[str]:
     chosen: list[str] = []
     total, replicas = sum(left.values()), spec.zookeeper.replicas
     for _ in range(replicas):
         # Fewest servers so far first, so that a zone's loss takes as few of them as possible.
-        fits = [zone for zone in left if left[zone] > 0]
-        if not fits:
-            beside = (
-                f" beside the {spec.kafka.replicas} brokers (spec.kafka.replicas), "
-                "which spec.placement.separateZooKeeper: Required keeps apart"
+        fitting = [zone for zone in left if left[zone] > 0]
+        if not fitting:
+            brokers = (
+                f" that runs none of the {spec.kafka.replicas} brokers "
+                "(spec.placement.separateZooKeeper: Required)"
             )
             raise UserError(
                 "TooFewNodes",
                 "spec.zookeeper.replicas",
-                f"{replicas} ZooKeeper servers need a node each{beside if apart else ''}, and "
+                f"{replicas} ZooKeeper servers need a node each{brokers if separated else ''}, and "
                 f"{total} usable nodes are left; add nodes, lower a number, or relax the placement",
             )
-        zone = min(fits, key=lambda one: (chosen.count(one), -left[one], list(left).index(one)))
+        zone = min(
+            fitting, key=lambda zone: (chosen.count(zone), -left[zone], list(left).index(zone))
+        )
         left[zone] -= 1
         chosen.append(zone)
     return chosen

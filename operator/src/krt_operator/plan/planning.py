@@ -1,4 +1,4 @@
-"""From a resolved spec and the cluster's facts to the plan. Pure."""
+"""Make the plan from a resolved spec and the zones of the nodes. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Spec
     from krt_operator.app.settings import Settings
-    from krt_operator.engine.ports import Run
+    from krt_operator.engine.progress import Run
 
 KAFKA_LINE: Final = "3.9"
 """The last Kafka with ZooKeeper mode; the exact version is the image's."""
@@ -31,8 +31,8 @@ KAFKA_LINE: Final = "3.9"
 def broker_config(spec: Spec) -> dict[str, str]:
     """Settings of every broker that differ from Kafka's defaults, the user's last.
 
-    The internal topics are kept safe whatever the topics under test are put through: a lost commit
-    would otherwise look like a redelivery by the configuration under test.
+    The internal topics are kept safe whatever the settings of the test are: a lost offset commit
+    would otherwise look like a redelivery that the configuration under test caused.
     """
     replicas = min(INTERNAL_REPLICAS, spec.kafka.replicas)
     in_sync = max(1, replicas - 1)
@@ -61,16 +61,16 @@ def zookeeper_config(spec: Spec) -> dict[str, str]:
 
 
 def _session_bounds(spec: Spec) -> dict[str, str]:
-    """Bounds of a session within which the one that the brokers ask for lies.
+    """Session bounds that include the session timeout the brokers request.
 
-    ZooKeeper grants the nearest within its bounds, 2 and 20 ticks by default, and nobody is told.
+    ZooKeeper silently clamps a request to its bounds, 2 and 20 ticks by default.
     """
-    asked = int(spec.kafka.config.get(ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS))
+    requested = int(spec.kafka.config.get(ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS))
     tick = int(spec.zookeeper.config.get(TICK_SETTING, TICK_MILLIS))
-    if asked < 2 * tick:
-        return {"minSessionTimeout": str(asked)}
-    if asked > 20 * tick:
-        return {"maxSessionTimeout": str(asked)}
+    if requested < 2 * tick:
+        return {"minSessionTimeout": str(requested)}
+    if requested > 20 * tick:
+        return {"maxSessionTimeout": str(requested)}
     return {}
 
 

@@ -42,8 +42,8 @@ def find(ctx: Context) -> DataFrame:
     for group in ctx.history.facts.groups:
         if group.committed_only:
             committed = committed | (sf.col(delivery_count(group)) > 0)
-    told = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
-    aborted = told | (sf.col("transaction").isNull() & has(LOG_ABORTED))
+    by_ledger = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
+    aborted = by_ledger | (sf.col("transaction").isNull() & has(LOG_ABORTED))
     rows = ctx.suspects.filter((plain & somewhere) | (aborted & committed))
     tag = sf.when(aborted, "transaction").otherwise("failedSend")
     return finding(NAME, rows, tag=tag)

@@ -24,7 +24,7 @@ def possible(ctx: Context) -> bool:
 
 
 def find(ctx: Context) -> DataFrame:
-    """Return one finding a record: damaged bytes, a seq nobody sent, another partition."""
+    """Return one finding a record: damaged bytes, a seq that was never sent, another partition."""
     damaged = has(BAD_IN_LOG | BAD_DELIVERED)
     seen = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
     never = ctx.history.facts.never_sent() & seen

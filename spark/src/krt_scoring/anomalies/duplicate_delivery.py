@@ -39,8 +39,8 @@ OWNERSHIP = (
 """What is asked of the ownership of the first delivery."""
 
 CLOCK_SLACK = 1_000_000
-"""µs by which the clocks of two members may differ before it is told against them; clocks
-further apart are the guards' business."""
+"""µs by which the clocks of two members may differ without consequence; clocks further apart are
+found by a guard."""
 
 
 def possible(ctx: Context) -> bool:
@@ -67,7 +67,7 @@ def find(ctx: Context) -> DataFrame:
         return sf.when(belated, sf.col(f"first_{name}")).otherwise(sf.col(name))
 
     limit = newer("begin") + CLOCK_SLACK
-    # Who owned it before either said so, died, never did anything with it again, or stood still
+    # The owner before either reported the end, died, never used it again, or stood still
     # for longer than its session and soon learnt of it.
     ended = (
         (older("end") <= limit)
@@ -111,7 +111,7 @@ def _commits_lost(ctx: Context) -> Column:
 
 
 def _deliveries(ctx: Context) -> DataFrame:
-    """Return every ok delivery at a place where some record was delivered oddly."""
+    """Return every ok delivery at a place of a record that was delivered more than once."""
     odd: Column = (sf.col("got_first") != sf.col("got_last")) | sf.coalesce(
         sf.col("got_first") != sf.col("log_first"), sf.col("got_first").isNotNull()
     )
@@ -120,12 +120,12 @@ def _deliveries(ctx: Context) -> DataFrame:
     suspects = ctx.suspects.filter(odd)
     columns = ("got_first", "got_last", "log_first", "log_last")
     positions = union_all([suspects.select(sf.col(name).alias("position")) for name in columns])
-    wanted = positions.filter(sf.col("position").isNotNull()).distinct()
+    affected = positions.filter(sf.col("position").isNotNull()).distinct()
     rows = ctx.history.tables.consume.filter(sf.col("outcome") == "ok").withColumn(
         "position", ctx.history.facts.positions.column()
     )
     return (
         intervals.with_lane(rows, ctx.history.facts)
-        .join(ctx.history.records.few(wanted), "position", "left_semi")
+        .join(ctx.history.records.few(affected), "position", "left_semi")
         .drop("group")
     )

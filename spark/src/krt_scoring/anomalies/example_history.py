@@ -1,4 +1,4 @@
-"""The mini-history of an example: what was sent, held and read around its offset."""
+"""The mini-history of an example: what was sent, stored and read around its offset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_ROWS = 24
 """Rows shown of one example; a record between two neighbours read by two groups fills 16."""
 
 WORDS_BITS, WORD_BITS = 9, 5
-"""The table of low bits: 2^9 words of 2^5 bits, of which some 1000 wanted offsets set 1 in 16."""
+"""The table of low bits: 2^9 words of 2^5 bits, of which some 1000 offsets set 1 in 16."""
 
 COLUMNS = (
     *("id", "offset", "at", "what", "producer", "producer_incarnation", "seq"),
@@ -81,14 +81,14 @@ class _Asked:
         ]
 
     def near(self) -> Column:
-        """Whether a row can be one of them, told by its own columns: most cannot."""
+        """Whether a row can be one of them by its own columns: most cannot."""
         offsets: dict[tuple[str, int], set[int]] = {}
         for _, topic, partition, offset in self.positions:
             offsets.setdefault((topic, partition), set()).add(offset)
         near = sf.col("seq").isin(*sorted({seq for _, _, seq in self.records}))
-        for (topic, partition), wanted in sorted(offsets.items()):
+        for (topic, partition), lookups in sorted(offsets.items()):
             here = (sf.col("topic") == topic) & (sf.col("partition") == partition)
-            near = near | (here & sf.col("offset").isin(*sorted(wanted)))
+            near = near | (here & sf.col("offset").isin(*sorted(lookups)))
         return near
 
     def alike(self) -> Column:
@@ -102,10 +102,10 @@ class _Asked:
         return _low_bits("seq", seqs) | _low_bits("offset", offsets)
 
 
-def _low_bits(column: str, wanted: set[int]) -> Column:
+def _low_bits(column: str, lookups: set[int]) -> Column:
     """Whether the low bits of a column, null for none, are those of one of some numbers."""
     words = [0] * (1 << WORDS_BITS)
-    for number in wanted:
+    for number in lookups:
         low = number & ((1 << (WORDS_BITS + WORD_BITS)) - 1)
         words[low >> WORD_BITS] |= 1 << (low & ((1 << WORD_BITS) - 1))
     # As text: a column for each word would be a call into the JVM for each.
@@ -135,7 +135,7 @@ def _asked(ctx: Context, examples: list[dict[str, Any]]) -> _Asked:
 
 def _around(ctx: Context, examples: list[dict[str, Any]]) -> DataFrame:
     asked = _asked(ctx, examples)
-    wanted = sf.broadcast(local_rows.frame(ctx.spark, asked.rows(), _Asked.SCHEMA))
+    lookups = sf.broadcast(local_rows.frame(ctx.spark, asked.rows(), _Asked.SCHEMA))
     parts = []
     for rows, what, at, state in (
         (ctx.history.tables.produce, "sent", "sent_at", "outcome"),
@@ -143,9 +143,9 @@ def _around(ctx: Context, examples: list[dict[str, Any]]) -> DataFrame:
         (ctx.history.tables.consume, "delivered", "delivered_at", "outcome"),
     ):
         near = rows.filter(asked.alike()).filter(asked.near()).withColumn("pk", key())
-        there = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.PLACE])
-        same = reduce(and_, [near[name] == wanted[f"_{name}"] for name in _Asked.RECORD])
-        parts.append(_shown(near.join(wanted, there | same), what, at, state))
+        there = reduce(and_, [near[name] == lookups[f"_{name}"] for name in _Asked.PLACE])
+        same = reduce(and_, [near[name] == lookups[f"_{name}"] for name in _Asked.RECORD])
+        parts.append(_shown(near.join(lookups, there | same), what, at, state))
     order = [sf.col(name).asc_nulls_first() for name in COLUMNS[1:]]
     ranked = union_all(parts).distinct()
     nth = sf.row_number().over(Window.partitionBy("id").orderBy(*order))

@@ -29,35 +29,35 @@ def possible(ctx: Context) -> bool:
 def find(ctx: Context) -> DataFrame:
     """Return one finding an offset.
 
-    Two values at an offset mean that at least one record was told a place where it does not
+    Two values at an offset mean that at least one record was reported at a place where it does not
     lie; only those places are looked at, together with what the log holds there. Permitted
     where the loss of every value but the log's is, at that place.
     """
-    told = [
-        _claims(ctx.suspects, "ack_position", delivered=False),
-        _claims(ctx.suspects, "got_first", delivered=True),
-        _claims(ctx.suspects, "got_last", delivered=True),
+    reported = [
+        _reports(ctx.suspects, "ack_position", delivered=False),
+        _reports(ctx.suspects, "got_first", delivered=True),
+        _reports(ctx.suspects, "got_last", delivered=True),
     ]
-    claims = union_all(told)
-    positions = claims.select("position").distinct()
+    reports = union_all(reported)
+    positions = reports.select("position").distinct()
     mine = ours(ctx.history.tables.run)
-    held = (
+    in_log = (
         ctx.history.tables.log.select(
             ctx.history.facts.positions.column().alias("position"),
             sf.when(mine, key()).otherwise(sf.lit(0)).alias("pk"),
             sf.when(mine, sf.col("seq")).otherwise(sf.lit(-1)).alias("seq"),
         )
         .join(ctx.history.records.few(positions), "position", "left_semi")
-        .select("position", "pk", "seq", sf.lit(col=True).alias("held"), sf.lit("").alias("rule"))
+        .select("position", "pk", "seq", sf.lit(col=True).alias("in_log"), sf.lit("").alias("rule"))
     )
     values = (
-        claims.unionAll(held)
+        reports.unionAll(in_log)
         .groupBy("position")
         .agg(
             ((sf.min("pk") != sf.max("pk")) | (sf.min("seq") != sf.max("seq"))).alias("differ"),
             sf.max(sf.col("rule").isNull()).alias("accused"),
             sf.max("rule").alias("rule"),
-            sf.max("held").cast("int").alias("inLog"),
+            sf.max("in_log").cast("int").alias("inLog"),
         )
     )
     conflicts = with_offsets(values.filter("differ"), ctx.history.facts)
@@ -65,16 +65,16 @@ def find(ctx: Context) -> DataFrame:
     return finding(NAME, conflicts, rule=rule, detail=sf.to_json(sf.struct("inLog")))
 
 
-def _claims(suspects: DataFrame, column: str, *, delivered: bool) -> DataFrame:
+def _reports(suspects: DataFrame, column: str, *, delivered: bool) -> DataFrame:
     position = sf.col(column)
     absent = sf.col("log_first").isNull()
     elsewhere = (position != sf.col("log_first")) & (position != sf.col("log_last"))
-    # Of three copies the middle one is neither first nor last: a claim it supports is none.
+    # Of three copies the middle one is neither first nor last: a report of it is consistent.
     claimed = suspects.filter(position.isNotNull() & (absent | elsewhere))
     return claimed.select(
         position.alias("position"),
         "pk",
         "seq",
-        sf.lit(col=False).alias("held"),
+        sf.lit(col=False).alias("in_log"),
         position_rule(position, delivered=delivered).alias("rule"),
     )

@@ -70,7 +70,7 @@ def find(ctx: Context) -> DataFrame:
     lanes = doubtful(ctx)
     spans = [span for span in rewinds.spans(ctx.history) if span[:2] in lanes]
     odd = ctx.history.records.totals["vanished"] + ctx.history.records.totals["misplaced"] > 0
-    first = _in_logs(_strays_told(ctx, spans), ctx) if odd else _as_they_lie(ctx, spans)
+    first = _in_logs(_with_strays(ctx, spans), ctx) if odd else _as_they_lie(ctx, spans)
     order = Window.partitionBy("group_index", "tp", "key", "log").orderBy(*MOMENT)
     stray = sf.col("stray") | sf.lag("stray").over(order)
     inverted = (
@@ -96,18 +96,18 @@ def find(ctx: Context) -> DataFrame:
 
 def _as_they_lie(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return the first deliveries of a history whose records all lie where they were delivered."""
-    rows = _delivered(ctx, spans).join(_held(ctx, spans), "position")
+    rows = _delivered(ctx, spans).join(_in_log(ctx, spans), "position")
     return _first(rows.withColumn("stray", sf.lit(col=False)), "position", "key").withColumn(
         "log", sf.lit(SETTLED)
     )
 
 
-def _strays_told(ctx: Context, spans: list[Span]) -> DataFrame:
+def _with_strays(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return the first deliveries; ``stray`` tells those of a record that does not lie there."""
-    rows = _delivered(ctx, spans).join(_held(ctx, spans), "position", "left")
+    rows = _delivered(ctx, spans).join(_in_log(ctx, spans), "position", "left")
     # What was delivered without an identity is taken for what lies there.
     stray = sf.col("pk").isNotNull() & ~sf.coalesce(
-        (sf.col("pk") == sf.col("held_pk")) & (sf.col("seq") == sf.col("held_seq")),
+        (sf.col("pk") == sf.col("log_pk")) & (sf.col("seq") == sf.col("log_seq")),
         sf.lit(col=False),
     )
     suspects = ctx.suspects.filter("readable").select("pk", "seq")
@@ -117,13 +117,13 @@ def _strays_told(ctx: Context, spans: list[Span]) -> DataFrame:
         .groupBy("pk", "seq")
         .agg(sf.min("sent_key").alias("sent_key"))
     )
-    told = (
+    deliveries = (
         rows.withColumn("stray", stray)
         .join(ctx.history.records.few(sent), ["pk", "seq"], "left")
         .withColumn("key", sf.when(sf.col("stray"), sf.col("sent_key")).otherwise(sf.col("key")))
         .withColumn("record", sf.when(sf.col("stray"), sf.struct("pk", "seq")))
     )
-    return _first(told, "position", "key", "record")
+    return _first(deliveries, "position", "key", "record")
 
 
 def _in_logs(first: DataFrame, ctx: Context) -> DataFrame:
@@ -156,14 +156,14 @@ def _delivered(ctx: Context, spans: list[Span]) -> DataFrame:
     return owned.select("group_index", "tp", "interval", *columns)
 
 
-def _held(ctx: Context, spans: list[Span]) -> DataFrame:
+def _in_log(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return what the settled log holds at each place within some ranges."""
     rows = ctx.history.tables.log.withColumn("position", ctx.history.facts.positions.column())
     near = _near(rows, ctx, spans, tp_of(sf.col("position")) == sf.col("on"))
     return near.select(
         *("position", "key"),
-        sf.when(ours(ctx.history.tables.run), key()).alias("held_pk"),
-        sf.col("seq").alias("held_seq"),
+        sf.when(ours(ctx.history.tables.run), key()).alias("log_pk"),
+        sf.col("seq").alias("log_seq"),
     )
 
 

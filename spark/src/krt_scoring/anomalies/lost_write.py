@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NAME = "lost-write"
 
 BASIS_DELIVERIES = "basisDeliveries"
-"""Sub-count of those told by deliveries alone, the log of their partition not having been read."""
+"""Sub-count of those found by deliveries alone, where the log of the partition was not read."""
 
 
 def possible(ctx: Context) -> bool:

@@ -32,7 +32,7 @@ def possible(_: Context) -> bool:
 
 
 def find(ctx: Context) -> DataFrame:
-    """Return one finding an inversion; both anomalies, told apart by the transaction."""
+    """Return one finding an inversion; both anomalies, distinguished by the transaction."""
     rows = ctx.history.records.rows.filter(sf.col("position").isNotNull()).select(
         *("pk", "bucket", "seq", tp_of(sf.col("position")).alias("tp"), "position"),
         sf.coalesce("transaction", sf.lit(NO_TRANSACTION)).alias("transaction"),

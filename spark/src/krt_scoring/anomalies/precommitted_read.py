@@ -20,7 +20,7 @@ NAME = "precommitted-read"
 
 
 def possible(ctx: Context) -> bool:
-    """Whether anybody who reads only committed records was handed one of its own writes.
+    """Whether a member that reads only committed records was delivered one of its own writes.
 
     Looking for those first is far less than putting every transaction in order for nothing.
     """

@@ -39,12 +39,12 @@ def possible(ctx: Context) -> bool:
 def find(ctx: Context) -> DataFrame:
     """Return one finding an offset at which the compared replicas of a partition differ."""
     buckets = local_rows.frame(ctx.spark, ctx.history.differing_replicas, "tp long, bucket long")
-    # Only of a replica that was dumped whole it can be said that it lacks something.
+    # Only a replica that was dumped completely can be found to lack something.
     whole = local_rows.frame(
         ctx.spark,
         [
-            (one.tp, [each.broker for each in one.compared if each.broker in one.fully_dumped])
-            for one in ctx.history.replicas
+            (item.tp, [each.broker for each in item.compared if each.broker in item.fully_dumped])
+            for item in ctx.history.replicas
         ],
         "tp long, whole array<int>",
     )
@@ -55,19 +55,19 @@ def find(ctx: Context) -> DataFrame:
         sf.col("batch_last").alias("batchLast"),
         *("size", "crc", "valid"),
     )
-    held = (
+    dumped = (
         replicas.rows(ctx.history.tables, ctx.history.facts, ctx.history.replicas)
         .join(sf.broadcast(buckets), ["tp", "bucket"])
         .groupBy("tp", "offset")
         .agg(sf.sort_array(sf.collect_list(replica)).alias("replicas"))
         .join(sf.broadcast(whole), "tp")
     )
-    holders = sf.transform("replicas", lambda one: one["broker"])
-    told = held.withColumn("lacking", sf.sort_array(sf.array_except("whole", holders)))
-    apart = told.filter((sf.size("lacking") > 0) | _differ("leaderEpoch", *_BATCH))
+    holders = sf.transform("replicas", lambda item: item["broker"])
+    compared = dumped.withColumn("lacking", sf.sort_array(sf.array_except("whole", holders)))
+    apart = compared.filter((sf.size("lacking") > 0) | _differ("leaderEpoch", *_BATCH))
     tag = (
         sf.when(sf.size("lacking") > 0, LACKING)
-        .when(sf.exists("replicas", lambda one: ~one["valid"]), DAMAGED)
+        .when(sf.exists("replicas", lambda item: ~item["valid"]), DAMAGED)
         .when(~_differ(*_BATCH), LEADER_EPOCH)
         .otherwise(CONTENT)
     )
@@ -85,5 +85,5 @@ _BATCH = ("batch", "batchLast", "size", "crc", "valid")
 
 def _differ(*names: str) -> Column:
     """Whether the replicas of a row differ in any of the fields."""
-    fields = sf.transform("replicas", lambda one: sf.struct(*[one[name] for name in names]))
+    fields = sf.transform("replicas", lambda item: sf.struct(*[item[name] for name in names]))
     return sf.size(sf.array_distinct(fields)) > 1

@@ -25,7 +25,7 @@ def add(ctx: Context, examples: dict[str, list[dict[str, Any]]]) -> None:
     Nothing is added where no replica was dumped.
     """
     gone = [example for name in OF for example in examples.get(name, [])]
-    if not gone or not any(one.replicas for one in ctx.history.replicas):
+    if not gone or not any(item.replicas for item in ctx.history.replicas):
         return
     keys = {
         (item.producer, item.incarnation): item.key
@@ -44,7 +44,7 @@ def add(ctx: Context, examples: dict[str, list[dict[str, Any]]]) -> None:
         .distinct()
         .collect()
     )
-    whole = {(one.topic, one.partition): one.fully_dumped for one in ctx.history.replicas}
+    whole = {(item.topic, item.partition): item.fully_dumped for item in ctx.history.replicas}
     for number, example in enumerate(gone):
         example["presentOnBrokers"] = sorted(row["broker"] for row in rows if row["id"] == number)
         # A send may have been to no partition anybody knows of.

@@ -1,4 +1,4 @@
-"""The states of the tested partitions over time, as ZooKeeper held them."""
+"""The states of the tested partitions over time, as ZooKeeper had them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class States:
     """Partition → its states in the order ZooKeeper had them; tested topics only.
 
     Attributes:
-        known: a partition nobody saw has no entry.
+        known: a partition without a recorded state has no entry.
         replicas: partition → (since, broker ids with the preferred leader first), by time, the
             first as the topic was created.
         silences: (stream, from, to) of the recorder, UTC µs.

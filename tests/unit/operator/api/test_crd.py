@@ -47,7 +47,7 @@ ALL = [*nodes("spec", spec_schema()), *nodes("status", status_schema())]
 
 
 @pytest.mark.parametrize(("path", "schema"), ALL, ids=[path for path, _ in ALL])
-def test_every_node_is_structural_and_bounded(path: str, schema: dict[str, Any]) -> None:
+def test_schema_node_is_structural_and_bounded(path: str, schema: dict[str, Any]) -> None:
     assert not FORBIDDEN & schema.keys()
     if schema.get("x-kubernetes-int-or-string"):
         assert "type" not in schema
@@ -68,18 +68,18 @@ def test_every_node_is_structural_and_bounded(path: str, schema: dict[str, Any])
 
 
 @pytest.mark.parametrize(("path", "schema"), ALL, ids=[f"described {path}" for path, _ in ALL])
-def test_every_field_is_described(path: str, schema: dict[str, Any]) -> None:
+def test_schema_field_has_a_description(path: str, schema: dict[str, Any]) -> None:
     if not path.endswith(("[]", "{}")):
         assert schema["description"][0].isupper() or schema["description"][0].isdigit()
 
 
-def test_every_child_of_spec_but_abort_is_fixed() -> None:
+def test_spec_schema_children_except_abort_are_immutable() -> None:
     for name, child in spec_schema()["properties"].items():
         said = [rule["rule"] for rule in child["x-kubernetes-validations"]]
         assert ("self || !oldSelf" if name == "abort" else "self == oldSelf") in said
 
 
-def test_a_child_of_spec_is_always_there_or_its_appearance_is_refused() -> None:
+def test_spec_schema_optional_children_cannot_appear_later() -> None:
     """A transition rule does not run when a field appears or vanishes."""
     schema = spec_schema()
     optional = {
@@ -92,7 +92,7 @@ def test_a_child_of_spec_is_always_there_or_its_appearance_is_refused() -> None:
     assert any("has(oldSelf.ttlSecondsAfterFinished)" in rule for rule in rules)
 
 
-def test_status_has_every_field_of_the_journal_and_no_default() -> None:
+def test_status_schema_has_every_field_and_no_default() -> None:
     assert all("default" not in schema for path, schema in ALL if path.startswith("status"))
     fields = status_schema()["properties"]
     assert fields.keys() >= {
@@ -107,7 +107,7 @@ def test_status_has_every_field_of_the_journal_and_no_default() -> None:
     assert "required" not in status_schema()
 
 
-def test_names_columns_and_subresource() -> None:
+def test_crd_has_names_columns_and_subresource() -> None:
     spec = crd()["spec"]
     assert spec["names"]["shortNames"] == ["krt"]
     assert spec["names"]["categories"] == ["kafka", "chaos"]
@@ -118,12 +118,12 @@ def test_names_columns_and_subresource() -> None:
     ]
 
 
-def test_it_can_be_applied_from_the_client() -> None:
+def test_crd_fits_into_client_side_apply() -> None:
     """Client-side apply keeps the whole object in an annotation of at most 256 KiB."""
     assert len(str(crd())) < 262_144 * 0.8
 
 
-def test_the_rendered_crd_and_reference_are_current() -> None:
+def test_rendered_crd_and_reference_are_current() -> None:
     stale = "is stale: run make manifests"
     assert yaml.safe_load((ROOT / "manifests/crd.yaml").read_text()) == crd(), f"crd.yaml {stale}"
     reference = ROOT / "docs/reference/resource.md"

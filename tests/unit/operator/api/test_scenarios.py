@@ -15,7 +15,7 @@ from krt_operator.api.resource import MAX_NAME
 from krt_operator.api.spec import Action, Spec
 from krt_operator.api.status import Status
 from krt_operator.app.settings import Settings
-from krt_operator.engine.ports import Run
+from krt_operator.engine.progress import Run
 from krt_operator.errors import UserError
 from krt_operator.plan.feasibility import check
 from krt_operator.plan.placement import assign
@@ -41,12 +41,12 @@ def load(path: Path) -> Spec:
     return Spec.model_validate(body["spec"]).resolve()
 
 
-def test_there_are_scenarios() -> None:
+def test_scenarios_exist() -> None:
     assert len(SCENARIOS) > 30
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_a_scenario_says_and_makes_its_claim(path: Path) -> None:
+def test_scenario_states_and_sets_its_expectation(path: Path) -> None:
     spec = load(path)
     head = path.read_text().split("apiVersion:", maxsplit=1)[0]
     assert all(line.startswith("#") for line in head.splitlines())
@@ -55,7 +55,7 @@ def test_a_scenario_says_and_makes_its_claim(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_the_cluster_of_this_repository_can_run_it(path: Path) -> None:
+def test_scenario_fits_the_cluster_of_the_repository(path: Path) -> None:
     spec = load(path)
     if spec.kafka.rack.topology_key == "kubernetes.io/hostname":
         nodes = {f"krt-worker{number}": 1 for number in range(len(ZONES))}
@@ -80,7 +80,7 @@ LAST_ONE = {"no-isr-left-clean", "no-isr-left-unclean", "all-down-wait", "all-do
 DISKS = {"disk-lost", "disk-lost-alone", "persistent-storage"}
 
 
-def test_what_is_about_disks_and_truncation_compares_the_replicas() -> None:
+def test_scenarios_about_disks_and_truncation_compare_replicas() -> None:
     comparing = {path.stem for path in SCENARIOS if load(path).evidence.compare_replicas}
     assert comparing == CUTS | LAST_ONE | DISKS
     for path in SCENARIOS:
@@ -93,14 +93,16 @@ def plan(name: str, spec: Spec, nodes: dict[str, int]) -> Plan:
         namespace="tests",
         name=name,
         uid="u",
-        generation=1,
-        resource_version="1",
-        deleting=False,
         spec=spec,
         status=Status(),
         created=datetime(2026, 11, 21, tzinfo=UTC),
         raw={},
         plan=None,
     )
-    settings = Settings("operator:1", "traffic:1", "scoring:1", "kafka:1")
+    settings = Settings(
+        image_operator="operator:1",
+        image_traffic="traffic:1",
+        image_scoring="scoring:1",
+        image_kafka="kafka:1",
+    )
     return make_plan(run, assign(spec, nodes), settings, {})

@@ -28,7 +28,7 @@ def fault(name: str, **fields: Any) -> dict[str, Any]:
     return {"name": name, "action": "CrashPod", "target": {"role": "Controller"}, **fields}
 
 
-def test_the_sample_is_what_the_issue_asks_for() -> None:
+def test_sample_has_the_documented_spec() -> None:
     body = yaml.safe_load((ROOT / "manifests/sample.yaml").read_text())
     spec = Spec.model_validate(body["spec"]).resolve()
     assert (spec.kafka.replicas, spec.zookeeper.replicas) == (3, 3)
@@ -54,14 +54,14 @@ def test_the_sample_is_what_the_issue_asks_for() -> None:
         ("all", True, True),
     ],
 )
-def test_idempotence_follows_acks_unless_said(acks: Any, given: Any, resolved: bool) -> None:
+def test_resolve_without_idempotence_follows_acks(acks: Any, given: Any, resolved: bool) -> None:
     body = least()
     body["traffic"]["producers"][0] |= {"acks": acks, "enableIdempotence": given}
     (producer,) = Spec.model_validate(body).resolve().traffic.producers
     assert producer.enable_idempotence is resolved
 
 
-def test_a_fault_waits_for_the_one_before() -> None:
+def test_resolve_without_starts_after_names_the_previous_fault() -> None:
     body = least(
         faults=[
             fault("a"),
@@ -78,7 +78,7 @@ def test_a_fault_waits_for_the_one_before() -> None:
     assert resolved.resolve() == resolved
 
 
-def test_a_dump_is_read_back() -> None:
+def test_spec_dumped_reads_back_equal() -> None:
     spec = Spec.model_validate(least(faults=[fault("a", duration="1m30s")])).resolve()
     dumped = spec.dump()
     assert dumped["faults"][0]["duration"] == "1m30s"
@@ -86,12 +86,12 @@ def test_a_dump_is_read_back() -> None:
     assert Spec.model_validate(dumped) == spec
 
 
-def test_a_field_of_another_version_is_named() -> None:
+def test_spec_with_unknown_field_names_it() -> None:
     with pytest.raises(ValidationError, match="warmUp"):
         Spec.model_validate(least(warmUp="5s"))
 
 
-def test_the_whole_object_is_read_as_the_api_server_gives_it() -> None:
+def test_resource_parse_reads_an_object_of_the_api_server() -> None:
     test = KafkaResilienceTest.parse(
         {
             "apiVersion": "kafkaresilience.dev/v1alpha1",
@@ -109,3 +109,16 @@ def test_the_whole_object_is_read_as_the_api_server_gives_it() -> None:
     )
     assert (test.metadata.resource_version, test.metadata.generation) == ("7", 2)
     assert test.status.phase is None
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "new"),
+    [
+        ("downFor", "20s", "duration"),
+        ("to", [0], "targetReplicas"),
+        ("probes", [], "adminRequests"),
+    ],
+)
+def test_spec_with_old_fault_field_names_the_new_one(old: str, value: Any, new: str) -> None:
+    with pytest.raises(ValidationError, match=f"{old} is now {new}"):
+        Spec.model_validate(least(faults=[fault("a", **{old: value})]))

@@ -10,7 +10,7 @@ from krt_operator.api.conditions import (
     ConditionStatus,
     ConditionType,
     find_condition,
-    set_condition,
+    with_condition,
 )
 from krt_operator.api.status import (
     FaultState,
@@ -35,21 +35,21 @@ def condition(status: ConditionStatus, at: datetime, reason: str = "Waiting") ->
     )
 
 
-def test_a_transition_time_moves_only_with_the_status() -> None:
-    first = set_condition((), condition(ConditionStatus.UNKNOWN, NOW))
-    same = set_condition(first, condition(ConditionStatus.UNKNOWN, LATER, reason="Queued"))
+def test_with_condition_same_status_keeps_the_transition_time() -> None:
+    first = with_condition((), condition(ConditionStatus.UNKNOWN, NOW))
+    same = with_condition(first, condition(ConditionStatus.UNKNOWN, LATER, reason="Queued"))
     assert [(c.reason, c.last_transition_time) for c in same] == [("Queued", NOW)]
-    changed = set_condition(same, condition(ConditionStatus.TRUE, LATER))
+    changed = with_condition(same, condition(ConditionStatus.TRUE, LATER))
     assert [(c.status, c.last_transition_time) for c in changed] == [("True", LATER)]
 
 
-def test_a_condition_not_set_is_none() -> None:
-    conditions = set_condition((), condition(ConditionStatus.TRUE, NOW))
+def test_find_condition_not_set_is_none() -> None:
+    conditions = with_condition((), condition(ConditionStatus.TRUE, NOW))
     assert find_condition(conditions, ConditionType.FINISHED) is conditions[0]
     assert find_condition(conditions, ConditionType.SUCCEEDED) is None
 
 
-def test_active_faults_are_those_under_way() -> None:
+def test_active_faults_are_the_open_ones() -> None:
     status = Status(
         faults=tuple(FaultStatus(name=state.lower(), state=state) for state in FaultState)
     )
@@ -57,24 +57,24 @@ def test_active_faults_are_those_under_way() -> None:
     assert status.dump()["activeFaults"] == "scheduled,injected,active"
 
 
-def test_what_is_written_is_read_back_identical() -> None:
+def test_status_written_reads_back_equal() -> None:
     status = Status(
         phase=Phase.SCORING,
         start_time=NOW,
         verdict=Verdict.PENDING,
         ledger={"attempted": 3},
-        conditions=set_condition((), condition(ConditionStatus.TRUE, NOW)),
+        conditions=with_condition((), condition(ConditionStatus.TRUE, NOW)),
         faults=(FaultStatus(name="a", state=FaultState.ACTIVE, injected_at=LATER),),
     )
     assert Status.model_validate(status.dump()) == status
 
 
-def test_replace_validates() -> None:
+def test_status_replace_validates() -> None:
     status = Status().replace(phase=Phase.WARMUP, score=100)
     assert (status.phase, status.score) == (Phase.WARMUP, 100)
     with pytest.raises(ValidationError):
         status.replace(score=101)
 
 
-def test_terminal_phases() -> None:
+def test_phase_terminal_is_true_for_the_last_three() -> None:
     assert [phase for phase in Phase if phase.terminal] == ["Completed", "Error", "Aborted"]

@@ -13,7 +13,7 @@ from krt_operator.api.times import format_time, from_micros, to_micros
 MOMENT = datetime(2026, 11, 21, 4, 3, 19, 123456, tzinfo=UTC)
 
 
-def test_six_decimals_and_utc() -> None:
+def test_format_time_has_six_decimals_in_utc() -> None:
     assert format_time(MOMENT) == "2026-11-21T04:03:19.123456Z"
     elsewhere = MOMENT.astimezone(timezone(timedelta(hours=2)))
     assert format_time(elsewhere) == "2026-11-21T04:03:19.123456Z"
@@ -21,10 +21,10 @@ def test_six_decimals_and_utc() -> None:
 
 
 @given(st.integers(min_value=0, max_value=4_102_444_800_000_000))
-def test_microseconds_are_exact(micros: int) -> None:
+def test_micros_round_trip_is_exact(micros: int) -> None:
     assert to_micros(from_micros(micros)) == micros
 
 
-def test_a_time_without_zone_is_refused() -> None:
+def test_time_without_zone_is_refused() -> None:
     with pytest.raises(ValidationError, match="no time zone"):
         Status.model_validate({"startTime": "2026-11-21T04:03:19"})

@@ -29,7 +29,7 @@ def _test(ttl: int | None, phase: str = "Completed") -> Any:
         ({"metadata": {"name": "t", "uid": "u"}, "spec": {"ttlSecondsAfterFinished": 0}}, False),
     ],
 )
-def test_goes_when_its_time_has_gone_by(test: Any, goes: bool) -> None:
+def test_expired_after_its_ttl_returns_the_deletion(test: Any, goes: bool) -> None:
     found = expired(test, NOW)
     assert (found is not None) is goes
     if found is not None:

@@ -24,7 +24,7 @@ from krt_operator.build import (
     tools,
     traffic,
 )
-from krt_operator.engine.ports import Run
+from krt_operator.engine.progress import Run
 from krt_operator.plan.placement import assign
 from krt_operator.plan.planning import make_plan
 
@@ -48,7 +48,12 @@ def _plan() -> Plan:
     }.items():
         object.__setattr__(run, name, value)
     zones = assign(spec, {"zone-a": 2, "zone-b": 2, "zone-c": 2})
-    settings = Settings("operator:1", "traffic:1", "scoring:1", "kafka:1")
+    settings = Settings(
+        image_operator="operator:1",
+        image_traffic="traffic:1",
+        image_scoring="scoring:1",
+        image_kafka="kafka:1",
+    )
     return make_plan(run, zones, settings, {"operator": "0", "kubernetes": "v1.34.2"})
 
 
@@ -82,7 +87,7 @@ def _text(obj: Any) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(OBJECTS))
-def test_object_is_what_was_reviewed(name: str) -> None:
+def test_builder_object_matches_its_golden_file(name: str) -> None:
     path = GOLDEN / name
     if os.environ.get("KRT_GOLDEN") == "write":
         GOLDEN.mkdir(parents=True, exist_ok=True)
@@ -90,7 +95,7 @@ def test_object_is_what_was_reviewed(name: str) -> None:
     assert yaml.safe_load(path.read_text()) == OBJECTS[name]
 
 
-def test_no_golden_file_is_left_behind() -> None:
+def test_golden_files_without_object_do_not_exist() -> None:
     assert {one.name for one in GOLDEN.glob("*.yaml")} == set(OBJECTS)
 
 
@@ -106,7 +111,7 @@ def _pods() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("name", "pod"), _pods(), ids=[name for name, _ in _pods()])
-def test_every_pod_is_restricted(name: str, pod: Any) -> None:
+def test_pod_meets_the_restricted_standard(name: str, pod: Any) -> None:
     spec = pod["spec"]
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -122,7 +127,7 @@ def test_every_pod_is_restricted(name: str, pod: Any) -> None:
     assert spec["automountServiceAccountToken"] is (talks is not None)
 
 
-def test_only_objects_of_this_run_are_selected() -> None:
+def test_selectors_match_only_objects_of_the_run() -> None:
     uid = "00000000-0000-0000-0000-000000000001"
     for obj in OBJECTS.values():
         selector = obj.get("spec", {}).get("selector")
@@ -131,7 +136,7 @@ def test_only_objects_of_this_run_are_selected() -> None:
             assert labels["kafkaresilience.dev/test-uid"] == uid
 
 
-def test_plan_reads_back_as_it_was_written() -> None:
+def test_plan_written_reads_back_equal() -> None:
     plan = _plan()
     again = type(plan).from_json(plan.to_json())
     assert again == plan

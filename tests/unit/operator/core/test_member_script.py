@@ -54,7 +54,7 @@ def _next(process: subprocess.Popen[str]) -> Any:
     return json.loads(process.stdout.readline())
 
 
-def test_says_when_it_started_and_ended_and_exits_alike(start: Start) -> None:
+def test_wrapper_logs_start_and_end_and_keeps_the_exit_code(start: Start) -> None:
     process = start("bash", "-c", "exit 7")
     begun, ended = _next(process), _next(process)
     assert (begun["event"], begun["member"], begun["krt"]) == ("started", "kafka-0", "member")
@@ -64,7 +64,7 @@ def test_says_when_it_started_and_ended_and_exits_alike(start: Start) -> None:
     assert process.wait(10) == 7
 
 
-def test_hands_sigterm_on_and_waits_for_the_end(start: Start) -> None:
+def test_wrapper_on_sigterm_forwards_it_and_waits(start: Start) -> None:
     process = start("bash", "-c", 'trap "exit 5" TERM; echo {}; while :; do sleep 0.05; done')
     _next(process)
     _next(process)
@@ -72,14 +72,14 @@ def test_hands_sigterm_on_and_waits_for_the_end(start: Start) -> None:
     assert (_next(process)["exitCode"], process.wait(10)) == (5, 5)
 
 
-def test_a_killed_process_is_told_as_137(start: Start) -> None:
+def test_wrapper_with_killed_process_exits_137(start: Start) -> None:
     process = start("sleep", "60")
     os.kill(_next(process)["pid"], signal.SIGKILL)
     assert _next(process)["exitCode"] == 137
     assert process.wait(10) == 137
 
 
-def test_stays_while_held_and_goes_when_released(start: Start, run: Path) -> None:
+def test_wrapper_with_hold_file_waits_until_it_is_released(start: Start, run: Path) -> None:
     process = start("sleep", "60")
     pid = _next(process)["pid"]
     (run / "hold").touch()
@@ -92,7 +92,7 @@ def test_stays_while_held_and_goes_when_released(start: Start, run: Path) -> Non
     assert process.wait(10) == 137
 
 
-def test_being_stopped_ends_a_hold(start: Start, run: Path) -> None:
+def test_wrapper_stopped_while_held_ends(start: Start, run: Path) -> None:
     process = start("sleep", "60")
     pid = _next(process)["pid"]
     (run / "hold").touch()
@@ -102,7 +102,7 @@ def test_being_stopped_ends_a_hold(start: Start, run: Path) -> None:
     assert process.wait(10) == 137
 
 
-def test_a_restarted_wrapper_does_not_start_what_is_held(start: Start, run: Path) -> None:
+def test_wrapper_restarted_while_held_starts_nothing(start: Start, run: Path) -> None:
     (run / "hold").touch()
     process = start("sleep", "60")
     assert _next(process)["event"] == "held-down"

@@ -45,13 +45,13 @@ def _node(zone: str, **spec: Any) -> Any:
         (2, 3, {"a": 4, "b": 1}, (["a", "b"], ["a", "a", "a"])),
     ],
 )
-def test_members_go_where_there_is_room(
+def test_assign_with_enough_nodes_spreads_members(
     brokers: int, zookeepers: int, nodes: dict[str, int], expected: Any
 ) -> None:
     assert assign(_spec(brokers, zookeepers), nodes) == expected
 
 
-def test_shared_nodes_are_enough_where_separation_is_not_required() -> None:
+def test_assign_without_required_separation_shares_nodes() -> None:
     spec = _spec(placement={"separateZooKeeper": "Preferred"})
     assert assign(spec, {"a": 1, "b": 1, "c": 1}) == (["a", "b", "c"], ["a", "b", "c"])
 
@@ -67,13 +67,13 @@ def test_shared_nodes_are_enough_where_separation_is_not_required() -> None:
         (_spec(), None, "spec.kafka.rack.topologyKey"),
     ],
 )
-def test_what_does_not_fit_names_the_field(spec: Spec, nodes: Any, field: str) -> None:
+def test_assign_with_too_few_nodes_names_the_field(spec: Spec, nodes: Any, field: str) -> None:
     with pytest.raises(UserError) as refused:
         assign(spec, nodes)
     assert refused.value.field == field
 
 
-def test_zones_of_the_resource_are_taken_where_nodes_may_not_be_listed() -> None:
+def test_assign_without_nodes_uses_the_zones_of_the_resource() -> None:
     spec = _spec(kafka={"replicas": 3, "rack": {"zones": ["x", "y"]}})
     assert assign(spec, None) == (["x", "y", "x"], ["x", "y", "x"])
 
@@ -88,7 +88,7 @@ def test_zones_of_the_resource_are_taken_where_nodes_may_not_be_listed() -> None
         ({"taints": [{"key": "mine", "value": "yes", "effect": "NoExecute"}]}, 1),
     ],
 )
-def test_nodes_that_take_no_member_do_not_count(spec: Any, usable: int) -> None:
+def test_nodes_by_zone_leaves_out_unusable_nodes(spec: Any, usable: int) -> None:
     template = {
         "tolerations": [{"key": "mine", "value": "yes"}],
         "nodeSelector": {"disk": "ssd"},
@@ -102,7 +102,7 @@ def test_nodes_that_take_no_member_do_not_count(spec: Any, usable: int) -> None:
     zookeepers=st.integers(1, 7),
     nodes=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9), min_size=1),
 )
-def test_no_zone_gets_more_members_than_nodes(
+def test_assign_never_exceeds_the_nodes_of_a_zone(
     brokers: int, zookeepers: int, nodes: dict[str, int]
 ) -> None:
     try:

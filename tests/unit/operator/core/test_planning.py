@@ -22,7 +22,7 @@ from krt_operator.plan.planning import zookeeper_config
         ("60000", {"maxSessionTimeout": "50000"}, {"maxSessionTimeout": "50000"}),
     ],
 )
-def test_brokers_get_the_session_they_ask_for(
+def test_zookeeper_config_includes_the_requested_session_timeout(
     asked: str | None, own: dict[str, str], bounds: dict[str, str]
 ) -> None:
     """ZooKeeper grants 2 to 20 ticks and tells nobody, unless it is told otherwise."""

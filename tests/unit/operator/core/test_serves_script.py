@@ -64,7 +64,7 @@ def probe(port: int) -> int:
         pytest.param(b"", False, id="it hung up"),
     ],
 )
-def test_serves_once_it_knows_brokers(
+def test_serves_script_succeeds_once_brokers_are_known(
     serve: Callable[[bytes], tuple[int, list[bytes]]], said: bytes, *, serves: bool
 ) -> None:
     port, asked = serve(said)
@@ -72,7 +72,7 @@ def test_serves_once_it_knows_brokers(
     assert asked == [REQUEST]
 
 
-def test_does_not_serve_while_nobody_listens() -> None:
+def test_serves_script_without_listener_fails() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert probe(port) != 0

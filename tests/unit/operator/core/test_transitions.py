@@ -11,13 +11,13 @@ from krt_operator.engine.transitions import TRANSITIONS, allowed
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "concepts" / "controller.md"
 
 
-def test_documentation_draws_the_table() -> None:
+def test_transitions_match_the_documentation() -> None:
     drawn = set(re.findall(r"^  (\w+) --> (\w+)$", PAGE.read_text(), re.MULTILINE))
     table = {(one.value, to.value) for one, after in TRANSITIONS.items() for to in after}
     assert drawn == table
 
 
-def test_every_phase_is_in_the_table_and_no_way_leads_back() -> None:
+def test_transitions_cover_every_phase_and_never_go_back() -> None:
     assert set(TRANSITIONS) == set(Phase)
     order = list(Phase)
     for before, after in TRANSITIONS.items():
@@ -25,6 +25,6 @@ def test_every_phase_is_in_the_table_and_no_way_leads_back() -> None:
         assert bool(after) is not before.terminal
 
 
-def test_a_run_cannot_skip_cleaning_up() -> None:
+def test_transitions_to_a_terminal_phase_start_from_cleaning_up() -> None:
     assert not allowed(Phase.SCORING, Phase.COMPLETED)
     assert not allowed(Phase.PROVISIONING, Phase.ERROR)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.operator.core.conftest import spec
+from tests.unit.operator.doubles.objects import spec
 
 from krt_operator.api.spec import Spec
 from krt_operator.health.traffic_flow import late, prompt_within, shortest_gap
@@ -14,6 +14,8 @@ from krt_operator.kafka.views import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.unit.operator.doubles.world import World
 
 FOO = [("foo", 0), ("foo", 1), ("foo", 2)]
 SHARE = 0.1
@@ -35,7 +37,7 @@ def bounds(high: int) -> list[Bounds]:
         pytest.param([1001, 1001, 1001], [1001, 1001, 1001], (), id="written since the bounds"),
     ],
 )
-def test_what_is_late(
+def test_late_names_partitions_without_recent_records(
     lately: list[int | None], prompt: list[int | None], expected: tuple[str, ...]
 ) -> None:
     def known(offsets: list[int | None]) -> dict[tuple[str, int], int]:
@@ -63,7 +65,7 @@ def gaps(*items: dict[str, Any]) -> dict[str, Any]:
         (gaps({"of": "Writes", "longerThan": "30s", "min": 1}), 2.5, "spec.scoring.objectives"),
     ],
 )
-def test_what_is_prompt_follows_from_the_shortest_gap(
+def test_prompt_within_follows_from_the_shortest_gap(
     changes: dict[str, Any], within: float, where: str
 ) -> None:
     found = Spec.model_validate(spec(**changes))
@@ -77,11 +79,11 @@ def warmed_up(status: dict[str, Any]) -> tuple[datetime, datetime]:
     return datetime.fromisoformat(found["startTime"]), datetime.fromisoformat(found["endTime"])
 
 
-def reasons(world: Any) -> list[str]:
+def reasons(world: World) -> list[str]:
     return [one["reason"] for one in world.events]
 
 
-def test_slow_writes_begin_the_warm_up_anew(make_world: Callable[..., Any]) -> None:
+def test_warmup_with_slow_writes_starts_again(make_world: Callable[..., World]) -> None:
     world = make_world(warmup="20s")
     engine = world.controller()
     world.run(until="Warmup", controller=engine)
@@ -102,8 +104,8 @@ def test_slow_writes_begin_the_warm_up_anew(make_world: Callable[..., Any]) -> N
     assert reasons(world).count("TrafficEstablished") == 2
 
 
-def test_what_a_look_itself_takes_does_not_hide_slow_writes(
-    make_world: Callable[..., Any],
+def test_warmup_with_slow_requests_still_finds_slow_writes(
+    make_world: Callable[..., World],
 ) -> None:
     world = make_world(warmup="20s")
     engine = world.controller()
@@ -113,7 +115,9 @@ def test_what_a_look_itself_takes_does_not_hide_slow_writes(
     assert world.condition("TrafficEstablished")["reason"] == "ProduceLatencyHigh"
 
 
-def test_writes_that_stay_slow_are_waited_for_once(make_world: Callable[..., Any]) -> None:
+def test_warmup_with_writes_always_slow_waits_until_the_timeout(
+    make_world: Callable[..., World],
+) -> None:
     world = make_world(warmup="20s", timeouts={"warmup": "1m"})
     world.write_takes = 4
     status = world.run()
@@ -122,7 +126,7 @@ def test_writes_that_stay_slow_are_waited_for_once(make_world: Callable[..., Any
     assert status["verdict"] == "Passed"
 
 
-def test_a_pod_gone_while_writes_are_slow_is_vanished(make_world: Callable[..., Any]) -> None:
+def test_warmup_with_pod_lost_while_slow_reports_it(make_world: Callable[..., World]) -> None:
     world = make_world(warmup="20s")
     engine = world.controller()
     world.write_takes = 4

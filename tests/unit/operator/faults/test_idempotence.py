@@ -73,6 +73,6 @@ def test_two_controllers_in_one_pass_inject_once() -> None:
     second = step(run, observed, sim.ports())
     sim.carry_out(first)
     # The second's status write would conflict; even if it is carried out, its act changes nothing.
-    for act in second.acts:
+    for act in second.side_effects:
         act.perform(sim.ports())
     assert sim.kills == ["t-kafka-0-0"]

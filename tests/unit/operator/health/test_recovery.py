@@ -33,15 +33,15 @@ def view(brokers: int = 3, controller: int = 0, **partition: Any) -> ClusterView
         (view(), NO_MEMBERS, ""),
         (view(brokers=2), NO_MEMBERS, "broker 2 is not registered"),
         (view(brokers=2, isr=(0, 1)), frozenset({"kafka-2"}), ""),
-        (view(isr=(0, 1)), NO_MEMBERS, "partition foo-0 lacks broker 2 in its ISR"),
+        (view(isr=(0, 1)), NO_MEMBERS, "broker 2 is not in the ISR of partition foo-0"),
         (view(leader=NO_BROKER), NO_MEMBERS, "partition foo-0 has no leader"),
         (view(controller=NO_BROKER), NO_MEMBERS, "Kafka has no controller"),
     ],
 )
-def test_lacking_cluster_view_names_what_is_missing(
+def test_missing_replica_view_names_what_is_missing(
     seen: ClusterView, down: frozenset[str], lacking: str
 ) -> None:
-    assert recovery.lacking_cluster(SimulatedCluster([]).plan, seen, down) == lacking
+    assert recovery.missing_replica(SimulatedCluster([]).plan, seen, down) == lacking
 
 
 def group(members: int = 2, state: str = "STABLE", committed: int = 10_000) -> GroupView:
@@ -61,18 +61,18 @@ def group(members: int = 2, state: str = "STABLE", committed: int = 10_000) -> G
         (group(committed=8_499), "group g is 1501 records behind"),
     ],
 )
-def test_lacking_group_state_size_and_lag_are_checked(seen: GroupView, lacking: str) -> None:
+def test_unsettled_group_state_size_and_lag_are_checked(seen: GroupView, lacking: str) -> None:
     plan = SimulatedCluster([]).plan
     bounds = [Bounds("foo", 0, 0, 0, 10_000, 10_000, 0, 1, (0,))]
     consumer = plan.spec.traffic.consumers[0]
-    assert recovery.lacking_group(plan, consumer, seen, bounds, NO_MEMBERS) == lacking
+    assert recovery.unsettled_group(plan, consumer, seen, bounds, NO_MEMBERS) == lacking
 
 
 @pytest.mark.parametrize(
     ("isolation", "lacking"),
     [("read_committed", ""), ("read_uncommitted", "group g is 9000 records behind")],
 )
-def test_lacking_group_open_transaction_holds_back_read_committed_only(
+def test_unsettled_group_open_transaction_holds_back_read_committed_only(
     isolation: str, lacking: str
 ) -> None:
     reader = {"name": "c", "topics": ["foo"], "group": "g", "isolation": isolation}
@@ -81,11 +81,13 @@ def test_lacking_group_open_transaction_holds_back_read_committed_only(
     bounds = [Bounds("foo", 0, 0, 0, 19_000, 10_000, 0, 1, (0,))]
     seen = group(members=1)
     consumer = plan.spec.traffic.consumers[0]
-    assert recovery.lacking_group(plan, consumer, seen, bounds, NO_MEMBERS) == lacking
+    assert recovery.unsettled_group(plan, consumer, seen, bounds, NO_MEMBERS) == lacking
 
 
 @pytest.mark.parametrize(("committed", "lacking"), [(9_100, ""), (9_099, "901 records behind")])
-def test_lacking_group_output_topic_has_the_rate_of_its_input(committed: int, lacking: str) -> None:
+def test_unsettled_group_output_topic_has_the_rate_of_its_input(
+    committed: int, lacking: str
+) -> None:
     maker: dict[str, Any] = {"name": "m", "topics": ["foo"], "group": "makers", "replicas": 2}
     maker |= {"commit": "Transactional", "isolation": "read_committed"}
     maker |= {"output": {"topic": "made"}}
@@ -100,20 +102,20 @@ def test_lacking_group_output_topic_has_the_rate_of_its_input(committed: int, la
     ).plan
     bounds = [Bounds("made", 0, 0, 0, 10_000, 10_000, 0, 1, (0,))]
     several = GroupView("g", "STABLE", 0, group(members=1).members, {("made", 0): committed})
-    found = recovery.lacking_group(
+    found = recovery.unsettled_group(
         plan, plan.spec.traffic.consumers[1], several, bounds, NO_MEMBERS
     )
     assert found.endswith(lacking)
     assert bool(found) == bool(lacking)
 
 
-def test_lacking_pods_replaced_uid_does_not_count_as_ready() -> None:
+def test_missing_pod_replaced_uid_does_not_count_as_ready() -> None:
     sim = SimulatedCluster([])
     uid = sim.pods["t-kafka-1-0"]["metadata"]["uid"]
-    assert recovery.lacking_pods(sim.plan, sim.pods, NO_MEMBERS, NO_MEMBERS) == ""
-    assert "t-kafka-1-0" in recovery.lacking_pods(sim.plan, sim.pods, NO_MEMBERS, frozenset({uid}))
+    assert recovery.missing_pod(sim.plan, sim.pods, NO_MEMBERS, NO_MEMBERS) == ""
+    assert "t-kafka-1-0" in recovery.missing_pod(sim.plan, sim.pods, NO_MEMBERS, frozenset({uid}))
     down = frozenset({"kafka-1"})
-    assert recovery.lacking_pods(sim.plan, sim.pods, down, frozenset({uid})) == ""
+    assert recovery.missing_pod(sim.plan, sim.pods, down, frozenset({uid})) == ""
 
 
 @pytest.mark.parametrize(

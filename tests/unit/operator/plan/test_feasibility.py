@@ -28,7 +28,7 @@ def test_check_zone_without_brokers_names_the_zones_that_have_some() -> None:
 def test_check_colliding_faults_are_refused() -> None:
     target = {"role": "Broker", "ordinals": [1]}
     second = fault("b", target=target, startsAfter={"event": "Started"})
-    with pytest.raises(UserError, match="hits kafka-1 while a still has it"):
+    with pytest.raises(UserError, match="targets kafka-1 while a is open on it"):
         check(SimulatedCluster([fault("a", target=target), second]).plan)
 
 
@@ -37,4 +37,4 @@ def test_check_more_targets_than_there_are_is_refused() -> None:
     with pytest.raises(UserError) as caught:
         check(sim.plan)
     assert caught.value.field == "spec.faults[a].target"
-    assert caught.value.message.startswith("Consumer asks for 3, there are 2")
+    assert caught.value.message.startswith("3 targets of role Consumer are requested and 2 exist")

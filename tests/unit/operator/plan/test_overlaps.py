@@ -69,12 +69,12 @@ def test_conflicts_moved_partition_has_no_certain_replicas() -> None:
 def test_conflicts_sentence_names_both_faults_and_the_member() -> None:
     assert conflicts(
         SimulatedCluster([crash("a", 0, 1), crash("b", 1, startsAfter=STARTED)]).plan
-    ) == ["spec.faults[b] hits kafka-1 while a still has it: let it start after a is Reverted"]
+    ) == ["spec.faults[b] targets kafka-1 while a is open on it; start it after a is Reverted"]
 
 
 def test_conflicts_rolling_restart_is_open_until_recovered() -> None:
     roll = {"name": "roll", "action": "RollingRestart", "target": {"role": "Broker"}}
     found = conflicts(SimulatedCluster([roll, crash("b", 1, startsAfter=STARTED, delay="9m")]).plan)
     assert found == [
-        "spec.faults[b] hits kafka-1 while roll still has it: let it start after roll is Recovered"
+        "spec.faults[b] targets kafka-1 while roll is open on it; start it after roll is Recovered"
     ]

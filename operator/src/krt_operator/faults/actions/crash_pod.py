@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_operator.api.status import ObservationKind
-from krt_operator.engine.ports import Act
+from krt_operator.engine.progress import SideEffect
 from krt_operator.faults import ephemeral
 from krt_operator.faults.action import FaultAction, pod_names
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_operator.api.spec import Fault
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import FaultContext, Outcome
 
 
@@ -28,7 +29,7 @@ class CrashPod(FaultAction):
         """Without a duration, a member's container is restarted in its pod; traffic's is not."""
         return is_member and not fault.duration.micros
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Start the killing container in every target that still exists."""
         return kill_processes(ctx, "hold" if ctx.fault.duration.micros else "release")
 
@@ -48,7 +49,7 @@ def container_name(fault: str, attempt: int) -> str:
     return f"krt-crash-{fault}-{attempt}"
 
 
-def kill_processes(ctx: FaultContext, mode: str) -> Act:
+def kill_processes(ctx: FaultContext, mode: str) -> SideEffect:
     """Start the killing container in every target.
 
     Args:
@@ -63,4 +64,4 @@ def kill_processes(ctx: FaultContext, mode: str) -> Act:
             ephemeral.start_container(ports, ctx.pods, target, signal)
         return []
 
-    return Act(f"kill the process of {pod_names(targets)}", perform)
+    return SideEffect(f"kill the process of {pod_names(targets)}", perform)

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import FaultAction, keep_down, pod_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_operator.api.spec import Fault
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import FaultContext
 
 
@@ -24,7 +25,7 @@ class DeletePod(FaultAction):
         """Only with a duration."""
         return fault.duration.micros > 0
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Delete the targets, scale their StatefulSets to 0 and journal the time."""
         fault, entry = ctx.fault, ctx.entry
 
@@ -41,4 +42,4 @@ class DeletePod(FaultAction):
             keep_down(ctx, injected, ports)
             return [injected]
 
-        return Act(f"delete {pod_names(entry.targets)}", perform)
+        return SideEffect(f"delete {pod_names(entry.targets)}", perform)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState, InconclusiveReasonKind
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act
+from krt_operator.engine.progress import SideEffect
 from krt_operator.errors import TransientError
 from krt_operator.faults.action import OUTCOME_TIMEOUT, FaultAction
 from krt_operator.faults.partitions import target_partitions
@@ -14,14 +14,15 @@ from krt_operator.faults.partitions import target_partitions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import FaultContext
 
 
 class ElectPreferredLeaders(FaultAction):
     """Asks Kafka for a preferred leader election of the target partitions."""
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Ask for the election; repeated, it changes nothing.
 
         While Kafka does not answer, the next passes ask again for `OUTCOME_TIMEOUT`. A single pass
@@ -52,4 +53,4 @@ class ElectPreferredLeaders(FaultAction):
                 )
             return changes
 
-        return Act(f"elect the preferred leaders for {entry.name}", perform)
+        return SideEffect(f"elect the preferred leaders for {entry.name}", perform)

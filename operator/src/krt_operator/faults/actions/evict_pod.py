@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState, Observation, ObservationKind
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import FaultAction, Hold, keep_down, pod_names
 from krt_operator.faults.verification import refused_evictions, verify
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_operator.api.spec import Fault
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import FaultContext
 
 
@@ -29,7 +30,7 @@ class EvictPod(FaultAction):
         """Only with a duration; a pod whose eviction was refused keeps running anyway."""
         return fault.duration.micros > 0
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Ask for the evictions, scale the StatefulSets of evicted members to 0, journal both."""
         fault, entry = ctx.fault, ctx.entry
 
@@ -59,7 +60,7 @@ class EvictPod(FaultAction):
                 keep_down(ctx, injected, ports)
             return [injected]
 
-        return Act(f"evict {pod_names(entry.targets)}", perform)
+        return SideEffect(f"evict {pod_names(entry.targets)}", perform)
 
     def hold(self, ctx: FaultContext) -> Hold:
         """Until the duration is over; reverted at once where every eviction was refused."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action
 from krt_operator.api.status import ObservationKind
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults import ephemeral
 from krt_operator.faults.action import FaultAction, Hold, find_target_pod, pod_names
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
-    from krt_operator.engine.ports import Change, Json, Observed, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed
+    from krt_operator.engine.views import Json
     from krt_operator.faults.action import FaultContext, Outcome
 
 THAW_OVERDUE: Final = timedelta(seconds=3)
@@ -47,7 +49,7 @@ class FreezePod(FaultAction):
         del fault, is_member
         return True
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Start the thawing, then the freezing container in every target that still exists."""
         entry, pods = ctx.entry, ctx.pods
         seconds = f"{ctx.fault.duration.seconds:.3f}"
@@ -60,7 +62,7 @@ class FreezePod(FaultAction):
                 ephemeral.start_container(ports, pods, target, stop)
             return []
 
-        return Act(f"freeze the process of {pod_names(entry.targets)}", perform)
+        return SideEffect(f"freeze the process of {pod_names(entry.targets)}", perform)
 
     def outcome(self, ctx: FaultContext) -> Outcome:
         """What the freezing containers of all attempts reported."""
@@ -131,7 +133,7 @@ def open_freezes(faults: Sequence[Fault], entries: Sequence[FaultStatus]) -> lis
     return [entry for entry in entries if entry.name in freezes and entry.state.open]
 
 
-def thaw_now(entry: FaultStatus, targets: Sequence[TargetPod], observed: Observed) -> Act:
+def thaw_now(entry: FaultStatus, targets: Sequence[TargetPod], observed: Observed) -> SideEffect:
     """Continue the processes of these targets at once."""
     signal = ephemeral.Signal(immediate_thaw_container(entry.name), "CONT")
 
@@ -140,16 +142,16 @@ def thaw_now(entry: FaultStatus, targets: Sequence[TargetPod], observed: Observe
             ephemeral.start_container(ports, observed.pods, target, signal)
         return []
 
-    return Act(f"thaw the process of {pod_names(targets)}", perform)
+    return SideEffect(f"thaw the process of {pod_names(targets)}", perform)
 
 
-def _delete_pods(targets: Sequence[TargetPod]) -> Act:
+def _delete_pods(targets: Sequence[TargetPod]) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
             ports.cluster.delete(Deletion("Pod", target.pod, target.uid, grace_seconds=0))
         return []
 
-    return Act(f"delete {pod_names(targets)}, which could not be thawed", perform)
+    return SideEffect(f"delete {pod_names(targets)}, which could not be thawed", perform)
 
 
 def _thawed_at(entry: FaultStatus, pod: Json) -> datetime | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from krt_operator import names
 from krt_operator.api.status import ObservationKind
 from krt_operator.build.members import build_member
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import Hold, UnresolvedTargetError
 from krt_operator.faults.actions.crash_pod import CrashPod, kill_processes
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import TargetPod
-    from krt_operator.engine.ports import Change, Json, Observed, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change, Observed
+    from krt_operator.engine.views import Json
     from krt_operator.faults.action import FaultContext
     from krt_operator.plan.plan import Plan
 
@@ -36,7 +38,7 @@ class LoseDisk(CrashPod):
         """Add the claim and its uid to each target."""
         return tuple(_with_claim(target, plan, observed) for target in targets)
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Kill the processes; `hold` keeps kubelet from restarting them on the old volume."""
         return kill_processes(ctx, "hold")
 
@@ -91,14 +93,14 @@ def _revert_due(action: LoseDisk, ctx: FaultContext) -> datetime:
     return max([action.revert_due(ctx.fault, ctx.entry) or ctx.now, *gone])
 
 
-def _delete_claims(targets: Sequence[TargetPod]) -> Act:
+def _delete_claims(targets: Sequence[TargetPod]) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
             claim = Deletion("PersistentVolumeClaim", target.claim, target.claim_uid)
             ports.cluster.delete(claim)
         return []
 
-    return Act(f"delete {', '.join(target.claim for target in targets)}", perform)
+    return SideEffect(f"delete {', '.join(target.claim for target in targets)}", perform)
 
 
 def _new_claims(ctx: FaultContext, target: TargetPod) -> list[Json]:

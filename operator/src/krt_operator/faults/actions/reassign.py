@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Final
 from krt_operator import names
 from krt_operator.api.status import Observation, ObservationKind
 from krt_operator.build.tools import build_reassign_job
-from krt_operator.engine.ports import Act
+from krt_operator.engine.progress import SideEffect
+from krt_operator.engine.views import JobView
 from krt_operator.faults.action import FaultAction, Outcome
 from krt_operator.faults.ephemeral import parse_report
 from krt_operator.faults.partitions import target_partitions
-from krt_operator.health import jobs
-from krt_operator.health.objects import condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.engine.ports import Change, Json, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
+    from krt_operator.engine.views import Json
     from krt_operator.faults.action import FaultContext
 
 JOB_TIMEOUT: Final = timedelta(seconds=120)
@@ -34,7 +35,7 @@ class Reassign(FaultAction):
 
     runs_in_job = True
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Create the Job; where its name exists, nothing is done."""
         moves = dict.fromkeys(target_partitions(ctx.fault, ctx.plan), ctx.fault.target_replicas)
         name = job_name(ctx, ctx.entry.attempt)
@@ -44,7 +45,7 @@ class Reassign(FaultAction):
             ports.cluster.create(job)
             return []
 
-        return Act(f"start {name}", perform)
+        return SideEffect(f"start {name}", perform)
 
     def outcome(self, ctx: FaultContext) -> Outcome:
         """What the tool reported, or why its Job failed."""
@@ -54,10 +55,10 @@ class Reassign(FaultAction):
             return Outcome(requested=False, pending=(name,), timeout=JOB_TIMEOUT)
         terminated = _terminated(ctx, job)
         if terminated is None:
-            failed = condition(job, "Failed")
-            if failed is None:
+            failure = JobView(job).failure
+            if not failure:
                 return Outcome(pending=(name,), timeout=JOB_TIMEOUT)
-            return Outcome(failures={name: jobs.why_failed(failed)}, timeout=JOB_TIMEOUT)
+            return Outcome(failures={name: failure}, timeout=JOB_TIMEOUT)
         report = parse_report(terminated)
         if report.at is None:
             return Outcome(failures={name: report.error}, timeout=JOB_TIMEOUT)
@@ -77,8 +78,5 @@ def job_name(ctx: FaultContext, attempt: int) -> str:
 
 
 def _terminated(ctx: FaultContext, job: Json) -> Json | None:
-    pod = jobs.pod_of(job, ctx.pods.values())
-    for status in (pod or {}).get("status", {}).get("containerStatuses") or []:
-        terminated: Json | None = status.get("state", {}).get("terminated")
-        return terminated
-    return None
+    pod = JobView(job).pod(ctx.pods.values())
+    return pod.containers[0].terminated if pod is not None and pod.containers else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.engine import journal
-from krt_operator.engine.ports import Act, Deletion
+from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import FaultAction, Hold, find_target_pod
 from krt_operator.faults.kafka_state import servers_without_quorum
 from krt_operator.health import recovery
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
-    from krt_operator.engine.ports import Change, Ports
+    from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Change
     from krt_operator.faults.action import FaultContext
 
 
@@ -39,7 +40,7 @@ class RollingRestart(FaultAction):
         """Never at a set time: it is over when its last member was restarted."""
         del fault, entry
 
-    def act(self, ctx: FaultContext) -> Act:
+    def act(self, ctx: FaultContext) -> SideEffect:
         """Delete the first member, with the grace period of its pod."""
         entry = ctx.entry
         first = entry.targets[0]
@@ -50,7 +51,7 @@ class RollingRestart(FaultAction):
             at = ports.clock.now() if deleted else entry.scheduled_at
             return [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
 
-        return Act(f"restart {first.pod}", perform)
+        return SideEffect(f"restart {first.pod}", perform)
 
     def hold(self, ctx: FaultContext) -> Hold:
         """Delete the next member once the cluster has recovered from the restart before."""
@@ -80,7 +81,7 @@ class RollingRestart(FaultAction):
 
 def _missing_for_next(ctx: FaultContext) -> str:
     """What the cluster lacks before the next restart, as a sentence; empty where nothing."""
-    pods = recovery.lacking_pods(ctx.plan, ctx.pods, ctx.unavailable, frozenset())
+    pods = recovery.missing_pod(ctx.plan, ctx.pods, ctx.unavailable, frozenset())
     if pods:
         return pods
     servers = servers_without_quorum(ctx.plan, ctx.ports, ctx.unavailable)
@@ -89,7 +90,7 @@ def _missing_for_next(ctx: FaultContext) -> str:
     view = ctx.view()
     if view is None:
         return "no broker answers"
-    return recovery.lacking_cluster(ctx.plan, view, ctx.unavailable)
+    return recovery.missing_replica(ctx.plan, view, ctx.unavailable)
 
 
 def _last_restart(ctx: FaultContext) -> datetime:
@@ -102,9 +103,9 @@ def _last_restart(ctx: FaultContext) -> datetime:
     return max(deleted, default=ctx.entry.injected_at or ctx.now)
 
 
-def _restart(target: TargetPod) -> Act:
+def _restart(target: TargetPod) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
         ports.cluster.delete(Deletion("Pod", target.pod, target.uid))
         return []
 
-    return Act(f"restart {target.pod}", perform)
+    return SideEffect(f"restart {target.pod}", perform)

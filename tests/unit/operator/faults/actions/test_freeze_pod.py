@@ -87,7 +87,7 @@ def test_freeze_pod_process_that_cannot_be_thawed_is_deleted_and_reported() -> N
     play(sim)
     assert sim.deleted == ["t-kafka-0-0"]
     assert {reason.code for reason in sim.status.inconclusive_reasons} == {
-        "HealFailed",
+        "RevertFailed",
         "OperatorInterrupted",
     }
 

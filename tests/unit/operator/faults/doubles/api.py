@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from tests.unit.operator.faults.doubles.nodes import SimulatedNodes
 
 from krt_contract.labels import LABEL_MEMBER
-from krt_operator.engine.ports import Deletion, Eviction
+from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.errors import GoneError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from krt_operator.engine.ports import Json
+    from krt_operator.engine.views import Json
 
 
 class SimulatedApi(SimulatedNodes):

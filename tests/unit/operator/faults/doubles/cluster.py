@@ -22,12 +22,8 @@ from krt_operator.api.spec import Spec
 from krt_operator.api.status import Phase, Status
 from krt_operator.app.settings import Settings
 from krt_operator.engine import journal
-from krt_operator.engine.ports import (
-    Observed,
-    Ports,
-    Progress,
-    Run,
-)
+from krt_operator.engine.ports import Ports
+from krt_operator.engine.progress import Observed, Progress, Run
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import (
     NO_BROKER,
@@ -104,7 +100,12 @@ class SimulatedCluster(SimulatedApi):
         self.recovers = True
 
     def ports(self) -> Ports:
-        settings = Settings("image:1", "image:1", "image:1", "image:1")
+        settings = Settings(
+            image_operator="image:1",
+            image_traffic="image:1",
+            image_scoring="image:1",
+            image_kafka="image:1",
+        )
         kafka = partial(SimulatedKafka, self)
         return Ports(self, self, kafka, self.four_letter, settings)
 
@@ -167,9 +168,6 @@ class SimulatedCluster(SimulatedApi):
             "ns",
             "t",
             "uid-t",
-            1,
-            str(self.version),
-            deleting=False,
             spec=self.spec,
             status=self.status,
             created=START,
@@ -205,7 +203,7 @@ class SimulatedCluster(SimulatedApi):
             step()
             self.delete(deletion)
         changes = list(progress.changes)
-        for act in progress.acts:
+        for act in progress.side_effects:
             step()
             changes += act.perform(self.ports())
         step()

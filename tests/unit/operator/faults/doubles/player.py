@@ -110,7 +110,7 @@ def eventful_steps(sim: SimulatedCluster) -> list[tuple[int, int]]:
             break
         run, observed = sim.run()
         progress = step(run, observed, sim.ports())
-        before, done = sim.status, len(progress.apply) + len(progress.acts)
+        before, done = sim.status, len(progress.apply) + len(progress.side_effects)
         sim.carry_out(progress)
         if done or sim.status != before:
             # The steps: intents, each apply and act, changes, the next phase.

@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.unit.operator.doubles.world import World
+
 TOPICS = [{"name": name, "partitions": 2, "replicationFactor": 3} for name in ("foo", "bar")]
 TRAFFIC = {
     "producers": [{"name": "a", "topic": "foo", "recordsPerSecond": 100}],
@@ -28,11 +30,11 @@ MAKER = "t-consumer-make-0"
 
 
 @pytest.fixture
-def world(make_world: Callable[..., Any]) -> Any:
+def world(make_world: Callable[..., World]) -> World:
     return make_world(topics=TOPICS, traffic=TRAFFIC)
 
 
-def states(world: Any) -> list[str]:
+def states(world: World) -> list[str]:
     """Every state the control goes through, with the topics whose ends it tells."""
     found: list[str] = []
     put = world.put
@@ -45,11 +47,11 @@ def states(world: Any) -> list[str]:
                 found.append(told)
         return put(obj)
 
-    world.put = record
+    world.put = record  # type: ignore[method-assign]  # records what is stored
     return found
 
 
-def test_they_read_to_the_end_before_the_ends_of_what_they_wrote_are_told(world: Any) -> None:
+def test_drain_with_outputs_ends_transformers_before_readers(world: World) -> None:
     found = states(world)
     status = world.run()
     assert found == [
@@ -65,7 +67,7 @@ def test_they_read_to_the_end_before_the_ends_of_what_they_wrote_are_told(world:
     assert all(one["settled"] for one in bounds)
 
 
-def test_one_that_ends_on_a_fatal_error_has_a_successor_before_it_goes_on(world: Any) -> None:
+def test_drain_with_fatal_transformer_waits_for_its_replacement(world: World) -> None:
     found = states(world)
     world.run(until="Draining")
     world.stuck = {MAKER}
@@ -81,7 +83,7 @@ def test_one_that_ends_on_a_fatal_error_has_a_successor_before_it_goes_on(world:
     assert uid not in {one["metadata"]["uid"] for one in world.objects.values()}
 
 
-def test_one_that_never_reaches_the_end_is_given_up(world: Any) -> None:
+def test_drain_with_stuck_transformer_gives_it_up(world: World) -> None:
     found = states(world)
     world.run(until="Draining")
     world.stuck = {MAKER}
@@ -99,7 +101,7 @@ def test_one_that_never_reaches_the_end_is_given_up(world: Any) -> None:
     assert status["phase"] == "Completed"
 
 
-def test_one_that_gave_up_before_the_end_is_not_taken_for_done(world: Any) -> None:
+def test_drain_with_transformer_behind_the_end_is_not_drained(world: World) -> None:
     found = states(world)
     world.run(until="Draining")
     world.stuck = {MAKER}

@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.unit.operator.doubles.world import World
+
 SCORED = {"verdict": "Degraded", "score": 40.0, "summary": "lost", "ledger": {"acked": 7}}
 
 
@@ -25,8 +27,8 @@ def told(**claims: Any) -> tuple[int, str]:
         ({"met": 2, "notEvaluated": ["hosts"]}, "Unknown", "NotEvaluated", "hosts"),
     ],
 )
-def test_the_claims_are_told_apart_from_the_verdict(
-    make_world: Callable[..., Any], claims: dict[str, Any], status: str, reason: str, says: str
+def test_expectation_results_are_independent_of_the_verdict(
+    make_world: Callable[..., World], claims: dict[str, Any], status: str, reason: str, says: str
 ) -> None:
     world = make_world(expect={"loss": "Required"})
     world.result = told(**claims)
@@ -38,14 +40,14 @@ def test_the_claims_are_told_apart_from_the_verdict(
     assert found["expectationResults"].get("notMet", []) == claims.get("notMet", [])
 
 
-def test_nothing_is_said_where_nothing_was_claimed(world: Any) -> None:
+def test_expectation_results_without_expectations_are_absent(world: World) -> None:
     status = world.run()
     assert "ExpectationsMet" not in {one["type"] for one in status["conditions"]}
     assert "expectationResults" not in status
 
 
-def test_a_driver_that_cannot_score_leaves_the_claims_open(
-    make_world: Callable[..., Any],
+def test_expectation_results_with_failed_scoring_are_unknown(
+    make_world: Callable[..., World],
 ) -> None:
     world = make_world(expect={"loss": "None"})
     world.result = (2, "the plan cannot be used")
@@ -62,8 +64,8 @@ def test_a_driver_that_cannot_score_leaves_the_claims_open(
         ({"loss": "None"}, "Unknown", "NotEvaluated"),
     ],
 )
-def test_a_test_that_cannot_be_run_may_be_what_was_expected(
-    make_world: Callable[..., Any], expect: dict[str, str], status: str, reason: str
+def test_expectation_results_with_setup_failure_compare_the_reason(
+    make_world: Callable[..., World], expect: dict[str, str], status: str, reason: str
 ) -> None:
     world = make_world(expect=expect)
     world.nodes = world.nodes[:4]

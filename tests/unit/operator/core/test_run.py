@@ -7,9 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.operator.doubles.world import Killed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.unit.operator.doubles.world import World
+
+    from krt_operator.engine.progress import Deletion
 
 WAY = [
     "Pending",
@@ -29,7 +34,7 @@ STAYS = {
 """What must be there when all is over, besides plan, control and scripts."""
 
 
-def test_goes_the_whole_way_and_reports_what_scoring_said(world: Any) -> None:
+def test_run_undisturbed_reports_the_result_of_scoring(world: World) -> None:
     status = world.run()
     assert world.phases() == WAY
     assert (status["phase"], status["verdict"], status["score"]) == ("Completed", "Passed", 98)
@@ -42,7 +47,7 @@ def test_goes_the_whole_way_and_reports_what_scoring_said(world: Any) -> None:
     assert status["inconclusiveReasons"] == []
 
 
-def test_the_detectors_own_test_is_told_where_it_was_made(make_world: Any) -> None:
+def test_run_with_self_test_reports_its_result(make_world: Callable[..., World]) -> None:
     world = make_world()
     told = json.loads(world.result[1]) | {"selfTest": {"detected": 30, "total": 31}}
     world.result = (0, json.dumps(told))
@@ -50,19 +55,19 @@ def test_the_detectors_own_test_is_told_where_it_was_made(make_world: Any) -> No
     assert "selfTest" not in make_world().run()
 
 
-def test_phases_have_starts_and_ends_in_order(world: Any) -> None:
+def test_run_phases_have_ordered_times(world: World) -> None:
     records = world.run()["phases"]
     for one, after in itertools.pairwise(records):
         assert one["startTime"] <= one["endTime"] == after["startTime"]
 
 
-def test_members_go_with_a_short_grace_before_their_stateful_sets(
-    world: Any, monkeypatch: pytest.MonkeyPatch
+def test_cleanup_deletes_pods_before_their_stateful_sets(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = []
     delete = world.delete
 
-    def record(deletion: Any) -> bool:
+    def record(deletion: Deletion) -> bool:
         gone.append((deletion.kind, deletion.name, deletion.grace_seconds))
         return bool(delete(deletion))
 
@@ -74,7 +79,7 @@ def test_members_go_with_a_short_grace_before_their_stateful_sets(
     assert "Pod" not in kinds[kinds.index("StatefulSet") :]
 
 
-def test_takes_away_what_it_built_and_keeps_the_result(world: Any) -> None:
+def test_cleanup_deletes_what_was_built_and_keeps_the_result(world: World) -> None:
     world.run()
     assert world.names_of("StatefulSet") == world.names_of("Service") == set()
     assert world.names_of("PodDisruptionBudget") == set()
@@ -84,13 +89,13 @@ def test_takes_away_what_it_built_and_keeps_the_result(world: Any) -> None:
     assert world.names_of("ServiceAccount") == {"t-scoring"}
 
 
-def test_retains_members_and_claims_where_asked(make_world: Callable[..., Any]) -> None:
+def test_cleanup_with_retain_keeps_members_and_claims(make_world: Callable[..., World]) -> None:
     world = make_world(cleanup="Retain")
     assert world.run()["phase"] == "Completed"
     assert len(world.names_of("StatefulSet")) == 6
 
 
-def test_everything_built_has_the_test_as_its_only_owner(world: Any) -> None:
+def test_run_objects_have_the_test_as_only_owner(world: World) -> None:
     world.run(until="Injecting")
     for (kind, name), obj in world.objects.items():
         owners = obj["metadata"].get("ownerReferences", [])
@@ -100,21 +105,21 @@ def test_everything_built_has_the_test_as_its_only_owner(world: Any) -> None:
             assert len(owners) == 1, (kind, name)
 
 
-def test_traffic_starts_only_after_the_cluster_was_checked(world: Any) -> None:
+def test_run_starts_traffic_after_the_cluster_check(world: World) -> None:
     world.run(until="Provisioning")
     while world.condition("Provisioned")["status"] != "True":
         assert not any("producer" in one for one in world.names_of("Pod"))
         world.run(seconds=0.5)
 
 
-def test_recorder_runs_before_any_member_is_made(world: Any) -> None:
+def test_run_starts_the_recorder_before_members(world: World) -> None:
     engine = world.controller()
     while not world.names_of("StatefulSet"):
         world.tick(engine.run_once("t") or 0.01)
     assert world.objects["Pod", "t-recorder"]["status"]["phase"] == "Running"
 
 
-def test_an_unchanged_status_is_not_written(world: Any) -> None:
+def test_run_with_unchanged_status_writes_nothing(world: World) -> None:
     engine = world.controller()
     world.run(until="Warmup", controller=engine)
     world.stuck = {"t-producer-a-0"}
@@ -126,7 +131,7 @@ def test_an_unchanged_status_is_not_written(world: Any) -> None:
     assert world.test["metadata"]["resourceVersion"] == before
 
 
-def _end(world: Any) -> tuple[Any, ...]:
+def _end(world: World) -> tuple[Any, ...]:
     status = world.status
     conditions = {one["type"]: (one["status"], one["reason"]) for one in status["conditions"]}
     left = {key for key in world.objects if key[0] != "KafkaResilienceTest"}
@@ -140,8 +145,8 @@ def _end(world: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_killed_after_any_change_it_ends_the_same(
-    make_world: Callable[..., Any], part: int
+def test_controller_killed_after_any_change_ends_the_same(
+    make_world: Callable[..., World], part: int
 ) -> None:
     undisturbed = make_world()
     undisturbed.run()
@@ -152,15 +157,13 @@ def test_killed_after_any_change_it_ends_the_same(
         world.kill_at = number
         try:
             world.run()
-        except BaseException as death:
-            if type(death).__name__ != "Killed":
-                raise
+        except Killed:
             world.tick(1)
             world.run()
         assert _end(world) == expected, f"killed after change {number}"
 
 
-def test_two_controllers_at_once_do_what_one_does(make_world: Callable[..., Any]) -> None:
+def test_two_controllers_at_the_same_time_end_like_one(make_world: Callable[..., World]) -> None:
     alone = make_world()
     alone.run()
     world = make_world()
@@ -178,7 +181,7 @@ def test_two_controllers_at_once_do_what_one_does(make_world: Callable[..., Any]
 
 
 @pytest.mark.parametrize("phase", WAY[:6])
-def test_abort_in_any_phase_takes_everything_away(world: Any, phase: str) -> None:
+def test_abort_in_any_phase_deletes_everything(world: World, phase: str) -> None:
     if phase != "Pending":
         world.run(until=phase)
     world.test["spec"]["abort"] = True
@@ -200,8 +203,8 @@ FREEZE = {
 
 
 @pytest.mark.parametrize("cleanup", ["Retain", "Delete"])
-def test_what_is_frozen_when_a_run_is_aborted_is_thawed(
-    make_world: Callable[..., Any], cleanup: str
+def test_abort_with_frozen_process_continues_it(
+    make_world: Callable[..., World], cleanup: str
 ) -> None:
     world = make_world(faults=[FREEZE], cleanup=cleanup)
     world.run(until="Injecting")
@@ -215,7 +218,7 @@ def test_what_is_frozen_when_a_run_is_aborted_is_thawed(
     assert kept == set()
 
 
-def test_deleting_needs_nothing_of_the_controller(world: Any) -> None:
+def test_deletion_of_a_test_needs_no_controller(world: World) -> None:
     engine = world.controller()
     world.run(until="Injecting", controller=engine)
     world.test["metadata"]["deletionTimestamp"] = "2026-11-21T04:00:00Z"

@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.operator.doubles.world import Killed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.unit.operator.doubles.world import World
 
 JOBS = {f"t-dump-kafka-{number}" for number in range(3)}
 COMPARED = {"evidence": {"compareReplicas": True}}
 
 
 @pytest.fixture
-def world(make_world: Callable[..., Any]) -> Any:
+def world(make_world: Callable[..., World]) -> World:
     """A world whose test compares its replicas."""
     return make_world(**COMPARED)
 
 
-def dumps(world: Any) -> set[str]:
+def dumps(world: World) -> set[str]:
     return {name for name in world.names_of("Job") if "-dump-" in name}
 
 
-def codes(world: Any) -> list[tuple[str, str]]:
+def codes(world: World) -> list[tuple[str, str]]:
     return [(one["code"], one["kind"]) for one in world.status["inconclusiveReasons"]]
 
 
-def test_a_run_that_does_not_ask_for_it_goes_without(make_world: Callable[..., Any]) -> None:
+def test_dump_not_requested_is_left_out(make_world: Callable[..., World]) -> None:
     world = make_world()
     world.run()
     assert "DumpingReplicas" not in world.phases()
     assert all(one["type"] != "ReplicasDumped" for one in world.status["conditions"])
 
 
-def test_every_broker_is_dumped_between_drain_and_scoring(world: Any) -> None:
+def test_dump_requested_covers_every_broker_before_scoring(world: World) -> None:
     world.run(until="DumpingReplicas")
     assert dumps(world) == set()
     assert world.condition("Drained")["status"] == "True"
@@ -57,7 +60,7 @@ def test_every_broker_is_dumped_between_drain_and_scoring(world: Any) -> None:
     assert records["DumpingReplicas"]["endTime"] == records["Scoring"]["startTime"]
 
 
-def test_a_jobs_pod_goes_where_the_broker_is_and_gets_none_of_its_traffic(world: Any) -> None:
+def test_dump_pod_runs_on_the_broker_node_without_its_traffic(world: World) -> None:
     world.run(until="DumpingReplicas")
     world.controller().run_once("t")
     template = world.objects["Job", "t-dump-kafka-1"]["spec"]["template"]
@@ -72,7 +75,7 @@ def test_a_jobs_pod_goes_where_the_broker_is_and_gets_none_of_its_traffic(world:
     assert mounts["data"]["readOnly"] is True
 
 
-def test_what_is_not_whole_is_told_and_scored_all_the_same(world: Any) -> None:
+def test_dump_incomplete_is_reported_and_scored(world: World) -> None:
     told = {"counts": {"replicas": 2, "rows": 9, "problems": 1}, "error": "foo-0: 5 bytes are odd"}
     world.dumped = (0, json.dumps(told))
     status = world.run()
@@ -82,7 +85,7 @@ def test_what_is_not_whole_is_told_and_scored_all_the_same(world: Any) -> None:
     assert (status["phase"], status["verdict"]) == ("Completed", "Passed")
 
 
-def test_a_container_that_fails_ends_the_wait(world: Any) -> None:
+def test_dump_with_failed_container_ends_the_wait(world: World) -> None:
     world.run(until="DumpingReplicas")
     engine = world.controller()
     engine.run_once("t")
@@ -108,8 +111,8 @@ def test_a_container_that_fails_ends_the_wait(world: Any) -> None:
     assert dumps(world) == set()
 
 
-def test_a_pod_that_finds_no_place_is_given_up_with_the_reason(
-    make_world: Callable[..., Any],
+def test_dump_pod_unschedulable_is_given_up_with_the_reason(
+    make_world: Callable[..., World],
 ) -> None:
     world = make_world(**COMPARED, timeouts={"replicaDump": "40s"})
     world.run(until="DumpingReplicas")
@@ -132,7 +135,7 @@ def test_a_pod_that_finds_no_place_is_given_up_with_the_reason(
     assert "t-dump-kafka-1" not in dumps(world)
 
 
-def test_a_job_that_ran_out_of_time_is_told_in_its_own_words(world: Any) -> None:
+def test_dump_job_timed_out_is_reported_with_its_message(world: World) -> None:
     world.run(until="DumpingReplicas")
     engine = world.controller()
     engine.run_once("t")
@@ -145,7 +148,7 @@ def test_a_job_that_ran_out_of_time_is_told_in_its_own_words(world: Any) -> None
     assert len(codes(world)) == 1
 
 
-def test_aborted_meanwhile_it_leaves_nothing(world: Any) -> None:
+def test_dump_aborted_leaves_no_job(world: World) -> None:
     world.run(until="DumpingReplicas")
     engine = world.controller()
     engine.run_once("t")
@@ -159,8 +162,8 @@ def test_aborted_meanwhile_it_leaves_nothing(world: Any) -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_killed_after_any_change_it_ends_the_same(
-    make_world: Callable[..., Any], part: int
+def test_controller_killed_after_any_change_ends_the_same(
+    make_world: Callable[..., World], part: int
 ) -> None:
     undisturbed = make_world(**COMPARED)
     undisturbed.run(until="DumpingReplicas")
@@ -171,9 +174,7 @@ def test_killed_after_any_change_it_ends_the_same(
         world.kill_at = number
         try:
             world.run()
-        except BaseException as death:
-            if type(death).__name__ != "Killed":
-                raise
+        except Killed:
             world.tick(1)
             world.run()
         assert world.phases() == undisturbed.phases()

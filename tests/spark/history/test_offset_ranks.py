@@ -1,0 +1,36 @@
+"""Ranks by bits and ranks by a window agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.spark.anomalies.conftest import ALL, together
+
+from krt_scoring.engine import session
+from krt_scoring.history import facts as facts_module
+from krt_scoring.history import offset_jumps
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+
+CASES = ("poll-order", "delivery", "transforms", "unseen", "isr-and")
+"""Beginnings of the names of the cases."""
+
+
+def _skips(spark: SparkSession, *, plain: bool) -> list[Row]:
+    tables = together(spark, [case for name, case in ALL.items() if name.startswith(CASES)])
+    facts = facts_module.collect(tables)
+    before = str(spark.conf.get(session.PLAIN))
+    spark.conf.set(session.PLAIN, str(plain).lower())
+    try:
+        steps = offset_jumps.build(tables, facts)
+        return sorted(offset_jumps.skips(steps, tables, facts).collect())
+    finally:
+        spark.conf.set(session.PLAIN, before)
+
+
+def test_with_ranks_in_a_plain_session_gives_the_same_ranks(spark: SparkSession) -> None:
+    by_bits = _skips(spark, plain=False)
+    assert by_bits
+    assert [row.asDict() for row in by_bits] == [row.asDict() for row in _skips(spark, plain=True)]

@@ -1,0 +1,101 @@
+"""Traffic pods and members that disappear or fail while a run is at work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.operator.doubles.world import World
+
+BROKER = "t-kafka-1-0"
+
+
+def _codes(world: World) -> list[str]:
+    return [one["code"] for one in world.status["inconclusiveReasons"]]
+
+
+def test_keepalive_with_missing_pod_reports_and_replaces_it(world: World) -> None:
+    world.run(until="Injecting")
+    world.run(until="Draining", seconds=0)
+    world.test["status"]["phase"] = "Warmup"
+    world.test["status"]["phases"] = [
+        one for one in world.test["status"]["phases"] if one["name"] != "Injecting"
+    ]
+    before = world.objects.pop(("Pod", "t-producer-a-0"))
+    world.run(seconds=4)
+    assert _codes(world) == ["TrafficPodLost"]
+    assert world.objects["Pod", "t-producer-a-0"]["metadata"]["uid"] != before["metadata"]["uid"]
+
+
+def broker_left_lying(make_world: Callable[..., World]) -> tuple[Any, Any, str]:
+    """A run at work, a broker of which came back and was refused by the scheduler; with its uid."""
+    world = make_world(warmup="60s")
+    engine = world.controller()
+    world.run(until="Warmup", controller=engine)
+    del world.objects["Pod", BROKER]
+    world.tick(0.01)
+    uid = world.objects["Pod", BROKER]["metadata"]["uid"]
+    world.unschedulable = {uid}
+    world.run(seconds=15, controller=engine)
+    assert world.objects["Pod", BROKER]["metadata"]["uid"] == uid
+    return world, engine, uid
+
+
+def test_stuck_pods_with_unschedulable_broker_replaces_it(
+    make_world: Callable[..., World],
+) -> None:
+    world, engine, uid = broker_left_lying(make_world)
+    world.run(seconds=15, controller=engine)
+    again = world.objects["Pod", BROKER]
+    assert again["metadata"]["uid"] != uid
+    assert again["status"]["phase"] == "Running"
+    (told,) = [one for one in world.events if one["reason"] == "MemberUnscheduled"]
+    assert BROKER in told["message"]
+    assert "no node" in told["message"]
+    assert world.run(controller=engine)["verdict"] == "Passed"
+
+
+def test_stuck_pods_with_target_of_a_fault_leaves_it(
+    make_world: Callable[..., World],
+) -> None:
+    world, engine, uid = broker_left_lying(make_world)
+    target = {"pod": BROKER, "uid": uid, "member": "kafka-1"}
+    world.test["status"]["faults"] = [{"name": "f", "state": "Scheduled", "targets": [target]}]
+    world.run(seconds=15, controller=engine)
+    assert world.objects["Pod", BROKER]["metadata"]["uid"] == uid
+
+
+def test_stuck_pods_during_provisioning_leaves_them(world: World) -> None:
+    engine = world.controller()
+    while ("Pod", BROKER) not in world.objects:
+        world.tick(engine.run_once("t") or 0.01)
+    uid = world.objects["Pod", BROKER]["metadata"]["uid"]
+    world.unschedulable = {uid}
+    world.run(seconds=60, controller=engine)
+    assert world.status["phase"] == "Provisioning"
+    assert world.objects["Pod", BROKER]["metadata"]["uid"] == uid
+
+
+def test_keepalive_after_fatal_kafka_error_replaces_the_pod(world: World) -> None:
+    engine = world.controller()
+    world.run(until="Warmup", controller=engine)
+    world.run(seconds=4, controller=engine)
+    uid = world.objects["Pod", "t-producer-a-0"]["metadata"]["uid"]
+    world.end("t-producer-a-0", 3, '{"reason": "fatal"}')
+    world.run(seconds=1, controller=engine)
+    assert world.objects["Pod", "t-producer-a-0"]["metadata"]["uid"] != uid
+    assert world.run()["inconclusiveReasons"] == []
+
+
+def test_keepalive_after_defect_reports_the_last_line(world: World) -> None:
+    engine = world.controller()
+    world.run(until="Warmup", controller=engine)
+    world.run(seconds=4, controller=engine)
+    world.end("t-consumer-c-0", 1, "Traceback\n  File ...\nValueError: what it was\n")
+    world.run(controller=engine)
+    assert _codes(world) == ["TrafficPodLost"]
+    assert (
+        "exit code 1: ValueError: what it was" in world.status["inconclusiveReasons"][0]["message"]
+    )

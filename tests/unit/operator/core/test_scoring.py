@@ -1,0 +1,44 @@
+"""Scoring Jobs that fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.operator.doubles.world import World
+
+
+def _codes(world: World) -> list[str]:
+    return [one["code"] for one in world.status["inconclusiveReasons"]]
+
+
+def test_scoring_without_executors_is_inconclusive(world: World) -> None:
+    world.result = (4, "no executor registered within 120 s")
+    status = world.run()
+    assert (status["phase"], status["verdict"]) == ("Completed", "Inconclusive")
+    assert _codes(world) == ["ScoringFailed"]
+    assert "krt-score" in world.condition("Scored")["message"]
+    assert "score" not in status
+
+
+def test_scoring_with_lost_driver_is_tried_again(world: World) -> None:
+    engine = world.controller()
+    world.run(until="Scoring", controller=engine)
+    world.run(seconds=3, controller=engine)
+    del world.objects["Pod", "t-scoring-1-x"]
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+    world.objects["Job", "t-scoring-1"]["status"] = {"conditions": [failed]}
+    status = world.run(controller=engine)
+    assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 2)
+
+
+def test_scoring_with_driver_never_started_is_inconclusive(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(timeouts={"scoring": "30s"})
+    world.run(until="Scoring")
+    world.stuck = {"t-scoring-1-x"}
+    assert world.run()["verdict"] == "Inconclusive"
+    assert _codes(world) == ["ScoringFailed"]

@@ -1,0 +1,112 @@
+"""The Kafka port of a world: brokers whose pods are ready, topics as they were created."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from krt_contract.labels import LABEL_MEMBER
+from krt_operator import names
+from krt_operator.api.times import to_micros
+from krt_operator.errors import TransientError
+from krt_operator.kafka.views import (
+    Bounds,
+    Broker,
+    ClusterView,
+    GroupMember,
+    GroupView,
+    Partition,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from tests.unit.operator.doubles.world import World
+
+    from krt_contract.entries import Topic
+
+
+class FakeKafka:
+    """The Kafka port: brokers whose pods are ready, topics as they were created."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __enter__(self) -> Self:
+        if self.world.silent_kafka:
+            raise TransientError("no broker answers")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def view(self) -> ClusterView:
+        brokers = tuple(Broker(one, "host") for one in self.racks())
+        partitions = [
+            Partition(topic.name, number, ids[0], tuple(ids), tuple(ids))
+            for topic in self.world.topics.values()
+            for number, ids in topic.assignment.items()
+        ]
+        return ClusterView(brokers, 0, tuple(partitions))
+
+    def racks(self) -> dict[int, str]:
+        found = {}
+        for pod in self.world.up("kafka"):
+            member = pod["metadata"]["labels"][LABEL_MEMBER]
+            files = self.world.objects["ConfigMap", names.of_member(self.world.name, member)][
+                "data"
+            ]
+            lines = files["server.properties"].splitlines()
+            settings = dict(line.split("=", 1) for line in lines)
+            found[int(settings["broker.id"])] = settings["broker.rack"]
+        return found
+
+    def create_topics(self, topics: Sequence[Topic]) -> None:
+        for one in topics:
+            self.world.topics.setdefault(one.name, one)
+
+    def bounds(self, topics: Sequence[str]) -> list[Bounds]:
+        if self.world.bounds_take:
+            self.world.tick(self.world.bounds_take)
+        at, moving = to_micros(self.world.time), self.world.restless_log
+        consumers = self.world.test["spec"]["traffic"]["consumers"]
+        # A consumer with an output has an open transaction as long as it runs.
+        made = {
+            one["output"]["topic"]
+            for one in consumers
+            if one.get("output")
+            and not self.world.over(f"{self.world.name}-consumer-{one['name']}-0")
+        }
+        return [
+            Bounds(
+                topic=name,
+                partition=number,
+                taken_at=at,
+                log_start=0,
+                high_watermark=int(self.world.written) + (at % 1000 if moving else 0),
+                last_stable=int(self.world.written) - (1 if moving or name in made else 0),
+                leader=ids[0],
+                leader_epoch=0,
+                isr=ids,
+            )
+            for name in topics
+            for number, ids in self.world.topics[name].assignment.items()
+        ]
+
+    def offsets_since(
+        self, partitions: Sequence[tuple[str, int]], since: datetime
+    ) -> Mapping[tuple[str, int], int]:
+        age = (self.world.time - since).total_seconds()
+        if age <= self.world.write_takes:
+            return {}
+        return dict.fromkeys(partitions, max(0, int(self.world.written - 100 * age)))
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
+        # The first replica always leads in this double, so no election is ever needed.
+        assert {topic for topic, _ in partitions} <= self.world.topics.keys()
+        return {}
+
+    def group(self, group: str) -> GroupView:
+        committed = {("foo", 0): int(self.world.written)}
+        member = GroupMember("m", "c", "h", (("foo", 0),))
+        return GroupView(group, "STABLE", 0, (member,), committed)
