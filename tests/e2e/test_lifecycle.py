@@ -55,7 +55,7 @@ def test_queued_run_starts_when_the_one_before_ends(kubectl: Kubectl) -> None:
         lambda: f"second queued: {second.status}",
     )
     assert second.status["phase"] == "Pending"
-    assert "1 ahead in the queue" in second.condition("Provisioned")["message"]
+    assert "tests ahead in the queue: 1" in second.condition("Provisioned")["message"]
     kubectl("patch", "krt", first.name, "--type=merge", "-p", '{"spec":{"abort":true}}')
     second.reach("Provisioning", 90)
     assert first.status["phase"] in ("CleaningUp", "Aborted")

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 JUDGE = """
 import json, pathlib, sys
-from krt_scoring import history, run_info, session
+from krt_scoring.engine import session
+from krt_scoring.history import tables
+from krt_scoring.inputs import run_info
 from krt_scoring.anomalies.detection import detect
 root = pathlib.Path(sys.argv[1])
 run = run_info.load(root / "run.json")
-found = detect(history.read(session.local(rows=100, cores=2), root, run))
+found = detect(tables.read(session.local(rows=100, cores=2), root, run))
 apart = found.anomaly("replica-divergence")
 print(json.dumps({"detail": apart.detail, "offsets": [one["offset"] for one in apart.examples]}))
 """

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 READ = """
 import pathlib, sys
 from krt_contract.bundle import Bundle
-from krt_scoring import run_info, session, topics
+from krt_scoring.engine import session
+from krt_scoring.inputs import run_info, topics
 plan, bounds, root = map(pathlib.Path, sys.argv[1:])
 spark = session.local(rows=100, cores=2)
 parsed = topics.parse_bounds(bounds.read_text())

@@ -42,7 +42,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     before = ahead(ports.cluster.tests(), run)
     if before >= ports.settings.max_concurrent_tests:
         limit = ports.settings.max_concurrent_tests
-        message = f"{before} tests are ahead in the queue; {limit} may run at the same time"
+        message = f"tests ahead in the queue: {before}; {limit} may run at the same time"
         return _wait(observed, "Queued", message, QUEUED)
     left = _leftovers(ports.cluster, run)
     if left:

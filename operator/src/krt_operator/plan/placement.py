@@ -127,8 +127,8 @@ def _zookeeper_zones(spec: Spec, left: dict[str, int], *, separated: bool) -> li
         fitting = [zone for zone in left if left[zone] > 0]
         if not fitting:
             brokers = (
-                f" that runs none of the {spec.kafka.replicas} brokers "
-                "(spec.placement.separateZooKeeper: Required)"
+                f" that runs none of the {spec.kafka.replicas} brokers (spec.kafka.replicas; "
+                "spec.placement.separateZooKeeper: Required)"
             )
             raise UserError(
                 "TooFewNodes",
