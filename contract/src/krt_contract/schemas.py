@@ -180,7 +180,7 @@ REPLICA_LOG = pa.schema(
     ]
 )
 """One row an offset that a broker's replica holds, transaction markers included, read from its
-segments. Replicas hold the leader's batches byte by byte, so what is compared is told of the
+segments. Replicas hold the leader's batches byte by byte, so what is compared describes the
 batch: ``batch`` and ``batch_last`` are its first and last offset, ``size`` its bytes, ``crc`` the
 checksum it carries (which does not cover the leader epoch), ``valid`` whether that matches its
 bytes. ``control`` is commit or abort of a transaction marker. The identity columns are null where

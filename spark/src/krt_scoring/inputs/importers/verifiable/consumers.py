@@ -2,7 +2,7 @@
 
 Records are listed (``--verbose``) before the line that sums up their poll, and printed before
 they are committed, so a killed consumer never looks like a lost record. The two are counted
-against each other: a listing that lost a line is told from a Kafka that lost a record.
+against each other: a listing that lost a line is distinguished from a Kafka that lost a record.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RUN_UID = "imported"
 """Stands for the run a value would name if it named one."""
 
 VOIDS = tuple(sorted({*DELIVERY_ANOMALIES, *OWNERSHIP_ANOMALIES, "lost-write"}))
-"""Anomalies that rest on what a consumer printed; losses are told by it alone."""
+"""Anomalies that rest on what a consumer printed; losses show in it alone."""
 
 Place = tuple[str, int]
 
@@ -204,14 +204,14 @@ class _Reader:
         )
 
     def _summary(self, number: int, _at: int, event: dict[str, Any]) -> None:
-        told: Counter[Place] = Counter()
+        polled: Counter[Place] = Counter()
         for item in lines.listed(event, "partitions"):
             if "topic" not in item:
                 raise ValueError("records_consumed without topic")
             place = str(item["topic"]), lines.number(item, "partition", event["name"])
-            told[place] += lines.number(item, "count", event["name"])
-        if told != self._listed and self._unlisted is None:
-            self._unlisted = number, _difference(told, self._listed)
+            polled[place] += lines.number(item, "count", event["name"])
+        if polled != self._listed and self._unlisted is None:
+            self._unlisted = number, _difference(polled, self._listed)
         self._listed.clear()
         self._poll += 1
 
@@ -263,10 +263,10 @@ def _places(event: dict[str, Any]) -> list[Place]:
     ]
 
 
-def _difference(told: Counter[Place], listed: Counter[Place]) -> str:
-    (topic, partition) = min(place for place in told | listed if told[place] != listed[place])
+def _difference(polled: Counter[Place], listed: Counter[Place]) -> str:
+    (topic, partition) = min(place for place in polled | listed if polled[place] != listed[place])
     place = topic, partition
     return (
-        f"the poll gave {told[place]} records of {topic}-{partition}, "
+        f"the poll gave {polled[place]} records of {topic}-{partition}, "
         f"the lines before it list {listed[place]}"
     )

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.importers.verifiable.settings import Settings
 
 
-def write(bundle: Bundle, told: Settings, got: Iterable[Got], ends: Mapping[Place, int]) -> None:
+def write(
+    bundle: Bundle, configured: Settings, got: Iterable[Got], ends: Mapping[Place, int]
+) -> None:
     """Write every assignment with its start, and ``drained`` where a group read to the end.
 
     VerifiableConsumer does not say at which offset an assignment starts: the first of a group
@@ -25,15 +27,15 @@ def write(bundle: Bundle, told: Settings, got: Iterable[Got], ends: Mapping[Plac
 
     Args:
         bundle: where to.
-        told: settings of the groups.
+        configured: settings of the groups.
         got: what the consumers' files hold.
-        ends: one above the highest offset anybody was told of a partition.
+        ends: one above the highest offset reported for a partition.
     """
     got = list(got)
     rows: dict[Process, list[dict[str, Any]]] = {item.process: [] for item in got}
     for (group, _), owned in sorted(_by_place(got).items()):
         owned.sort(key=lambda one: one.order)
-        owned[0].offset = _start(owned, told.group(group)["start"])
+        owned[0].offset = _start(owned, configured.group(group)["start"])
         for one in owned:
             row = _row(one.place, one.at, one.n, ConsumerEvent.ASSIGNED, one.offset)
             rows[one.process].append(row)

@@ -1,7 +1,7 @@
 """From a directory of the tools' output to a bundle.
 
 What the files do not hold is not made up: no log and no bounds are written, so that losses are
-told by deliveries alone, and the timeline holds no more than who began and how they ended.
+known from deliveries alone, and the timeline holds no more than who began and how they ended.
 """
 
 from __future__ import annotations
@@ -52,21 +52,23 @@ def load(root: Path, into: Path) -> Imported:
         PlanError: its ``history.json`` cannot be used.
     """
     found = layout.scan(root)
-    told = settings.load(root / layout.SETTINGS, root.resolve().name)
+    configured = settings.load(root / layout.SETTINGS, root.resolve().name)
     bundle = Bundle(into)
-    sent = [producers.read(item, bundle, told.producer(item.name)) for item in found.producers]
+    sent = [
+        producers.read(item, bundle, configured.producer(item.name)) for item in found.producers
+    ]
     owners, ambiguous = _owners(sent)
     got = [consumers.read(item, bundle, owners) for item in found.consumers]
-    groups.write(bundle, told, got, plan.known_ends(sent, got))
-    write_json(bundle.run_json, plan.make_plan(told, sent, got).to_document())
-    _write_timeline(bundle, told, [*sent, *got])
+    groups.write(bundle, configured, got, plan.known_ends(sent, got))
+    write_json(bundle.run_json, plan.make_plan(configured, sent, got).to_document())
+    _write_timeline(bundle, configured, [*sent, *got])
     read = [*(item.reasons for item in sent), *(item.reasons for item in got)]
     whole = (*found.reasons, *ambiguous, *_missing(found))
     return Imported(bundle, (*whole, *(reason for own in read for reason in own)))
 
 
 def _owners(sent: list[Sent]) -> tuple[Owners, list[Reason]]:
-    """Return who sent which values; two processes of equal values cannot be told apart."""
+    """Return who sent which values; two processes of equal values cannot be distinguished."""
     owners: Owners = {}
     reasons = []
     for item in sent:
@@ -93,7 +95,7 @@ def _missing(found: layout.Layout) -> Iterator[Reason]:
         yield Reason("evidence", "FileMissing", "consumer-*.jsonl", message, consumers.VOIDS)
 
 
-def _write_timeline(bundle: Bundle, told: Settings, processes: list[Sent | Got]) -> None:
+def _write_timeline(bundle: Bundle, configured: Settings, processes: list[Sent | Got]) -> None:
     """Write when each process began and how it ended; nothing else is known."""
     writer = TimelineWriter(bundle.timeline, "processes")
     for item in processes:
@@ -101,7 +103,7 @@ def _write_timeline(bundle: Bundle, told: Settings, processes: list[Sent | Got])
         component = Component.CONSUMER if item.process.group else Component.PRODUCER
         detail = {"uid": uid, "component": component}
         writer.write(Event(item.first, item.first, Source.POD, EventName.ADDED, uid, detail))
-        if not item.ended and uid in told.killed:
+        if not item.ended and uid in configured.killed:
             writer.write(Event(item.last, item.last, Source.MEMBER, EventName.KILLED, uid, detail))
         event = EventName.EXITED if item.ended else EventName.DELETED
         code = {"exitCode": 0} if item.ended else {}

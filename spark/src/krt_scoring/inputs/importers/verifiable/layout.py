@@ -1,4 +1,4 @@
-"""Which process a file of the directory belongs to, told by its name alone."""
+"""Which process a file of the directory belongs to, by its name alone."""
 
 from __future__ import annotations
 

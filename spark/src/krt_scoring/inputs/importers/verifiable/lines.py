@@ -1,8 +1,8 @@
 """The events of one file, line by line, and what could not be understood.
 
-The tools' own documentation says that log output on standard output is told by not being JSON:
-a line that neither begins nor ends as an object is such output and is passed over. Anything else
-that cannot be read is damage, and is named by its line.
+The tools' own documentation says that log output on standard output is recognised by not being
+JSON: a line that neither begins nor ends as an object is such output and is passed over. Anything
+else that cannot be read is damage, and is named by its line.
 """
 
 from __future__ import annotations

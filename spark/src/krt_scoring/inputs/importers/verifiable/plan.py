@@ -55,10 +55,12 @@ def make_plan(settings: Settings, sent: Iterable[Sent], got: Iterable[Got]) -> P
 
 
 def known_ends(sent: Iterable[Sent], got: Iterable[Got]) -> dict[tuple[str, int], int]:
-    """Return (topic, partition) → one above the highest offset anybody was told."""
+    """Return (topic, partition) → one above the highest offset that any process reported."""
     ends: dict[tuple[str, int], int] = {}
-    told = [((item.topic, p), end) for item in sent if item.topic for p, end in item.ends.items()]
-    for place, end in [*told, *(pair for item in got for pair in item.ends.items())]:
+    reported = [
+        ((item.topic, p), end) for item in sent if item.topic for p, end in item.ends.items()
+    ]
+    for place, end in [*reported, *(pair for item in got for pair in item.ends.items())]:
         ends[place] = max(ends.get(place, 0), end)
     return ends
 

@@ -1,6 +1,6 @@
 """One VerifiableProducer's output as a producer's ledger.
 
-The tool prints one line a send, when it was answered: when it was due or sent is not told, so
+The tool prints one line a send, when it was answered: when it was due or sent is unknown, so
 the three times of a row are one. ``tool_data``, printed at the end, counts sends apart from the
 lines; without it the process was killed.
 """
