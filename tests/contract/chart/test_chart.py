@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.contract.tools import unavailable
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm/kafka-resilience"
@@ -22,7 +23,7 @@ def helm() -> str:
     ours = Path(os.environ.get("KRT_CACHE") or f"{home}/krt") / "bin/helm"
     found = str(ours) if ours.exists() else shutil.which("helm")
     if found is None:
-        pytest.skip("no helm: hack/tools.sh helm provides it")
+        unavailable("no helm: hack/tools.sh helm provides it")
     return found
 
 

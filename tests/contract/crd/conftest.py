@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.contract.tools import unavailable
 
 from krt_operator.api.crd import crd
 
@@ -161,7 +162,7 @@ def cluster_server() -> Iterator[ApiServer]:
     )
     server = ApiServer("kubectl", (f"--kubeconfig={kubeconfig}",))
     if not kubeconfig or not server.run("get", "--raw", "/readyz").ok:
-        pytest.skip(
+        unavailable(
             "no API server: neither kube-apiserver in the tools cache (hack/toolchain.sh "
             "kubernetes, hack/toolchain.sh etcd) nor a cluster (make up)"
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.contract.tools import unavailable
 
 # The modules of the traffic room's tests are imported by their path, as mypy knows them.
 sys.path.insert(0, str(Path(__file__).parents[3]))
@@ -31,7 +32,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
 def connector(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The Kafka connector's jars, as the image has them, comma-joined."""
     if shutil.which("mvn") is None:
-        pytest.skip("mvn is not on PATH (Debian: maven)")
+        unavailable("mvn is not on PATH (Debian: maven)")
     folder = tmp_path_factory.mktemp("connector")
     subprocess.run(
         ["mvn", "-q", "-B", "-f", POM, "dependency:copy", f"-DoutputDirectory={folder}"],
