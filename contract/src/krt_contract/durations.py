@@ -17,7 +17,8 @@ MAX_LENGTH: Final = 25
 """Characters of the longest text that the pattern admits."""
 
 _PARTS = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?(?:(\d{1,8})ms)?", re.ASCII)
-_UNITS: Final = (("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000))
+MICROS: Final = {"h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
+"""Unit to its microseconds, from large to small."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,7 +42,7 @@ class Duration:
         if match is None or len(match.string) < MIN_LENGTH:
             raise ContractError(f"{text!r} is not a duration; write it like 20s, 1m30s or 500ms")
         values = (int(group or 0) for group in match.groups())
-        return cls(sum(n * unit for n, (_, unit) in zip(values, _UNITS, strict=True)))
+        return cls(sum(n * unit for n, (_, unit) in zip(values, MICROS.items(), strict=True)))
 
     @property
     def seconds(self) -> float:
@@ -56,7 +57,7 @@ class Duration:
     def __str__(self) -> str:
         """Return the shortest text that `parse` reads back; ``0s`` for zero."""
         rest, parts = self.micros, []
-        for name, unit in _UNITS:
+        for name, unit in MICROS.items():
             count, rest = divmod(rest, unit)
             if count:
                 parts.append(f"{count}{name}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-MICROS = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
-"""Unit → microseconds."""
+from krt_contract.durations import MICROS
 
 
 def show(micros: int) -> str:

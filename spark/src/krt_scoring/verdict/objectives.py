@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.durations import Duration
-from krt_scoring import durations
+from krt_contract.durations import MICROS, Duration
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
 DEFAULTS: dict[str, int] = {
     "lostRecords": 0,
-    "maxWriteUnavailability": 15 * durations.MICROS["s"],
-    "maxReadUnavailability": 20 * durations.MICROS["s"],
-    "maxRecovery": 90 * durations.MICROS["s"],
+    "maxWriteUnavailability": 15 * MICROS["s"],
+    "maxReadUnavailability": 20 * MICROS["s"],
+    "maxRecovery": 90 * MICROS["s"],
 }
 """Limits where the resource sets none (records; µs)."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.durations import MICROS
 from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
 
@@ -48,10 +49,10 @@ class Scale:
 
     def ticks(self) -> list[tuple[int, str]]:
         """Return (position, label) of round seconds since the start."""
-        length = max(1, (self.end - self.start) // durations.MICROS["s"])
+        length = max(1, (self.end - self.start) // MICROS["s"])
         step = next((s for s in STEPS_S if length // s <= TICKS), length)
         marks = range(0, length + 1, max(1, step))
-        return [(self.x(self.start + s * durations.MICROS["s"]), f"{s} s") for s in marks]
+        return [(self.x(self.start + s * MICROS["s"]), f"{s} s") for s in marks]
 
 
 def scale(card: Mapping[str, Any], events: Timeline) -> Scale | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.durations import MICROS
 from krt_scoring import durations
 from krt_scoring.inputs.reasons import CLOCK_ANOMALIES, Reason
 
@@ -19,7 +20,7 @@ ALWAYS_TOLERATED = 10_000
 
 def check(counts: OperationCounts, gaps: Sequence[Gap]) -> Iterator[Reason]:
     """Yield ``ClocksDisagree``."""
-    shortest = min((gap.duration for gap in gaps), default=durations.MICROS["s"])
+    shortest = min((gap.duration for gap in gaps), default=MICROS["s"])
     skew = counts.skew
     if skew > max(shortest, ALWAYS_TOLERATED):
         message = (
