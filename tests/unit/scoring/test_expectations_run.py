@@ -69,7 +69,7 @@ def test_evaluate_unclean_elections_not_permitted_is_not_met() -> None:
 
 
 def test_evaluate_records_compares_ledger_outcomes() -> None:
-    expect = {"records": [{"term": "unknown", "min": 1}, {"term": "lost", "max": 0}]}
+    expect = {"records": [{"outcome": "unknown", "min": 1}, {"outcome": "lost", "max": 0}]}
     detected = detection(ledger={"unknown": 0, "lost": 0})
     assert results(expect, detected=detected) == {
         "records unknown": "NotMet",

@@ -29,7 +29,7 @@ class NodeSpread(StrEnum):
     ALL_MEMBERS = "AllMembers"
 
 
-class Term(StrEnum):
+class RecordOutcome(StrEnum):
     """An outcome that the ledger counts."""
 
     ACKED = "acked"
@@ -43,10 +43,10 @@ class Term(StrEnum):
     UNRECORDED_SENDS = "unrecordedSends"
 
 
-class TermBounds(Bounds):
+class OutcomeBounds(Bounds):
     """Bounds of the number of records with one outcome."""
 
-    term: Term = Field(description="The outcome, as in status.ledger.")
+    outcome: RecordOutcome = Field(description="The outcome, as in status.ledger.")
 
 
 class ErrorBounds(Bounds):
@@ -121,8 +121,8 @@ class Expect(ApiModel):
     unclean_elections: Occurrence | None = Field(
         default=None, description="Elections of a leader from outside the ISR."
     )
-    records: Annotated[tuple[TermBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
-        default=(), description="Records by outcome.", json_schema_extra=list_map("term")
+    records: Annotated[tuple[OutcomeBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
+        default=(), description="Records by outcome.", json_schema_extra=list_map("outcome")
     )
     rejections: Annotated[tuple[ErrorBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
         default=(),

@@ -30,7 +30,7 @@ def evaluate_records(
     """Yield the results of ``records``."""
     unbalanced = any(reason.code == UNBALANCED for reason in reasons)
     for item in expect.get("records") or ():
-        outcome = item["term"]
+        outcome = item["outcome"]
         expectation = f"records {outcome}"
         if unbalanced or outcome not in ledger:
             yield not_evaluated(
