@@ -1,4 +1,4 @@
-"""Durations as Kubernetes users write them: ``20s``, ``1m30s``, ``500ms``."""
+"""Durations: as Kubernetes users write them (``1m30s``) and as results show them (``7.32 s``)."""
 
 from __future__ import annotations
 
@@ -65,3 +65,20 @@ class Duration:
 
 
 ZERO: Final = Duration(0)
+
+
+def show(micros: int) -> str:
+    """Return a measured duration for people: ``830 µs``, ``12.4 ms``, ``7.32 s``, ``2 m 05 s``.
+
+    Args:
+        micros: microseconds, negative where an event came before the one it is measured from.
+    """
+    sign = "-" if micros < 0 else ""
+    size = abs(micros)
+    if size < MICROS["ms"]:
+        return f"{sign}{size} µs"
+    if size < MICROS["s"]:
+        return f"{sign}{size // 1_000}.{size % 1_000 // 100} ms"
+    if size < 2 * MICROS["m"]:
+        return f"{sign}{size // MICROS['s']}.{size % MICROS['s'] // 10_000:02d} s"
+    return f"{sign}{size // MICROS['m']} m {size % MICROS['m'] // MICROS['s']:02d} s"

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from tests.unit.cli.fake_kubectl import FakeKubectl, event
 
+from krt_cli.errors import CouldNotRunError
 from krt_cli.main import run
 from krt_cli.resource import Test
 from krt_cli.scenarios import archive, pages
-from krt_cli.scenarios.catalogue import describe, scenarios
+from krt_cli.scenarios.catalogue import Description, Scenario, describe, scenarios
 from krt_cli.scenarios.results import Outcome, read
 from krt_cli.scenarios.runner import next_may_start
 from krt_operator.api.status import FaultState, Phase
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).resolve().parents[3]
 
 MANIFEST = (
-    "# A broker crashes\n# and returns.\n#\n# Expected behaviour: nothing is lost,\n# ever.\n"
+    "# A broker crashes\n# and returns.\n#\n# Expected behaviour: nothing is lost,\n# ever.\n#\n"
+    "# Category: Durability\n# Fault: broker crash\n# Result: loses nothing\n"
+    "# Reference: https://example.org/a\n# Reference: https://example.org/b\n"
     "apiVersion: v1\n"
 )
 CARD: dict[str, Any] = {
@@ -140,22 +148,23 @@ def test_table_and_page_come_from_the_scorecard(
     assert "1 of 2 scenarios" in capsys.readouterr().err
     table = place.table()
     link = "[one](../../manifests/scenarios/one.yaml)"
-    assert f"| {link} | Nothing is lost, ever. | met | `loss`: 0 records; " in table
-    assert "2 \\| 3" in table
-    assert "| Passed | 1 run | 2026-11-21, build k | 180 |" in table
-    assert "1 scenarios: 1 met." in table
+    assert "## Durability\n" in table
+    assert "## Placement" not in table
+    assert f"| {link} | broker crash | loses nothing | - | - | - | 1 met | 1 Passed |" in table
+    assert "1 scenarios. Expectations of the last run of each: 1 met." in table
     assert "Never run: two." in table
-    assert "| [one](one.md) |" in place.page("README")
-    assert "| 180 | [report](reports/one.html) |" in place.page("README")
+    assert "| [one](one.md) ([report](reports/one.html)) |" in place.page("README")
     page = place.page("one")
     assert "A broker crashes and returns." in page
     assert "**Expected behaviour.** Nothing is lost, ever." in page
-    assert "**Outcome: met.** Verdict on the data: Passed, score 97. all there" in page
-    assert "ended 2026-11-21T10:03:00.000000Z after 180 s, with build k" in page
+    assert "**Outcome of the last run: met.** Verdict on the data: Passed, score 97. all" in page
+    assert "- <https://example.org/a>\n- <https://example.org/b>\n" in page
+    assert "| 2026-11-21 10:03 | k | 180 | met | Passed | 97 | - | - | - | - |" in page
     assert "## Fault down: CrashPod of kafka-1, verified by ProcessKilled\n\n|" in page
     assert "| foo-0 | 1 0 | leader 1, ISR 0 1 | no leader, ISR 1 | not observed |\n" in page
     assert "7 with `NOT_ENOUGH_REPLICAS`" in page
-    assert "| `loss` | none | 0 records | met |\n" in page
+    assert "| `loss` | none | 0 records | - | 1 met |\n" in page
+    assert "at least 1 | 2 \\| 3 |" in page
 
 
 def test_page_names_what_the_run_does_not_prove(place: Place) -> None:
@@ -205,7 +214,8 @@ def test_runs_made_elsewhere_and_here_are_compared(place: Place) -> None:
     place.forget()
     place.ran("one", 2, expectationResults=[expectation("NotMet")])
     place.write()
-    assert "| same outcome in the last 1 of 2 runs |" in place.table()
+    assert "| 1 met, 1 not met |" in place.table()
+    assert "came out the same in the last 1 of 2 runs." in place.page("one")
 
 
 def test_page_of_a_run_without_a_scorecard_links_no_report(place: Place) -> None:
@@ -236,8 +246,8 @@ def test_result_of_an_earlier_manifest_is_marked(place: Place) -> None:
     place.ran("one", 2, text=changed, expectationResults=[expectation("NotMet")])
     place.write()
     assert "has changed" not in place.table()
-    assert "| not met |" in place.table()
-    assert "Runs: 1 run. " in place.page("one")
+    assert "| 1 not met |" in place.table()
+    assert "\n1 run. " in place.page("one")
 
 
 def test_result_of_a_manifest_with_other_comments_is_not_marked(place: Place) -> None:
@@ -254,16 +264,17 @@ def test_runs_of_one_build_and_of_several_are_compared(place: Place) -> None:
     place.ran("one", 2, key="old")
     place.ran("one", 3, key="old")
     place.write()
-    assert "| same outcome in 2 of 2 runs |" in place.table()
+    same = "Every expectation came out the same in"
+    assert f"{same} 2 of 2 runs." in place.page("one")
     place.ran("one", 4)
     place.write()
-    assert "| same outcome in 3 of 3 runs (2 builds) |" in place.table()
+    assert f"{same} 3 of 3 runs (2 builds)." in place.page("one")
     place.ran("one", 5, expectationResults=[expectation("NotMet")])
     place.write()
-    assert "| same outcome in the last 1 of 4 runs (2 builds) |" in place.table()
+    assert f"{same} the last 1 of 4 runs (2 builds)." in place.page("one")
     place.ran("one", 6, expectationResults=[expectation("NotMet")])
     place.write()
-    assert "| same outcome in the last 2 of 5 runs (2 builds) |" in place.table()
+    assert f"{same} the last 2 of 5 runs (2 builds)." in place.page("one")
 
 
 def test_runs_with_another_verdict_differ_although_all_expectations_are_met(place: Place) -> None:
@@ -271,7 +282,8 @@ def test_runs_with_another_verdict_differ_although_all_expectations_are_met(plac
     place.ran("one", 1)
     place.ran("one", 2, verdict="Failed")
     place.write()
-    assert "| same outcome in the last 1 of 2 runs |" in place.table()
+    assert "| 1 met, 1 not permitted | 1 Passed, 1 Failed |" in place.table()
+    assert "the last 1 of 2 runs" in place.page("one")
 
 
 def test_keep_drops_all_but_the_last_runs(place: Place) -> None:
@@ -280,7 +292,7 @@ def test_keep_drops_all_but_the_last_runs(place: Place) -> None:
     for at in range(2, 2 + archive.RUNS):
         place.ran("one", at)
         place.write()
-    assert f"| same outcome in {archive.RUNS} of {archive.RUNS} runs |" in place.table()
+    assert f"| {archive.RUNS} met | {archive.RUNS} Passed |" in place.table()
 
 
 def test_keep_leaves_out_scorecards_of_an_earlier_version_and_names_it(
@@ -291,7 +303,7 @@ def test_keep_leaves_out_scorecards_of_an_earlier_version_and_names_it(
     place.ran("one", 2)
     place.write()
     assert "1 stored runs left out" in capsys.readouterr().err
-    assert "| 1 run |" in place.table()
+    assert "| 1 met | 1 Passed |" in place.table()
 
 
 def test_kept_scorecard_of_the_last_run_holds_what_a_report_needs_and_few_examples(
@@ -411,13 +423,110 @@ def test_outcome_of_a_test_that_did_not_end_names_its_phase(place: Place) -> Non
 
 def test_description_of_every_scenario_has_setting_and_expected_behaviour() -> None:
     for scenario in scenarios(ROOT / "manifests/scenarios"):
-        setting, expected = scenario.description()
-        assert setting, scenario.name
-        assert expected.endswith("."), scenario.name
+        found = scenario.description()
+        assert found.setting, scenario.name
+        assert found.expected.endswith("."), scenario.name
 
 
 def test_description_is_one_line_and_a_sentence() -> None:
-    assert describe(MANIFEST) == ("A broker crashes and returns.", "Nothing is lost, ever.")
+    assert describe(MANIFEST) == Description(
+        "A broker crashes and returns.",
+        "Nothing is lost, ever.",
+        "Durability",
+        "broker crash",
+        "loses nothing",
+        ("https://example.org/a", "https://example.org/b"),
+    )
+
+
+@pytest.mark.parametrize("label", ["Category", "Fault", "Result"])
+def test_description_without_a_label_is_refused_with_the_remedy(place: Place, label: str) -> None:
+    text = "".join(line for line in MANIFEST.splitlines(keepends=True) if f"# {label}:" not in line)
+    place.add("one", text)
+    (scenario,) = scenarios(place.manifests)
+    with pytest.raises(CouldNotRunError, match=r"one\.yaml") as error:
+        scenario.description()
+    assert f"'# {label}: ...'" in error.value.remedy
+
+
+SECONDS = re.compile(r"\b(\d+) s\b")
+DURATION = re.compile(r"^(?:(\d+)m)?(?:(\d+)s)?$")
+
+
+def bounds(resource: Any) -> Iterator[int]:
+    """Yield every duration of a resource in seconds, and every setting that can be one in ms."""
+    if isinstance(resource, dict):
+        for value in resource.values():
+            yield from bounds(value)
+    elif isinstance(resource, list):
+        for value in resource:
+            yield from bounds(value)
+    elif isinstance(resource, str) and resource.isdecimal():
+        yield int(resource) // 1000
+    elif isinstance(resource, str) and resource and (found := DURATION.match(resource)):
+        yield int(found[1] or 0) * 60 + int(found[2] or 0)
+
+
+SCENARIOS = scenarios(ROOT / "manifests/scenarios")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item.name)
+def test_scenario_states_only_bounds_that_its_resource_sets(scenario: Scenario) -> None:
+    text = scenario.description()
+    stated = {int(value) for value in SECONDS.findall(f"{text.setting} {text.expected}")}
+    resource = yaml.safe_load(scenario.path.read_text())
+    default_leader_check_s = 300
+    assert stated <= {*bounds(resource["spec"]), default_leader_check_s}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item.name)
+def test_scenario_states_every_limit_of_unavailability_that_is_checked(scenario: Scenario) -> None:
+    expect = yaml.safe_load(scenario.path.read_text())["spec"].get("expect", {})
+    checked = {
+        limit
+        for fault in expect.get("faults", [])
+        for item in fault.get("unavailability", [])
+        if item.get("max") == 0
+        for limit in bounds([item["longerThan"]])
+    }
+    stated = {int(value) for value in SECONDS.findall(scenario.description().expected)}
+    assert checked <= stated
+
+
+RESULT = {"expectation": "loss", "expected": "none", "observed": "", "result": "Met"}
+
+
+def test_numbers_of_several_runs_show_median_least_greatest_and_how_many(place: Place) -> None:
+    place.add("one")
+    for at, lost in enumerate((0, 5, 0, 7, 21), 1):
+        place.ran("one", at, expectationResults=[RESULT | {"numbers": {"value": lost}}])
+    pause = {"name": "maxWriteUnavailability", "limit": 15_000_000, "met": True, "unit": "us"}
+    seen, unseen = pause | {"value": 8_310_000}, pause | {"detectionLimit": 5_000_000}
+    old = pause | {"value": 0}
+    for at, objective in enumerate((seen, unseen, old), 6):
+        place.ran("one", at, objectives=[objective], ledger={"lost": 1, "acked": 100})
+    place.write()
+    table = place.table()
+    assert (
+        "| 1 (0 to 21, n = 6) of 100 (n = 3) | < 5.00 s (< 5.00 s to 8.31 s, n = 2) | - |" in table
+    )
+    page = place.page("one")
+    assert "| 6 | met | Passed | 97 | 1 | 8.31 s | - | - |" in page.replace("| k | 360 |", "| 6 |")
+    assert "| 1 | < 5.00 s | - | - |" in page
+    assert "| 1 | - | - | - |" in page
+
+
+def test_tally_of_a_refused_test_says_that_the_refusal_was_expected(place: Place) -> None:
+    place.add("one")
+    place.ran("one", 1, verdict="Inconclusive")
+    folder = place.store / "one/k/uid-1"
+    (folder / "scorecard.json").unlink()
+    test = json.loads((folder / "test.json").read_text())
+    test["spec"] = {"expect": {"error": "TooFewNodes"}}
+    test["status"]["expectationResults"] = {"met": 1}
+    (folder / "test.json").write_text(json.dumps(test))
+    place.write()
+    assert "| 1 met | 1 refused as expected |" in place.table()
 
 
 def test_table_in_git_is_what_its_data_make_of_it() -> None:
@@ -523,7 +632,7 @@ def test_run_stores_the_result_and_keeps_it(place: Place, kubectl: FakeKubectl) 
         "scorecard.json",
         "test.json",
     ]
-    assert "| met |" in place.table()
+    assert "| 1 met |" in place.table()
     namespace = "krt-scenario-one-1"
     assert kubectl.calls() == [
         f"delete namespace {namespace} --ignore-not-found --wait --timeout=180s",

@@ -24,16 +24,21 @@ RUNS = 6
 OF_A_TEST = ("completionTime", "phase", "verdict", "score", "summary", "expectationResults")
 """What is kept of a resource's status."""
 
-OF_A_CARD = ("schemaVersion", "verdict", "expectationResults", "inconclusiveReasons")
-"""What is kept of the scorecard of every run."""
+OF_A_CARD = (
+    "schemaVersion",
+    "verdict",
+    "expectationResults",
+    "inconclusiveReasons",
+    "ledger",
+    "objectives",
+)
+"""What is kept of the scorecard of every run: what runs are compared by."""
 
 OF_THE_LAST_CARD = (
     "adminRequests",
     "components",
     "gapsTruncated",
     "latency",
-    "ledger",
-    "objectives",
     "partitions",
     "recovery",
     "rejections",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -9,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
+from krt_cli.scenarios.catalogue import CATEGORIES
+from krt_cli.scenarios.spread import spread
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from krt_cli.scenarios.archive import Archive
-    from krt_cli.scenarios.catalogue import Scenario
+    from krt_cli.scenarios.catalogue import Description, Scenario
     from krt_cli.scenarios.results import Result
-
-IN_THE_TABLE = 3
-"""Expectations that the table names of a scenario that meets all."""
 
 FROM_DOCS, FROM_BUILD = "../../", "../../../"
 """The repository's root, relative to docs/scenarios and to build/docs/scenarios."""
@@ -30,27 +31,20 @@ class Entry:
 
     Attributes:
         name: of its manifest.
-        setting: what is done, in words.
-        expected: the expected behaviour, in words.
+        text: what its manifest says.
         runs: the kept runs, the latest last.
         changed: whether its manifest is another one since.
     """
 
     name: str
-    setting: str
-    expected: str
+    text: Description
     runs: list[Result]
     changed: bool
 
     @property
     def last(self) -> Result:
-        """The run that is shown."""
+        """The run whose report is shown."""
         return self.runs[-1]
-
-    @property
-    def shown(self) -> list[dict[str, Any]]:
-        """The expectations in the table: those not met or not evaluated, else the first ones."""
-        return self.last.deviations or self.last.expectations[:IN_THE_TABLE]
 
     @property
     def reported(self) -> bool:
@@ -59,8 +53,47 @@ class Entry:
 
     @property
     def consistency(self) -> str:
-        """How many of the runs, from the last one back, had the same outcome."""
+        """In how many runs, from the last one back, every expectation came out the same."""
         return consistency(self.runs)
+
+    @property
+    def outcomes(self) -> str:
+        """How often the expectations came out how: ``6 met``."""
+        return tally(str(run.outcome) for run in self.runs)
+
+    @property
+    def verdicts(self) -> str:
+        """How often there was which verdict: ``4 Passed, 2 Degraded``."""
+        return tally(run.conclusion for run in self.runs)
+
+    @property
+    def lost(self) -> str:
+        """Acknowledged records that were lost, and of how many."""
+        lost = spread(run.lost for run in self.runs)
+        acked = [run.acked for run in self.runs]
+        return f"{lost} of {spread(acked)}" if any(acked) else lost
+
+    def objective(self, name: str) -> str:
+        """Return what was measured for an objective that is a duration."""
+        return spread(run.objective(name) for run in self.runs)
+
+    def number(self, expectation: str) -> str:
+        """Return the number that an expectation was evaluated by."""
+        return spread(run.number(expectation) for run in self.runs)
+
+    def results(self, expectation: str) -> str:
+        """Return how often an expectation was met, not met and not evaluated."""
+        return tally(
+            _outcome(item["result"])
+            for run in self.runs
+            for item in run.expectations
+            if item["expectation"] == expectation
+        )
+
+
+def tally(words: Iterable[str]) -> str:
+    """Return how often each word occurs, the most frequent first: ``4 Passed, 2 Degraded``."""
+    return ", ".join(f"{count} {word}" for word, count in Counter(words).most_common())
 
 
 def consistency(runs: Sequence[Result]) -> str:
@@ -72,7 +105,7 @@ def consistency(runs: Sequence[Result]) -> str:
     which = "" if same == len(runs) else "the last "
     builds = len({run.key for run in runs})
     by = f" ({builds} builds)" if builds > 1 else ""
-    return f"same outcome in {which}{same} of {len(runs)} runs{by}"
+    return f"every expectation came out the same in {which}{same} of {len(runs)} runs{by}"
 
 
 def entries(scenarios: Sequence[Scenario], archive: Archive) -> list[Entry]:
@@ -82,7 +115,7 @@ def entries(scenarios: Sequence[Scenario], archive: Archive) -> list[Entry]:
         runs = archive.runs(scenario.name)
         if runs:
             changed = runs[-1].manifest != scenario.digest
-            found.append(Entry(scenario.name, *scenario.description(), runs, changed))
+            found.append(Entry(scenario.name, scenario.description(), runs, changed))
     return found
 
 
@@ -95,13 +128,16 @@ def table(scenarios: Sequence[Scenario], archive: Archive, *, built: bool = Fals
         built: whether it is one of the built pages, beside the page of each scenario.
     """
     found = entries(scenarios, archive)
-    outcomes = [str(entry.last.outcome) for entry in found]
     names = {entry.name for entry in found}
     return _template("README.md.j2").render(
         root=FROM_BUILD if built else FROM_DOCS,
         built=built,
-        entries=found,
-        counts=[(outcome, outcomes.count(outcome)) for outcome in sorted(set(outcomes))],
+        categories=[
+            (category, [entry for entry in found if entry.text.category == category])
+            for category in CATEGORIES
+        ],
+        count=len(found),
+        outcomes=tally(str(entry.last.outcome) for entry in found),
         minutes=round(sum(entry.last.seconds for entry in found) / 60),
         first=min((entry.last.ended for entry in found), default="")[:10],
         latest=max((entry.last.ended for entry in found), default="")[:10],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_cli.resource import seconds
 from krt_cli.scenarios.catalogue import digest
+from krt_cli.scenarios.spread import Measurement
 from krt_contract import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -60,6 +61,13 @@ class Result:
     def verdict(self) -> str | None:
         """The verdict on the data."""
         return self.status.get("verdict")
+
+    @property
+    def conclusion(self) -> str:
+        """The verdict for a tally; that it was refused where that was expected."""
+        if self.test.get("spec", {}).get("expect", {}).get("error") is not None:
+            return "refused as expected" if self.outcome is Outcome.MET else "not refused"
+        return self.verdict or "no verdict"
 
     @property
     def ended(self) -> str:
@@ -118,6 +126,49 @@ class Result:
         each = ((item["expectation"], item["result"]) for item in self.expectations)
         return (("outcome", str(self.outcome)), *each)
 
+    @property
+    def lost(self) -> Measurement | None:
+        """Acknowledged records that were lost; None where the run has no balanced ledger."""
+        value = self.card.get("ledger", {}).get("lost")
+        if value is None:
+            numbers = [
+                e.get("numbers", {}) for e in self.expectations if e["expectation"] == "loss"
+            ]
+            value = next((item["value"] for item in numbers if "value" in item), None)
+        return None if value is None else Measurement(value)
+
+    @property
+    def acked(self) -> Measurement | None:
+        """Acknowledged records."""
+        value = self.card.get("ledger", {}).get("acked")
+        return None if value is None else Measurement(value)
+
+    def objective(self, name: str) -> Measurement | None:
+        """Return what was measured for an objective that is a duration.
+
+        Where nothing was seen it is the detection limit. None where nothing was measured, and where
+        a scorecard of an earlier build holds 0, which meant "not seen" without saying below what.
+
+        Args:
+            name: as in ``spec.scoring.objectives``.
+        """
+        for item in self.card.get("objectives", ()):
+            if item["name"] != name:
+                continue
+            if item.get("value"):
+                return Measurement(item["value"], duration=True)
+            limit = item.get("detectionLimit")
+            return Measurement(limit, duration=True, below=True) if limit else None
+        return None
+
+    def number(self, expectation: str) -> Measurement | None:
+        """Return the number an expectation was evaluated by, None where there is no single one."""
+        for item in self.expectations:
+            value = item.get("numbers", {}).get("value")
+            if item["expectation"] == expectation and value is not None:
+                return Measurement(value, duration=_is_duration(expectation))
+        return None
+
     def summary(self) -> str:
         """Return the result in a line."""
         met = len(self.expectations) - len(self.deviations)
@@ -172,6 +223,11 @@ def read(folder: Path) -> Result:
         test=test,
         card=json.loads(scorecard.read_text(encoding="utf-8")) if scorecard.exists() else {},
     )
+
+
+def _is_duration(expectation: str) -> bool:
+    """Return whether the number of an expectation is in µs: of a time after the fault."""
+    return expectation.rsplit(".", 1)[-1].endswith("After")
 
 
 def _current(result: Result) -> bool:
