@@ -14,6 +14,10 @@ REPEAT ?= 1
 RERUN ?=
 PARALLEL ?= 1
 COMMA := ,
+
+# Of `make images`: a registry of yours with a path, and the tag there (a hash of the sources if empty).
+PUSH ?=
+TAG ?=
 PYTHON_PACKAGES := contract operator traffic spark cli bench tests hack
 
 .PHONY: help
@@ -35,8 +39,8 @@ test-all: ## Run make test, then the long end-to-end tests and every scenario
 .PHONY: up images deploy down clean clean-cache
 up: ## Create the kind cluster; build engine, tools and images where none can be pulled
 	@hack/up
-images: up ## Build the images and load them into the cluster
-	@hack/images.sh
+images: $(if $(PUSH),,up) ## Build the images and load them into the cluster (PUSH=registry/path TAG=x: push them)
+	@hack/images.sh $(if $(PUSH),push $(PUSH) $(TAG))
 deploy: images ## Install the chart with these images
 	@hack/deploy
 clean: ## Delete the cluster, the registry and everything else that was started

@@ -3,6 +3,8 @@
 #   hack/images.sh          all of it
 #   hack/images.sh build    build and push to the registry beside the cluster; needs the engine only
 #   hack/images.sh load     let every node of the cluster pull them from that registry
+#   hack/images.sh push REGISTRY/PATH [TAG]
+#                           build, push to a registry of yours and write the chart's values for it
 # An image's tag is a hash of its sources, so an unchanged image is not built again.
 set -Eeuo pipefail
 # shellcheck source=hack/lib.sh
@@ -92,16 +94,9 @@ jars_image() {
   echo "$reference"
 }
 
-# value NAME REFERENCE: one image as the chart's values name it, with the registry as nodes reach it.
-value() {
-  local registry=${2%%/*} path=${2#*/}
-  if [[ $registry == "$REGISTRY_ON_HOST" ]]; then registry=$REGISTRY_IN_CLUSTER; fi
-  printf '  %s: {registry: "%s", repository: "%s", tag: "%s"}\n' \
-    "$1" "$registry" "${path%:*}" "${path##*:}"
-}
-
-build() {
-  local base java python spark maven='' operator traffic scoring kafka
+# build_images: builds what is missing and sets `operator`, `traffic`, `scoring` and `kafka` to references.
+build_images() {
+  local base java python spark maven=''
   base=$(base_image)
   java=$(runtime java "$base" "$PACKAGES_JAVA")
   python=$(runtime python "$base" "$PACKAGES_PYTHON")
@@ -116,23 +111,37 @@ build() {
   else
     kafka=$KAFKA_IMAGE
   fi
+}
+
+build() {
+  local operator traffic scoring kafka image
+  build_images
   "$HACK/registry.sh" up
-  local image
   for image in "$operator" "$traffic" "$scoring" "$kafka"; do
     case $image in
       "$REGISTRY_ON_HOST"/*) step "push ${image#*/}" docker push --quiet "$image" ;;
     esac
   done
-  mkdir -p "$STATE"
-  {
-    echo '# Written by hack/images.sh: the images that the chart uses.'
-    echo 'images:'
-    value operator "$operator"
-    value traffic "$traffic"
-    value scoring "$scoring"
-    value kafka "$kafka"
-  } >"$STATE/images.values.yaml.$$"
-  mv "$STATE/images.values.yaml.$$" "$STATE/images.values.yaml"
+  write_values "$STATE/images.values.yaml" "$operator" "$traffic" "$scoring" "$kafka"
+}
+
+# push REGISTRY/PATH [TAG]: an image that is pulled anyway, Kafka's own, stays where it is.
+push() {
+  local target=${1%/} tag=${2:-} operator traffic scoring kafka image pushed
+  local values=$REPO/build/images.values.yaml
+  check_target "$target" "$tag"
+  build_images
+  for image in operator traffic scoring kafka; do
+    case ${!image} in
+      "$REGISTRY_ON_HOST"/*)
+        pushed=$(push_image "${!image}" "$target" "$tag")
+        printf -v "$image" '%s' "$pushed"
+        ;;
+    esac
+  done
+  write_values "$values" "$operator" "$traffic" "$scoring" "$kafka"
+  log "images: $values"
+  log "install them with: helm install krt helm/kafka-resilience --values build/images.values.yaml"
 }
 
 # fetch NODE REFERENCE...: pulls images on a node with containerd's client. Images of this project that are
@@ -189,9 +198,13 @@ load() {
 case ${1:-all} in
   build) build ;;
   load) load ;;
+  push)
+    [[ -n ${2:-} ]] || die 'hack/images.sh push needs a registry' 'name it, for example PUSH=registry.example.com/team'
+    push "$2" "${3:-}"
+    ;;
   all)
     build
     load
     ;;
-  *) die "hack/images.sh has the commands 'build' and 'load', not '$1'" ;;
+  *) die "hack/images.sh has the commands 'build', 'load' and 'push', not '$1'" ;;
 esac

@@ -71,3 +71,53 @@ base_image() {
     "$HACK/rootfs.sh"
   fi
 }
+
+# value NAME REFERENCE: one image as the chart's values name it, with the registry as nodes reach it.
+value() {
+  local registry=${2%%/*} path=${2#*/}
+  if [[ $registry == "$REGISTRY_ON_HOST" ]]; then registry=$REGISTRY_IN_CLUSTER; fi
+  printf '  %s: {registry: "%s", repository: "%s", tag: "%s"}\n' \
+    "$1" "$registry" "${path%:*}" "${path##*:}"
+}
+
+# write_values FILE OPERATOR TRAFFIC SCORING KAFKA: the values that name these images.
+write_values() {
+  local file=$1
+  mkdir -p "$(dirname "$file")"
+  {
+    echo '# Written by hack/images.sh: the images that the chart uses.'
+    echo 'images:'
+    value operator "$2"
+    value traffic "$3"
+    value scoring "$4"
+    value kafka "$5"
+  } >"$file.$$"
+  mv "$file.$$" "$file"
+}
+
+# check_target REGISTRY/PATH TAG: ends the script unless images can be named so.
+check_target() {
+  if [[ ! $1 =~ ^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$ ]]; then
+    die "'$1' is not a registry with a path" \
+      'write it in lower case and without a scheme, for example registry.example.com/team'
+  fi
+  if [[ -n $2 && ! $2 =~ ^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$ ]]; then
+    die "'$2' is not a tag" 'use letters, digits, dots, dashes and underscores, at most 128, for example 0.1.0'
+  fi
+  if [[ $2 == latest ]]; then
+    die "the chart refuses the tag 'latest'" 'name a version, for example TAG=0.1.0'
+  fi
+}
+
+# push_image REFERENCE REGISTRY/PATH TAG: prints the reference it was pushed as; with an empty tag it keeps
+# its own, a hash of its sources.
+push_image() {
+  local path=${1##*/} registry=${2%%/*} remote
+  remote=$2/${path%:*}:${3:-${path##*:}}
+  docker tag "$1" "$remote"
+  if ! docker push --quiet "$remote" >&2; then
+    die "$registry did not take $remote" \
+      "log in with 'docker login $registry', and check that the repository exists and that you may push to it"
+  fi
+  echo "$remote"
+}
