@@ -26,8 +26,10 @@ help: ## List the targets
 	  /^## / {printf "\n%s\n", substr($$0, 4)} \
 	  /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-## The two commands
-.PHONY: demo test
+## The first commands
+.PHONY: score-sample demo test test-all
+score-sample: ## Score a recorded leader crash on local Spark, without a cluster
+	@hack/score-sample
 demo: ## Create the cluster, run the sample test and follow it to its verdict
 	@hack/demo
 test: ## Create the cluster, then run everything that gates a change (what CI runs)
