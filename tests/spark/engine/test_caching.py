@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def plain(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session, plain."""
+    """The session without this shortcut."""
     before = str(spark.conf.get(session.PLAIN))
-    spark.conf.set(session.PLAIN, "true")
+    spark.conf.set(session.PLAIN, session.Shortcut.CACHING)
     yield spark
     spark.conf.set(session.PLAIN, before)
 

@@ -23,7 +23,7 @@ def _skips(spark: SparkSession, *, plain: bool) -> list[Row]:
     tables = history_of_cases(spark, [case for name, case in ALL.items() if name.startswith(CASES)])
     facts = facts_module.collect(tables)
     before = str(spark.conf.get(session.PLAIN))
-    spark.conf.set(session.PLAIN, str(plain).lower())
+    spark.conf.set(session.PLAIN, session.Shortcut.OFFSET_RANKS if plain else "")
     try:
         steps = offset_jumps.build(tables, facts)
         return sorted(offset_jumps.skips(steps, tables, facts).collect())

@@ -131,6 +131,25 @@ def test_flags_huge_pages_are_used_where_the_system_offers_them(
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 
 
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("", ""), ("1", "caching,jvm-flags,offset-ranks"), ("jvm-flags,caching", "caching,jvm-flags")],
+)
+def test_settings_name_the_shortcuts_that_the_environment_rules_out(
+    text: str, plain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(session.PLAIN_ENV, text)
+    sizing = session.Sizing(0, 2)
+    assert sizing.settings()[session.PLAIN] == plain
+    assert ("TieredStopAtLevel" in sizing.java_flags) is ("jvm-flags" not in plain)
+
+
+def test_settings_with_an_unknown_shortcut_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(session.PLAIN_ENV, "caching,turbo")
+    with pytest.raises(ScoringError, match=r"'turbo'.*offset-ranks"):
+        session.Sizing(0, 2).settings()
+
+
 def test_flags_compiler_directives_are_in_the_package() -> None:
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
     assert f"-XX:CompilerDirectivesFile={jvm.COMPILING}" in flags

@@ -4,8 +4,8 @@ What ``persist`` returns still carries the plan that made the rows. Spark analys
 with every step that is added, copies it for every join and union of such rows, and compares it with
 the cached plans for every query.
 
-Spark has no public way to such a DataFrame. Where the internals it needs are missing, and in a
-plain session, ``cache`` falls back to what ``persist`` returns: the same rows, planned more slowly.
+Spark has no public way to such a DataFrame. Where the internals it needs are missing, and without
+this shortcut, ``cache`` falls back to what ``persist`` returns: the same rows, planned more slowly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark.sql.classic.dataframe import DataFrame as Classic
 
-from krt_scoring.engine.session import is_plain
+from krt_scoring.engine.session import Shortcut, takes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,7 +46,7 @@ class Cached:
 def cache(source: DataFrame) -> Cached:
     """Cache rows."""
     kept = source.persist()
-    if not is_plain(source.sparkSession):
+    if takes(source.sparkSession, Shortcut.CACHING):
         try:
             return Cached(_from_cache(kept), source)
         except (Py4JError, AttributeError, TypeError) as error:

@@ -1,16 +1,12 @@
-"""How the JVMs of a session run: their flags, and which of their classes PySpark keeps.
+"""The flags of the JVMs of a session.
 
-Flags change only how fast a JVM computes, never what. A plain session has none but the one that
-names the configuration of its logging.
+Flags change only how fast a JVM computes, never what. Without this shortcut there is none but the
+one that names the configuration of its logging.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
 """Logging of the JVMs; at the same path in driver and executors, which share an image."""
@@ -54,9 +50,6 @@ HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 """Where Linux says whether a process may ask for pages of 2 MiB. Tables of groups are looked up all
 over, and each look-up finds its page by walking a table that is 512 times as long without."""
 
-CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
-"""What PySpark asks the JVM for by name whenever a column is made: some 2000 times in a scoring."""
-
 
 def flags(*, large: bool, plain: bool) -> str:
     """Return the flags of the JVMs of a session."""
@@ -73,10 +66,3 @@ def _huge_pages() -> str:
     except OSError:
         offered = False
     return " -XX:+UseTransparentHugePages" if offered else ""
-
-
-def keep_classes(spark: SparkSession) -> None:
-    """Keep the classes that PySpark asks for: py4j searches every jar for each, every time."""
-    jvm = spark.sparkContext._jvm  # noqa: SLF001 (nothing public leads to the JVM's classes)
-    for name in CLASSES:
-        setattr(jvm, name, getattr(jvm, name))

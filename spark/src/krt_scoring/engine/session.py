@@ -4,8 +4,10 @@ Small histories are dominated by JVM start and code generation, large ones by da
 settings follow the size: the C1 compiler and the serial collector below ``LARGE_ROWS`` rows, the
 full compiler and the parallel collector above.
 
-A *plain* session (``KRT_PLAIN_SPARK=1``) uses Spark's public interface and the JVM's defaults only.
-It gives the same bytes, later: for a Spark or a JVM whose internals have changed.
+A *shortcut* is a way to be faster that leans on Spark's or the JVM's internals, or that is harder
+to read than the plain way beside it. Both ways give the same bytes. ``KRT_PLAIN_SPARK=1`` takes the
+plain way everywhere, ``KRT_PLAIN_SPARK=caching,jvm-flags`` in these: for a Spark or a JVM whose
+internals have changed, and to measure a shortcut's gain (``python -m bench.scoring.shortcuts``).
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from krt_scoring.engine import jvm
+from krt_scoring.errors import ScoringError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,10 +41,22 @@ PARTITIONS = "spark.krt.partitions"
 """The setting that says how many partitions a shuffle of all rows has."""
 
 PLAIN = "spark.krt.plain"
-"""The setting that says whether a session is plain."""
+"""The setting that names the shortcuts that a session does not take, joined by commas."""
 
 PLAIN_ENV = "KRT_PLAIN_SPARK"
-"""The environment variable by which sessions are plain."""
+"""The environment variable that names them for every session; ``1`` for all of them."""
+
+
+class Shortcut(StrEnum):
+    """What is done in a quicker and in a plain way; docs/development/scoring.md has the gains."""
+
+    JVM_FLAGS = "jvm-flags"
+    """Compiler and collector chosen by size (``jvm``)."""
+    CACHING = "caching"
+    """Cached rows as a plan with a single node (``caching``)."""
+    OFFSET_RANKS = "offset-ranks"
+    """Visible offsets as bits instead of rows (``history.offset_ranks``)."""
+
 
 DRIVER_PORT = 7078
 BLOCK_MANAGER_PORT = 7079
@@ -116,7 +132,7 @@ class Sizing:
     @property
     def java_flags(self) -> str:
         """Flags of the JVMs."""
-        return jvm.flags(large=self.large, plain=_plain())
+        return jvm.flags(large=self.large, plain=Shortcut.JVM_FLAGS in _plain_ways())
 
     @property
     def local_memory(self) -> str:
@@ -130,7 +146,7 @@ class Sizing:
             **(ALWAYS_LARGE if self.large else {}),
             "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
             PARTITIONS: str(self.partitions),
-            PLAIN: str(_plain()).lower(),
+            PLAIN: ",".join(sorted(_plain_ways())),
             "spark.driver.extraJavaOptions": self.java_flags,
         }
 
@@ -140,13 +156,29 @@ def partitions(spark: SparkSession) -> int:
     return int(str(spark.conf.get(PARTITIONS, spark.conf.get("spark.sql.shuffle.partitions"))))
 
 
-def _plain() -> bool:
-    return os.environ.get(PLAIN_ENV) == "1"
+def _plain_ways() -> frozenset[Shortcut]:
+    """Return the shortcuts that the environment rules out.
+
+    Raises:
+        ScoringError: it names one that does not exist.
+    """
+    text = os.environ.get(PLAIN_ENV, "")
+    if text == "1":
+        return frozenset(Shortcut)
+    names = [name for name in text.split(",") if name]
+    known = ", ".join(Shortcut)
+    for name in names:
+        if name not in set(Shortcut):
+            raise ScoringError(
+                f"{PLAIN_ENV} names {name!r}, which is no shortcut; set it to 1 or to one or more "
+                f"of {known}, joined by commas"
+            )
+    return frozenset(map(Shortcut, names))
 
 
-def is_plain(spark: SparkSession) -> bool:
-    """Return whether a session is plain."""
-    return str(spark.conf.get(PLAIN, "false")) == "true"
+def takes(spark: SparkSession, shortcut: Shortcut) -> bool:
+    """Return whether a session takes a shortcut."""
+    return str(shortcut) not in str(spark.conf.get(PLAIN, "")).split(",")
 
 
 def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSession:
@@ -248,6 +280,4 @@ def _start(master: str, settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
-    if not is_plain(spark):
-        jvm.keep_classes(spark)
     return spark

@@ -2,8 +2,8 @@
 
 Markers, aborted records and gaps have offsets but no rank, so a jump in offsets need not be a jump
 over records. Which offsets are visible is stored as one bit each, 64 to a row: a rank is a sum of
-bit counts, at a sixty-fourth of the rows. A plain session ranks single offsets by a window, with
-the same result.
+bit counts, at a sixty-fourth of the rows. Without this shortcut, single offsets are ranked by a
+window, with the same result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from krt_scoring.engine.session import is_plain
+from krt_scoring.engine.session import Shortcut, takes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def with_ranks(
         names: column with a position → column for its rank, counted from 0.
     """
     visible = _visible(tables, facts, partitions)
-    if is_plain(rows.sparkSession):
+    if not takes(rows.sparkSession, Shortcut.OFFSET_RANKS):
         ranks = _single(visible)
         for position, name in names.items():
             rows = _join_single(rows, ranks, position, name)
