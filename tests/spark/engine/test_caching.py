@@ -33,7 +33,7 @@ def _begins_with(rows: DataFrame) -> str:
 
 
 def _source(spark: SparkSession) -> DataFrame:
-    return spark.range(10).withColumn("drawn", sf.rand())
+    return spark.range(10).repartition(2).withColumn("drawn", sf.rand())
 
 
 def _read(rows: DataFrame) -> dict[int, float]:
@@ -91,11 +91,22 @@ def test_cache_a_further_step_plans_from_the_cache(spark: SparkSession) -> None:
     cached = cache(source)
     try:
         assert _begins_with(source) == "Range"
+        assert not caching._ordered(source)  # noqa: SLF001
         assert _begins_with(cached.rows.filter("id > 2")) == "InMemoryRelation"
         other = cached.rows.withColumnRenamed("drawn", "second")
         both = cached.rows.join(other, "id").filter(sf.col("drawn") == sf.col("second"))
         assert both.count() == 10
         assert sorted(cached.rows.columns) == sorted(source.columns)
+    finally:
+        cached.release()
+
+
+def test_cache_ordered_rows_keep_their_plan_and_join_with_themselves(spark: SparkSession) -> None:
+    cached = cache(spark.range(10).withColumn("drawn", sf.rand()))
+    try:
+        assert cached.rows is cached.source
+        other = cached.rows.withColumnRenamed("drawn", "second")
+        assert cached.rows.join(other, "id").filter("drawn = second").count() == 10
     finally:
         cached.release()
 

@@ -4,8 +4,9 @@ What ``persist`` returns still carries the plan that made the rows. Spark analys
 with every step that is added, copies it for every join and union of such rows, and compares it with
 the cached plans for every query.
 
-Spark has no public way to such a DataFrame. Where the internals it needs are missing, and without
-this shortcut, ``cache`` falls back to what ``persist`` returns: the same rows, planned more slowly.
+Spark has no public way to such a DataFrame. Where the internals it needs are missing, where the
+rows have an order, and without this shortcut, ``cache`` falls back to what ``persist`` returns: the
+same rows, planned more slowly.
 """
 
 from __future__ import annotations
@@ -46,12 +47,25 @@ class Cached:
 def cache(source: DataFrame) -> Cached:
     """Cache rows."""
     kept = source.persist()
-    if takes(source.sparkSession, Shortcut.CACHING):
+    if takes(source.sparkSession, Shortcut.CACHING) and not _ordered(kept):
         try:
             return Cached(_from_cache(kept), source)
         except (Py4JError, AttributeError, TypeError) as error:
             log.warning("caching by Spark's public interface, which plans longer: %s", error)
     return Cached(kept, source)
+
+
+def _ordered(rows: DataFrame) -> bool:
+    """Return whether Spark knows an order of the rows; True where that cannot be asked.
+
+    Spark 4.0.4 fails to join cached rows that have one with themselves, once their plan begins with
+    the cache (``InMemoryRelation.withOutput``).
+    """
+    try:
+        plan = rows._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
+        return not plan.outputOrdering().isEmpty()
+    except (Py4JError, AttributeError, TypeError):
+        return True
 
 
 def _from_cache(kept: DataFrame) -> DataFrame:
