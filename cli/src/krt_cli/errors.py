@@ -6,13 +6,15 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit codes of ``krt watch``; the other commands end with 0, 1 or COULD_NOT_RUN."""
+    """Exit codes of ``krt run`` and ``krt watch``; the others end with 0, 1 or COULD_NOT_RUN."""
 
     PASSED = 0
-    DEGRADED = 1
-    FAILED = 2
+    FAILED = 1
+    DEGRADED = 2
     INCONCLUSIVE = 3
     COULD_NOT_RUN = 4
+    INTERRUPTED = 130
+    """What a shell reports of a command that Ctrl-C ended (128 + SIGINT)."""
 
 
 class ExitWithCode(Exception):  # noqa: N818 - an end, not an error

@@ -134,16 +134,22 @@ class Kubectl:
     context: str | None = None
     kubeconfig: Path | None = None
 
-    def __call__(self, *arguments: str) -> str:
+    def __call__(self, *arguments: str, stdin: str | None = None) -> str:
         """Run a command to its end and return its standard output.
+
+        Args:
+            arguments: of the command.
+            stdin: what it reads from standard input.
 
         Raises:
             KubectlError: it failed.
         """
         command = self._command(*arguments)
         with tempfile.TemporaryFile() as stderr:
-            process = _start(command, stderr)
-            output, _ = process.communicate()
+            process = _start(
+                command, stderr, subprocess.DEVNULL if stdin is None else subprocess.PIPE
+            )
+            output, _ = process.communicate(None if stdin is None else stdin.encode())
             stderr.seek(0)
             complaint = stderr.read().decode(errors="replace").strip()
         if process.returncode:
@@ -209,10 +215,12 @@ class Kubectl:
         return ["kubectl", *options, *arguments]
 
 
-def _start(command: list[str], stderr: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(
+    command: list[str], stderr: IO[bytes], stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603 - kubectl as the user has it
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr
         )
     except FileNotFoundError as error:
         raise KubectlError(

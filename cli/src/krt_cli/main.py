@@ -1,66 +1,187 @@
 """The command line of ``krt``."""
 
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from importlib import metadata
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from krt_cli.abort import abort as abort_test
 from krt_cli.errors import CouldNotRunError, ExitCode, ExitWithCode
 from krt_cli.kubectl import Kubectl
+from krt_cli.listing import list_tests
+from krt_cli.manifest import read as read_manifest
+from krt_cli.options import Context, Evidence, Kubeconfig, Name, Namespace
+from krt_cli.run import run as run_test
 from krt_cli.scenarios.commands import app as scenarios_app
+from krt_cli.watch.command import VERDICTS
 from krt_cli.watch.command import watch as watch_test
 
 USAGE = 2
 """What typer ends with where the arguments are wrong."""
 
+
+class Verdict(StrEnum):
+    """Verdicts that can be accepted."""
+
+    DEGRADED = "Degraded"
+    FAILED = "Failed"
+    INCONCLUSIVE = "Inconclusive"
+
+
+class Output(StrEnum):
+    """How a list is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="Watches tests of kind KafkaResilienceTest and runs the scenarios. Also installed as the "
-    "kubectl plugin `kubectl krt`.",
+    help="Runs and follows tests of kind KafkaResilienceTest, and the scenarios. Also installed as "
+    "the kubectl plugin `kubectl krt`.",
 )
 app.add_typer(scenarios_app, name="scenarios")
 
 
+def _version(requested: bool) -> None:
+    if requested:
+        typer.echo(f"krt {metadata.version('krt-cli')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
-    """Keep `watch` a command of its own."""
+def _root(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
+Accepted = Annotated[
+    list[Verdict] | None,
+    typer.Option(
+        "--accept",
+        help="A verdict that ends with exit code 0, too: Degraded, Failed or Inconclusive; may be "
+        "given several times.",
+    ),
+]
+
+
+@app.command("run")
+def run_file(  # noqa: PLR0913 - the options of a command
+    file: Annotated[str, typer.Argument(help="The file of the test; - for standard input.")],
+    *,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    evidence: Evidence = None,
+    accept: Accepted = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Delete a test of the same name first.")
+    ] = False,
+) -> None:
+    """Apply a test and follow it to its verdict.
+
+    The exit code follows the verdict: 0 Passed, 1 Failed, 2 Degraded, 3 Inconclusive.
+
+    It is 4 where the command could not run: the API server refuses the test, a test of that name
+    has ended already, the test was deleted, kubectl failed, wrong arguments. It is 130 after
+    Ctrl-C; the test then goes on.
+    """
+    manifest = read_manifest(file)
+    kubectl = Kubectl(namespace, context, kubeconfig)
+    with _interruptible(manifest.name):
+        code = run_test(kubectl, manifest, evidence, _console(), replacing=replace)
+    raise ExitWithCode(_accepted(code, accept))
 
 
 @app.command()
-def watch(
-    name: Annotated[str, typer.Argument(help="Name of the KafkaResilienceTest.")],
-    namespace: Annotated[
-        str | None,
-        typer.Option("--namespace", "-n", help="Namespace; that of the context if not given."),
-    ] = None,
-    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig file.")] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="Kubeconfig file; KUBECONFIG as for kubectl if not given.")
-    ] = None,
-    evidence: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="KRT_EVIDENCE",
-            help="Folder on this machine that holds the evidence volumes, to print the paths of "
-            "evidence and report; hack/env sets KRT_EVIDENCE for the kind cluster.",
-        ),
-    ] = None,
+def watch(  # noqa: PLR0913 - the options of a command
+    name: Name,
+    *,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    evidence: Evidence = None,
+    accept: Accepted = None,
 ) -> None:
     """Follow a test to its end: phases, conditions, faults, what was observed, and the verdict.
 
-    The exit code follows the verdict: 0 Passed, 1 Degraded, 2 Failed, 3 Inconclusive.
+    The exit code follows the verdict: 0 Passed, 1 Failed, 2 Degraded, 3 Inconclusive.
 
     It is 4 where the command could not run: no such test, the test was deleted, kubectl failed,
-    wrong arguments.
+    wrong arguments. It is 130 after Ctrl-C; the test then goes on.
     """
-    console = Console(highlight=False, soft_wrap=True)
     kubectl = Kubectl(namespace, context, kubeconfig)
-    raise ExitWithCode(watch_test(kubectl, name, evidence, console))
+    with _interruptible(name):
+        code = watch_test(kubectl, name, evidence, _console())
+    raise ExitWithCode(_accepted(code, accept))
+
+
+@app.command("list")
+def list_(
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    *,
+    all_namespaces: Annotated[
+        bool, typer.Option("--all-namespaces", "-A", help="The tests of all namespaces.")
+    ] = False,
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="How to print them.")
+    ] = Output.TABLE,
+) -> None:
+    """List tests with phase, verdict, score, lost records and summary, the latest first."""
+    kubectl = Kubectl(namespace, context, kubeconfig)
+    list_tests(kubectl, _console(), everywhere=all_namespaces, as_json=output is Output.JSON)
+
+
+@app.command("abort")
+def abort_(
+    name: Name,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    *,
+    wait: Annotated[bool, typer.Option(help="Wait until the test has ended.")] = True,
+) -> None:
+    """End a test early: revert its faults, clean up, and give no verdict."""
+    abort_test(Kubectl(namespace, context, kubeconfig), name, _console(), waiting=wait)
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _accepted(code: ExitCode, accept: list[Verdict] | None) -> ExitCode:
+    """Return the exit code, 0 for a verdict that is accepted."""
+    accepted = {VERDICTS[verdict.value] for verdict in accept or ()}
+    return ExitCode.PASSED if code in accepted else code
+
+
+@contextmanager
+def _interruptible(name: str) -> Iterator[None]:
+    """Say on Ctrl-C that the test goes on, and how to follow or end it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"no longer following {name}; the test goes on\n"
+            f"  krt watch {name} follows it again, krt abort {name} ends it\n"
+        )
+        raise ExitWithCode(ExitCode.INTERRUPTED) from None
 
 
 def main() -> None:
@@ -71,7 +192,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command and return its exit code.
 
-    Wrong arguments end with 4, not with typer's 2: that is the code of the verdict Failed.
+    Wrong arguments end with 4, not with typer's 2: that is the code of the verdict Degraded.
     """
     try:
         typer.main.get_command(app).main(arguments, "krt")

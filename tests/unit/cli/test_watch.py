@@ -176,7 +176,7 @@ def test_watch_ends_with_the_test_although_kubectl_does_not(
 
 @pytest.mark.parametrize(
     ("verdict", "code"),
-    [("Passed", 0), ("Degraded", 1), ("Failed", 2), ("Inconclusive", 3), ("Pending", 3)],
+    [("Passed", 0), ("Failed", 1), ("Degraded", 2), ("Inconclusive", 3), ("Pending", 3)],
 )
 def test_watch_exit_code_follows_the_verdict(kubectl: FakeKubectl, verdict: str, code: int) -> None:
     kubectl.answers("get krt", event(changed(verdict=verdict)))
@@ -237,5 +237,5 @@ def test_run_with_wrong_arguments_is_not_taken_for_a_failed_verdict(arguments: l
 def test_watch_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["watch", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "0 Passed, 1 Degraded, 2 Failed, 3 Inconclusive" in text
+    assert "0 Passed, 1 Failed, 2 Degraded, 3 Inconclusive" in text
     assert "4 where the command could not run" in text
