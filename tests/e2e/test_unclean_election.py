@@ -101,7 +101,7 @@ def test_unclean_election_fails_the_ci_recipe(run: Run) -> None:
     assert subprocess.run(["test", verdict, "=", "Passed"], check=False).returncode == 1
 
 
-def test_unclean_election_watched_exits_with_1_for_degraded(run: Run) -> None:
+def test_unclean_election_watched_exits_with_2_for_degraded(run: Run) -> None:
     watched = watch(run)
-    assert watched.returncode == 1, watched.stderr
+    assert watched.returncode == 2, watched.stderr
     assert "verdict       Degraded, score " in watched.stdout
