@@ -279,6 +279,41 @@ REFUSED = (
         ),
         ("spec.traffic.consumers[0].output.config", "setting transactional.id ", "field"),
     ),
+    *(
+        Refused(
+            f"{where}: {what}",
+            change({key: value}),
+            (f"{path}.config", *says),
+        )
+        for where, path, change in (
+            (
+                "broker",
+                "spec.kafka",
+                lambda config: lambda spec: spec["kafka"].update(config=config),
+            ),
+            (
+                "ZooKeeper",
+                "spec.zookeeper",
+                lambda config: lambda spec: spec["zookeeper"].update(config=config),
+            ),
+            ("topic", "spec.topics[0]", lambda config: topic(config=config)),
+            ("producer", "spec.traffic.producers[1]", lambda config: producer(config=config)),
+            ("consumer", "spec.traffic.consumers[0]", lambda config: consumer(config=config)),
+            (
+                "output",
+                "spec.traffic.consumers[0].output",
+                lambda config: consumer(
+                    commit="Transactional", output={"topic": "foo", "config": config}
+                ),
+            ),
+        )
+        for what, key, value, says in (
+            ("a blank before a name", " a.b", "1", ("setting  a.b must be the name",)),
+            ("a line break in a name", "x\na.b", "1", ("a key must be the name of a setting",)),
+            ("a line break in a value", "x.y", "1\na.b=2", ("the value of x.y must be one line",)),
+            ("an endless name", "x" * 101, "1", ("must be the name", "at most 100")),
+        )
+    ),
     Refused(
         "a setting that is no string",
         lambda spec: spec["kafka"]["config"].update({"num.io.threads": 4}),

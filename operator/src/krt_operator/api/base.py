@@ -4,11 +4,12 @@ The models are the one source of the CustomResourceDefinition (see `crd.py`): fi
 bounds, defaults and descriptions, `Rule` the rules across fields.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, model_validator
 from pydantic.alias_generators import to_camel
 
 MAX_ITEMS = 16
@@ -136,9 +137,35 @@ LabelValue = Annotated[
 """A Kubernetes label value; zones are label values."""
 Text = Annotated[str, StringConstraints(max_length=1024)]
 """A sentence."""
-SettingValue = Annotated[str, StringConstraints(max_length=256)]
+SETTING_NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+"""What the names of settings look like, in Kafka, ZooKeeper and librdkafka. Anything else could
+write another line of a properties file than its own, or hide a reserved name behind a blank."""
+SETTING_NAME_FORM = (
+    "must be the name of a setting: at most 100 letters, digits, dots, dashes and underscores, "
+    "without blanks or line breaks"
+)
+SETTING_TEXT = r"^[^\x00-\x1f\x7f]*$"
+"""What the value of a setting looks like: one line of text."""
+SETTING_TEXT_FORM = (
+    "must be one line of text, without line breaks, tabs or other control characters"
+)
+
+
+def _setting_name(name: str) -> str:
+    if not re.fullmatch(SETTING_NAME, name):
+        raise ValueError(f"setting {name!r} {SETTING_NAME_FORM}")
+    return name
+
+
+def _setting_text(value: str) -> str:
+    if not re.fullmatch(SETTING_TEXT, value):
+        raise ValueError(f"value {value!r} {SETTING_TEXT_FORM}")
+    return value
+
+
+SettingValue = Annotated[str, StringConstraints(max_length=256), AfterValidator(_setting_text)]
 """Value of a Kafka or ZooKeeper setting, always a string as in their property files."""
-SettingKey = Annotated[str, StringConstraints(max_length=100)]
+SettingKey = Annotated[str, AfterValidator(_setting_name)]
 """Name of a setting."""
 Word = Annotated[str, StringConstraints(max_length=253)]
 """A name or a short word in the status."""

@@ -3,7 +3,14 @@
 from typing import Any
 
 from krt_contract.settings import MIN_INSYNC_REPLICAS, ZOOKEEPER_SESSION
-from krt_operator.api.base import Rule, rules
+from krt_operator.api.base import (
+    SETTING_NAME,
+    SETTING_NAME_FORM,
+    SETTING_TEXT,
+    SETTING_TEXT_FORM,
+    Rule,
+    rules,
+)
 from krt_operator.constants import TICK_SETTING
 
 BROKER = (
@@ -85,6 +92,28 @@ def refused(names: tuple[str, ...], reason: str) -> Rule:
     )
 
 
+def _cel(pattern: str) -> str:
+    """Return a pattern as a CEL string."""
+    return "'" + pattern.replace("\\", "\\\\") + "'"
+
+
+# The API server falls back to the message where the expression has a line break in it.
+NAMES = Rule(
+    rule=f"self.all(k, k.matches({_cel(SETTING_NAME)}))",
+    message=f"a key {SETTING_NAME_FORM}",
+    expression=f"'setting ' + self.filter(k, !k.matches({_cel(SETTING_NAME)}))[0] + "
+    f"' {SETTING_NAME_FORM}'",
+)
+"""The rule, for a settings map, that its keys are names of settings; see `base.SETTING_NAME`."""
+
+TEXTS = Rule(
+    rule=f"self.all(k, self[k].matches({_cel(SETTING_TEXT)}))",
+    message=f"a value {SETTING_TEXT_FORM}",
+    expression=f"'the value of ' + self.filter(k, !self[k].matches({_cel(SETTING_TEXT)}))[0] + "
+    f"' {SETTING_TEXT_FORM}'",
+)
+"""The rule, for a settings map, that each value is one line of text."""
+
 SERVERS = Rule(
     rule="self.all(k, !k.startsWith('server.'))",
     message="settings server.N are set by the controller",
@@ -110,20 +139,21 @@ MIN_INSYNC = matching(MIN_INSYNC_REPLICAS, "^[1-9]$", "a number from 1 to 9")
 def broker_config() -> dict[str, Any]:
     """Return the rules of spec.kafka.config."""
     return rules(
-        refused(BROKER, OWN), refused(EXPIRY, KEEP), MIN_INSYNC, milliseconds(ZOOKEEPER_SESSION)
+        *(NAMES, TEXTS, refused(BROKER, OWN), refused(EXPIRY, KEEP)),
+        *(MIN_INSYNC, milliseconds(ZOOKEEPER_SESSION)),
     )
 
 
 def topic_config() -> dict[str, Any]:
     """Return the rules of spec.topics[].config."""
-    return rules(refused(TOPIC_EXPIRY, KEEP), MIN_INSYNC)
+    return rules(NAMES, TEXTS, refused(TOPIC_EXPIRY, KEEP), MIN_INSYNC)
 
 
 def zookeeper_config() -> dict[str, Any]:
     """Return the rules of spec.zookeeper.config."""
-    return rules(refused(ZOOKEEPER, OWN), SERVERS, milliseconds(TICK_SETTING))
+    return rules(NAMES, TEXTS, refused(ZOOKEEPER, OWN), SERVERS, milliseconds(TICK_SETTING))
 
 
 def client_config(names: tuple[str, ...]) -> dict[str, Any]:
     """Return the rules of a producer's or consumer's config."""
-    return rules(refused(names, FIELD))
+    return rules(NAMES, TEXTS, refused(names, FIELD))

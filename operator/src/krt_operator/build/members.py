@@ -12,6 +12,7 @@ from krt_contract.members import KAFKA_PORT, ZOOKEEPER_PORT, MemberKind
 from krt_operator import names
 from krt_operator.api.spec import Separation
 from krt_operator.build.decorate import decorate_objects, selector
+from krt_operator.build.properties import properties
 from krt_operator.build.render import render
 from krt_operator.constants import (
     ELECTION_PORT,
@@ -22,8 +23,6 @@ from krt_operator.constants import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from krt_contract.members import Member
     from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
@@ -178,16 +177,6 @@ def _zookeeper_files(plan: Plan) -> dict[str, str]:
         for peer in plan.zookeepers:
             settings[f"server.{peer.ordinal + 1}"] = f"{peer.host}:{QUORUM_PORT}:{ELECTION_PORT}"
     return {"zoo.cfg": properties(settings), "log4j.properties": LOG4J}
-
-
-def properties(settings: Mapping[str, str]) -> str:
-    """A Java properties file; keys are sorted, so the same settings give the same bytes."""
-    lines = (f"{key}={_escaped(value)}\n" for key, value in sorted(settings.items()))
-    return "".join(lines)
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _affinity(plan: Plan, member: Member) -> Json:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
+from tests.unit.operator.doubles.plans import sample_plan
 
 from krt_contract.control import ControlState
 from krt_operator import names
-from krt_operator.api.spec import Spec
-from krt_operator.app.settings import Settings
 from krt_operator.build import (
     members,
     scoring,
@@ -24,41 +23,14 @@ from krt_operator.build import (
     tools,
     traffic,
 )
-from krt_operator.engine.progress import Run
-from krt_operator.plan.placement import assign
-from krt_operator.plan.planning import make_plan
-
-if TYPE_CHECKING:
-    from krt_operator.plan.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "operator"
 PULL = "IfNotPresent"
 
 
-def _plan() -> Plan:
-    resource = yaml.safe_load((ROOT / "manifests" / "sample.yaml").read_text())
-    spec = Spec.model_validate(resource["spec"]).resolve()
-    run: Any = Run.__new__(Run)
-    for name, value in {
-        "namespace": "tests",
-        "name": resource["metadata"]["name"],
-        "uid": "00000000-0000-0000-0000-000000000001",
-        "spec": spec,
-    }.items():
-        object.__setattr__(run, name, value)
-    zones = assign(spec, {"zone-a": 2, "zone-b": 2, "zone-c": 2})
-    settings = Settings(
-        image_operator="operator:1",
-        image_traffic="traffic:1",
-        image_scoring="scoring:1",
-        image_kafka="kafka:1",
-    )
-    return make_plan(run, zones, settings, {"operator": "0", "kubernetes": "v1.34.2"})
-
-
 def _objects() -> dict[str, Any]:
-    plan = _plan()
+    plan = sample_plan()
     built = [
         shared.build_plan_map(plan),
         shared.build_control_map(plan, ControlState.PRODUCE),
@@ -137,7 +109,7 @@ def test_selectors_match_only_objects_of_the_run() -> None:
 
 
 def test_plan_written_reads_back_equal() -> None:
-    plan = _plan()
+    plan = sample_plan()
     again = type(plan).from_json(plan.to_json())
     assert again == plan
     assert again.to_json() == plan.to_json()

@@ -1,0 +1,45 @@
+"""The plan of the sample, or of what a test makes of it, without a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from krt_operator.api.spec import Spec
+from krt_operator.app.settings import Settings
+from krt_operator.engine.progress import Run
+from krt_operator.plan.placement import assign
+from krt_operator.plan.planning import make_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krt_operator.plan.plan import Plan
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def sample_plan(change: Callable[[Any], object] | None = None) -> Plan:
+    """Return the plan of the sample, after `change` has edited its spec in place."""
+    resource = yaml.safe_load((ROOT / "manifests" / "sample.yaml").read_text())
+    if change is not None:
+        change(resource["spec"])
+    spec = Spec.model_validate(resource["spec"]).resolve()
+    run: Any = Run.__new__(Run)
+    for name, value in {
+        "namespace": "tests",
+        "name": resource["metadata"]["name"],
+        "uid": "00000000-0000-0000-0000-000000000001",
+        "spec": spec,
+    }.items():
+        object.__setattr__(run, name, value)
+    zones = assign(spec, {"zone-a": 2, "zone-b": 2, "zone-c": 2})
+    settings = Settings(
+        image_operator="operator:1",
+        image_traffic="traffic:1",
+        image_scoring="scoring:1",
+        image_kafka="kafka:1",
+    )
+    return make_plan(run, zones, settings, {"operator": "0", "kubernetes": "v1.34.2"})
