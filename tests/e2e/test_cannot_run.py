@@ -52,6 +52,11 @@ UNSHARED_CLAIM = {
             {"kafka": {"replicas": 1, "image": "registry.invalid/none:0"}},
             ("spec.kafka.image", "registry.invalid/none:0"),
         ),
+        (
+            "broker-cannot-start",
+            {"kafka": {"replicas": 1, "config": {"num.io.threads": "many"}}},
+            ("spec.kafka.config[num.io.threads]", "Not a number of type INT", "correct"),
+        ),
     ],
 )
 def test_run_that_cannot_be_placed_ends_in_error_with_field_and_remedy(

@@ -37,14 +37,22 @@ took 8.0 of the 17 CPU seconds that three brokers used in the first 15 s of the 
 and 3.8 of 13 a minute later (thread times in /proc)."""
 
 LOG4J: Final = """\
-log4j.rootLogger=INFO, out
+log4j.rootLogger=INFO, out, errors
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=[%d{ISO8601}] %p %m (%c)%n
+log4j.appender.errors=org.apache.log4j.RollingFileAppender
+log4j.appender.errors.Threshold=ERROR
+log4j.appender.errors.File=/run/krt/errors.log
+log4j.appender.errors.MaxFileSize=64KB
+log4j.appender.errors.MaxBackupIndex=1
+log4j.appender.errors.layout=org.apache.log4j.PatternLayout
+log4j.appender.errors.layout.ConversionPattern=[%d{ISO8601}] %p %m (%c)%n
 log4j.logger.org.apache.zookeeper.server.NIOServerCnxn=WARN
 log4j.logger.kafka.request.logger=WARN
 """
-"""Everything goes to stdout, where the recorder reads it; connections of probes are not logged."""
+"""Everything goes to stdout, where the recorder reads it; connections of probes are not logged.
+Errors also go to a small file, in which `member.sh` looks for the cause of a failed start."""
 
 
 def build_members(plan: Plan, pull_policy: str) -> list[Json]:

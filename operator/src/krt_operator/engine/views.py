@@ -129,6 +129,27 @@ class ContainerView:
         return str(terminated.get("message") or terminated.get("reason") or "")
 
     @property
+    def last_terminated(self) -> Json | None:
+        """How the container ended last, whether it is to run again or not; None if it never did."""
+        found: Json | None = (self.raw.get("lastState") or {}).get("terminated")
+        return self.terminated or found
+
+    @property
+    def restarts(self) -> int:
+        """How many times kubelet has started the container again."""
+        return int(self.raw.get("restartCount") or 0)
+
+    @property
+    def running(self) -> bool:
+        """Whether the container runs now."""
+        return bool((self.raw.get("state") or {}).get("running"))
+
+    @property
+    def ready(self) -> bool:
+        """Whether the container's probes succeed."""
+        return bool(self.raw.get("ready"))
+
+    @property
     def waiting(self) -> ConditionView | None:
         """Reason and message of a container that waits; None where it does not."""
         found = (self.raw.get("state") or {}).get("waiting")

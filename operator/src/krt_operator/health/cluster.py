@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from krt_operator.api.spec import Separation
 from krt_operator.errors import UserError
 from krt_operator.health import pod_state
+from krt_operator.health.member_startup import find_startup_failures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +23,12 @@ def not_ready(plan: Plan, observed: Observed) -> str:
     missing = [name for name, pod in pods.items() if pod is None or not pod.ready]
     if not missing:
         return ""
-    there = [pod for pod in pods.values() if pod is not None]
-    return "; ".join([f"waiting for {', '.join(missing)}", *pod_state.obstacles(there)])
+    failures = find_startup_failures(plan, observed)
+    failed = {failure.member.member for failure in failures}
+    others = [pod for name, pod in pods.items() if pod is not None and name not in failed]
+    waiting = f"waiting for {', '.join(missing)}"
+    # The message is cut at its end, so what failed comes first.
+    return "; ".join([*map(str, failures), waiting, *pod_state.obstacles(others)])
 
 
 def not_joined(plan: Plan, view: ClusterView) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.control import ControlState
 from krt_operator import names
+from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.members import build_budgets, build_members
 from krt_operator.build.shared import (
@@ -23,6 +24,7 @@ from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health import cluster, pod_state
+from krt_operator.health.member_startup import FAILING, check_startup, find_startup_failures
 from krt_operator.phases.pending import OWN_CLAIM
 from krt_operator.phases.preflight import passed, unbound_claim
 from krt_operator.plan.internal_topics import internal_topics
@@ -42,7 +44,8 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     """Create what is missing and check what is there.
 
     Raises:
-        UserError: an image or the evidence volume cannot be used, or time ran out.
+        UserError: an image or the evidence volume cannot be used, a member cannot start, or time
+            ran out.
     """
     plan = run.plan
     if plan is None:
@@ -59,14 +62,15 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     preflight_pods_left = _preflight_deletions(observed, plan)
     if not recorder_pod.running:
         # Before the members, so that it records everything they do.
-        return replace(
-            _wait(run, observed, "waiting for the recorder", desired), delete=preflight_pods_left
-        )
+        message = "; ".join(["waiting for the recorder", *pod_state.obstacles([recorder_pod])])
+        return replace(_wait(run, observed, message, desired), delete=preflight_pods_left)
 
     desired += [*build_budgets(plan), *build_members(plan, pull)]
+    check_startup(plan, observed)
     not_ready = cluster.not_ready(plan, observed)
     if not_ready:
-        return replace(_wait(run, observed, not_ready, desired), delete=preflight_pods_left)
+        waiting = _wait(run, observed, not_ready, desired)
+        return replace(_report_failing(run, plan, observed, waiting), delete=preflight_pods_left)
     return _join(run, observed, ports, desired)
 
 
@@ -84,6 +88,21 @@ def _preflight(
         pods = build_preflight_pods(plan, pull)
     waiting = _wait(run, observed, message, [*desired, *pods])
     return replace(waiting, side_effects=_claim(plan, settings.evidence_storage_class))
+
+
+def _report_failing(run: Run, plan: Plan, observed: Observed, waiting: Progress) -> Progress:
+    """Say at once that a member has failed, long before it is known whether it will start."""
+    failures = find_startup_failures(plan, observed)
+    if not failures:
+        return waiting
+    message = cluster.not_ready(plan, observed)
+    condition = journal.set_condition(
+        ConditionType.PROVISIONED, ConditionStatus.UNKNOWN, FAILING, message, at=observed.at
+    )
+    known = find_condition(run.status.conditions, ConditionType.PROVISIONED)
+    reported = known is not None and known.reason == FAILING
+    events = () if reported else (Event(FAILING, str(failures[0]), warning=True),)
+    return replace(waiting, changes=(condition,), events=events)
 
 
 def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Progress:
@@ -169,11 +188,14 @@ def _start(run: Run, observed: Observed) -> datetime:
 def _wait(run: Run, observed: Observed, message: str, desired: Sequence[Json]) -> Progress:
     limit = run.spec.timeouts.provisioning
     if observed.at > _start(run, observed) + limit.delta:
-        cause = "; ".join([message, *pod_state.obstacles(observed.pod_views())])
+        pods = observed.pod_views()
+        others = (each for each in pod_state.obstacles(pods) if each not in message)
+        unscheduled = any(pod.condition("PodScheduled", "False") for pod in pods)
+        room = "free resources on the nodes, or " if unscheduled else ""
         raise UserError(
             "ProvisioningTimedOut",
             "spec.timeouts.provisioning",
-            f"after {limit}: {cause}; free resources on the nodes, or allow more time",
+            f"after {limit}: {'; '.join([message, *others])}; {room}allow more time",
         )
     condition = journal.set_condition(
         ConditionType.PROVISIONED, ConditionStatus.UNKNOWN, "Provisioning", message, at=observed.at

@@ -30,7 +30,8 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture
 def start(tmp_path: Path, run: Path) -> Iterator[Start]:
     script = tmp_path / "member.sh"
-    script.write_text(SCRIPT.read_text().replace("run=/run/krt", f"run={run}"))
+    text = SCRIPT.read_text().replace("run=/run/krt", f"run={run}")
+    script.write_text(text.replace("/dev/termination-log", str(run / "termination-log")))
     started: list[subprocess.Popen[str]] = []
 
     def _start(*command: str) -> subprocess.Popen[str]:
@@ -108,3 +109,64 @@ def test_wrapper_restarted_while_held_starts_nothing(start: Start, run: Path) ->
     assert _next(process)["event"] == "held-down"
     (run / "hold").unlink()
     assert [_next(process)["event"] for _ in range(2)] == ["released", "started"]
+
+
+FAILED = """\
+[2026-11-25 02:33:51,005] ERROR Invalid config, exiting abnormally (o.a.QuorumPeerMain)
+org.apache.zookeeper.server.quorum.QuorumPeerConfig$ConfigException: Error processing "zoo.cfg"
+\tat org.apache.zookeeper.server.quorum.QuorumPeerConfig.parse(QuorumPeerConfig.java:198)
+Caused by: java.lang.NumberFormatException: For input string: "many\\\\"
+\t... 2 more
+[2026-11-25 02:33:51,015] ERROR Exiting JVM with code 2 (org.apache.zookeeper.util.ServiceUtils)
+"""
+"""What ZooKeeper 3.8 logs as errors for `tickTime=many`."""
+
+
+def java(run: Path, errors: str, code: int = 1) -> tuple[str, ...]:
+    """A process that logs errors as log4j is told to, and ends."""
+    (run / "to-log").write_text(errors)
+    return ("bash", "-c", f"cp {run}/to-log {run}/errors.log; exit {code}")
+
+
+def test_wrapper_after_failed_starts_reports_the_innermost_exception_and_counts(
+    start: Start, run: Path
+) -> None:
+    for number in (1, 2, 3):
+        assert start(*java(run, FAILED, 2)).wait(10) == 2
+        message = json.loads((run / "termination-log").read_text())
+        assert message == {
+            "krt": "member",
+            "failures": number,
+            "error": 'java.lang.NumberFormatException: For input string: "many\\\\"',
+        }
+    assert start(*java(run, "[2026-11-25 02:33:51,005] ERROR Port in use (k.S)\n")).wait(10) == 1
+    message = json.loads((run / "termination-log").read_text())
+    assert (message["failures"], message["error"]) == (1, "Port in use (k.S)")
+
+
+def test_wrapper_with_long_binary_error_writes_json_that_kubernetes_keeps(
+    start: Start, run: Path
+) -> None:
+    error = "a.B: " + '"\\\u00e9\t' * 2000
+    assert start(*java(run, error + "\n")).wait(10) == 1
+    text = (run / "termination-log").read_text()
+    assert len(text.encode()) <= 4096
+    assert json.loads(text)["error"].startswith('a.B: "\\')
+
+
+@pytest.mark.parametrize(
+    ("errors", "code"),
+    [("", 1), (FAILED, 0), (FAILED, 137)],
+    ids=["nothing logged", "ended well", "killed"],
+)
+def test_wrapper_without_failed_start_leaves_the_message_to_kubernetes(
+    start: Start, run: Path, errors: str, code: int
+) -> None:
+    assert start(*java(run, errors, code)).wait(10) == code
+    assert not (run / "termination-log").exists()
+
+
+def test_wrapper_on_start_forgets_errors_of_the_previous_one(start: Start, run: Path) -> None:
+    (run / "errors.log").write_text(FAILED)
+    assert start("bash", "-c", "exit 1").wait(10) == 1
+    assert not (run / "termination-log").exists()

@@ -83,6 +83,8 @@ class World:
         self.stuck: set[str] = set()
         self.frozen: set[str] = set()
         self.unschedulable: set[str] = set()
+        self.failing: dict[str, Callable[[int], Json]] = {}
+        """Pod to how its container ends, by the number of its start from 1."""
         self.nodes = [node(f"n{i}", f"zone-{'abc'[i % 3]}") for i in range(6)]
         self.classes = {"krt-evidence"}
         self.put(
@@ -405,6 +407,9 @@ class World:
             }
             pod["status"] = {"phase": "Pending", "conditions": [refused]}
             return
+        if name in self.failing and phase == "Pending" and age >= STARTED:
+            self._crash_loop(pod, self.failing[name])
+            return
         if phase == "Pending" and age >= STARTED:
             pod["status"] = {
                 "phase": "Running",
@@ -422,6 +427,35 @@ class World:
             }.get(component)
             if over is not None:
                 self.end(name, *over)
+
+    def _crash_loop(self, pod: Json, end: Callable[[int], Json]) -> None:
+        """Restart a container that ends as soon as it has started, as kubelet does.
+
+        At once, then after 10 s, 20 s, 40 s and so on.
+        """
+        loop = pod.setdefault("loop", {"number": 0, "next": self.time})
+        if self.time < loop["next"]:
+            return
+        loop["number"] += 1
+        delay = 10 * 2 ** (loop["number"] - 2) if loop["number"] > 1 else 0
+        loop["next"] = self.time + STARTED + timedelta(seconds=delay)
+        back_off = {
+            "reason": "CrashLoopBackOff",
+            "message": f"back-off {delay}s restarting failed container",
+        }
+        pod["status"] = {
+            "phase": "Pending",
+            "conditions": [{"type": "Ready", "status": "False"}],
+            "containerStatuses": [
+                {
+                    "name": pod["spec"]["containers"][0]["name"],
+                    "ready": False,
+                    "restartCount": loop["number"] - 1,
+                    "state": {"waiting": back_off},
+                    "lastState": {"terminated": end(loop["number"])},
+                }
+            ],
+        }
 
 
 class Mutation:

@@ -6,10 +6,20 @@
 # Prints one JSON line per event on stdout: started, exited, held-down, released. While /run/krt/hold
 # exists, the container runs without java (not ready, nothing listens). A crashed member stays down
 # that way until its StatefulSet is scaled to 0, instead of being restarted by kubelet.
+#
+# Where java logged an error and failed, the termination message says which and how many starts in
+# succession ended with the same one. Where it logged none, Kubernetes takes the end of the log.
 set -uo pipefail
 
 readonly run=/run/krt
 readonly hold=$run/hold
+# Written by log4j (errors only), and by this script; both outlive a restart of the container.
+readonly errors=$run/errors.log
+readonly failures=$run/failures
+readonly termination_log=/dev/termination-log
+# A line that begins with the full name of a class is that of an exception.
+readonly exception='^(Caused by: )?([A-Za-z_][A-Za-z0-9_$]*[.])+[A-Z][A-Za-z0-9_$]*(: |$)'
+readonly entry='^\[[^]]*\] [A-Z]+ (.*)$'
 stopping=0
 interrupted=0
 java=
@@ -40,6 +50,37 @@ stay_down() {
   report_event released
 }
 
+# The error that ended java: the innermost exception of the last one logged, else the last entry.
+find_error() {
+  local line thrown='' logged=''
+  [[ -s $errors ]] || return 0
+  while IFS= read -r line; do
+    if [[ $line =~ $exception ]]; then
+      thrown=${line#Caused by: }
+    elif [[ $line =~ $entry ]]; then
+      logged=${BASH_REMATCH[1]}
+    fi
+  done <"$errors"
+  printf '%s' "${thrown:-$logged}"
+}
+
+report_failure() {
+  local LC_ALL=C error count=1 earlier='' earlier_count=0
+  error=$(find_error)
+  # The message is JSON of at most 4096 bytes, of which Kubernetes keeps the end.
+  error=${error//[^[:print:]]/ }
+  error=${error:0:1000}
+  [[ -n $error ]] || return 0
+  if [[ -r $failures ]]; then
+    { IFS= read -r earlier_count && IFS= read -r earlier; } <"$failures"
+    [[ $earlier == "$error" ]] && count=$((earlier_count + 1))
+  fi
+  printf '%s\n%s\n' "$count" "$error" >"$failures"
+  error=${error//\\/\\\\}
+  error=${error//\"/\\\"}
+  printf '{"krt":"member","failures":%s,"error":"%s"}\n' "$count" "$error" >"$termination_log"
+}
+
 stay_down
 ((stopping)) && exit 143
 
@@ -47,6 +88,7 @@ if [[ -n ${KRT_MYID-} ]]; then
   mkdir -p /data/zookeeper && printf '%s\n' "$KRT_MYID" >/data/zookeeper/myid || exit 1
 fi
 
+rm -f "$errors"
 "$@" &
 java=$!
 printf '%s\n' "$java" >"$run/java.pid"
@@ -63,6 +105,8 @@ while :; do
 done
 report_event exited ",\"pid\":$java,\"exitCode\":$code"
 rm -f "$run/java.pid"
+# Above 128: ended by a signal, so what it logged before is not why.
+((code > 0 && code < 128 && !stopping)) && report_failure
 
 stay_down
 exit "$code"
