@@ -1,16 +1,21 @@
-"""``python -m krt_traffic producer|consumer|recorder|replicas``: one pod of a run."""
+"""``python -m krt_traffic producer|consumer|recorder|replicas|preflight``: one pod of a run."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import signal
 import sys
+from pathlib import Path
 
-from krt_traffic.environment import Environment
+from krt_traffic import termination
+from krt_traffic.environment import TERMINATION_LOG, Environment
 from krt_traffic.errors import EXIT_UNUSABLE, UnusableError
 from krt_traffic.plan import load
+
+ROLES = ("producer", "consumer", "recorder", "replicas", "preflight")
 
 GROUP_WRITABLE = 0o002
 """Files of a bundle belong to group 0, whatever uid the cluster gives each pod."""
@@ -19,7 +24,7 @@ GROUP_WRITABLE = 0o002
 def main(arguments: list[str] | None = None) -> int:
     """Run one role and return the exit status (``krt_traffic.errors``)."""
     parser = argparse.ArgumentParser(prog="krt_traffic", description=__doc__)
-    parser.add_argument("role", choices=["producer", "consumer", "recorder", "replicas"])
+    parser.add_argument("role", choices=ROLES)
     role = parser.parse_args(arguments).role
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     os.umask(GROUP_WRITABLE)
@@ -27,7 +32,16 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(role)
     except UnusableError as error:
         logging.getLogger(__name__).error("%s", error)  # noqa: TRY400 - the message says it all
+        _report(role, error)
         return EXIT_UNUSABLE
+
+
+def _report(role: str, error: UnusableError) -> None:
+    """Tell the controller why this pod cannot start, which may be why there is no environment."""
+    text = termination.unusable(role, str(error), error.field)
+    path = Path(os.environ.get("KRT_TERMINATION_LOG") or TERMINATION_LOG)
+    with contextlib.suppress(OSError):  # the log has it, too
+        termination.write(path, text)
 
 
 def _run(role: str) -> int:
@@ -38,6 +52,10 @@ def _run(role: str) -> int:
 
         # It has no service account and takes no instructions: it ends when the dump does.
         return run(environment, plan)
+    if role == "preflight":
+        from krt_traffic.preflight import run as check  # noqa: PLC0415 - see below
+
+        return check(environment, plan)
     # Each role is imported by itself: the recorder must not pay for Arrow, the reader of a dump not
     # for the Kubernetes client.
     from krt_traffic.control import Control, follow  # noqa: PLC0415 - see above

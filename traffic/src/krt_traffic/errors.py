@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-EXIT_DONE = 0
-"""Ended as instructed."""
-EXIT_UNUSABLE = 2
-"""The plan or the environment cannot be used; starting again would not help."""
-EXIT_FATAL = 3
-"""The client met an error it cannot recover from; another incarnation may go on."""
+from krt_contract.exits import TrafficExit
 
-EXIT_BEHIND = 4
-"""A consumer that knew the end offsets and ended before them; starting again would not give it the
-time that it did not have."""
+EXIT_DONE = TrafficExit.DONE
+EXIT_UNUSABLE = TrafficExit.UNUSABLE
+EXIT_FATAL = TrafficExit.FATAL
+EXIT_BEHIND = TrafficExit.BEHIND
 
 
 class UnusableError(Exception):
-    """The plan or the environment cannot be used; the message names the field and the remedy."""
+    """The plan or the environment cannot be used; the message names the field and the remedy.
+
+    Attributes:
+        field: path in the resource of what cannot be used; empty where it is none of the resource.
+    """
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class FatalClientError(Exception):

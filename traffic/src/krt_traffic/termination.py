@@ -29,7 +29,7 @@ def message(
     ``positionsLeftOut`` says how many.
 
     Args:
-        kind: producer, consumer, recorder or replicas.
+        kind: producer, consumer, recorder, replicas or clients.
         counts: totals over the incarnation.
         reason: why it ended.
         positions: ``topic-partition`` → last acked offset or next offset.
@@ -48,6 +48,25 @@ def message(
         if len(text.encode()) <= LIMIT_BYTES or not kept:
             return text
         kept = kept[: len(kept) * 9 // 10]
+
+
+def unusable(role: str, error: str, field: str) -> str:
+    """Return the message of a pod that cannot start, and would not if it were started again.
+
+    Args:
+        role: of the pod.
+        error: what cannot be used, and the remedy.
+        field: path in the resource of what the error is about; empty where there is none.
+    """
+    return _encode(
+        {
+            "kind": role,
+            "counts": {},
+            "reason": "unusable",
+            "error": error[:ERROR_LIMIT],
+            "field": field,
+        }
+    )
 
 
 def write(path: Path, text: str) -> None:

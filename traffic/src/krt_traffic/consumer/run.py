@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from krt_contract.clients import Commit
 from krt_contract.control import ControlState
 from krt_contract.outcomes import ConsumerEvent
 from krt_traffic import termination
+from krt_traffic.client import consumer_field, make_consumer
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.drain import Drain
@@ -84,8 +85,9 @@ class ConsumerRun:
         )
         self._fatal: KafkaError | None = None
         self._errors = ErrorThrottle()
-        self._client = Consumer(
-            settings | {"error_cb": self._error, "on_commit": self._positions.answered}, logger=log
+        self._client = make_consumer(
+            settings | {"error_cb": self._error, "on_commit": self._positions.answered},
+            consumer_field(entry),
         )
         self._positions.client = self._assignment.client = self._client
         if self._transform is not None:

@@ -8,11 +8,12 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from krt_contract.clients import Acks
 from krt_contract.outcomes import SendOutcome
 from krt_contract.payload import Encoder
+from krt_traffic.client import make_producer, producer_field
 from krt_traffic.clock import both, mono
 from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import FatalClientError
@@ -65,8 +66,9 @@ class Sender:
         self.positions: dict[str, int] = {}
         self.fatal: KafkaError | None = None
         self._errors = ErrorThrottle()
-        self.client = Producer(
-            settings | {"error_cb": self._error, "stats_cb": self._count_answers}, logger=log
+        self.client = make_producer(
+            settings | {"error_cb": self._error, "stats_cb": self._count_answers},
+            producer_field(plan, entry),
         )
 
     def send(self, count: int, transaction: int | None = None) -> None:

@@ -1,0 +1,73 @@
+"""Whether the client's library takes the settings of every producer and consumer of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from krt_traffic import termination
+from krt_traffic.client import consumer_field, make_consumer, make_producer, producer_field
+from krt_traffic.consumer.settings import client_settings as consumer_settings
+from krt_traffic.errors import EXIT_DONE, UnusableError
+from krt_traffic.sending.settings import client_settings as producer_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from krt_contract.clients import ProducerSpec
+    from krt_contract.plan import Plan
+    from krt_traffic.environment import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """How a client is made: with all its settings, some of which the user gave as `config`."""
+
+    make: Callable[[dict[str, Any], str], object]
+    settings: dict[str, Any]
+    config: Mapping[str, str]
+    field: str
+
+    def check(self) -> None:
+        """Make the client.
+
+        Raises:
+            UnusableError: it refuses its settings; the error names the one that it refuses alone.
+        """
+        try:
+            self.make(self.settings, self.field)
+        except UnusableError:
+            own = {key: value for key, value in self.settings.items() if key not in self.config}
+            for key, value in self.config.items():
+                # librdkafka may report a setting by another of its names.
+                self.make(own | {key: value}, f"{self.field}[{key}]")
+            raise
+
+
+def run(environment: Environment, plan: Plan) -> int:
+    """Make every client of the run, none of which connects, and return the exit status.
+
+    Raises:
+        UnusableError: a client refuses its settings.
+    """
+    clients = list(_clients(plan))
+    for client in clients:
+        client.check()
+    text = termination.message("clients", {"checked": len(clients)}, reason="checked")
+    termination.write(environment.termination_log, text)
+    return EXIT_DONE
+
+
+def _clients(plan: Plan) -> Iterator[_Client]:
+    for producer in plan.producers:
+        yield _producing(plan, producer)
+    for consumer in plan.consumers:
+        settings = consumer_settings(plan, consumer, f"{consumer.name}-0")
+        yield _Client(make_consumer, settings, consumer.config, consumer_field(consumer))
+        if consumer.output is not None:
+            yield _producing(plan, consumer.output)
+
+
+def _producing(plan: Plan, entry: ProducerSpec) -> _Client:
+    settings = producer_settings(plan, entry, f"{entry.name}-0")
+    return _Client(make_producer, settings, entry.config, producer_field(plan, entry))
