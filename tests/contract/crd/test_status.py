@@ -85,6 +85,7 @@ FULL = Status(
             code="FaultNotVerified", kind=InconclusiveReasonKind.COVERAGE, message="m", at=NOW
         ),
     ),
+    omitted_reasons=("TrafficPodLost/1a2b3c4d5e6f",),
     ledger={"attempted": 3, "acked": 3, "lostAfterDelivery": 0},
     expectation_results=ExpectationResults(
         met=3, not_met=("loss",), not_evaluated=("rebalances readers",)

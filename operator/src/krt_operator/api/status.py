@@ -33,6 +33,9 @@ __all__ = [
 MAX_INCONCLUSIVE_REASONS = 64
 """Inconclusive reasons kept; each code and subject is reported once, so a run has few."""
 
+MAX_OMITTED_REASONS = 256
+"""Reasons beyond those that are counted one by one; in 64 and 256 of them nobody looks for more."""
+
 
 class Phase(StrEnum):
     """The phase of a run; a run only goes forward."""
@@ -178,6 +181,12 @@ class Status(StatusModel):
     ] = Field(
         default=(),
         description="Reasons for which the run is inconclusive.",
+        json_schema_extra=LIST_ATOMIC,
+    )
+    omitted_reasons: Annotated[tuple[Word, ...], Field(max_length=MAX_OMITTED_REASONS)] = Field(
+        default=(),
+        description="Code and digest of each inconclusive reason that did not fit into "
+        "inconclusiveReasons, so that each is counted once.",
         json_schema_extra=LIST_ATOMIC,
     )
     ledger: LedgerCounts = Field(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.conditions import Condition, find_condition, with_condition
 from krt_operator.api.status import (
-    MAX_INCONCLUSIVE_REASONS,
     ConditionStatus,
     ConditionType,
     FaultStatus,
@@ -22,6 +21,7 @@ from krt_operator.api.status import (
     PhaseRecord,
     Status,
 )
+from krt_operator.engine.reasons import is_known, with_reason
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,15 +82,14 @@ def add_inconclusive_reason(
     new = InconclusiveReason(code=code, kind=kind, message=cut(message), at=at)
 
     def change(status: Status) -> Status:
-        present = any(
-            reason.code == new.code and reason.message == new.message
-            for reason in status.inconclusive_reasons
-        )
-        if present or len(status.inconclusive_reasons) >= MAX_INCONCLUSIVE_REASONS:
-            return status
-        return status.replace(inconclusive_reasons=(*status.inconclusive_reasons, new))
+        return with_reason(status, new)
 
     return change
+
+
+def is_known_reason(status: Status, code: str, message: str) -> bool:
+    """Whether this inconclusive reason was added before."""
+    return is_known(status, code, cut(message))
 
 
 def has_inconclusive_reason(status: Status, code: str) -> bool:
