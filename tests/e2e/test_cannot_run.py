@@ -57,6 +57,16 @@ UNSHARED_CLAIM = {
             {"kafka": {"replicas": 1, "config": {"num.io.threads": "many"}}},
             ("spec.kafka.config[num.io.threads]", "Not a number of type INT", "correct"),
         ),
+        (
+            "client-setting-unknown",
+            {
+                "traffic": {
+                    "producers": [{"name": "p", "topic": "foo", "config": {"no.such": "1"}}],
+                    "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
+                }
+            },
+            ("spec.traffic.producers[p].config[no.such]", "No such configuration property"),
+        ),
     ],
 )
 def test_run_that_cannot_be_placed_ends_in_error_with_field_and_remedy(

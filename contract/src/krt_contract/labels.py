@@ -25,6 +25,8 @@ LABEL_COMPONENT: Final = "app.kubernetes.io/component"
 
 ANNOTATION_APPLIED: Final = f"{GROUP}/applied"
 """Annotation: hash of what was applied, so that an unchanged object is not applied again."""
+ANNOTATION_RESTARTS: Final = f"{GROUP}/restarts"
+"""Annotation of a traffic pod: how many restarts in succession it is; absent: none."""
 
 
 class Component(StrEnum):

@@ -38,6 +38,8 @@ PREFLIGHT_RESOURCES: Final[Json] = {
     "limits": {"memory": "128Mi"},
 }
 PREFLIGHT_ROLES: Final = ("write", "read")
+CHECKS_CLIENTS: Final = "read"
+"""The pod whose other check is the shorter one."""
 
 
 def build_plan_map(plan: Plan) -> Json:
@@ -126,7 +128,8 @@ def build_evidence_claim(plan: Plan, storage_class: str) -> Json:
 def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
     """Two pods on two nodes that exchange files; each also checks one of the images.
 
-    The first checks Kafka's image (jars, Java and bash are present), the second the scoring image.
+    The first checks Kafka's image (jars, Java and bash are present), the second the scoring image,
+    and that the Kafka client takes the settings of producers and consumers.
     """
     kafka = ["/bin/bash", "-c", "ls /opt/kafka/libs/kafka_2*.jar && java -version"]
     checks = {
@@ -152,6 +155,10 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
             own=own,
             other=other,
             uid=plan.uid,
+            namespace=plan.namespace,
+            test=plan.name,
+            control=names.control(plan.name),
+            plan=names.plan(plan.name) if own == CHECKS_CLIENTS else "",
             resources=PREFLIGHT_RESOURCES,
             scripts=names.scripts(plan.name),
             claim=plan.spec.evidence.claim_name,

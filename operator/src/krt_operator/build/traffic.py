@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.labels import Component
+from krt_contract.labels import ANNOTATION_RESTARTS, Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.render import render
@@ -72,8 +72,15 @@ def traffic_pods(plan: Plan) -> tuple[TrafficPod, ...]:
     return tuple(pods)
 
 
-def build_traffic_pod(plan: Plan, pod: TrafficPod, pull_policy: str) -> Json:
-    """The pod of one producer or consumer replica."""
+def build_traffic_pod(plan: Plan, pod: TrafficPod, pull_policy: str, restarts: int = 0) -> Json:
+    """The pod of one producer or consumer replica.
+
+    Args:
+        plan: the run's plan.
+        pod: the replica.
+        pull_policy: `imagePullPolicy` of its container.
+        restarts: how many restarts in succession it is.
+    """
     entries = (
         plan.spec.traffic.producers
         if pod.role is Component.PRODUCER
@@ -92,6 +99,8 @@ def build_traffic_pod(plan: Plan, pod: TrafficPod, pull_policy: str) -> Json:
         replica=pod.replica,
         resources=entry.resources.dump(),
     )
+    if restarts:
+        objects[0]["metadata"]["annotations"] = {ANNOTATION_RESTARTS: str(restarts)}
     return decorate_objects(objects, plan, pod.role, pod.member, pull_policy)[0]
 
 

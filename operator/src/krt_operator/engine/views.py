@@ -67,6 +67,12 @@ class ObjectView:
         return found
 
     @property
+    def annotations(self) -> dict[str, str]:
+        """metadata.annotations."""
+        found: dict[str, str] = self.raw["metadata"].get("annotations") or {}
+        return found
+
+    @property
     def deleting(self) -> bool:
         """Whether metadata.deletionTimestamp is set."""
         return bool(self.raw["metadata"].get("deletionTimestamp"))
@@ -162,6 +168,12 @@ class ContainerView:
         at = (state.get("running") or state.get("terminated") or {}).get("startedAt")
         return datetime.fromisoformat(at) if at else None
 
+    @property
+    def finished(self) -> datetime | None:
+        """When the container ended; None where it has not."""
+        at = (self.terminated or {}).get("finishedAt")
+        return datetime.fromisoformat(at) if at else None
+
 
 @dataclass(frozen=True, slots=True)
 class PodView(ObjectView):
@@ -201,6 +213,11 @@ class PodView(ObjectView):
     def started(self) -> datetime | None:
         """When the first container was started; None where it was not."""
         return self.containers[0].started if self.containers else None
+
+    @property
+    def finished(self) -> datetime | None:
+        """When the first container ended; None where it has not."""
+        return self.containers[0].finished if self.containers else None
 
     @property
     def exit_code(self) -> int | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import STATE_KEY, ControlState
+from krt_contract.exits import TrafficExit
 from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.build.traffic import traffic_pods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from krt_operator.build.traffic import TrafficPod
     from krt_operator.engine.progress import Observed
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     Selector = Callable[[TrafficPod], bool]
 
-BEHIND: Final = 4
-"""Exit code of a consumer that knew the end offsets and did not reach them in its time."""
+GIVEN_UP: Final = frozenset({TrafficExit.BEHIND, TrafficExit.UNUSABLE})
+"""Exit codes of pods that are not started again although they did not do all of their work."""
 
 
 def control_state(observed: Observed, plan: Plan) -> ControlState:
@@ -57,19 +58,19 @@ def alive(plan: Plan, observed: Observed, select: Selector) -> list[str]:
 
 def reading(plan: Plan, observed: Observed, select: Selector) -> list[str]:
     """Pods that may still reach the end; one that is gone or failed is replaced."""
-    over = {*_ended(observed, 0), *behind(plan, observed, select)}
+    over = {*_ended(observed, {TrafficExit.DONE}), *behind(plan, observed, select)}
     return [pod.pod for pod in traffic_pods(plan) if select(pod) and pod.pod not in over]
 
 
 def behind(plan: Plan, observed: Observed, select: Selector) -> list[str]:
     """Pods that ended before the end offsets and are not replaced."""
-    found = _ended(observed, BEHIND, stays=True)
+    found = _ended(observed, GIVEN_UP, stays=True)
     return [pod.pod for pod in traffic_pods(plan) if select(pod) and pod.pod in found]
 
 
-def _ended(observed: Observed, code: int, *, stays: bool = False) -> set[str]:
+def _ended(observed: Observed, codes: Collection[int], *, stays: bool = False) -> set[str]:
     return {
         pod.name
         for pod in observed.pod_views()
-        if pod.ended and pod.exit_code == code and not (stays and pod.deleting)
+        if pod.ended and pod.exit_code in codes and not (stays and pod.deleting)
     }

@@ -1,8 +1,10 @@
 """What is kept running in every phase in which the test is at work.
 
 Members have the replicas that open faults leave them. Traffic pods that a fault took away, or that
-ended with a fatal Kafka error, are replaced by new incarnations. A traffic pod that is gone for an
-unknown reason makes the run inconclusive: nobody knows what it would have reported.
+ended with a fatal Kafka error, are replaced by new incarnations, at once the first time and later
+and later if they keep failing. One that says that starting again would not help is not replaced. A
+traffic pod that is gone for an unknown reason makes the run inconclusive: nobody knows what it
+would have reported.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import ControlState
+from krt_contract.exits import TrafficExit
 from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.status import InconclusiveReasonKind, Phase
@@ -21,12 +24,18 @@ from krt_operator.faults.hold import (
     members_under_fault,
     stateful_sets_to_scale,
 )
-from krt_operator.health import stuck_pods
-from krt_operator.health.traffic import BEHIND, control_state
+from krt_operator.health import pod_state, stuck_pods
+from krt_operator.health.traffic import control_state
 from krt_operator.health.traffic_flow import flows
+from krt_operator.health.traffic_restarts import (
+    failed_for_good,
+    restart_due,
+    restarts_in_succession,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from krt_operator.build.traffic import TrafficPod
     from krt_operator.engine.ports import Ports
@@ -34,11 +43,14 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import Json, PodView
     from krt_operator.plan.plan import Plan
 
+DONE: Final = frozenset({TrafficExit.DONE, TrafficExit.BEHIND})
+"""Exit codes of a pod that knew the end offsets and has ended in order."""
+
 NOT_DRAINED: Final = "NotDrained"
 """Inconclusive reason of a group that did not reach the end in time."""
 
-FATAL: Final = 3
-"""Exit code of a traffic pod after a fatal Kafka error; a new incarnation replaces the pod."""
+POD_LOST: Final = "TrafficPodLost"
+"""Inconclusive reason, and reason of the event, of a traffic pod that ended by no fault."""
 
 
 def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progress:
@@ -55,7 +67,7 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
         desired.append(build_recorder_pod(plan, pull))
     deletions, unscheduled = stuck_pods.replacements(plan, observed, run.status)
     side_effects: list[SideEffect] = [*deletions]
-    changes: list[Change] = []
+    intents: list[Change] = []
     events: list[Event] = [*unscheduled]
     open_faults = members_under_fault(run.status)
     for client in traffic_pods(plan):
@@ -64,21 +76,36 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
         pod = observed.pod(client.pod)
         if pod is None:
             if flows(run.status) and not _hit(run, client):
-                changes.append(_lost(client, "its pod is gone", observed))
+                intents.append(_lost(client, "its pod is gone", observed))
             desired.append(build_traffic_pod(plan, client, pull))
         elif pod.ended and not pod.deleting:
             cause = _unexplained_end(run, client, pod, control)
-            if cause:
-                changes.append(_lost(client, cause, observed))
-                events.append(Event("TrafficPodLost", f"{client.pod}: {cause}", warning=True))
-            if not (_may_be_done(client, control) and pod.exit_code in {0, BEHIND}):
-                side_effects.append(_replace(plan, client, pod, pull))
+            message = f"{client.pod} was lost: {cause}"
+            if cause and not journal.is_known_reason(run.status, POD_LOST, message):
+                # Before the pod is replaced: afterwards nobody could say how it ended.
+                intents.append(_lost(client, cause, observed))
+                events.append(Event(POD_LOST, f"{client.pod}: {cause}", warning=True))
+            if _may_be_replaced(run, client, pod, control, observed.at):
+                # What a fault did to the pod says nothing about the next one.
+                restarts = 0 if _hit(run, client, pod.uid) else restarts_in_succession(pod) + 1
+                side_effects.append(_replace(pod, build_traffic_pod(plan, client, pull, restarts)))
     return Progress(
+        intents=tuple(intents),
         apply=tuple(desired),
         side_effects=tuple(side_effects),
-        changes=tuple(changes),
         events=tuple(events),
     )
+
+
+def _may_be_replaced(
+    run: Run, client: TrafficPod, pod: PodView, control: ControlState, at: datetime
+) -> bool:
+    if failed_for_good(pod):
+        return False
+    if _may_be_done(client, control) and pod.exit_code in DONE:
+        return False
+    due = restart_due(pod)
+    return due is None or at >= due or _hit(run, client, pod.uid)
 
 
 def _needed(run: Run, client: TrafficPod, control: ControlState) -> bool:
@@ -112,31 +139,36 @@ def _hit(run: Run, client: TrafficPod, uid: str = "") -> bool:
 
 def _unexplained_end(run: Run, client: TrafficPod, pod: PodView, control: ControlState) -> str:
     code = pod.exit_code
-    if code == FATAL or _hit(run, client, pod.uid):
+    if code == TrafficExit.FATAL or _hit(run, client, pod.uid):
         return ""
-    if code in {0, BEHIND} and _may_be_done(client, control):
+    if code in DONE and _may_be_done(client, control):
         return ""
     # The last line of a traceback names the error; the rest is in the pod's log in the bundle.
-    text = pod.message.strip()
-    last = text.splitlines()[-1] if text else "no termination message"
-    return f"ended with {'no exit code' if code is None else f'exit code {code}'}: {last}"
+    cause = pod_state.end_of(pod.containers[0]) if pod.containers else ""
+    if not cause:
+        cause = f"ended with no exit code: {pod.message or 'no termination message'}"
+    return (
+        f"{cause}; it is not started again, as that would not help"
+        if failed_for_good(pod)
+        else cause
+    )
 
 
 def _lost(client: TrafficPod, cause: str, observed: Observed) -> Change:
     return journal.add_inconclusive_reason(
-        "TrafficPodLost",
+        POD_LOST,
         InconclusiveReasonKind.COVERAGE,
         f"{client.pod} was lost: {cause}",
         observed.at,
     )
 
 
-def _replace(plan: Plan, client: TrafficPod, pod: PodView, pull: str) -> SideEffect:
+def _replace(pod: PodView, following: Json) -> SideEffect:
     """Delete an ended pod and create the next at once, so that no pass finds it missing."""
 
     def perform(ports: Ports) -> Sequence[Change]:
-        ports.cluster.delete(Deletion("Pod", client.pod, pod.uid, grace_seconds=0))
-        ports.cluster.apply(build_traffic_pod(plan, client, pull))
+        ports.cluster.delete(Deletion("Pod", pod.name, pod.uid, grace_seconds=0))
+        ports.cluster.apply(following)
         return ()
 
-    return SideEffect(f"replace {client.pod}", perform)
+    return SideEffect(f"replace {pod.name}", perform)

@@ -1,9 +1,10 @@
-"""Preflight: is the evidence claim bound and shared by all nodes, and are the images usable."""
+"""Preflight: the evidence claim, the images, and the settings of the Kafka clients."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.exits import TrafficExit
 from krt_operator import names
 from krt_operator.build.shared import PREFLIGHT_ROLES
 from krt_operator.constants import PREFLIGHT_PATIENCE, SHARING_PATIENCE
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from krt_operator.engine.ports import Cluster
     from krt_operator.engine.progress import Observed
-    from krt_operator.engine.views import Json, PodView
+    from krt_operator.engine.views import ContainerView, Json, PodView
     from krt_operator.plan.plan import Plan
 
 NOT_WRITABLE: Final = 6
@@ -76,7 +77,8 @@ def passed(plan: Plan, observed: Observed) -> bool:
 
     Raises:
         UserError: EvidenceNotShared, EvidenceNotWritable, KafkaImageUnusable,
-            ScoringImageUnusable, or PreflightTimedOut.
+            ScoringImageUnusable, TrafficImageUnusable, ClientSettingsRefused, or
+            PreflightTimedOut.
     """
     pods = {role: observed.pod(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES}
     for role, pod in pods.items():
@@ -103,20 +105,9 @@ def _check_shared(plan: Plan, observed: Observed, pods: Sequence[PodView]) -> No
 
 
 def _check_pod(plan: Plan, observed: Observed, role: str, pod: PodView) -> None:
-    if any(container.exit_code for container in pod.init_containers):
-        if role == "write":
-            raise UserError(
-                "KafkaImageUnusable",
-                "spec.kafka.image",
-                f"{plan.images['kafka']} lacks /opt/kafka/libs/kafka_2*.jar, java or bash; use "
-                "apache/kafka 3.9 or an image of its layout",
-            )
-        raise UserError(
-            "ScoringImageUnusable",
-            "chart value images.scoring",
-            f"{plan.images['scoring']} does not contain the scoring package; use the scoring "
-            "image of this release",
-        )
+    for container in pod.init_containers:
+        if container.exit_code:
+            raise _unusable(plan, role, container)
     claim = plan.spec.evidence.claim_name
     if pod.exit_code == NOT_WRITABLE:
         raise UserError(
@@ -134,3 +125,32 @@ def _check_pod(plan: Plan, observed: Observed, role: str, pod: PodView) -> None:
             f"pod {pod.name} did not run with claim {claim} within {PREFLIGHT_PATIENCE:.0f} s: "
             f"{cause}; provide two schedulable nodes and a claim that both can mount",
         )
+
+
+def _unusable(plan: Plan, role: str, container: ContainerView) -> UserError:
+    """What a failed check of an image or of the clients' settings says."""
+    if container.name == "clients":
+        report = pod_state.message_json(container.message)
+        if container.exit_code == TrafficExit.UNUSABLE and report.get("field"):
+            return UserError(
+                "ClientSettingsRefused", str(report["field"]), str(report.get("error") or "")
+            )
+        return UserError(
+            "TrafficImageUnusable",
+            "chart value images.traffic",
+            f"{plan.images['traffic']} cannot check the clients' settings "
+            f"({pod_state.end_of(container)}); use the traffic image of this release",
+        )
+    if role == "write":
+        return UserError(
+            "KafkaImageUnusable",
+            "spec.kafka.image",
+            f"{plan.images['kafka']} lacks /opt/kafka/libs/kafka_2*.jar, java or bash; use "
+            "apache/kafka 3.9 or an image of its layout",
+        )
+    return UserError(
+        "ScoringImageUnusable",
+        "chart value images.scoring",
+        f"{plan.images['scoring']} does not contain the scoring package; use the scoring "
+        "image of this release",
+    )

@@ -59,6 +59,7 @@ def _merge(progress: Progress, kept: Progress) -> Progress:
     rest = tuple(obj for obj in kept.apply if (obj["kind"], obj["metadata"]["name"]) not in named)
     return replace(
         progress,
+        intents=(*progress.intents, *kept.intents),
         apply=(*progress.apply, *rest),
         side_effects=(*progress.side_effects, *kept.side_effects),
         changes=(*progress.changes, *kept.changes),

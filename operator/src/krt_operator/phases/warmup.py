@@ -21,10 +21,12 @@ from krt_operator.health.traffic_flow import (
     shortest_gap,
     slow,
 )
+from krt_operator.health.traffic_restarts import check_client
+from krt_operator.phases.keepalive import POD_LOST
 from krt_operator.phases.provisioning import image_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from krt_operator.engine.ports import Ports
@@ -41,7 +43,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     """Check whether records flow.
 
     Raises:
-        UserError: they did not in time.
+        UserError: they did not in time, or a client cannot start.
     """
     plan = run.plan
     if plan is None:
@@ -51,12 +53,13 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     since = None
     if found is not None and found.status is ConditionStatus.TRUE:
         since = found.last_transition_time
+    for client in traffic_pods(plan):
+        pod = observed.pod(client.pod)
+        if pod is not None:
+            check_client(client, pod)
     idle = [client.pod for client in traffic_pods(plan) if not _running(observed, client.pod)]
     if idle:
-        obstacles = pod_state.obstacles(observed.pod_views())
-        return _wait(
-            run, observed, "; ".join([f"waiting for {', '.join(idle)}", *obstacles]), since
-        )
+        return _wait(run, observed, _waiting_for(idle, run, observed), since)
     try:
         flow = measure_flow(plan, ports)
     except TransientError as error:
@@ -70,6 +73,13 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if since is None:
         return _established(observed, flow)
     return _warmed_up(run, plan, observed, since, flow)
+
+
+def _waiting_for(idle: Sequence[str], run: Run, observed: Observed) -> str:
+    """Which pods do not run, why, and how those that ran before have ended."""
+    obstacles = pod_state.obstacles(observed.pod_views())
+    lost = [each.message for each in run.status.inconclusive_reasons if each.code == POD_LOST]
+    return "; ".join([f"waiting for {', '.join(idle)}", *lost, *obstacles])
 
 
 def _slow(run: Run, observed: Observed, flow: Flow) -> Progress:

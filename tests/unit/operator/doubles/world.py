@@ -85,6 +85,8 @@ class World:
         self.unschedulable: set[str] = set()
         self.failing: dict[str, Callable[[int], Json]] = {}
         """Pod to how its container ends, by the number of its start from 1."""
+        self.dying: dict[str, tuple[int, str]] = {}
+        """Pod that is not restarted in place to how it ends as soon as it has started."""
         self.nodes = [node(f"n{i}", f"zone-{'abc'[i % 3]}") for i in range(6)]
         self.classes = {"krt-evidence"}
         self.put(
@@ -338,7 +340,12 @@ class World:
         """End a pod's container."""
         pod = self.objects["Pod", name]
         before = pod["status"].get("containerStatuses", [{}])[0].get("state", {})
-        ended = {**before.get("running", {}), "exitCode": code, "message": message}
+        ended = {
+            **before.get("running", {}),
+            "exitCode": code,
+            "message": message,
+            "finishedAt": self.time.isoformat(),
+        }
         pod["status"] = {
             "phase": "Failed" if code else "Succeeded",
             "containerStatuses": [
@@ -409,6 +416,12 @@ class World:
             return
         if name in self.failing and phase == "Pending" and age >= STARTED:
             self._crash_loop(pod, self.failing[name])
+            return
+        if name in self.dying and age >= STARTED:
+            pod["status"]["containerStatuses"] = [
+                {"state": {"running": {"startedAt": self.time.isoformat()}}}
+            ]
+            self.end(name, *self.dying[name])
             return
         if phase == "Pending" and age >= STARTED:
             pod["status"] = {
