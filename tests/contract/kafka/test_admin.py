@@ -11,11 +11,17 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from tests.contract.kafka.conftest import GIVEN
 from tests.contract.traffic.local_kafka import wait_until
 
 from krt_contract.entries import Topic
 from krt_contract.zookeeper import parse_mode
 from krt_operator.errors import TransientError, UserError
+from krt_operator.health.broker_settings import (
+    PASSWORDS,
+    describe_unknown_settings,
+    find_unknown_settings,
+)
 from krt_operator.kafka.admin import CLIENT_SECONDS, KafkaAdmin
 from krt_operator.kafka.zookeeper import four_letter
 
@@ -55,6 +61,32 @@ def test_create_topics_refused_setting_is_a_user_error(kafka: LocalKafka) -> Non
         admin.create_topics([plan])
     assert caught.value.field == "spec.topics[refused]"
     assert "min.insync.replicas" in caught.value.message
+
+
+def test_create_topics_unknown_setting_is_a_user_error_that_names_it(kafka: LocalKafka) -> None:
+    plan = Topic("refused", 1, 1, {"no.such.setting": "1"}, {0: (0,)})
+    with KafkaAdmin(kafka.bootstrap) as admin, pytest.raises(UserError) as caught:
+        admin.create_topics([plan])
+    assert caught.value.reason == "TopicConfigRefused"
+    assert "no.such.setting" in caught.value.message
+
+
+def test_broker_config_shows_which_settings_the_broker_does_not_know(kafka: LocalKafka) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        reported = admin.broker_config(0)
+    assert (reported["num.network.threads"], reported["broker.rack"]) == ("2", "zone-a")
+    unknown = find_unknown_settings(GIVEN, reported)
+    assert unknown == ("listener.name.plaintext.no.such.setting", "num.io.thread")
+    assert "num.io.thread (is num.io.threads meant?)" in describe_unknown_settings(
+        unknown, reported
+    )
+
+
+def test_passwords_are_all_the_settings_that_a_broker_hides(kafka: LocalKafka) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        reported = admin.broker_config(0)
+    hidden = {name for name, value in reported.items() if value is None}
+    assert hidden - {*GIVEN} == PASSWORDS - {*GIVEN}
 
 
 def test_bounds_open_transaction_holds_back_the_last_stable_offset(

@@ -15,6 +15,9 @@ class ConditionType(StrEnum):
     PROVISIONED = "Provisioned"
     """True: members, racks and topics are as described, checked in the cluster.
     False: they could not be provisioned; the reason says why."""
+    SETTINGS_RECOGNIZED = "SettingsRecognized"
+    """True: the brokers know every setting of spec.kafka.config. False: they ignore at least one;
+    the message names it."""
     TRAFFIC_ESTABLISHED = "TrafficEstablished"
     """True: every producer writes, every group reads and commits. False: they did not in time."""
     FAULTS_INJECTED = "FaultsInjected"

@@ -106,6 +106,13 @@ class Kafka(Protocol):
         """Broker id → the rack it reports; needs the controller to answer."""
         ...
 
+    def broker_config(self, broker: int) -> Mapping[str, str | None]:
+        """Every setting of a broker, by name; empty without a value, None where it is hidden.
+
+        A broker hides passwords, and what it was given and does not know.
+        """
+        ...
+
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist; an existing one is left alone."""
         ...

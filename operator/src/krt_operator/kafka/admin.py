@@ -16,23 +16,20 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka import IsolationLevel as Isolation
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    ResourceType,
+)
 from confluent_kafka.admin import OffsetSpec as _Spec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from krt_operator.api.times import to_micros
 from krt_operator.engine.clock import SystemClock
 from krt_operator.errors import TransientError
+from krt_operator.kafka.conversions import to_broker_id, to_member, to_partitions
 from krt_operator.kafka.errors import translate
-from krt_operator.kafka.views import (
-    NO_BROKER,
-    Bounds,
-    Broker,
-    ClusterView,
-    GroupMember,
-    GroupView,
-    Partition,
-)
+from krt_operator.kafka.views import Bounds, Broker, ClusterView, GroupView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,7 +102,7 @@ class KafkaAdmin:
                 Broker(broker, metadata.brokers[broker].host) for broker in sorted(metadata.brokers)
             ),
             controller=metadata.controller_id,
-            partitions=_partitions(metadata),
+            partitions=to_partitions(metadata),
         )
 
     def racks(self) -> dict[int, str]:
@@ -118,6 +115,20 @@ class KafkaAdmin:
             self._client.describe_cluster(request_timeout=self._remaining()), doing
         )
         return {node.id: node.rack or "" for node in cluster.nodes}
+
+    def broker_config(self, broker: int) -> dict[str, str | None]:
+        """Every setting of a broker; empty where it has no value, None where it hides the value.
+
+        It hides passwords, and settings whose type it does not know.
+        """
+        doing = f"reading the settings of broker {broker}"
+        resource = ConfigResource(ResourceType.BROKER, str(broker))
+        futures = self._client.describe_configs([resource], request_timeout=self._remaining())
+        entries = self._wait(futures[resource], doing)
+        return {
+            name: None if entry.is_sensitive else entry.value or ""
+            for name, entry in entries.items()
+        }
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist, with the assigned replicas; do not change others."""
@@ -149,7 +160,7 @@ class KafkaAdmin:
         `last_stable` comes from a read_committed request: the client's watermark call returns the
         high watermark even where an open transaction holds readers back.
         """
-        partitions = _partitions(self._metadata("reading partitions"))
+        partitions = to_partitions(self._metadata("reading partitions"))
         by_key = {(partition.topic, partition.partition): partition for partition in partitions}
         keys = sorted(key for key in by_key if key[0] in set(topics))
         missing = sorted(set(topics) - {topic for topic, _ in keys})
@@ -210,8 +221,8 @@ class KafkaAdmin:
         return GroupView(
             group=group,
             state=description.state.name,
-            coordinator=_broker_id(description.coordinator),
-            members=tuple(_member(member) for member in description.members),
+            coordinator=to_broker_id(description.coordinator),
+            members=tuple(to_member(member) for member in description.members),
             committed={
                 (committed.topic, committed.partition): committed.offset
                 for committed in offsets.topic_partitions or ()
@@ -263,31 +274,3 @@ class KafkaAdmin:
 
 class _TopicExistsError(Exception):
     """The topic exists: an earlier pass created it."""
-
-
-def _broker_id(node: Any) -> int:
-    return NO_BROKER if node is None else int(node.id)
-
-
-def _member(member: Any) -> GroupMember:
-    assigned = member.assignment.topic_partitions if member.assignment else ()
-    return GroupMember(
-        member_id=member.member_id,
-        client_id=member.client_id,
-        host=member.host.lstrip("/"),
-        partitions=tuple(sorted((partition.topic, partition.partition) for partition in assigned)),
-    )
-
-
-def _partitions(metadata: Any) -> tuple[Partition, ...]:
-    return tuple(
-        Partition(
-            topic=name,
-            partition=number,
-            leader=partition.leader,
-            replicas=tuple(partition.replicas),
-            isr=tuple(partition.isrs),
-        )
-        for name, topic in sorted(metadata.topics.items())
-        for number, partition in sorted(topic.partitions.items())
-    )

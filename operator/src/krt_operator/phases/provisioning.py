@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import ControlState
 from krt_operator import names
@@ -24,6 +24,10 @@ from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health import cluster, pod_state
+from krt_operator.health.broker_settings import (
+    describe_unknown_settings,
+    find_unknown_settings,
+)
 from krt_operator.health.member_startup import FAILING, check_startup, find_startup_failures
 from krt_operator.phases.pending import OWN_CLAIM
 from krt_operator.phases.preflight import passed, unbound_claim
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
     from krt_operator.plan.plan import Plan
+
+UNKNOWN_SETTING: Final = "UnknownSetting"
+"""Reason of SettingsRecognized, and of the event, where the brokers ignore a setting."""
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
@@ -125,11 +132,14 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
             if incomplete:
                 return _wait(run, observed, incomplete, desired)
             racks = kafka.racks()
+            reported = kafka.broker_config(plan.brokers[0].ordinal)
     except TransientError as error:
         return _wait(run, observed, f"waiting for Kafka to answer: {error}", desired)
     cluster.check_racks(plan, view, racks)
     cluster.check_hosts(plan, observed)
     message = cluster.placement_message(plan, observed)
+    unknown = find_unknown_settings(plan.spec.kafka.config, reported)
+    warning = describe_unknown_settings(unknown, reported) if unknown else ""
     return Progress(
         requeue_after=0,
         next_phase=Phase.WARMUP,
@@ -142,8 +152,25 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
                 message,
                 at=observed.at,
             ),
+            _recognized(ConditionStatus.FALSE, UNKNOWN_SETTING, warning, observed)
+            if warning
+            else _recognized(
+                ConditionStatus.TRUE,
+                "AllRecognized",
+                "the brokers know every setting of spec.kafka.config",
+                observed,
+            ),
         ),
-        events=(Event("Provisioned", message),),
+        events=(
+            *((Event(UNKNOWN_SETTING, warning, warning=True),) if warning else ()),
+            Event("Provisioned", message),
+        ),
+    )
+
+
+def _recognized(status: ConditionStatus, reason: str, message: str, observed: Observed) -> Change:
+    return journal.set_condition(
+        ConditionType.SETTINGS_RECOGNIZED, status, reason, message, at=observed.at
     )
 
 

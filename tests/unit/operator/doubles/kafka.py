@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from krt_contract.entries import Topic
 
 
+KNOWN = {
+    *("advertised.listeners", "broker.id", "broker.rack", "inter.broker.listener.name"),
+    *("listener.security.protocol.map", "listeners", "log.dirs", "min.insync.replicas"),
+    *("num.io.threads", "num.network.threads", "zookeeper.connect"),
+    *("zookeeper.connection.timeout.ms", "zookeeper.session.timeout.ms"),
+}
+"""Some of the settings that a broker has a type for, and that are no passwords."""
+
+
 class FakeKafka:
     """The Kafka port: brokers whose pods are ready, topics as they were created."""
 
@@ -60,6 +69,15 @@ class FakeKafka:
             settings = dict(line.split("=", 1) for line in lines)
             found[int(settings["broker.id"])] = settings["broker.rack"]
         return found
+
+    def broker_config(self, broker: int) -> dict[str, str | None]:
+        """As a broker answers: defaults, and all it was given; unknown types count as passwords."""
+        member = names.of_member(self.world.name, f"kafka-{broker}")
+        text = self.world.objects["ConfigMap", member]["data"]["server.properties"]
+        given = dict(line.split("=", 1) for line in text.splitlines())
+        defaults = dict.fromkeys(KNOWN, "")
+        hidden = dict.fromkeys(name for name in given if name not in KNOWN)
+        return {**defaults, **given, **hidden}
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
         for one in topics:

@@ -45,6 +45,9 @@ class SimulatedKafka:
             raise TransientError("no broker answers")
         return self.sim.view()
 
+    def broker_config(self, broker: int) -> Mapping[str, str | None]:
+        raise NotImplementedError
+
     def racks(self) -> Mapping[int, str]:
         raise NotImplementedError
 
