@@ -128,21 +128,34 @@ publish() {
   if [[ -e $2 ]]; then rm -rf "$1"; else mv "$1" "$2"; fi
 }
 
-# with_lock NAME COMMAND...: runs the command while no other process of this project has the lock. With
-# flock the kernel releases it whatever becomes of the holder; macOS has none, see below.
+# lock_descriptor [--nonblock]: takes the lock of the file that is open as descriptor 8. It belongs to the
+# open file, so it outlives the program that takes it, and the kernel releases it whatever becomes of us.
+# macOS has no flock, but perl.
+lock_descriptor() {
+  if have flock; then
+    flock "$@" 8
+    return
+  fi
+  if ! have perl; then
+    die "neither flock nor perl is on PATH, one of which takes locks" "install util-linux, or perl"
+  fi
+  # shellcheck disable=SC2016  # perl's variables
+  perl -MFcntl=:flock -e '
+    open(my $file, ">&=", 8) or die "descriptor 8: $!\n";
+    exit !flock($file, LOCK_EX | (@ARGV ? LOCK_NB : 0));
+  ' -- "$@"
+}
+
+# with_lock NAME COMMAND...: runs the command while no other process of this project has the lock.
 with_lock() {
   local name=$1
   shift
   mkdir -p "$CACHE/locks"
-  if ! have flock; then
-    with_lock_folder "$CACHE/locks/$name.lock" "$@"
-    return
-  fi
   (
     exec 8>"$CACHE/locks/$name.flock"
-    if ! flock --nonblock 8; then
+    if ! lock_descriptor --nonblock; then
       log "  waiting for another process that does the same work ($CACHE/locks/$name.flock)"
-      flock 8
+      lock_descriptor || exit
     fi
     (
       # What the command leaves running must not keep the lock.
@@ -151,31 +164,4 @@ with_lock() {
       "$@"
     )
   )
-}
-
-# with_lock_folder FOLDER COMMAND...: as with_lock, by a folder with the holder's process id in it; the lock
-# of a process that has ended is broken.
-with_lock_folder() {
-  local dir=$1 holder rc waiting=''
-  shift
-  until mkdir "$dir" 2>/dev/null; do
-    holder=$(cat "$dir/pid" 2>/dev/null || :)
-    if [[ -n $holder ]] && ! kill -0 "$holder" 2>/dev/null; then
-      rm -rf "$dir"
-      continue
-    fi
-    if [[ -z $waiting ]]; then log "  waiting for process ${holder:-?}, which does the same work ($dir)"; fi
-    waiting=yes
-    sleep 1
-  done
-  echo "${BASHPID:-$$}" >"$dir/pid"
-  set +e
-  (
-    set -e
-    "$@"
-  )
-  rc=$?
-  set -e
-  rm -rf "$dir"
-  return "$rc"
 }

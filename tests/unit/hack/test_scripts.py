@@ -73,7 +73,7 @@ def test_side_by_side_one_job_fails_is_a_failure(home: dict[str, str]) -> None:
 NO_FLOCK = 'have() { [[ $1 != flock ]] && command -v "$1" >/dev/null 2>&1; }\n'
 """What a machine without flock answers, such as macOS."""
 
-LOCKS = pytest.mark.parametrize("prelude", ["", NO_FLOCK], ids=["flock", "folder"])
+LOCKS = pytest.mark.parametrize("prelude", ["", NO_FLOCK], ids=["flock", "perl"])
 
 
 @LOCKS
@@ -120,12 +120,70 @@ def test_with_lock_command_fails_lock_is_released_and_failure_returned(
     assert (done.returncode, done.stdout) == (1, "released\n"), done.stderr
 
 
-def test_with_lock_background_process_left_does_not_keep_it(home: dict[str, str]) -> None:
-    script = """
+@LOCKS
+def test_with_lock_many_waiters_of_a_killed_holder_run_one_at_a_time(
+    home: dict[str, str], prelude: str
+) -> None:
+    """Two waiters that both find the holder dead must not both take the lock."""
+    script = f"""{prelude}
+    hold() {{ echo held; sleep 600; }}
+    work() {{
+      mkdir "$CACHE/working" || echo overlap
+      sleep 0.05
+      rmdir "$CACHE/working"
+      echo "done $1"
+    }}
+    mkfifo "$CACHE.out"
+    with_lock build hold >"$CACHE.out" &
+    holder=$!
+    read -r line <"$CACHE.out"
+    pids=""
+    for number in 1 2 3 4 5 6 7 8; do
+      with_lock build work "$number" &
+      pids="$pids $!"
+    done
+    end_tree "$holder"
+    wait "$holder" || true
+    for pid in $pids; do wait "$pid"; done
+    """
+    Path(home["KRT_CACHE"]).parent.mkdir(parents=True, exist_ok=True)
+    done = run(script, home)
+    assert sorted(done.stdout.split("\n")[:-1]) == [f"done {n}" for n in range(1, 9)], done.stderr
+
+
+@LOCKS
+def test_with_lock_leftover_of_a_killed_process_is_no_lock(
+    home: dict[str, str], prelude: str
+) -> None:
+    """Only the kernel knows who has the lock: a file that was left behind does not count."""
+    left = Path(home["KRT_CACHE"]) / "locks"
+    (left / "build.lock").mkdir(parents=True)
+    (left / "build.flock").touch()
+    done = run(f"{prelude}\nwith_lock build echo got it", home)
+    assert (done.returncode, done.stdout) == (0, "got it\n"), done.stderr
+    assert "waiting" not in done.stderr
+
+
+def test_with_lock_without_flock_and_perl_ends_with_a_remedy(home: dict[str, str]) -> None:
+    neither = 'have() { [[ $1 != flock && $1 != perl ]] && command -v "$1" >/dev/null 2>&1; }\n'
+    done = run(f"{neither}with_lock build echo never", home)
+    assert done.returncode != 0
+    assert "never" not in done.stdout
+    assert "remedy: install util-linux, or perl" in done.stderr
+
+
+@LOCKS
+def test_with_lock_background_process_left_does_not_keep_it(
+    home: dict[str, str], prelude: str
+) -> None:
+    script = (
+        prelude
+        + """
     leave() { sleep 600 >/dev/null 2>&1 & echo $!; }
     with_lock build leave
     with_lock build echo again
     """
+    )
     done = run(script, home)
     pid, again = done.stdout.split()
     os.kill(int(pid), signal.SIGKILL)
