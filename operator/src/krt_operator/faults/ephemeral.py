@@ -92,7 +92,6 @@ def build_container(pod: Json, signal: Signal) -> Json:
     container: Json = {
         "name": signal.container,
         "image": target["image"],
-        "imagePullPolicy": "IfNotPresent",
         "targetContainerName": target["name"],
         "command": [
             *("bash", "-c", script("signal.sh"), "signal.sh"),
@@ -101,6 +100,9 @@ def build_container(pod: Json, signal: Signal) -> Json:
         "env": [{"name": "KRT_MEMBER", "value": _member_of(pod)}],
         "securityContext": target.get("securityContext", {}),
     }
+    if "imagePullPolicy" in target:
+        # It runs from the same image, which may be pulled on the same terms only.
+        container["imagePullPolicy"] = target["imagePullPolicy"]
     if mounts:
         container["volumeMounts"] = mounts
     return container

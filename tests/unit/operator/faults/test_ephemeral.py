@@ -34,12 +34,19 @@ def test_build_container_has_only_the_image_and_rights_of_its_target() -> None:
     assert built == {
         "name": "krt-crash-f-1",
         "image": "krt-kafka:1",
-        "imagePullPolicy": "IfNotPresent",
         "targetContainerName": "kafka",
         "env": [{"name": "KRT_MEMBER", "value": "kafka-0"}],
         "securityContext": {"runAsNonRoot": True},
         "volumeMounts": [{"name": "run", "mountPath": "/run/krt"}],
     }
+
+
+@pytest.mark.parametrize("policy", ["Always", "IfNotPresent", "Never"])
+def test_build_container_pulls_its_image_as_its_target_does(policy: str) -> None:
+    target = POD["spec"]["containers"][0] | {"imagePullPolicy": policy}
+    pod = POD | {"spec": {"containers": [target]}}
+    built = ephemeral.build_container(pod, ephemeral.Signal("krt-crash-f-1", "KILL", ("hold",)))
+    assert built["imagePullPolicy"] == policy
 
 
 def test_build_container_traffic_gets_no_hold_file() -> None:
