@@ -45,8 +45,8 @@ def test_kafka_connector_matches_the_locked_spark() -> None:
 
     assert f"<spark.version>{version}</spark.version>" in (IMAGES / "spark/pom.xml").read_text()
     assert f" spark-sql-kafka-0-10_2.13-{version}.jar" in jars
-    # Not every patch release of the connector's helper for Kerberos tokens, of which nothing here is
-    # used, was published; within a line they fit.
+    # Not every patch release of the connector's helper for Kerberos tokens, of which nothing here
+    # is used, was published; within a line they fit.
     line = version.rpartition(".")[0]
     assert f" spark-token-provider-kafka-0-10_2.13-{line}." in jars
 
