@@ -119,6 +119,10 @@ SOURCES: Final[Mapping[Source, tuple[EventName, ...]]] = MappingProxyType(
 ZOOKEEPER = "zookeeper"
 """Stream of a ``recorder gap``: no answer from ZooKeeper; its watches fire afterwards."""
 
+AT_END = "atEnd"
+"""In the detail of a ``recorder gap``: true where the silence lasted until the recorder ended, so
+what happened in it was not read afterwards."""
+
 PROCESS = "process"
 """Stream of a ``recorder gap``: the recorder's process did not run; it reads on afterwards."""
 
@@ -156,8 +160,8 @@ class Event:
 class TimelineWriter:
     """Appends events of one stream to ``timeline/<stream>.jsonl``, a line at a time.
 
-    A line is written in one call and flushed to the volume, so a killed recorder leaves at most
-    one torn last line, which readers report rather than skip in silence.
+    A line is written in one call, so a killed recorder leaves at most one torn last line, which
+    readers report rather than skip in silence. A volume that fills up leaves none.
     """
 
     def __init__(self, folder: Path, stream: str) -> None:
@@ -166,10 +170,43 @@ class TimelineWriter:
         self._descriptor = os.open(folder / f"{stream}.jsonl", flags, 0o664)
 
     def write(self, event: Event) -> None:
-        """Append one event."""
-        os.write(self._descriptor, event.line().encode("utf-8"))
+        """Append one event.
+
+        Raises:
+            OSError: the volume refused the line or a part of it; nothing of it is in the file.
+        """
+        append(self._descriptor, event.line().encode("utf-8"))
+
+    def sync(self) -> None:
+        """Make everything durable.
+
+        Raises:
+            OSError: the volume lost lines that it had taken.
+        """
+        os.fsync(self._descriptor)
 
     def close(self) -> None:
-        """Make everything durable and close the file."""
-        os.fsync(self._descriptor)
-        os.close(self._descriptor)
+        """Make everything durable and close the file; errors as of ``sync``."""
+        try:
+            self.sync()
+        finally:
+            os.close(self._descriptor)
+
+
+def append(descriptor: int, data: bytes) -> None:
+    """Append ``data`` to a file wholly or not at all; nobody else may write to it.
+
+    A volume that fills up takes a part of it and refuses the rest.
+
+    Raises:
+        OSError: the volume refused.
+    """
+    end = os.fstat(descriptor).st_size
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(descriptor, data[written:])
+    except OSError:
+        if written:
+            os.ftruncate(descriptor, end)
+        raise

@@ -11,6 +11,7 @@ from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 from krt_contract.faults import AdminRequest
 from krt_traffic.clock import wall
 from krt_traffic.recorder import admin_requests
+from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -34,13 +35,17 @@ def answers(folder: Path) -> dict[str, dict[str, Any]]:
 def test_injected_fault_has_each_request_sent_once(kafka: LocalKafka, tmp_path: Path) -> None:
     kafka.create_topic("asked", 1)
     timeline = Timeline(tmp_path, "r1")
-    requests = admin_requests.AdminRequests(kafka.bootstrap, {"down": ALL}, "asked", 1, timeline)
+    failures = Failures(lambda: None)
+    requests = admin_requests.AdminRequests(
+        kafka.bootstrap, {"down": ALL}, "asked", 1, timeline, failures=failures
+    )
     requests.injected("down", wall() - admin_requests.STALE_MICROS - 1)
     requests.injected("other", wall())
     requests.injected("down", wall())
     wait_until("all are answered", lambda: answers(tmp_path).keys() == set(ALL))
     assert {item["answer"] for item in answers(tmp_path).values()} == {"Answered"}
     assert timeline.counts["events"] == len(ALL)
+    failures.check()
     timeline.close()
 
 

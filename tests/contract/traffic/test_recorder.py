@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
+from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.quorum import WITHOUT, mode
 from krt_traffic.recorder.timeline import Timeline
 from krt_traffic.recorder.znodes import Znodes
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def fail() -> None:
+    raise AssertionError("a thread of the recorder failed; its traceback is in the log")
 
 
 def events(folder: Path) -> list[dict[str, Any]]:
@@ -34,7 +39,7 @@ def test_znodes_across_an_outage_record_brokers_controllers_and_partition_states
     own_kafka: LocalKafka, tmp_path: Path
 ) -> None:
     timeline = Timeline(tmp_path, "r1")
-    znodes = Znodes(own_kafka.zookeeper, timeline)
+    znodes = Znodes(own_kafka.zookeeper, timeline, Failures(fail))
     znodes.start()  # before ZooKeeper is there, as in a run
     own_kafka.start()
     own_kafka.create_topic("seen", 2)
@@ -75,7 +80,7 @@ def test_znodes_of_a_frozen_zookeeper_record_a_gap(own_kafka: LocalKafka, tmp_pa
     own_kafka.prepare()
     own_kafka.start_zookeeper()
     timeline = Timeline(tmp_path, "r1")
-    znodes = Znodes(own_kafka.zookeeper, timeline)
+    znodes = Znodes(own_kafka.zookeeper, timeline, Failures(fail))
     znodes.start()
     wait_until("the session is there", lambda: znodes.connected)
     own_kafka.signal("zookeeper", signal.SIGSTOP)
@@ -86,4 +91,25 @@ def test_znodes_of_a_frozen_zookeeper_record_a_gap(own_kafka: LocalKafka, tmp_pa
     assert gap["stream"] == "zookeeper"
     assert gap["to"] - gap["from"] > 1_000_000
     znodes.stop()
+    timeline.close()
+
+
+def test_znodes_stopped_while_zookeeper_is_frozen_records_a_gap_to_the_end(
+    own_kafka: LocalKafka, tmp_path: Path
+) -> None:
+    own_kafka.prepare()
+    own_kafka.start_zookeeper()
+    timeline = Timeline(tmp_path, "r1")
+    failures = Failures(fail)
+    znodes = Znodes(own_kafka.zookeeper, timeline, failures)
+    znodes.start()
+    wait_until("the session is there", lambda: znodes.connected)
+    own_kafka.signal("zookeeper", signal.SIGSTOP)
+    wait_until("the session is lost", lambda: not znodes.connected)
+    znodes.stop()
+    failures.check()
+    gap = events(tmp_path)[-1]
+    assert (gap["event"], gap["detail"]["stream"]) == ("gap", "zookeeper")
+    assert gap["detail"]["atEnd"] is True
+    own_kafka.signal("zookeeper", signal.SIGCONT)
     timeline.close()

@@ -39,9 +39,16 @@ class Request:
 
 @dataclass
 class ApiServer:
-    """Serves ``answers`` in turn, then streams that stay open; keeps what was asked."""
+    """Serves answers in turn, then streams that stay open; keeps what was asked.
+
+    Attributes:
+        answers: what requests get in turn, whatever they ask for.
+        by_kind: last part of a path → what requests for it get in turn, before ``answers``.
+        requests: what was asked.
+    """
 
     answers: list[Answer] = field(default_factory=list)
+    by_kind: dict[str, list[Answer]] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -69,7 +76,8 @@ class ApiServer:
             parts.path, dict(parse_qsl(parts.query)), handler.headers.get("Authorization")
         )
         with self._asked:
-            answer = self.answers.pop(0) if self.answers else Answer(stays_open=True)
+            script = self.by_kind.get(parts.path.rpartition("/")[2]) or self.answers
+            answer = script.pop(0) if script else Answer(stays_open=True)
             self.requests.append(asked)
             self._asked.notify_all()
         handler.close_connection = True

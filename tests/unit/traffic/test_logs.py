@@ -1,13 +1,33 @@
 from __future__ import annotations
 
+import errno
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.traffic.api_server import Answer, ApiServer
+from tests.unit.traffic.timelines import recorded
 
-from krt_traffic.recorder.logs import last_timestamp, later, parse_member_line
+from krt_contract.timeline import append
+from krt_traffic.errors import RecordingError
+from krt_traffic.kubernetes.client import KubernetesClient
+from krt_traffic.recorder import logs
+from krt_traffic.recorder.failures import Failures
+from krt_traffic.recorder.logs import LogFollower, last_timestamp, later, parse_member_line
+from krt_traffic.recorder.pods import Container
+from krt_traffic.recorder.timeline import Timeline
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+FIRST, SECOND = b"2026-11-21T04:03:21.1Z first\n", b"2026-11-21T04:03:21.2Z second\n"
+
+
+def follower(api: ApiServer, folder: Path, failures: Failures, *, gone: bool) -> LogFollower:
+    client = KubernetesClient.from_environment("ns", {"KRT_API": api.url})
+    container = Container("t-kafka-0-0", "u1", "kafka", "kafka", ephemeral=False)
+    timeline = Timeline(folder / "timeline", "r1")
+    return LogFollower(client, container, folder, timeline, lambda _uid: gone, failures=failures)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +65,44 @@ def test_last_timestamp_of_a_log_is_that_of_its_last_line(tmp_path: Path) -> Non
 def test_parse_member_line_takes_only_lines_of_the_wrapper(text: str, event: str | None) -> None:
     parsed = parse_member_line(text.encode())
     assert (parsed or {}).get("event") == event
+
+
+def test_follower_whose_line_was_refused_asks_for_it_after_a_restart(
+    api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, data: bytes) -> None:
+        if data == SECOND:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        append(descriptor, data)
+
+    api.answers.extend([Answer(FIRST + SECOND)] * 2)
+    ended = threading.Event()
+    failures = Failures(ended.set)
+    with monkeypatch.context() as patch:
+        patch.setattr(logs, "append", full)
+        follower(api, tmp_path, failures, gone=False).start()
+        assert ended.wait(10)
+    with pytest.raises(RecordingError, match="No space left on device"):
+        failures.check()
+    log = tmp_path / "t-kafka-0-0-u1.log"
+    assert log.read_bytes() == FIRST
+    again = follower(api, tmp_path, Failures(ended.set), gone=True)
+    again.start()
+    again.join()
+    assert api.requests[1].query["sinceTime"] == "2026-11-21T04:03:21.1Z"
+    assert log.read_bytes() == FIRST + SECOND
+
+
+def test_follower_stopped_while_interrupted_records_a_gap_to_the_end(
+    api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter(range(1, 1000))
+    monkeypatch.setattr(logs, "wall", lambda: next(seconds) * 5_000_000)
+    failures = Failures(lambda: None)
+    stopping = follower(api, tmp_path, failures, gone=True)
+    api.stop()
+    stopping.start()
+    stopping.join()
+    (gap,) = recorded(tmp_path / "timeline")
+    assert (gap["event"], gap["detail"]["stream"]) == ("gap", "log t-kafka-0-0")
+    assert gap["detail"]["atEnd"] is True

@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from tests.unit.traffic.timelines import T0, T0_MICROS, recorded
+import pytest
+from tests.unit.traffic.timelines import T0, T0_MICROS, recorded, refuse_once
 
+from krt_traffic.errors import RecordingError
 from krt_traffic.kubernetes.objects import Pod
 from krt_traffic.recorder.pods import Container, PodEvents
 from krt_traffic.recorder.timeline import Timeline
@@ -120,3 +122,16 @@ def test_changed_pod_with_an_ephemeral_container_reports_it(tmp_path: Path) -> N
     watched.pods.changed("MODIFIED", pod(ephemeral=ephemeral))
     container = Container("t-kafka-0-0", "u1", "krt-crash-a-1", "kafka", ephemeral=True)
     assert container in watched.containers
+
+
+@pytest.mark.parametrize("event", ["running", "ready", "deleted"])
+def test_event_that_was_refused_is_recorded_when_the_pod_is_seen_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    refuse_once(monkeypatch, event)
+    watched = Watched(tmp_path)
+    with pytest.raises(RecordingError, match="No space left on device"):
+        watched.pods.changed("DELETED", pod())
+    watched.pods.changed("DELETED", pod())
+    assert watched.events == ["added", "scheduled", "running", "ready", "deleted"]
+    assert watched.pods.gone("u1")

@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from tests.unit.traffic.timelines import T0, T0_MICROS, recorded
+import pytest
+from tests.unit.traffic.timelines import T0, T0_MICROS, recorded, refuse_once
 
+from krt_traffic.errors import RecordingError
 from krt_traffic.kubernetes.objects import KafkaResilienceTest
 from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline
@@ -50,3 +52,16 @@ def test_changed_status_is_recorded_once_with_its_own_times(tmp_path: Path) -> N
     assert events[1]["at"] == T0_MICROS + 123_456
     assert events[1]["detail"]["action"] == "CrashPod"
     assert events[2]["detail"]["observations"][0]["at"] == T0_MICROS
+
+
+def test_phase_that_was_refused_is_recorded_when_the_status_is_seen_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_once(monkeypatch, "entered")
+    status = StatusEvents(Timeline(tmp_path, "r1"), {}, lambda _name, _at: None)
+    document = {"status": {"phases": [{"name": "Injecting", "startTime": T0}]}}
+    item = msgspec.convert(document, KafkaResilienceTest)
+    with pytest.raises(RecordingError, match="No space left on device"):
+        status.changed("MODIFIED", item)
+    status.changed("MODIFIED", item)
+    assert [event["subject"] for event in recorded(tmp_path)] == ["Injecting"]

@@ -4,11 +4,14 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.unit.traffic.api_server import Answer, ApiServer, config_map, error_event, event, list_of
 
+from krt_traffic.errors import RecordingError
 from krt_traffic.kubernetes.client import KubernetesClient
 from krt_traffic.kubernetes.objects import ConfigMap
 from krt_traffic.kubernetes.watch import Watch
+from krt_traffic.recorder.failures import Failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,7 @@ class RecordingSink:
         self.changes: list[tuple[str, str]] = []
         self.states: list[str] = []
         self.gaps: list[tuple[int, int]] = []
+        self.at_end: list[bool] = []
         self._heard = threading.Condition()
 
     def listed(self, items: list[ConfigMap]) -> None:
@@ -35,8 +39,9 @@ class RecordingSink:
             self.states.append(item.data["state"])
             self._heard.notify_all()
 
-    def gap(self, start: int, end: int) -> None:
+    def gap(self, start: int, end: int, at_end: bool, /) -> None:
         self.gaps.append((start, end))
+        self.at_end.append(at_end)
 
     def wait_for_changes(self, count: int) -> None:
         with self._heard:
@@ -48,7 +53,7 @@ def watching(api: ApiServer, *answers: Answer) -> Iterator[RecordingSink]:
     api.answers.extend(answers)
     sink = RecordingSink()
     client = KubernetesClient.from_environment("ns", {"KRT_API": api.url})
-    watch = Watch(client, ConfigMap, SELECTOR, sink, sink.gap)
+    watch = Watch(client, ConfigMap, SELECTOR, sink, gap=sink.gap)
     watch.start()
     try:
         yield sink
@@ -113,6 +118,7 @@ def test_watch_broken_within_a_line_resumes_from_last_whole_event(api: ApiServer
     assert sink.changes == [("ADDED", "6"), ("MODIFIED", "7")]
     assert len(sink.gaps) == 1
     assert sink.gaps[0][0] < sink.gaps[0][1]
+    assert sink.at_end == [False]
 
 
 def test_watch_refused_by_a_server_in_trouble_tries_again(api: ApiServer) -> None:
@@ -139,3 +145,48 @@ def test_watch_stopped_while_silent_ends_its_thread(api: ApiServer) -> None:
     with watching(api, list_of("5")):
         api.wait_until(lambda: len(api.requests) == 2)
     assert not [thread for thread in threading.enumerate() if thread.name == "watch ConfigMap"]
+
+
+class RefusingSink(RecordingSink):
+    """Refuses the first change it gets."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.errors = [error]
+
+    def changed(self, kind: str, item: ConfigMap) -> None:
+        if self.errors:
+            raise self.errors.pop()
+        super().changed(kind, item)
+
+
+def test_watch_whose_sink_failed_asks_for_the_same_change_again(api: ApiServer) -> None:
+    change = Answer(event("MODIFIED", config_map("6")), stays_open=True)
+    api.answers.extend([list_of("5"), change, change])
+    client = KubernetesClient.from_environment("ns", {"KRT_API": api.url})
+    sink = RefusingSink(ConnectionError("not taken"))
+    watch = Watch(client, ConfigMap, SELECTOR, sink, gap=sink.gap)
+    watch.start()
+    sink.wait_for_changes(1)
+    watch.stop()
+    assert versions(api) == [None, "5", "5"]
+
+
+def test_watch_stopped_while_interrupted_reports_a_gap_to_its_end(api: ApiServer) -> None:
+    refused = Answer(b"upstream is down", status=503)
+    with watching(api, list_of("5"), *[refused] * 100) as sink:
+        api.wait_until(lambda: len(api.requests) == 3)
+    assert len(sink.gaps) == 1
+    assert sink.at_end == [True]
+
+
+def test_watch_whose_sink_cannot_record_ends_its_thread(api: ApiServer) -> None:
+    api.answers.extend([list_of("5"), Answer(event("MODIFIED", config_map("6")), stays_open=True)])
+    client = KubernetesClient.from_environment("ns", {"KRT_API": api.url})
+    ended = threading.Event()
+    failures = Failures(ended.set)
+    sink = RefusingSink(RecordingError("the volume is full"))
+    Watch(client, ConfigMap, SELECTOR, sink, thread=failures.thread).start()
+    assert ended.wait(10)
+    with pytest.raises(RecordingError, match="the volume is full"):
+        failures.check()

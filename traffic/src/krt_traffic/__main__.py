@@ -74,9 +74,9 @@ def _run(role: str) -> int:
 
         follow(client, environment.control, control)
         return ConsumerRun(environment, plan, control).run()
-    from krt_traffic.recorder.run import RecorderRun  # noqa: PLC0415 - see above
+    from krt_traffic.recorder.run import run as record  # noqa: PLC0415 - see above
 
-    return RecorderRun(client, environment, plan, control).run()
+    return record(client, environment, plan, control)
 
 
 if __name__ == "__main__":

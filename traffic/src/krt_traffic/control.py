@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from krt_contract.control import END_OFFSETS_KEY, STATE_KEY, ControlState
 from krt_traffic.kubernetes.objects import ConfigMap
-from krt_traffic.kubernetes.watch import Watch
+from krt_traffic.kubernetes.watch import Watch, daemon
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from krt_traffic.kubernetes.client import KubernetesClient
 
@@ -136,8 +136,14 @@ class Control:
             self.update(instruction)
 
 
-def follow(client: KubernetesClient, name: str, control: Control) -> Watch[ConfigMap]:
+def follow(
+    client: KubernetesClient,
+    name: str,
+    control: Control,
+    thread: Callable[[Callable[[], None], str], threading.Thread] = daemon,
+) -> Watch[ConfigMap]:
     """Start following the run's control ConfigMap ``name`` and return its watch."""
-    watch = Watch(client, ConfigMap, {"fieldSelector": f"metadata.name={name}"}, control)
+    selector = {"fieldSelector": f"metadata.name={name}"}
+    watch = Watch(client, ConfigMap, selector, control, thread=thread)
     watch.start()
     return watch

@@ -10,6 +10,10 @@ EXIT_FATAL = TrafficExit.FATAL
 EXIT_BEHIND = TrafficExit.BEHIND
 
 
+EXIT_NOT_RECORDED = 5
+"""The recorder could not write what happened; started again, it records the gap and goes on."""
+
+
 class UnusableError(Exception):
     """The plan or the environment cannot be used; the message names the field and the remedy.
 
@@ -24,3 +28,10 @@ class UnusableError(Exception):
 
 class FatalClientError(Exception):
     """The Kafka client cannot go on (fenced, or its state is lost); another incarnation may."""
+
+
+class RecordingError(Exception):
+    """What happened could not be recorded; the message names the cause and the remedy.
+
+    It is no OSError: a reader of the Kubernetes API takes those for a lost connection.
+    """

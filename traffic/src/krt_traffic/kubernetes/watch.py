@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, Protocol
 
 import msgspec
@@ -14,7 +15,7 @@ from krt_traffic.kubernetes.client import ApiError
 from krt_traffic.kubernetes.objects import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from krt_traffic.kubernetes.client import KubernetesClient, Stream
 
@@ -28,6 +29,15 @@ SERVER_TIMEOUT_SECONDS = 300
 
 BACKOFF_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Waits between attempts to reconnect: the first soon, for the API server's ordinary restarts."""
+
+
+Gap = Callable[[int, int, bool], None]
+"""Takes from when until when a watch saw nothing (UTC µs), and whether it lasted to its end."""
+
+
+def daemon(work: Callable[[], None], name: str) -> threading.Thread:
+    """Return a thread that ends with the process."""
+    return threading.Thread(target=work, name=name, daemon=True)
 
 
 class Sink(Protocol[Object]):
@@ -48,16 +58,20 @@ class Watch(Generic[Object]):
         resource: lightkube's class of the objects.
         selector: query parameters that choose among them.
         sink: receives the objects; called from the watch's thread only.
-        gap: called with the UTC microseconds between which the watch saw nothing.
+        gap: called with the UTC microseconds between which the watch saw nothing, and whether that
+            lasted until the watch was stopped.
+        thread: makes the watch's thread from its work and its name; what the sink raises ends it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what is watched, and where what it sees goes)
         self,
         client: KubernetesClient,
         resource: type[Object],
         selector: Mapping[str, str],
         sink: Sink[Object],
-        gap: Callable[[int, int], None] | None = None,
+        *,
+        gap: Gap | None = None,
+        thread: Callable[[Callable[[], None], str], threading.Thread] = daemon,
     ) -> None:
         self._client, self._selector = client, selector
         self._resource = resource
@@ -66,7 +80,8 @@ class Watch(Generic[Object]):
         self._stream: Stream | None = None
         self._version = ""
         self._name = resource.__name__
-        self._thread = threading.Thread(target=self._run, name=f"watch {self._name}", daemon=True)
+        self._gap_start: tuple[int, int] | None = None
+        self._thread = thread(self._run, f"watch {self._name}")
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -80,8 +95,11 @@ class Watch(Generic[Object]):
         self._thread.join(timeout=10)
 
     def _run(self) -> None:
+        self._follow()
+        self._end_gap(at_end=True)
+
+    def _follow(self) -> None:
         failures = 0
-        gap_start: tuple[int, int] | None = None
         while not self._stop.is_set():
             try:
                 if not self._version:
@@ -93,9 +111,8 @@ class Watch(Generic[Object]):
                     resourceVersion=self._version,
                     timeoutSeconds=str(SERVER_TIMEOUT_SECONDS),
                 )
-                if gap_start is not None and self._gap is not None:
-                    self._gap(gap_start[0], gap_start[0] + mono() - gap_start[1])
-                failures, gap_start = 0, None
+                self._end_gap(at_end=False)
+                failures = 0
                 self._read(stream)
             except ApiError as error:
                 if error.status == GONE:
@@ -110,10 +127,18 @@ class Watch(Generic[Object]):
                 log.warning("watch of %s interrupted, resuming: %s", self._name, error)
             else:
                 continue
-            if gap_start is None:
-                gap_start = both()
+            if self._gap_start is None:
+                self._gap_start = both()
             self._stop.wait(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
             failures += 1
+
+    def _end_gap(self, *, at_end: bool) -> None:
+        if self._gap_start is None:
+            return
+        start, began = self._gap_start
+        if self._gap is not None:
+            self._gap(start, start + mono() - began, at_end)
+        self._gap_start = None
 
     def _list(self) -> None:
         items, version = self._client.list(self._resource, self._selector)
@@ -140,6 +165,6 @@ class Watch(Generic[Object]):
             item = decode_object(event.object, self._resource)
         except msgspec.DecodeError as error:
             raise ConnectionError(f"not an event of {self._name}: {error}") from error
-        self._version = item.metadata.resource_version
         if event.type != "BOOKMARK":
             self._sink.changed(event.type, item)
+        self._version = item.metadata.resource_version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, KafkaException
@@ -19,6 +19,7 @@ from krt_traffic.clock import mono, wall
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -54,17 +55,21 @@ class AdminRequests:
         topic: an existing topic, whose settings are requested.
         replicas: replication factor of the topic that is to be created.
         timeline: where answers go.
+        failures: starts the threads.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what is asked of whom, and the recorder's two services)
         self,
         bootstrap: str,
         requests: Mapping[str, Sequence[AdminRequest]],
         topic: str,
         replicas: int,
         timeline: Timeline,
+        *,
+        failures: Failures,
     ) -> None:
         self._bootstrap, self._requests, self._timeline = bootstrap, requests, timeline
+        self._failures = failures
         self._topic, self._replicas = topic, replicas
 
     def injected(self, fault: str, at: int) -> None:
@@ -72,9 +77,8 @@ class AdminRequests:
         if wall() - at > STALE_MICROS:
             return
         for request in self._requests.get(fault, ()):
-            timer = threading.Timer(SETTLE_SECONDS, self._send, (fault, request))
-            timer.daemon = True
-            timer.start()
+            send = partial(self._send, fault, request)
+            self._failures.timer(SETTLE_SECONDS, send, f"admin request {fault}").start()
 
     def _send(self, fault: str, request: AdminRequest) -> None:
         began, at = mono(), wall()

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import make_directory
 from krt_contract.labels import Component
-from krt_contract.timeline import Source
+from krt_contract.timeline import Source, append
 from krt_traffic.clock import wall
 from krt_traffic.kubernetes.client import ApiError, Stream
+from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from krt_traffic.kubernetes.client import KubernetesClient
+    from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.pods import Container
     from krt_traffic.recorder.timeline import Timeline
 
@@ -28,6 +32,12 @@ FOLLOWED = frozenset({Component.KAFKA, Component.ZOOKEEPER, Component.PRODUCER, 
 
 RETRY_SECONDS = 0.5
 """Between two attempts while a container is restarting or the API server is unavailable."""
+
+JOIN_SECONDS = 10.0
+"""How long the end waits for a thread: twice what the API server may take for an answer's head."""
+
+FILE_MODE = 0o664
+"""Files of a bundle belong to group 0, whatever uid the cluster gives each pod."""
 
 TAIL_BYTES = 65_536
 NOT_FOUND = 404
@@ -47,39 +57,52 @@ class LogFollower:
         folder: the bundle's folder of logs.
         timeline: where the lines of the member's wrapper go as events.
         gone: whether a pod uid is known to be gone.
+        failures: starts the thread.
+
+    Raises:
+        RecordingError: the folder could not be made or the file not be read.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what is followed, where it goes, and the recorder's services)
         self,
         client: KubernetesClient,
         container: Container,
         folder: Path,
         timeline: Timeline,
         gone: Callable[[str], bool],
+        *,
+        failures: Failures,
     ) -> None:
         self._client, self._container, self._timeline = client, container, timeline
         self._gone = gone
-        make_directory(folder)
         self._file = folder / f"{container.pod}-{container.uid}.log"
-        self._last = last_timestamp(self._file, container.name if container.ephemeral else "")
+        with writing(self._file):
+            make_directory(folder)
+            self._last = last_timestamp(self._file, container.name if container.ephemeral else "")
         self._stop = threading.Event()
         self._stream: Stream | None = None
-        self._thread = threading.Thread(
-            target=self._run, name=f"log {container.pod}/{container.name}", daemon=True
-        )
+        self._gap_start: int | None = None
+        self._thread = failures.thread(self._run, f"log {container.pod}/{container.name}")
 
     def start(self) -> None:
         """Begin; returns at once."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, leaving what was read in the file."""
+        """Ask the thread to end; ``join`` waits for it."""
         self._stop.set()
         if stream := self._stream:
             stream.close()
 
+    def join(self) -> None:
+        """Wait until what was read is in the file."""
+        self._thread.join(timeout=JOIN_SECONDS)
+
     def _run(self) -> None:
-        gap_start: int | None = None
+        self._follow()
+        self._end_gap(at_end=True)
+
+    def _follow(self) -> None:
         while not self._stop.is_set():
             query = {"container": self._container.name, "follow": "true", "timestamps": "true"}
             if self._last:
@@ -92,37 +115,53 @@ class LogFollower:
                 log.debug("log of %s: %s", self._container.pod, error)
             except OSError as error:
                 log.info("log of %s interrupted, resuming: %s", self._container.pod, error)
-                gap_start = gap_start or wall()
+                self._gap_start = self._gap_start or wall()
             else:
-                if gap_start is not None:
-                    self._timeline.gap(f"log {self._container.pod}", gap_start, wall())
-                    gap_start = None
+                self._end_gap(at_end=False)
                 self._read(stream)
             # A container that ended for good writes no more; a restarted one does.
             if self._gone(self._container.uid) or self._container.ephemeral:
                 return
             self._stop.wait(RETRY_SECONDS)
 
+    def _end_gap(self, *, at_end: bool) -> None:
+        if self._gap_start is not None:
+            stream = f"log {self._container.pod}"
+            self._timeline.gap(stream, self._gap_start, wall(), at_end=at_end)
+            self._gap_start = None
+
     def _read(self, stream: Stream) -> None:
         self._stream = stream
         label = b"[%s] " % self._container.name.encode() if self._container.ephemeral else b""
         try:
-            with self._file.open("ab", buffering=0) as handle:
-                for line in stream:
+            with self._opened() as descriptor:
+                for line in _lines(stream, self._container.pod):
                     stamp, _, text = line.partition(b" ")
                     time = stamp.decode("ascii", "replace")
                     # sinceTime is inclusive, and kubelet and API round it as they like.
                     if not later(time, self._last):
                         continue
-                    self._last = time
-                    handle.write(stamp + b" " + label + text + b"\n")
+                    with writing(self._file):
+                        append(descriptor, stamp + b" " + label + text + b"\n")
                     if text.startswith(MARK):
                         self._member(text)
-        except OSError as error:
-            log.info("log of %s interrupted, resuming: %s", self._container.pod, error)
+                    self._last = time
         finally:
             self._stream = None
             stream.release()
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Open the file to append to it; what was appended is durable afterwards."""
+        with writing(self._file):
+            descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        try:
+            yield descriptor
+            with writing(self._file):
+                os.fsync(descriptor)
+        finally:
+            with writing(self._file):
+                os.close(descriptor)
 
     def _member(self, text: bytes) -> None:
         event = parse_member_line(text)
@@ -132,6 +171,14 @@ class LogFollower:
         name, at = event.pop("event"), event.pop("at")
         event.pop("krt")
         self._timeline.write(Source.MEMBER, name, self._container.pod, detail | event, at=at)
+
+
+def _lines(stream: Stream, pod: str) -> Iterator[bytes]:
+    """Yield a log's lines until it ends or its connection breaks."""
+    try:
+        yield from stream
+    except OSError as error:
+        log.info("log of %s interrupted, resuming: %s", pod, error)
 
 
 def parse_member_line(text: bytes) -> dict[str, Any] | None:
@@ -158,9 +205,11 @@ def last_timestamp(path: Path, container: str) -> str:
     if not path.exists():
         return ""
     with path.open("rb") as handle:
-        handle.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        skipped = max(0, path.stat().st_size - TAIL_BYTES)
+        handle.seek(skipped)
         lines = handle.read().split(b"\n")
-    for line in reversed(lines[1:] if len(lines) > 1 else lines):
+    # Where the tail began within a line, its rest looks like a line of its own.
+    for line in reversed(lines[1:] if skipped else lines):
         stamp, _, text = line.partition(b" ")
         of_container = text.startswith(b"[%s] " % container.encode()) if container else True
         if stamp and of_container:

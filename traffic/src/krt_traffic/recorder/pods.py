@@ -109,19 +109,20 @@ class PodEvents:
         known.pod = pod
         for event in pod_events(pod):
             if event.key not in known.recorded:
-                known.recorded.add(event.key)
                 self._write(event, pod, live=live)
+                known.recorded.add(event.key)
         condition = pod.condition("Ready")
-        if known.ready is (condition is None):
-            known.ready = condition is not None
-            name = EventName.READY if known.ready else EventName.NOT_READY
+        ready = condition is not None
+        if known.ready is not ready:
+            name = EventName.READY if ready else EventName.NOT_READY
             time = condition.last_transition_time if condition else None
             self._write(PodEvent((), name, time, {}), pod, live=live)
+            known.ready = ready
         self._containers(pod)
 
     def _deleted(self, pod: Pod) -> None:
-        self._known.pop(pod.metadata.uid, None)
         self._write(PodEvent((), EventName.DELETED, None, {}), pod, live=True)
+        self._known.pop(pod.metadata.uid, None)
 
     def _containers(self, pod: Pod) -> None:
         ephemeral = {item.name for item in pod.status.ephemeral_container_statuses}

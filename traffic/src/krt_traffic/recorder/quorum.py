@@ -11,6 +11,7 @@ from krt_contract.zookeeper import LEADING_MODES, parse_mode, send_four_letter_w
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
 INTERVAL_SECONDS = 1.0
@@ -27,13 +28,14 @@ class Quorum:
     Args:
         members: member name → host:port.
         timeline: where events go.
+        failures: starts the thread.
     """
 
-    def __init__(self, members: dict[str, str], timeline: Timeline) -> None:
+    def __init__(self, members: dict[str, str], timeline: Timeline, failures: Failures) -> None:
         self._members, self._timeline = members, timeline
         self._leader = ""
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="quorum", daemon=True)
+        self._thread = failures.thread(self._run, "quorum")
 
     def start(self) -> None:
         """Begin; returns at once."""

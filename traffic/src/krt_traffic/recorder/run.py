@@ -15,10 +15,11 @@ from krt_contract.timeline import PROCESS, EventName, Source
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
-from krt_traffic.errors import EXIT_DONE
+from krt_traffic.errors import EXIT_DONE, EXIT_NOT_RECORDED, RecordingError
 from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.kubernetes.watch import Watch
 from krt_traffic.recorder.admin_requests import AdminRequests
+from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
 from krt_traffic.recorder.quorum import Quorum
@@ -41,14 +42,35 @@ BEAT_SECONDS = 0.25
 """How often the recorder checks whether it was itself suspended."""
 
 
-class RecorderRun:
-    """One recorder from its first event to its termination message.
+def run(client: KubernetesClient, environment: Environment, plan: Plan, control: Control) -> int:
+    """Record until the run is done and return the exit status (``krt_traffic.errors``).
 
     Args:
         client: of the API server.
         environment: identity and folders of this pod.
         plan: the run.
         control: the controller's instructions.
+    """
+    try:
+        counts = RecorderRun(client, environment, plan, control).record()
+    except RecordingError as error:
+        log.error("%s", error)  # noqa: TRY400 - the message says it all
+        status = EXIT_NOT_RECORDED
+        text = termination.message("recorder", {}, reason="failed", error=str(error))
+    else:
+        status = EXIT_DONE
+        reason = "aborted" if control.aborted else "finished"
+        text = termination.message("recorder", counts, reason=reason)
+    termination.write(environment.termination_log, text)
+    log.info("%s", text)
+    return status
+
+
+class RecorderRun:
+    """One recorder from its first event to its last; arguments as of ``run``.
+
+    Raises:
+        RecordingError: the evidence could not be written.
     """
 
     def __init__(
@@ -57,44 +79,52 @@ class RecorderRun:
         self._client, self._environment, self._control = client, environment, control
         bundle = Bundle(environment.evidence / plan.bundle)
         self._logs = bundle.logs
+        self._failures = failures = Failures(control.terminate)
         self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
         run_json = RunJson(bundle.run_json, plan.to_document())
         zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
-        requests = _admin_requests(plan, timeline)
+        requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
-        self._znodes = Znodes(plan.zookeeper, timeline)
-        self._quorum = Quorum(plan.zookeeper_addresses, timeline)
+        self._znodes = Znodes(plan.zookeeper, timeline, failures)
+        self._quorum = Quorum(plan.zookeeper_addresses, timeline, failures)
 
-    def run(self) -> int:
-        """Record until the run is done and return the exit status (``krt_traffic.errors``)."""
+    def record(self) -> dict[str, int]:
+        """Record until the run is done and return what was written, by kind.
+
+        Raises:
+            RecordingError: a part of it could not be recorded; nothing says then that the
+                recorder stopped in order.
+        """
         self._timeline.write(Source.RECORDER, EventName.STARTED, "recorder")
         watches: list[Watch[Any]] = [
-            follow(self._client, self._environment.control, self._control),
+            follow(self._client, self._environment.control, self._control, self._failures.thread),
             self._watch(Pod, _by_uid(self._environment), self._pods),
             self._watch(KafkaResilienceTest, _by_name(self._environment), self._status),
         ]
         self._znodes.start()
         self._quorum.start()
-        beat = threading.Thread(target=self._beat, name="beat", daemon=True)
+        beat = self._failures.thread(self._beat, "beat")
         beat.start()
         self._control.wait(ControlState.DONE)
         self._stopped.set()
         for watch in watches:
             watch.stop()
-        for follower in list(self._followers.values()):
+        followers = list(self._followers.values())
+        for follower in followers:
             follower.stop()
+        for follower in followers:
+            follower.join()
         self._quorum.stop()
         self._znodes.stop()
+        beat.join()
+        self._timeline.sync()
+        self._failures.check()
         self._timeline.write(Source.RECORDER, EventName.STOPPED, "recorder")
         self._timeline.close()
-        reason = "aborted" if self._control.aborted else "finished"
-        text = termination.message("recorder", self._timeline.counts, reason=reason)
-        termination.write(self._environment.termination_log, text)
-        log.info("%s", text)
-        return EXIT_DONE
+        return self._timeline.counts
 
     def _watch(
         self, resource: type[Object], selector: dict[str, str], sink: Sink[Object]
@@ -105,7 +135,8 @@ class RecorderRun:
             resource,
             selector,
             sink,
-            gap=lambda start, end: self._timeline.gap(stream, start, end),
+            gap=lambda start, end, at_end: self._timeline.gap(stream, start, end, at_end=at_end),
+            thread=self._failures.thread,
         )
         watch.start()
         return watch
@@ -120,6 +151,7 @@ class RecorderRun:
             self._logs,
             self._timeline,
             self._pods.gone,
+            failures=self._failures,
         )
         self._followers[key] = follower
         follower.start()
@@ -142,10 +174,17 @@ def _by_name(environment: Environment) -> dict[str, str]:
     return {"fieldSelector": f"metadata.name={environment.test}"}
 
 
-def _admin_requests(plan: Plan, timeline: Timeline) -> AdminRequests:
+def _admin_requests(plan: Plan, timeline: Timeline, failures: Failures) -> AdminRequests:
     topic = plan.topics[0]
     requests = {item.name: item.admin_requests for item in plan.faults}
-    return AdminRequests(plan.bootstrap, requests, topic.name, topic.replication_factor, timeline)
+    return AdminRequests(
+        plan.bootstrap,
+        requests,
+        topic.name,
+        topic.replication_factor,
+        timeline,
+        failures=failures,
+    )
 
 
 def _faults(plan: Plan) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import write_json
+from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,19 +18,28 @@ class RunJson:
     Args:
         path: of run.json.
         plan: plan.json as it is.
+
+    Raises:
+        RecordingError: the file could not be written.
     """
 
     def __init__(self, path: Path, plan: dict[str, Any]) -> None:
         self._path = path
         self._document = dict(plan) | {"imageIds": {}}
         self._lock = threading.Lock()
-        write_json(path, self._document)
+        with writing(path):
+            write_json(path, self._document)
 
     def image(self, component: str, image_id: str) -> None:
-        """Add the image a component runs, by the id that the container runtime gives it."""
-        with self._lock:
-            known = self._document["imageIds"].setdefault(component, [])
+        """Add the image a component runs, by the id that the container runtime gives it.
+
+        Raises:
+            RecordingError: the file could not be written.
+        """
+        with self._lock, writing(self._path):
+            images: dict[str, list[str]] = self._document["imageIds"]
+            known = images.get(component, [])
             if image_id and image_id not in known:
-                known.append(image_id)
-                known.sort()
-                write_json(self._path, self._document)
+                extended = images | {component: sorted([*known, image_id])}
+                write_json(self._path, self._document | {"imageIds": extended})
+                self._document["imageIds"] = extended

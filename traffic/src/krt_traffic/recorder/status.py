@@ -102,9 +102,9 @@ class StatusEvents:
         key = (event.source, event.name, event.subject, *state)
         if key in self._recorded:
             return False
-        self._recorded.add(key)
         at = micros(event.time) if event.time else None
         self._timeline.write(event.source, event.name, event.subject, event.detail, at=at)
+        self._recorded.add(key)
         return True
 
 

@@ -7,8 +7,9 @@ import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.timeline import Event, EventName, Source, TimelineWriter
+from krt_contract.timeline import AT_END, Event, EventName, Source, TimelineWriter
 from krt_traffic.clock import both, wall
+from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +33,11 @@ class Timeline:
         self.counts = {"events": 0, "gaps": 0}
         self._lock = threading.Lock()
         self._closed = False
-        earlier = _last_time(folder)
-        self._writer = TimelineWriter(folder, f"recorder-{incarnation}")
+        stream = f"recorder-{incarnation}"
+        self._path = folder / f"{stream}.jsonl"
+        with writing(self._path):
+            earlier = _last_time(folder)
+            self._writer = TimelineWriter(folder, stream)
         if earlier is not None:
             self.gap("recorder", earlier, wall())
 
@@ -53,28 +57,48 @@ class Timeline:
             subject: the pod, fault, broker or partition it is about.
             detail: its further fields.
             at: the event's own time in UTC microseconds; now where it has none.
+
+        Raises:
+            RecordingError: the event could not be written.
         """
         wall_time, now = both()
         line = Event(wall_time if at is None else at, now, source, event, subject, detail or {})
-        with self._lock:
+        with self._lock, writing(self._path):
             if not self._closed:
                 self._writer.write(line)
                 self.counts["events"] += 1
 
-    def gap(self, stream: str, start: int, end: int) -> None:
-        """Record that ``stream`` saw nothing from ``start`` to ``end``, if that is long enough."""
+    def gap(self, stream: str, start: int, end: int, *, at_end: bool = False) -> None:
+        """Record that ``stream`` saw nothing from ``start`` to ``end``, if that is long enough.
+
+        Args:
+            stream: what was silent.
+            start: the last time it was heard, UTC microseconds.
+            end: when it was heard again, or when the recorder ended.
+            at_end: whether it was silent until the recorder ended.
+
+        Raises:
+            RecordingError: the event could not be written.
+        """
         if end - start > GAP_MICROS:
+            detail: dict[str, Any] = {"from": start, "to": end, "stream": stream}
+            if at_end:
+                detail[AT_END] = True
+            self.write(Source.RECORDER, EventName.GAP, "recorder", detail)
             self.counts["gaps"] += 1
-            self.write(
-                Source.RECORDER,
-                EventName.GAP,
-                "recorder",
-                {"from": start, "to": end, "stream": stream},
-            )
+
+    def sync(self) -> None:
+        """Make what was written durable.
+
+        Raises:
+            RecordingError: the volume lost events that it had taken.
+        """
+        with self._lock, writing(self._path):
+            self._writer.sync()
 
     def close(self) -> None:
-        """Make everything durable; later events are dropped."""
-        with self._lock:
+        """Make everything durable; later events are dropped. Errors as of ``sync``."""
+        with self._lock, writing(self._path):
             if not self._closed:
                 self._closed = True
                 self._writer.close()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import queue
-import threading
 from typing import TYPE_CHECKING, Any
 
 from kazoo.client import KazooClient, KazooState
@@ -21,6 +20,9 @@ from krt_contract.timeline import ZOOKEEPER, EventName, Source
 from krt_traffic.clock import both
 
 if TYPE_CHECKING:
+    import threading
+
+    from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -36,6 +38,9 @@ SESSION_SECONDS = 4.0
 PING_SECONDS = 0.3
 """Time without an event after which ZooKeeper is asked whether it is there."""
 
+STOP_SECONDS = 5.0
+"""How long the end waits for an answer that is under way."""
+
 _RESCAN, _PING = "rescan", "ping"
 
 
@@ -45,15 +50,17 @@ class Znodes:
     Args:
         hosts: ZooKeeper's host:port, comma-joined.
         timeline: where events go.
+        failures: starts the thread.
     """
 
-    def __init__(self, hosts: str, timeline: Timeline) -> None:
+    def __init__(self, hosts: str, timeline: Timeline, failures: Failures) -> None:
         self._timeline = timeline
         self._changed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._brokers: dict[str, int] = {}
         self._controller = ""
         self._versions: dict[str, tuple[int, int]] = {}
         self._watched: set[str] = set()
+        self._started = both()
         self._last_answer: tuple[int, int] | None = None
         self._client = KazooClient(
             hosts=hosts,
@@ -62,7 +69,7 @@ class Znodes:
             command_retry=KazooRetry(max_tries=0),
         )
         self._client.add_listener(self._connection)
-        self._thread = threading.Thread(target=self._run, name="znodes", daemon=True)
+        self._thread: threading.Thread = failures.thread(self._run, "znodes")
 
     @property
     def connected(self) -> bool:
@@ -71,15 +78,24 @@ class Znodes:
 
     def start(self) -> None:
         """Begin; returns at once, whether ZooKeeper is there or not."""
+        self._started = both()
         self._client.start_async()
         self._thread.start()
 
     def stop(self) -> None:
-        """End the session and the thread."""
+        """End the session and the thread.
+
+        Raises:
+            RecordingError: a silence that lasts until now could not be recorded.
+        """
+        stopped = both()
         self._changed.put(None)
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=STOP_SECONDS)
+        # Closing the client ends a request that a frozen server does not answer.
         self._client.stop()
         self._client.close()
+        self._thread.join(timeout=STOP_SECONDS)
+        self._record_silence(self._last_answer or self._started, stopped, at_end=True)
 
     def _connection(self, state: str) -> None:
         if state == KazooState.CONNECTED:
@@ -118,12 +134,16 @@ class Znodes:
 
         The client notices a frozen server only seconds later, so its state is not enough.
         """
-        at, now = both()
+        moment = both()
         if self._last_answer is not None:
-            self._timeline.gap(
-                ZOOKEEPER, self._last_answer[0], self._last_answer[0] + now - self._last_answer[1]
-            )
-        self._last_answer = (at, now)
+            self._record_silence(self._last_answer, moment, at_end=False)
+        self._last_answer = moment
+
+    def _record_silence(
+        self, since: tuple[int, int], until: tuple[int, int], *, at_end: bool
+    ) -> None:
+        start, began = since
+        self._timeline.gap(ZOOKEEPER, start, start + until[1] - began, at_end=at_end)
 
     def _read(self, path: str) -> None:
         if path in self._watched:
@@ -170,13 +190,12 @@ class Znodes:
             present[broker] = (json.loads(data), stat)
         for broker, epoch in list(self._brokers.items()):
             if broker not in present or present[broker][1].czxid != epoch:
-                del self._brokers[broker]
                 self._timeline.write(
                     Source.BROKER, EventName.UNREGISTERED, broker, {"epoch": epoch}
                 )
+                del self._brokers[broker]
         for broker, (data, stat) in present.items():
             if broker not in self._brokers:
-                self._brokers[broker] = stat.czxid
                 detail = {
                     "epoch": stat.czxid,
                     "host": data.get("host") or _host(data),
@@ -184,25 +203,26 @@ class Znodes:
                 }
                 at = stat.ctime * 1000
                 self._timeline.write(Source.BROKER, EventName.REGISTERED, broker, detail, at=at)
+                self._brokers[broker] = stat.czxid
 
     def _read_controller(self) -> None:
         found = self._get(CONTROLLER)
         if found is None:
             if self._controller:
-                self._controller = ""
                 self._timeline.write(Source.CONTROLLER, EventName.VACANT, "", {})
+                self._controller = ""
             return
         data, stat = found
         broker = f"{data.get('brokerid')}/{stat.czxid}"
         if broker == self._controller:
             return
-        self._controller = broker
         try:
             epoch = int(self._client.get(EPOCH)[0])
         except NoNodeError:
             epoch = None
         subject, at = str(data.get("brokerid")), stat.mtime * 1000
         self._timeline.write(Source.CONTROLLER, EventName.ELECTED, subject, {"epoch": epoch}, at=at)
+        self._controller = broker
 
     def _read_children(self, path: str) -> None:
         """Go down /brokers/topics/<topic>/partitions/<partition>/state."""
@@ -219,7 +239,6 @@ class Znodes:
         mark = (stat.czxid, stat.version)
         if self._versions.get(path) == mark:
             return
-        self._versions[path] = mark
         topic, _, partition = path.removeprefix(f"{TOPICS}/").split("/")[:3]
         at = stat.mtime * 1000
         detail = {
@@ -233,6 +252,7 @@ class Znodes:
         self._timeline.write(
             Source.PARTITION, EventName.STATE, f"{topic}-{partition}", detail, at=at
         )
+        self._versions[path] = mark
 
 
 def _host(data: dict[str, Any]) -> str | None:

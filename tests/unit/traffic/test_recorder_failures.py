@@ -1,0 +1,265 @@
+"""A recorder that cannot write ends at once, with the cause, and never as if all were well."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import os
+import threading
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.traffic.api_server import Answer, ApiServer, config_map, list_of
+from tests.unit.traffic.plans import load_plan
+from tests.unit.traffic.timelines import T0, recorded, wait_for
+from tests.unit.traffic.zookeeper_double import Stat, Tree
+
+from krt_contract import bundle
+from krt_contract.faults import AdminAnswer
+from krt_contract.timeline import TimelineWriter
+from krt_traffic.control import Control
+from krt_traffic.environment import Environment
+from krt_traffic.errors import EXIT_DONE, EXIT_NOT_RECORDED
+from krt_traffic.kubernetes.client import KubernetesClient
+from krt_traffic.recorder import admin_requests, logs, quorum, run, run_json, znodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from krt_contract.timeline import Event
+
+DISK_FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+BROKEN = OSError(errno.EIO, os.strerror(errno.EIO))
+
+POD: dict[str, object] = {
+    "metadata": {
+        "name": "t-kafka-0-0",
+        "uid": "u1",
+        "resourceVersion": "3",
+        "creationTimestamp": T0,
+        "labels": {"app.kubernetes.io/component": "kafka", "kafkaresilience.dev/member": "kafka-0"},
+    },
+    "status": {
+        "containerStatuses": [
+            {
+                "name": "kafka",
+                "imageID": "sha256:1",
+                "containerID": "c1",
+                "state": {"running": {"startedAt": T0}},
+            }
+        ]
+    },
+}
+LINES = b"2026-11-21T04:03:21.1Z first\n2026-11-21T04:03:21.2Z second\n"
+
+
+def resource() -> dict[str, object]:
+    """The test, into which a fault was injected just now."""
+    now = datetime.now(UTC).isoformat()
+    return {
+        "metadata": {"name": "t", "resourceVersion": "4"},
+        "status": {
+            "phases": [{"name": "Injecting", "startTime": now}],
+            "faults": [{"name": "down", "state": "Active", "injectedAt": now}],
+        },
+    }
+
+
+@dataclass
+class Recorder:
+    """A recorder over doubles of Kubernetes and ZooKeeper, run by a thread of the test."""
+
+    folder: Path
+    api: ApiServer
+    control: Control
+
+    def __post_init__(self) -> None:
+        self.termination = self.folder / "termination"
+        self._status: list[int] = []
+
+    def start(self) -> None:
+        plan = load_plan(self.folder)
+        spec = dict(plan.resolved_spec) | {
+            "faults": [
+                {"name": "down", "action": "CrashPod", "adminRequests": ["ListTopics"]},
+            ]
+        }
+        environment = Environment(
+            plan=self.folder / "plan.json",
+            evidence=self.folder,
+            control="t-control",
+            namespace="ns",
+            test="t",
+            test_uid="u",
+            pod="t-recorder",
+            pod_uid="r1",
+            termination_log=self.termination,
+        )
+        client = KubernetesClient.from_environment("ns", {"KRT_API": self.api.url})
+
+        def work() -> None:
+            self._status.append(
+                run.run(client, environment, replace(plan, resolved_spec=spec), self.control)
+            )
+
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def exit_status(self) -> int:
+        self._thread.join(30)
+        assert not self._thread.is_alive(), "the recorder did not end"
+        return self._status[0]
+
+    @property
+    def message(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self.termination.read_text())
+        return message
+
+    @property
+    def events(self) -> list[tuple[str, str]]:
+        folder = self.folder / "ns/t/u/timeline"
+        return [(item["source"], item["event"]) for item in recorded(folder)]
+
+
+@pytest.fixture
+def recorder(api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    tree = Tree({"/brokers/ids/0": (b'{"host": "b"}', Stat())})
+    monkeypatch.setattr(znodes, "KazooClient", tree.client)
+    monkeypatch.setattr(quorum, "mode", lambda _address: "leader")
+    monkeypatch.setattr(quorum, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(admin_requests, "SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr(admin_requests, "AdminClient", lambda _settings: None)
+    monkeypatch.setattr(
+        admin_requests, "answer_of", lambda _call: (AdminAnswer.ANSWERED, "NO_ERROR")
+    )
+    api.by_kind["pods"] = [list_of("3", POD)]
+    api.by_kind["kafkaresiliencetests"] = [list_of("4", resource())]
+    api.by_kind["configmaps"] = [list_of("5", config_map("5"))]
+    api.by_kind["log"] = [Answer(LINES, stays_open=True)]
+    return Recorder(tmp_path, api, Control())
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, *kinds: tuple[str, str]) -> None:
+    """Let the volume refuse the events of these sources and names."""
+    write = TimelineWriter.write
+
+    def refusing(writer: TimelineWriter, event: Event) -> None:
+        if (event.source, event.event) in kinds:
+            raise DISK_FULL
+        write(writer, event)
+
+    monkeypatch.setattr(TimelineWriter, "write", refusing)
+
+
+THREADS = {
+    "watch of pods": ("pod", "running"),
+    "watch of the test": ("phase", "entered"),
+    "znodes": ("broker", "registered"),
+    "quorum": ("zookeeper", "leader"),
+    "admin request": ("admin-request", "answered"),
+}
+
+
+@pytest.mark.parametrize("thread", sorted(THREADS))
+def test_run_with_a_full_volume_in_any_thread_ends_with_the_remedy(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, thread: str
+) -> None:
+    refuse(monkeypatch, THREADS[thread])
+    recorder.start()
+    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.message["reason"] == "failed"
+    assert "No space left on device" in recorder.message["error"]
+    assert "spec.evidence" in recorder.message["error"]
+    assert ("recorder", "started") in recorder.events
+    assert ("recorder", "stopped") not in recorder.events
+
+
+def test_run_whose_log_files_cannot_be_written_ends_with_the_remedy(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int, _data: bytes) -> None:
+        raise DISK_FULL
+
+    monkeypatch.setattr(logs, "append", full)
+    recorder.start()
+    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert "logs/t-kafka-0-0-u1.log (No space left on device)" in recorder.message["error"]
+    assert ("recorder", "stopped") not in recorder.events
+
+
+def test_run_whose_run_json_cannot_be_replaced_ends_with_the_remedy(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, calls = bundle.write_json, itertools.count()
+
+    def full(path: Path, document: dict[str, Any]) -> None:
+        if next(calls):
+            raise BROKEN
+        write(path, document)
+
+    monkeypatch.setattr(run_json, "write_json", full)
+    recorder.start()
+    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert "run.json (Input/output error)" in recorder.message["error"]
+
+
+def test_run_that_cannot_record_its_own_suspension_ends_with_the_remedy(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = itertools.count(0, 5_000_000)
+    monkeypatch.setattr(run, "mono", lambda: next(steps))
+    refuse(monkeypatch, ("recorder", "gap"))
+    recorder.start()
+    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert ("recorder", "stopped") not in recorder.events
+
+
+def test_run_with_a_volume_that_lost_what_it_took_never_says_it_stopped(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(_writer: TimelineWriter) -> None:
+        raise BROKEN
+
+    monkeypatch.setattr(TimelineWriter, "sync", lose)
+    recorder.start()
+    recorder.control.terminate()
+    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert ("recorder", "stopped") not in recorder.events
+
+
+def test_run_with_a_volume_that_is_full_from_the_start_ends_with_the_remedy(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(monkeypatch, ("recorder", "started"))
+    recorder.start()
+    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert "No space left on device" in recorder.message["error"]
+
+
+def test_run_whose_thread_meets_a_defect_names_the_thread(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(_address: str) -> str:
+        raise KeyError("mode")
+
+    monkeypatch.setattr(quorum, "mode", crash)
+    recorder.start()
+    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert "thread quorum failed: KeyError('mode')" in recorder.message["error"]
+    assert ("recorder", "stopped") not in recorder.events
+
+
+def test_run_on_a_sound_volume_stops_in_order(recorder: Recorder) -> None:
+    recorder.start()
+    log = recorder.folder / "ns/t/u/logs/t-kafka-0-0-u1.log"
+    expected = {*THREADS.values()}
+    wait_for(lambda: expected <= {*recorder.events} and log.exists() and log.stat().st_size > 0)
+    recorder.control.terminate()
+    assert recorder.exit_status() == EXIT_DONE
+    assert recorder.message["reason"] == "aborted"
+    assert recorder.message["counts"]["events"] == len(recorder.events)
+    assert recorder.events[-1] == ("recorder", "stopped")
+    assert log.read_bytes() == LINES
