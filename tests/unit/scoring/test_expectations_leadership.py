@@ -180,3 +180,67 @@ def test_evaluate_in_isr_looks_at_the_last_state() -> None:
     assert results(expect, *CRASH[:4]) == {"inIsr 0": "Met", "inIsr 1": "Met"}
     assert results(expect, *CRASH) == {"inIsr 0": "NotMet", "inIsr 1": "Met"}
     assert set(results(expect).values()) == {"NotEvaluated"}
+
+
+def silent_end(since: float) -> list[Event]:
+    """ZooKeeper gave no answer from then until the recorder ended, at 70 s."""
+    gap = {"stream": "zookeeper", "from": round(since * SECOND), "to": 70 * SECOND, "atEnd": True}
+    return [
+        second_event(0, "recorder", "started", "recorder"),
+        second_event(70, "recorder", "gap", "recorder", **gap),
+        second_event(70, "recorder", "stopped", "recorder"),
+    ]
+
+
+AT_THE_END = {"inIsr": [{"broker": 0, "max": 0}], "nonPreferredLeaders": {"min": 1}}
+
+
+def test_evaluate_at_end_of_an_unobserved_end_decides_nothing() -> None:
+    seen = [*CRASH[:4], *silent_end(20)]
+    assert set(results(AT_THE_END, *seen).values()) == {"NotEvaluated"}
+
+
+def test_evaluate_at_end_of_a_recorder_that_broke_off_decides_nothing() -> None:
+    seen = [second_event(0, "recorder", "started", "recorder"), *CRASH[:4]]
+    assert set(results(AT_THE_END, *seen).values()) == {"NotEvaluated"}
+
+
+def test_evaluate_at_end_of_a_silence_after_the_run_looks_at_the_last_state() -> None:
+    seen = [*CRASH[:4], *silent_end(60)]
+    assert set(results(AT_THE_END, *seen).values()) == {"Met"}
+
+
+@pytest.mark.parametrize(
+    ("expect", "result"),
+    [
+        ({"leaderChanges": {"max": 1}}, "NotEvaluated"),
+        ({"leaderChanges": {"min": 1}}, "Met"),
+        ({"leaderChanges": {"max": 0}}, "NotMet"),
+        ({"offlinePartitions": {"max": 0}}, "NotEvaluated"),
+        ({"isrShrinkAfter": {"max": "7s"}}, "Met"),
+        ({"isrRestoredAfter": {"max": "5s"}}, "NotEvaluated"),
+    ],
+)
+def test_evaluate_of_a_fault_with_an_unobserved_end_decides_what_was_seen(
+    expect: dict[str, Any], result: str
+) -> None:
+    never = Recovery("down", 30 * SECOND, None, None, 30 * SECOND, complete=False)
+    seen = [*CRASH[:4], *silent_end(20)]
+    assert list(results(of_fault(**expect), *seen, recoveries=[never]).values()) == [result]
+
+
+def test_evaluate_isr_shrink_after_an_unobserved_end_without_a_shrink_is_not_evaluated() -> None:
+    seen = [*CRASH[:2], *silent_end(12)]
+    found = results(of_fault(isrShrinkAfter={"max": "7s"}), *seen)
+    assert list(found.values()) == ["NotEvaluated"]
+
+
+def test_evaluate_offline_partitions_counts_no_unobserved_time() -> None:
+    vacant = [*CRASH[:2], state(16, 0, -1, [0], 1), *silent_end(16.5)]
+    found = results(of_fault(offlinePartitions={"min": 1}), *vacant)
+    assert list(found.values()) == ["NotEvaluated"]
+
+
+def test_evaluate_unclean_elections_with_an_unobserved_end_is_not_evaluated() -> None:
+    found = results({"uncleanElections": "None"}, *CRASH, *silent_end(50))
+    assert found == {"uncleanElections": "NotEvaluated"}

@@ -319,3 +319,68 @@ def test_timeline_gaps_with_an_unseen_leader_depends_on_what_leaders_permit() ->
     assert codes(guard_inputs(seen, run=unclean)) == gap
     emptied = event(10, "fault", "injected", "leader-down", action="LoseDisk", targets=TARGETS)
     assert codes(guard_inputs((*seen, emptied), run=lossy("all"))) == gap
+
+
+ENDED_SILENT = event(98, "recorder", "gap", "recorder", **SILENCE | {"to": 98, "atEnd": True})
+"""ZooKeeper gave no answer from 45 µs until the recorder ended."""
+
+LAST_DELIVERY = replace(INSPECTION, times={("consume", "delivered_at"): (5, 90)})
+LOST = {"lost-write": 1}
+UNKNOWN = ("evidence", "LeadersUnknown", "foo")
+ENDS_IN_GAP = ("coverage", "TimelineGap", "zookeeper")
+
+
+def test_timeline_gaps_of_a_silence_to_the_end_names_the_partitions() -> None:
+    (reason,) = check_all(guard_inputs((*EVENTS, ENDED_SILENT), inspection=LAST_DELIVERY))
+    assert (reason.kind, reason.code, reason.subject) == ENDS_IN_GAP
+    assert "foo-0" in reason.message
+
+
+def test_timeline_gaps_of_a_silence_after_the_last_operation_gives_no_reason() -> None:
+    before = replace(INSPECTION, times={("consume", "delivered_at"): (5, 44)})
+    assert codes(guard_inputs((*EVENTS, ENDED_SILENT), inspection=before)) == []
+
+
+def test_timeline_gaps_of_a_silence_before_a_later_recorder_gives_no_reason() -> None:
+    later = event(98, "recorder", "started", "recorder")
+    seen = (*EVENTS, replace(ENDED_SILENT, at=97), later)
+    assert codes(guard_inputs(seen, inspection=LAST_DELIVERY)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "events"),
+    [
+        ("a silence to the end", (*EVENTS, *states(40, 1), ENDED_SILENT)),
+        ("a recorder that broke off", (*without(("recorder", "stopped")), *states(40, 1))),
+        ("a missing epoch", (*EVENTS, *states(40, 1, 3))),
+    ],
+)
+def test_unknown_leaders_of_unseen_states_invalidates_a_loss_that_they_may_permit(
+    name: str, events: tuple[Event, ...]
+) -> None:
+    def unknown(run: Plan, **violations: int) -> bool:
+        found = guard_inputs(
+            events,
+            run=run,
+            inspection=LAST_DELIVERY,
+            violations={key.replace("_", "-"): count for key, count in violations.items()},
+        )
+        return UNKNOWN in codes(found)
+
+    unclean = lossy("all", **{"unclean.leader.election.enable": "true"})
+    assert unknown(lossy("1"), lost_write=1), name
+    assert unknown(unclean, commit_rewind=1), name
+    assert not unknown(lossy("all"), lost_write=1), name
+    assert not unknown(lossy("1"), key_order=1), name
+    assert not unknown(lossy("1")), name
+
+
+def test_unknown_leaders_of_seen_states_leaves_a_loss_a_violation() -> None:
+    seen = (*EVENTS, *states(40, 1, 2))
+    found = guard_inputs(seen, run=lossy("1"), inspection=LAST_DELIVERY, violations=LOST)
+    assert codes(found) == []
+
+
+def test_unknown_leaders_of_states_without_a_version_gives_no_reason() -> None:
+    seen = (*EVENTS, event(40, "partition", "state", "foo-0", leader_epoch=1))
+    assert codes(guard_inputs(seen, run=lossy("1"), violations=LOST)) == []

@@ -144,3 +144,46 @@ def test_with_missed_states_isr_of_an_unknown_state_adds_nothing(tmp_path: Path)
 def test_with_missed_states_without_logs_adds_nothing(tmp_path: Path) -> None:
     seen = Timeline((FIRST, THIRD))
     assert with_missed_states(seen, tmp_path / "logs") == seen
+
+
+STARTED = Event(AT - 1, 0, "recorder", "started", "recorder", {})
+STOPPED = Event(AT + 1000, 0, "recorder", "stopped", "recorder", {})
+SILENT_END = Event(
+    AT + 999,
+    0,
+    "recorder",
+    "gap",
+    "recorder",
+    {"stream": "zookeeper", "from": AT + 100, "to": AT + 999, "atEnd": True},
+)
+TAIL = (("000200", VACANT), ("000300", ELECTED), ("000700", JOINED))
+
+
+@pytest.mark.parametrize("events", [(STARTED, SILENT_END, STOPPED), (STARTED,)])
+def test_with_missed_states_after_an_unobserved_end_continues_from_the_log(
+    tmp_path: Path, events: tuple[Event, ...]
+) -> None:
+    found = with_missed_states(Timeline((FIRST, *events)), logged(tmp_path, *TAIL))
+    assert versions(found) == [
+        (0, 0, 1, 0, [1, 2]),
+        (1, 200, -1, 1, [2]),
+        (2, 300, 2, 2, [2]),
+        (3, 700, 2, 2, [2, 1]),
+    ]
+    assert found.unobserved_from() is not None
+
+
+def test_with_missed_states_after_an_observed_end_adds_no_later_state(tmp_path: Path) -> None:
+    seen = Timeline((STARTED, FIRST, STOPPED))
+    assert with_missed_states(seen, logged(tmp_path, *TAIL)) == seen
+
+
+def test_with_missed_states_beyond_a_hole_in_the_log_adds_only_what_is_certain(
+    tmp_path: Path,
+) -> None:
+    """Version 2 says all of the state, version 4 only its ISR, and version 3 is missing."""
+    last = JOINED.replace("version updated to 3", "version updated to 4")
+    events = (FIRST, STARTED)
+    lines = (("000300", ELECTED), ("000700", last))
+    found = with_missed_states(Timeline(events), logged(tmp_path, *lines))
+    assert [item[0] for item in versions(found)] == [0, 2]

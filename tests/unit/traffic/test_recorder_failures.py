@@ -18,9 +18,10 @@ from tests.unit.traffic.timelines import T0, recorded, wait_for
 from tests.unit.traffic.zookeeper_double import Stat, Tree
 
 from krt_contract import bundle
+from krt_contract.control import ControlState
 from krt_contract.faults import AdminAnswer
 from krt_contract.timeline import TimelineWriter
-from krt_traffic.control import Control
+from krt_traffic.control import Control, Instruction
 from krt_traffic.environment import Environment
 from krt_traffic.errors import EXIT_DONE, EXIT_NOT_RECORDED
 from krt_traffic.kubernetes.client import KubernetesClient
@@ -75,6 +76,7 @@ class Recorder:
     folder: Path
     api: ApiServer
     control: Control
+    requests: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.termination = self.folder / "termination"
@@ -84,7 +86,7 @@ class Recorder:
         plan = load_plan(self.folder)
         spec = dict(plan.resolved_spec) | {
             "faults": [
-                {"name": "down", "action": "CrashPod", "adminRequests": ["ListTopics"]},
+                {"name": "down", "action": "CrashPod", "adminRequests": self.requests},
             ]
         }
         environment = Environment(
@@ -168,6 +170,7 @@ def test_run_with_a_full_volume_in_any_thread_ends_with_the_remedy(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, thread: str
 ) -> None:
     refuse(monkeypatch, THREADS[thread])
+    recorder.requests = ("ListTopics",) if thread == "admin request" else ()
     recorder.start()
     assert recorder.exit_status() == EXIT_NOT_RECORDED
     assert recorder.message["reason"] == "failed"
@@ -225,7 +228,8 @@ def test_run_with_a_volume_that_lost_what_it_took_never_says_it_stopped(
 
     monkeypatch.setattr(TimelineWriter, "sync", lose)
     recorder.start()
-    recorder.control.terminate()
+    wait_for(lambda: recorder.control.instruction is not None)
+    recorder.control.update(Instruction(ControlState.DONE))
     assert recorder.exit_status() == EXIT_NOT_RECORDED
     assert ("recorder", "stopped") not in recorder.events
 
@@ -252,14 +256,25 @@ def test_run_whose_thread_meets_a_defect_names_the_thread(
     assert ("recorder", "stopped") not in recorder.events
 
 
-def test_run_on_a_sound_volume_stops_in_order(recorder: Recorder) -> None:
+def test_run_terminated_before_the_run_is_done_never_says_it_stopped(recorder: Recorder) -> None:
     recorder.start()
-    log = recorder.folder / "ns/t/u/logs/t-kafka-0-0-u1.log"
-    expected = {*THREADS.values()}
-    wait_for(lambda: expected <= {*recorder.events} and log.exists() and log.stat().st_size > 0)
+    wait_for(lambda: recorder.control.instruction is not None)
     recorder.control.terminate()
     assert recorder.exit_status() == EXIT_DONE
     assert recorder.message["reason"] == "aborted"
+    assert ("recorder", "stopped") not in recorder.events
+
+
+def test_run_on_a_sound_volume_stops_in_order(recorder: Recorder) -> None:
+    recorder.requests = ("ListTopics",)
+    recorder.start()
+    log = recorder.folder / "ns/t/u/logs/t-kafka-0-0-u1.log"
+    expected = {*THREADS.values()}
+    wait_for(lambda: recorder.control.instruction is not None)
+    wait_for(lambda: expected <= {*recorder.events} and log.exists() and log.stat().st_size > 0)
+    recorder.control.update(Instruction(ControlState.DONE))
+    assert recorder.exit_status() == EXIT_DONE
+    assert recorder.message["reason"] == "finished"
     assert recorder.message["counts"]["events"] == len(recorder.events)
     assert recorder.events[-1] == ("recorder", "stopped")
     assert log.read_bytes() == LINES

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+ENDING = frozenset({ControlState.DONE, ControlState.ABORT})
+"""States after which nothing of the run happens any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One reading of the control ConfigMap.
@@ -80,6 +84,12 @@ class Control:
         return self.terminated or (
             self._instruction is not None and self._instruction.state is ControlState.ABORT
         )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether SIGTERM came while the run was neither done nor aborted: more will happen."""
+        ending = self._instruction is not None and self._instruction.state in ENDING
+        return self.terminated and not ending
 
     def aborted_within(self, seconds: float) -> bool:
         """Wait that many seconds for the instruction to end at once; return whether it came."""

@@ -12,6 +12,7 @@ from krt_scoring.engine import local_rows
 from krt_scoring.history.elections import states
 from krt_scoring.history.record_columns import ACKED
 from krt_scoring.history.records import with_names
+from krt_scoring.inputs.timeline import unobserved_from
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,6 +30,9 @@ FOREVER = (1 << 62) - 1
 def windows(ctx: Context) -> list[tuple[int, int, int]]:
     """Return (topic-partition, begin, end) in which every observed ISR was below the minimum."""
     found: list[tuple[int, int, int]] = []
+    # In the recorder's last silence an ISR may have grown again.
+    observed = unobserved_from(ctx.history.tables.timeline)
+    end = FOREVER if observed is None else observed
     for (topic, partition), sequence in states(ctx.history.tables.timeline).items():
         if not ctx.history.facts.positions.known(topic):
             continue
@@ -43,7 +47,7 @@ def windows(ctx: Context) -> list[tuple[int, int, int]]:
                 found.append((tp, since, state.at))
                 since = None
         if since is not None:
-            found.append((tp, since, FOREVER))
+            found.append((tp, since, end))
     return found
 
 

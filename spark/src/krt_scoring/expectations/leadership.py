@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.inputs.fault_windows import FaultWindow
-    from krt_scoring.metrics.partition_states import States
+    from krt_scoring.metrics.partition_states import Place, States
 
 NO_STATES = "the timeline shows no state of a partition"
+
+END_UNOBSERVED = "the last states of the partitions were not recorded: ZooKeeper gave no answer"
 
 SHOWN = 8
 """Elections named in a result."""
@@ -97,7 +99,7 @@ def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iter
             if int(item["broker"]) in history[-1].isr
         }
         expectation, what = f"inIsr {item['broker']}", "partitions with the broker in the ISR"
-        yield _count(expectation, item, len(places), what, states, where=names(places))
+        yield _count_at_end(expectation, item, places, what, states, end)
     bounds = expect.get("nonPreferredLeaders")
     if not bounds:
         return
@@ -107,7 +109,7 @@ def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iter
         if (replicas := states.replicas_at(place, end)) and history[-1].leader != replicas[0]
     }
     what = "partitions not led by their preferred replica"
-    yield _count("nonPreferredLeaders", bounds, len(places), what, states, where=names(places))
+    yield _count_at_end("nonPreferredLeaders", bounds, places, what, states, end)
 
 
 def _affected(broker: int, at: int, faults: Sequence[FaultWindow]) -> bool:
@@ -118,6 +120,19 @@ def _affected(broker: int, at: int, faults: Sequence[FaultWindow]) -> bool:
         for fault in faults
         if fault.injected_at is not None
     )
+
+
+def _count_at_end(  # noqa: PLR0913, PLR0917 (as `_count`, by the last states)
+    expectation: str,
+    bounds: Mapping[str, Any],
+    places: set[Place],
+    what: str,
+    states: States,
+    end: int,
+) -> Result:
+    if states.unobserved(end):
+        return not_evaluated(expectation, count_bounds(bounds, what), END_UNOBSERVED)
+    return _count(expectation, bounds, len(places), what, states, where=names(places))
 
 
 def _count(  # noqa: PLR0913 (as `evaluate_count`, which it guards)

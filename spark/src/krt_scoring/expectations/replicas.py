@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.expectations.leadership import NO_STATES
+from krt_scoring.expectations.leadership import END_UNOBSERVED, NO_STATES
 from krt_scoring.expectations.results import (
     Result,
     count_bounds,
@@ -54,11 +54,17 @@ def evaluate(
         expectation = f"{span.name}.isrShrinkAfter"
         if shrinks:
             yield evaluate_duration(expectation, bounds, min(at for _, at in shrinks) - start)
+        elif states.unobserved(end):
+            yield not_evaluated(expectation, duration_bounds(bounds), END_UNOBSERVED)
         elif states.known:
             yield Result(expectation, duration_bounds(bounds), "NotMet", "no ISR shrank")
         else:
             yield not_evaluated(expectation, duration_bounds(bounds), NO_STATES)
-    if bounds := expect.get("isrRestoredAfter"):
+    bounds = expect.get("isrRestoredAfter")
+    if bounds and states.unobserved(end):
+        expectation = f"{span.name}.isrRestoredAfter"
+        yield not_evaluated(expectation, duration_bounds(bounds), END_UNOBSERVED)
+    elif bounds:
         yield _restored(f"{span.name}.isrRestoredAfter", bounds, span, recoveries)
 
 

@@ -9,11 +9,11 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import PROCESS, ZOOKEEPER, Event, EventName, Source
+from krt_contract.timeline import AT_END, PROCESS, ZOOKEEPER, Event, EventName, Source
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 LATE = frozenset({PROCESS, ZOOKEEPER})
@@ -21,6 +21,9 @@ LATE = frozenset({PROCESS, ZOOKEEPER})
 
 BACKLOG_MICROS = 250_000
 """After such a silence, how long what waited may take to be read: the recorder's own beat."""
+
+_ZOOKEEPER_STATES = frozenset({Source.BROKER, Source.CONTROLLER, Source.PARTITION})
+"""Sources of the events that are read from ZooKeeper's nodes."""
 
 Silence = tuple[str, int, int]
 """Which stream the recorder saw nothing of, from when and until when, UTC µs."""
@@ -62,6 +65,10 @@ class Timeline:
             if stream in LATE
         )
 
+    def unobserved_from(self) -> int | None:
+        """Return from when on no state of ZooKeeper was read any more; see `unobserved_from`."""
+        return unobserved_from(self.events)
+
     def pod_uids(self, *components: str) -> set[str]:
         """Return the uids of all pods seen of the given components."""
         return {
@@ -69,6 +76,40 @@ class Timeline:
             for event in self.of(Source.POD)
             if event.detail.get("component") in components and event.detail.get("uid")
         }
+
+
+def stopped_in_order(events: Sequence[Event]) -> bool:
+    """Return whether the last recorder wrote its end, or there was none."""
+    started = _times(events, EventName.STARTED)
+    return not started or any(at >= started[-1] for at in _times(events, EventName.STOPPED))
+
+
+def unobserved_from(events: Sequence[Event]) -> int | None:
+    """Return from when on (UTC µs) no state of ZooKeeper was read any more; None if all were.
+
+    ZooKeeper fell silent and the recorder ended before it answered again, or the recorder broke
+    off; then only what it had read until then is certain.
+
+    Args:
+        events: the timeline, in order of time.
+    """
+    if not stopped_in_order(events):
+        return max((event.at for event in events if event.source in _ZOOKEEPER_STATES), default=0)
+    started = max(_times(events, EventName.STARTED), default=0)
+    silences = [
+        int(event.detail["from"])
+        for event in events
+        if event.source == Source.RECORDER
+        and event.event == EventName.GAP
+        and event.detail.get("stream") == ZOOKEEPER
+        and event.detail.get(AT_END)
+        and event.at >= started
+    ]
+    return min(silences, default=None)
+
+
+def _times(events: Sequence[Event], name: EventName) -> list[int]:
+    return [event.at for event in events if (event.source, event.event) == (Source.RECORDER, name)]
 
 
 def read(folder: Path) -> Timeline:

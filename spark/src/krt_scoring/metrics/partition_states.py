@@ -35,12 +35,14 @@ class States:
             first as the topic was created.
         silences: (stream, from, to) of the recorder, UTC µs.
         registrations: broker id → when it registered, in order.
+        unobserved_from: from when on (UTC µs) no state was read any more; None if all were.
     """
 
     known: Mapping[Place, tuple[State, ...]]
     replicas: Mapping[Place, tuple[Replicas, ...]]
     silences: frozenset[Silence]
     registrations: Mapping[int, tuple[int, ...]]
+    unobserved_from: int | None = None
 
     @classmethod
     def of(cls, timeline: Timeline, run: Plan) -> Self:
@@ -59,7 +61,13 @@ class States:
             for place, states in sorted(found.items())
             if states
         }
-        return cls(known, replicas, frozenset(timeline.silences()), _registrations(timeline))
+        return cls(
+            known,
+            replicas,
+            frozenset(timeline.silences()),
+            _registrations(timeline),
+            timeline.unobserved_from(),
+        )
 
     def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
         """Return a partition's replicas at a time, the preferred leader first; none if unknown."""
@@ -95,18 +103,23 @@ class States:
         an election, and how long the controller took for it is no matter of the partition.
         """
         found = set()
+        observed = end if self.unobserved_from is None else min(end, self.unobserved_from)
         for place, states in self.known.items():
             for state, after in zip_longest(states, states[1:]):
                 if state.leader != NO_LEADER or (after and self._electable(state, after)):
                     continue
-                until = min(after.at, end) if after else end
+                until = min(after.at, end) if after else observed
                 if until - max(state.at, start) >= LEAST:
                     found.add(place)
         return found
 
+    def unobserved(self, end: int) -> bool:
+        """Return whether the states were read no more before a time: the last may be another."""
+        return self.unobserved_from is not None and self.unobserved_from < end
+
     def missed(self, start: int, end: int) -> set[Place]:
         """Return where a state between two times was not seen: a version is missing, or all."""
-        return self._unknown() | {place for place, _, _ in self._jumps(start, end)}
+        return self._unknown(end) | {place for place, _, _ in self._jumps(start, end)}
 
     def hidden(self, start: int, end: int) -> set[Place]:
         """Return where a state was missed in which a partition may have been leaderless.
@@ -114,7 +127,7 @@ class States:
         The watch fires with the first state that is missed, and what is read then is a later one:
         whatever lasted was overwritten, at last, while the recorder was silent.
         """
-        return self._unknown() | {
+        return self._unknown(end) | {
             place
             for place, before, after in self._jumps(start, end)
             if any(since <= after.at <= until for _, since, until in self.silences)
@@ -122,8 +135,8 @@ class States:
             and not (after.version == before.version + 2 and self._electable(before, after))
         }
 
-    def _unknown(self) -> set[Place]:
-        return set(self.replicas) - set(self.known)
+    def _unknown(self, end: int) -> set[Place]:
+        return set(self.replicas) - (set() if self.unobserved(end) else set(self.known))
 
     def _electable(self, state: State, after: State) -> bool:
         """Whether the leader of a later state was in the ISR before, and registered all along."""

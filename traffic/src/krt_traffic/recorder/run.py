@@ -122,7 +122,8 @@ class RecorderRun:
         beat.join()
         self._timeline.sync()
         self._failures.check()
-        self._timeline.write(Source.RECORDER, EventName.STOPPED, "recorder")
+        if not self._control.interrupted:
+            self._timeline.write(Source.RECORDER, EventName.STOPPED, "recorder")
         self._timeline.close()
         return self._timeline.counts
 

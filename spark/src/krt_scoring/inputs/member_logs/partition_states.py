@@ -16,7 +16,7 @@ from krt_contract.timeline import Event, EventName, Source
 from krt_scoring.inputs.member_logs.lines import lines, written_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from krt_scoring.inputs.timeline import Timeline
@@ -67,8 +67,8 @@ class _Line:
 def with_missed_states(timeline: Timeline, logs: Path) -> Timeline:
     """Return a timeline with the states that it lacks and a log has.
 
-    Nothing is added unless the versions show that it is missing, and nothing whose leader, epoch
-    or ISR is not known.
+    Nothing is added unless the versions show that it is missing, or the recorder's end was not
+    seen, which hides every later one; and nothing whose leader, epoch or ISR is not known.
 
     Args:
         timeline: the events of a run.
@@ -77,12 +77,21 @@ def with_missed_states(timeline: Timeline, logs: Path) -> Timeline:
     seen: dict[Written, Event] = {}
     for event in timeline.of(Source.PARTITION, EventName.STATE):
         seen[event.subject, int(event.detail.get("version", 0))] = event
-    missing = _missing_versions(seen)
-    if not missing:
+    last = _last_versions(seen)
+    missing = {
+        (subject, version) for subject, most in last.items() for version in range(most)
+    } - set(seen)
+    unobserved = timeline.unobserved_from() is not None
+    if not missing and not unobserved:
         return timeline
-    logged = _logged(logs, missing)
+
+    def wanted(subject: str, version: int) -> bool:
+        later = unobserved and version > last.get(subject, -1)
+        return later or (subject, version) in missing
+
+    logged = _logged(logs, wanted)
     added = []
-    for subject, version in sorted(missing):
+    for subject, version in sorted(missing | set(logged)):
         line = logged.get((subject, version))
         state = _state(line, subject, version, seen) if line else None
         if state is not None:
@@ -91,24 +100,22 @@ def with_missed_states(timeline: Timeline, logs: Path) -> Timeline:
     return timeline.joined(added)
 
 
-def _missing_versions(seen: Mapping[Written, Event]) -> set[Written]:
-    """Return the versions below each partition's last that are not in the timeline."""
+def _last_versions(seen: Iterable[Written]) -> dict[str, int]:
+    """Return each partition's last version in the timeline."""
     last: dict[str, int] = {}
     for subject, version in seen:
         last[subject] = max(version, last.get(subject, 0))
-    return {(subject, version) for subject, most in last.items() for version in range(most)} - set(
-        seen
-    )
+    return last
 
 
-def _logged(logs: Path, missing: set[Written]) -> dict[Written, _Line]:
+def _logged(logs: Path, wanted: Callable[[str, int], bool]) -> dict[Written, _Line]:
     found: dict[Written, _Line] = {}
     for line in lines(logs, "artition"):
         match = next((match for pattern in _WRITES if (match := pattern.search(line))), None)
         if match is None:
             continue
         written = match["subject"], int(match["version"])
-        at = written_at(line) if written in missing else None
+        at = written_at(line) if wanted(*written) else None
         if at is not None:
             found.setdefault(written, _line(at, match.groupdict()))
     return found

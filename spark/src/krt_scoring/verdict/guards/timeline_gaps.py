@@ -11,6 +11,9 @@ a busy disk, and the state without a leader, which the controller writes ahead o
 by unseen. A watch that broke off, a log that was not read and a recorder that was replaced count
 always.
 
+A silence of ZooKeeper that lasts until the recorder ends is another matter: nothing was read
+afterwards, so every state in it is lost. It counts if operations of the run were still going on.
+
 Whatever falls silent while the cluster is still being made, before the first record was due, hides
 nothing that a record could prove or disprove.
 """
@@ -19,10 +22,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import ZOOKEEPER
 from krt_scoring import durations
 from krt_scoring.inputs import timeline
 from krt_scoring.inputs.reasons import Reason
-from krt_scoring.verdict.guards import unknown_leaders
+from krt_scoring.metrics.span import span_of
+from krt_scoring.verdict.guards import unknown_leaders, unseen_leaders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,33 +35,19 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.recording import Recording
 
 
-def _unseen_leaders(recording: Recording) -> list[tuple[int, int]]:
-    """Return the spans (UTC µs) in which a leader that may permit something was not recorded."""
-    topics = (topic.name for topic in recording.run.topics)
-    concerned = {name for name in topics if unknown_leaders.permitting(recording, name)}
-    last: dict[str, tuple[int, int]] = {}
-    unseen = []
-    states = recording.timeline.of("partition", "state")
-    for event in sorted(states, key=lambda e: (e.subject, int(e.detail["version"]))):
-        if event.subject.rpartition("-")[0] not in concerned:
-            continue
-        epoch = int(event.detail["leader_epoch"])
-        before, at = last.get(event.subject, (epoch, event.at))
-        if epoch > before + 1:
-            unseen.append((at, event.at))
-        last[event.subject] = (epoch, event.at)
-    return unseen
-
-
 def check(recording: Recording) -> Iterator[Reason]:
     """Yield ``TimelineGap`` for each gap during traffic, and for an end that was not written."""
-    unseen = _unseen_leaders(recording)
+    unseen = [
+        item
+        for item in unseen_leaders.find(recording)
+        if unknown_leaders.permitting(recording, item.topic) is not None
+    ]
     first, _ = recording.inspection.sends
     for stream, start, end in sorted(recording.timeline.silences()):
         if end < first:
             continue
         if stream in timeline.LATE and not any(
-            before <= end and start <= after for before, after in unseen
+            item.end is not None and item.start <= end and start <= item.end for item in unseen
         ):
             continue
         message = (
@@ -64,10 +55,22 @@ def check(recording: Recording) -> Iterator[Reason]:
             "so an event that the rules need may be missing. Run the test again"
         )
         yield Reason("coverage", "TimelineGap", stream or "recorder", message)
-    started = any(recording.timeline.of("recorder", "started"))
-    if started and not any(recording.timeline.of("recorder", "stopped")):
+    if not timeline.stopped_in_order(recording.timeline.events):
         message = (
             "the recorder did not stop in order, so the end of the timeline may be missing. See "
             "the recorder's log and run the test again"
         )
         yield Reason("coverage", "TimelineGap", "recorder", message)
+    elif _unobserved_end(recording):
+        partitions = unseen_leaders.names(unseen_leaders.find(recording))
+        message = (
+            "ZooKeeper gave no answer until the recorder ended, so the last leaders and ISRs of "
+            f"{partitions} may be missing. See ZooKeeper's logs in the evidence and run the test "
+            "again"
+        )
+        yield Reason("coverage", "TimelineGap", ZOOKEEPER, message)
+
+
+def _unobserved_end(recording: Recording) -> bool:
+    start = recording.timeline.unobserved_from()
+    return start is not None and start < span_of(recording).end

@@ -1,8 +1,9 @@
 """Losses that a change of leadership may permit, where the leaders were not recorded.
 
 With acks=1 or acks=0, where unclean election is on, and where storage was lost, what was lost is
-permitted or not depending on who led the partition when. Without a single state of a topic's
-partitions on the timeline this is not known.
+permitted or not depending on who led the partition when. This is not known where the timeline has
+no state of a topic's partitions, where an epoch is missing, and where the states were not read to
+the end. What was found is then no violation: a leader that was not seen may permit it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.clients import Acks
+from krt_contract.timeline import EventName, Source
 from krt_scoring.history.elections import STORAGE_LOSING_ACTIONS
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
+from krt_scoring.verdict.guards import unseen_leaders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krt_scoring.inputs.recording import Recording
+    from krt_scoring.verdict.guards.unseen_leaders import UnseenLeaders
 
 BY_LEADER_CHANGE = ("inconsistent-offsets", "lost-write")
 """What a change of leadership alone may permit a producer that did not ask for all acks."""
@@ -24,21 +28,34 @@ BY_LEADER_CHANGE = ("inconsistent-offsets", "lost-write")
 
 def check(recording: Recording, violations: Mapping[str, int]) -> Iterator[Reason]:
     """Yield ``LeadersUnknown`` for each such topic, where something was found that rests on it."""
-    watched = {
-        event.subject.rpartition("-")[0] for event in recording.timeline.of("partition", "state")
-    }
+    states = recording.timeline.of(Source.PARTITION, EventName.STATE)
+    watched = {event.subject.rpartition("-")[0] for event in states}
+    unseen = unseen_leaders.find(recording)
     for topic in recording.run.topics:
-        permission = None if topic.name in watched else permitting(recording, topic.name)
+        missed = tuple(item for item in unseen if item.topic == topic.name)
+        permission = (
+            permitting(recording, topic.name) if missed or topic.name not in watched else None
+        )
         if permission is None:
             continue
         anomalies, cause = permission
         if any(violations.get(name) for name in anomalies):
-            message = (
-                f"{cause}, so a change of leadership may permit what was found, but the leaders of "
-                "the topic's partitions were not recorded. See the recorder's log and run the test "
-                "again"
+            yield Reason(
+                "evidence", "LeadersUnknown", topic.name, _message(cause, missed), anomalies
             )
-            yield Reason("evidence", "LeadersUnknown", topic.name, message, anomalies)
+
+
+def _message(cause: str, missed: tuple[UnseenLeaders, ...]) -> str:
+    if not missed:
+        unknown = "the leaders of the topic's partitions were not recorded"
+    elif any(item.end is None for item in missed):
+        unknown = f"the last leaders of {unseen_leaders.names(missed)} were not recorded"
+    else:
+        unknown = f"a leader of {unseen_leaders.names(missed)} was not recorded"
+    return (
+        f"{cause}, so a change of leadership may permit what was found, but {unknown}. See the "
+        "recorder's log and run the test again"
+    )
 
 
 def permitting(recording: Recording, topic: str) -> tuple[tuple[str, ...], str] | None:

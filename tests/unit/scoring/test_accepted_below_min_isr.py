@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.scoring.builders import SECOND, second_event, state
+
+from krt_contract.plan import Plan
+from krt_scoring.anomalies.accepted_below_min_isr import FOREVER, windows
+from krt_scoring.history.positions import Positions
+
+if TYPE_CHECKING:
+    from krt_contract.timeline import Event
+
+SHORT = [state(1, 0, 0, [0, 1], 0), state(16, 0, 1, [1], 1)]
+STARTED = second_event(0, "recorder", "started", "recorder")
+STOPPED = second_event(70, "recorder", "stopped", "recorder")
+SILENT = second_event(
+    70,
+    "recorder",
+    "gap",
+    "recorder",
+    stream="zookeeper",
+    to=70,
+    atEnd=True,
+    **{"from": 20 * SECOND},
+)
+
+
+def context(*events: Event) -> Any:
+    topic = {"name": "foo", "partitions": 1, "config": {"min.insync.replicas": "2"}}
+    plan = Plan.from_document(
+        {
+            "schemaVersion": 2,
+            "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
+            "topics": [topic | {"replicationFactor": 2}],
+            "spec": {},
+        }
+    )
+    facts = SimpleNamespace(positions=Positions.of(plan), run=plan)
+    ordered = tuple(sorted(events, key=lambda item: item.at))
+    return SimpleNamespace(
+        history=SimpleNamespace(tables=SimpleNamespace(timeline=ordered), facts=facts)
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "end"),
+    [
+        ((STARTED, STOPPED), FOREVER),
+        ((STARTED, SILENT, STOPPED), 20 * SECOND),
+        ((STARTED,), 16 * SECOND),
+    ],
+)
+def test_windows_of_a_short_isr_end_where_the_states_were_read_no_more(
+    events: tuple[Event, ...], end: int
+) -> None:
+    assert windows(context(*SHORT, *events)) == [(0, 16 * SECOND, end)]
