@@ -1,5 +1,8 @@
 """The driver Job: read the topics into the bundle, score it, publish the result.
 
+The result goes into the evidence first, then into the termination message, which the controller
+reads, and last into a ConfigMap, which is for people: whether that succeeds changes nothing.
+
 Exit codes: 0 scored, whatever the verdict; 2 the plan or bundle cannot be used; 4 no executor
 came; 5 the topics could not be read; 6 Spark failed; anything else is a defect.
 """
@@ -13,13 +16,16 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
 
 from krt_contract.bundle import Bundle, write_json
 from krt_contract.control import BOUNDS_KEY
 from krt_scoring.engine import executors, session, spark_errors
 from krt_scoring.errors import (
     NoExecutorsError,
+    NotWritableError,
     ScoringError,
     SparkFailedError,
     TopicReadError,
@@ -30,6 +36,8 @@ from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
 
     from krt_scoring.inputs.topics import PartitionBound
     from krt_scoring.pipeline import Assessment
@@ -99,14 +107,28 @@ def main() -> int:
     # Files in the bundle belong to group 0, whatever uid the cluster assigns.
     os.umask(0o002)
     try:
+        settings = Settings.of(os.environ)
         with spark_errors.translate_errors(MORE_MEMORY):
-            message = termination.message(run(Settings.of(os.environ)).card)
-        code = 0
+            card = run(settings).card
     except ScoringError as error:
-        message, code = str(error), _exit_code(error)
         log.error("%s", error)  # noqa: TRY400 (the message says it all; a trace would not)
-    _write_message(message)
-    return code
+        _write_message(str(error))
+        return _exit_code(error)
+    _write_message(termination.message(card))
+    log.info("%s: %s", card["verdict"], card["summary"])
+    _publish(settings, card)
+    return 0
+
+
+def _publish(settings: Settings, card: Mapping[str, Any]) -> None:
+    try:
+        config_map.publish(
+            config_map.build(
+                settings.scorecard, settings.namespace, settings.test, settings.test_uid, card
+            )
+        )
+    except Exception:
+        log.exception("the ConfigMap could not be published; the verdict stands")
 
 
 def _exit_code(error: ScoringError) -> int:
@@ -119,11 +141,11 @@ def _exit_code(error: ScoringError) -> int:
 
 def _write_message(text: str) -> None:
     if TERMINATION_LOG.exists():
-        TERMINATION_LOG.write_text(text[: termination.MAX_BYTES], encoding="utf-8")
+        TERMINATION_LOG.write_bytes(termination.cut(text).encode())
 
 
 def run(settings: Settings) -> Assessment:
-    """Score the run and publish the result: bundle first, then ConfigMap.
+    """Score the run and write the result into its bundle.
 
     Raises:
         ScoringError: see its subclasses.
@@ -146,20 +168,24 @@ def run(settings: Settings) -> Assessment:
         clock.lap("rules")
         version = spark.version
     finally:
-        spark.stop()
-    files.write(bundle, assessment)
-    _write_scoring(bundle, settings, rows, version, clock)
-    config_map.publish(
-        config_map.build(
-            settings.scorecard,
-            settings.namespace,
-            settings.test,
-            settings.test_uid,
-            assessment.card,
-        )
-    )
-    log.info("%s: %s", assessment.card["verdict"], assessment.card["summary"])
+        _stop(spark)
+    try:
+        files.write(bundle, assessment)
+        _write_scoring(bundle, settings, rows, version, clock)
+    except OSError as error:
+        raise NotWritableError(
+            f"the scorecard cannot be written into the evidence ({error.strerror or error}): check "
+            "the free space and the permissions of the claim in spec.evidence"
+        ) from error
     return assessment
+
+
+def _stop(spark: SparkSession) -> None:
+    """End the session; its executors are also deleted with the Job that owns them."""
+    try:
+        spark.stop()
+    except (Py4JError, OSError) as error:
+        log.warning("Spark did not stop in order: %s", error)
 
 
 def _bounds(control: Path) -> list[PartitionBound]:

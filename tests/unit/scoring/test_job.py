@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from krt_scoring.errors import (
     TopicReadError,
 )
 from krt_scoring.inputs import topics
+from krt_scoring.outputs import config_map
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +84,41 @@ def test_main_of_a_failure_returns_its_exit_code_and_writes_the_reason(
         monkeypatch.setenv(name, value)
     assert job.main() == code
     assert message.read_text() == "x"
+
+
+def prepared(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """Let the Job find a verdict; return the file of its termination message."""
+    message = folder / "termination-log"
+    message.touch()
+    document = {"verdict": "Passed", "summary": "nothing lost", "inconclusiveReasons": []}
+    monkeypatch.setattr(job, "run", lambda _: SimpleNamespace(card=document))
+    monkeypatch.setattr(job, "TERMINATION_LOG", message)
+    for name, value in ENV.items():
+        monkeypatch.setenv(name, value)
+    return message
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError("no API"), ValueError("a defect")])
+def test_main_that_cannot_publish_keeps_verdict_and_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
+) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    message = prepared(monkeypatch, tmp_path)
+    monkeypatch.setattr(config_map, "publish", fail)
+    assert job.main() == 0
+    assert json.loads(message.read_text())["verdict"] == "Passed"
+
+
+def test_main_publishes_when_the_termination_message_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    message = prepared(monkeypatch, tmp_path)
+    written: list[str] = []
+    monkeypatch.setattr(config_map, "publish", lambda _: written.append(message.read_text()))
+    assert job.main() == 0
+    assert json.loads(written[0])["verdict"] == "Passed"
 
 
 def test_kubernetes_settings_take_the_controllers_values() -> None:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from http import HTTPStatus
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lightkube.config.kubeconfig import SingleConfig
+from lightkube.config.models import Cluster, Context, User
+from lightkube.core.client import Client
 from tests.unit.scoring.builders import anomaly
 
 from krt_scoring.anomalies.registry import UNITS, unchecked
@@ -91,6 +98,129 @@ def test_message_fits_and_names_the_top_anomaly() -> None:
     long = termination.message(card(summary="µ" * 4_000))
     assert len(long.encode()) <= termination.MAX_BYTES
     assert json.loads(long)["summary"].startswith("µµ")
+
+
+TEXTS = st.text(st.characters(codec=None), max_size=3000)
+
+
+@given(
+    summary=TEXTS,
+    codes=st.lists(st.text(max_size=80), max_size=400),
+    ledger=st.dictionaries(st.text(max_size=40), st.integers(), max_size=80),
+    expectations=st.lists(st.text(max_size=200), max_size=60),
+    verdict=st.sampled_from(["Passed", "Degraded", "Failed", "Inconclusive"]),
+)
+def test_message_of_any_card_is_json_within_the_limit_with_the_verdict_first(
+    summary: str, codes: list[str], ledger: dict[str, int], expectations: list[str], verdict: str
+) -> None:
+    document = card(
+        verdict=verdict,
+        summary=summary,
+        inconclusiveReasons=[{"code": code} for code in codes],
+        ledger=ledger,
+        expectationResults=[{"expectation": name, "result": "NotMet"} for name in expectations],
+        selfTest={"detected": 3, "total": 4},
+        score=97,
+    )
+    text = termination.message(document)
+    assert len(text.encode()) <= termination.MAX_BYTES
+    found = json.loads(text)
+    assert next(iter(found.items())) == ("verdict", verdict)
+    assert found["score"] == 97
+    assert summary.encode(errors="replace").decode().startswith(found["summary"])
+
+
+def test_message_with_very_many_reasons_names_the_first_and_counts_the_rest() -> None:
+    reasons = [{"code": f"Reason{number:03}"} for number in range(300)]
+    found = json.loads(termination.message(card(inconclusiveReasons=reasons)))
+    assert found["inconclusiveReasons"][0] == "Reason000"
+    assert found["inconclusiveReasons"][-1] == "and 292 more"
+    assert found["summary"] == "lost-write 2"
+    assert found["ledger"]["attempted"] == 10
+
+
+def test_cut_counts_bytes() -> None:
+    assert termination.cut("µ" * 4_000) == "µ" * 1024
+
+
+API = SingleConfig(
+    context_name="c",
+    context=Context(cluster="c", namespace="ns"),
+    cluster=Cluster(server="http://api"),
+    user=User(),
+)
+
+
+class Api:
+    """Answers each request with the next of a script, then with success."""
+
+    def __init__(self, *script: int | Exception, headers: dict[str, str] | None = None) -> None:
+        self.script, self.headers = list(script), headers or {}
+        self.requests: list[str] = []
+
+    def connect(self) -> Client:
+        return Client(config=API, transport=httpx2.MockTransport(self._answer))
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request.url.path)
+        step = self.script.pop(0) if self.script else 200
+        if isinstance(step, Exception):
+            raise step
+        if step == HTTPStatus.OK:
+            return httpx2.Response(step, json=json.loads(request.content))
+        if step == HTTPStatus.BAD_GATEWAY:
+            return httpx2.Response(step, text="<html>bad gateway</html>", headers=self.headers)
+        status = {"kind": "Status", "code": step, "message": "refused"}
+        return httpx2.Response(step, json=status, headers=self.headers)
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that publishing waited; the clock of its deadline moves by them alone."""
+    waited: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waited.append)
+    monkeypatch.setattr("tenacity.time.monotonic", lambda: sum(waited))
+    return waited
+
+
+SCORECARD = config_map.build("t-scorecard", "ns", "t", "uid", card())
+
+
+@pytest.mark.parametrize(
+    "step",
+    [409, 429, 500, 502, 503, 504, httpx2.ConnectError("refused"), httpx2.ReadTimeout("slow")],
+)
+def test_publish_after_a_passing_error_tries_again(
+    pauses: list[float], step: int | Exception
+) -> None:
+    api = Api(step, step)
+    assert config_map.publish(SCORECARD, api.connect)
+    assert api.requests == ["/api/v1/namespaces/ns/configmaps/t-scorecard"] * 3
+    assert pauses == [0.5, 1.0]
+
+
+def test_publish_told_when_to_come_back_waits_that_long(pauses: list[float]) -> None:
+    assert config_map.publish(SCORECARD, Api(429, headers={"Retry-After": "7"}).connect)
+    assert pauses == [7.0]
+
+
+def test_publish_with_a_server_that_stays_broken_gives_up_before_its_deadline(
+    pauses: list[float],
+) -> None:
+    api = Api(*[503] * 100)
+    assert not config_map.publish(SCORECARD, api.connect)
+    assert sum(pauses) > config_map.DEADLINE_SECONDS - config_map.LAST_PAUSE
+    assert sum(pauses) < config_map.DEADLINE_SECONDS
+
+
+@pytest.mark.parametrize("status", [403, 404, 413, 422])
+def test_publish_that_is_refused_for_good_gives_up_at_once(
+    pauses: list[float], status: int
+) -> None:
+    api = Api(status)
+    assert not config_map.publish(SCORECARD, api.connect)
+    assert len(api.requests) == 1
+    assert pauses == []
 
 
 def test_junit_has_a_case_for_each_anomaly_objective_and_reason() -> None:

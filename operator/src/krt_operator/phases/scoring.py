@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import JobView, PodView
     from krt_operator.plan.plan import Plan
 
+SCORECARD: Final = "scorecard.json"
+"""The scorecard's file in the bundle."""
+
 EXIT_CODES: Final = {
     4: "its executors did not start",
     6: "Spark failed",
@@ -58,8 +61,11 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         )
     pod = job.pod(observed.pods.values())
     code = None if pod is None else pod.exit_code
-    if pod is not None and code == 0:
-        return _scored(plan, pod_state.message_json(pod.message), observed)
+    result = {} if pod is None or code is None else pod_state.message_json(pod.message)
+    # The driver writes its verdict when the scorecard is in the evidence. How it ended afterwards
+    # changes nothing.
+    if code == 0 or "verdict" in result:
+        return _scored(plan, result, observed, ports)
     if pod is not None and code is not None:
         meaning = EXIT_CODES.get(code, f"its driver exited with code {code}")
         return _failed(plan, f"{meaning}: {pod.message}", observed)
@@ -97,13 +103,22 @@ def _start(plan: Plan, attempt: int, observed: Observed, ports: Ports) -> Progre
     )
 
 
-def _scored(plan: Plan, result: dict[str, Any], observed: Observed) -> Progress:
+def _scored(plan: Plan, result: dict[str, Any], observed: Observed, ports: Ports) -> Progress:
     try:
         verdict = Verdict(str(result.get("verdict")))
     except ValueError:
         return _failed(plan, f"its driver ended without a verdict: {result}", observed)
     score = result.get("score")
     summary = str(result.get("summary") or verdict.value)
+    config_map = names.scorecard(plan.name)
+    message, events = f"{verdict}: {summary}", [Event("Scored", f"{verdict}: {summary}")]
+    if ports.cluster.get("ConfigMap", config_map) is None:
+        missing = (
+            f"ConfigMap {config_map} is missing: the driver could not publish it. The scorecard is "
+            f"in the evidence: <evidence volume>/{plan.bundle}/{SCORECARD}"
+        )
+        config_map, message = "", journal.cut(f"{verdict}; {missing}; {summary}")
+        events.append(Event("ScorecardNotPublished", missing, warning=True))
     ledger = {
         str(key): value
         for key, value in (result.get("ledger") or {}).items()
@@ -117,19 +132,19 @@ def _scored(plan: Plan, result: dict[str, Any], observed: Observed) -> Progress:
                 score=None if score is None else int(score),
                 ledger=ledger,
                 self_test=_self_test(result.get("selfTest")),
-                report=Report(config_map=names.scorecard(plan.name), path=plan.bundle),
+                report=Report(config_map=config_map, path=plan.bundle),
             ),
             journal.set_condition(
                 ConditionType.SCORED,
                 ConditionStatus.TRUE,
                 outcome.VERDICT_REACHED,
-                f"{verdict}: {summary}",
+                message,
                 at=observed.at,
             ),
             *expectation_results.evaluated(result.get("expectationResults"), observed.at),
             *outcome.decide(outcome.VERDICT_REACHED, verdict, summary, observed.at),
         ),
-        events=(Event("Scored", f"{verdict}: {summary}"),),
+        events=tuple(events),
     )
 
 

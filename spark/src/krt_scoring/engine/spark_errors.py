@@ -1,9 +1,14 @@
-"""Errors of Spark's JVM, as one line that names the remedy."""
+"""Errors of Spark's JVM, as one line that names the remedy.
+
+Too little memory is named only where something proves it: a message of the JVM or of Spark, or how
+a process ended. Whatever else ended or cut off the JVM is reported as what it is.
+"""
 
 from __future__ import annotations
 
+import subprocess
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
@@ -18,11 +23,26 @@ MEMORY_SIGNS = (
     # Spark's own refusals of a heap below 450 MiB (UnifiedMemoryManager).
     "System memory",
     "Executor memory",
-    # The messages left when a task of a local session, or an executor, died of it.
-    "SparkContext was shut down",
-    "ExecutorLostFailure",
+    # How an executor's process ended, as Spark reports it: killed by the kernel, or by Spark's own
+    # handler of an OutOfMemoryError.
+    "OOMKilled",
+    "exit code 137",
+    "exit code 52",
 )
 """Texts in the JVM's messages when memory was too little."""
+
+SHUT_DOWN = "SparkContext was shut down"
+"""Left to the caller of a local session whose JVM ends; how it ends says why."""
+
+ENDS_BY_MEMORY = {
+    -9: "it was killed (SIGKILL), as the kernel does when memory runs out",
+    137: "it was killed (SIGKILL), as the kernel does when memory runs out",
+    52: "its heap was too small",
+}
+"""Exit status of the JVM that memory explains; 52 is Spark's own, after an OutOfMemoryError."""
+
+END_SECONDS = 5.0
+"""How long the JVM may take to end once its connections broke."""
 
 
 @contextmanager
@@ -38,11 +58,13 @@ def translate_errors(memory: str) -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        raise SparkFailedError(_message(_cause(error), memory)) from error
+        cause = _cause(error)
+        if SHUT_DOWN in cause:
+            raise SparkFailedError(_ended(_process(), cause, memory)) from error
+        raise SparkFailedError(_message(cause, memory)) from error
     except (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError, EOFError) as error:
-        raise SparkFailedError(
-            f"Spark's JVM ended while it was at work, most likely out of memory: {memory}"
-        ) from error
+        cause = " ".join(str(error).split()) or type(error).__name__
+        raise SparkFailedError(_ended(_process(), cause, memory)) from error
     except Py4JError as error:
         raise SparkFailedError(_message(str(error).strip(), memory)) from error
 
@@ -50,6 +72,32 @@ def translate_errors(memory: str) -> Iterator[None]:
 def _message(cause: str, memory: str) -> str:
     remedy = f": {memory}" if any(sign in cause for sign in MEMORY_SIGNS) else ""
     return f"Spark failed: {cause}{remedy}"
+
+
+def _ended(process: subprocess.Popen[Any] | None, cause: str, memory: str) -> str:
+    """Return how the JVM ended, or what cut it off where it did not."""
+    status = None
+    if process is not None:
+        try:
+            status = process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            status = None
+    if status is None:
+        return f"the connection to Spark's JVM failed: {cause}"
+    if status in ENDS_BY_MEMORY:
+        return f"Spark's JVM ended while it was at work: {ENDS_BY_MEMORY[status]}: {memory}"
+    return (
+        f"Spark's JVM ended while it was at work, with exit code {status} ({cause}): see its last "
+        "lines in this log"
+    )
+
+
+def _process() -> subprocess.Popen[Any] | None:
+    """Return the process of the JVM that PySpark started, None where there is none."""
+    from pyspark import SparkContext  # noqa: PLC0415 (tests of messages need no Spark)
+
+    gateway = SparkContext._gateway  # noqa: SLF001 (PySpark has no public way to ask)
+    return getattr(gateway, "proc", None)
 
 
 def _cause(error: Py4JJavaError) -> str:

@@ -1,10 +1,17 @@
-"""The ConfigMap that carries the scorecard."""
+"""The ConfigMap that carries the scorecard.
+
+It is a copy of what lies in the evidence, so a failure to publish it changes no verdict.
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
+import httpx2
+import tenacity
 from lightkube.core.client import Client
+from lightkube.core.exceptions import ConfigError
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from lightkube.resources.core_v1 import ConfigMap
 
@@ -12,7 +19,18 @@ from krt_contract.labels import Component, FieldManager, object_labels, owner_re
 from krt_scoring.outputs.scorecard import dump
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+log = logging.getLogger(__name__)
+
+DEADLINE_SECONDS = 60.0
+"""How long publishing is tried: an API server that is replaced or elects a new etcd leader is back
+within that time, and the driver's Job has its own deadline."""
+
+FIRST_PAUSE, LAST_PAUSE = 0.5, 10.0
+"""Seconds between two attempts, doubled from first to last; longer where the server asks for it."""
+
+CONFLICT, TOO_MANY_REQUESTS, SERVER_ERROR = 409, 429, 500
 
 MAX_BYTES = 256 * 1024
 """Bytes of the scorecard in its ConfigMap; the API server accepts 1 MiB, but etcd holds it all."""
@@ -55,10 +73,54 @@ def build(name: str, namespace: str, test: str, uid: str, card: Mapping[str, Any
     )
 
 
-def publish(config_map: ConfigMap) -> None:
-    """Write the ConfigMap by server-side apply.
+def publish(config_map: ConfigMap, connect: Callable[[], Client] = Client) -> bool:
+    """Write the ConfigMap by server-side apply and return whether it was written.
 
-    Raises:
-        lightkube.ApiError: the API server refused it.
+    Conflicts, a busy or broken API server, timeouts and lost connections are tried again. Whatever
+    else goes wrong is logged: the scorecard lies in the evidence all the same.
+
+    Args:
+        config_map: from ``build``.
+        connect: makes the client.
     """
-    Client().apply(config_map, field_manager=str(FieldManager.SCORING), force=True)
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(_passing),
+        wait=_pause,
+        stop=tenacity.stop_before_delay(DEADLINE_SECONDS),
+        before_sleep=tenacity.before_sleep_log(log, logging.WARNING),
+        reraise=True,
+    )
+    try:
+        retrying(_apply, config_map, connect)
+    except (httpx2.HTTPError, ConfigError, OSError) as error:
+        log.error(  # noqa: TRY400 (the message says it all; a trace would not)
+            "ConfigMap %s could not be published (%s); the scorecard lies in the evidence",
+            config_map.metadata.name if config_map.metadata else "",
+            error,
+        )
+        return False
+    return True
+
+
+def _apply(config_map: ConfigMap, connect: Callable[[], Client]) -> None:
+    connect().apply(config_map, field_manager=str(FieldManager.SCORING), force=True)
+
+
+def _passing(error: BaseException) -> bool:
+    """Whether another attempt may succeed."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        status = error.response.status_code
+        return status in {CONFLICT, TOO_MANY_REQUESTS} or status >= SERVER_ERROR
+    return isinstance(error, httpx2.TransportError | OSError)
+
+
+_BACKOFF = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LAST_PAUSE)
+
+
+def _pause(state: tenacity.RetryCallState) -> float:
+    """Return the seconds to wait: the back-off, or what Retry-After asks for if that is longer."""
+    error = None if state.outcome is None else state.outcome.exception()
+    asked = "0"
+    if isinstance(error, httpx2.HTTPStatusError):
+        asked = error.response.headers.get("Retry-After", "0")
+    return max(_BACKOFF(state), float(asked) if asked.isdecimal() else 0.0)

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
 MAX_BYTES = 2048
 """Bytes of the message; the kubelet keeps 4096."""
 
+LEAST_SUMMARY = 400
+"""Bytes of the summary that are left before anything else is left out."""
+
+MAX_CODES = 8
+"""Codes of inconclusive reasons that are named where not all of them fit."""
+
+OPTIONAL = ("expectationResults", "topAnomaly", "inconclusiveReasons", "ledger", "selfTest")
+"""What is left out, in this order, where it does not fit; all of it is in the scorecard."""
+
 MAX_EXPECTATIONS, MAX_NAME = 5, 80
 """Expectations that the message names, and characters of each."""
 
@@ -18,13 +27,14 @@ MAX_EXPECTATIONS, MAX_NAME = 5, 80
 def message(card: Mapping[str, Any]) -> str:
     """Return the termination message: verdict, score, summary, ledger, the anomaly to name first.
 
-    And the results of expectations and self-test, where the run had them.
+    And the results of expectations and self-test, where the run had them. It is valid JSON of at
+    most MAX_BYTES whatever the card holds, and the verdict is always in it, first.
     """
     document: dict[str, Any] = {
         "verdict": card["verdict"],
         "score": card.get("score"),
         "summary": card["summary"],
-        "ledger": card.get("ledger", {}),
+        "ledger": dict(sorted(card.get("ledger", {}).items())),
         "inconclusiveReasons": sorted({reason["code"] for reason in card["inconclusiveReasons"]}),
         "topAnomaly": _top_anomaly(card),
     }
@@ -34,16 +44,52 @@ def message(card: Mapping[str, Any]) -> str:
     tested = card.get("selfTest")
     if tested:
         document["selfTest"] = {name: tested[name] for name in ("detected", "total")}
-    text = _dump(document)
-    excess = len(text.encode()) - MAX_BYTES
-    if excess > 0:
-        document["summary"] = document["summary"].encode()[: -excess - 1].decode(errors="ignore")
-        text = _dump(document)
-    return text
+    _shorten_summary(document, LEAST_SUMMARY)
+    codes = document["inconclusiveReasons"]
+    if _excess(document) and len(codes) > MAX_CODES:
+        more = f"and {len(codes) - MAX_CODES} more"
+        document["inconclusiveReasons"] = [*codes[:MAX_CODES], more]
+    for name in OPTIONAL:
+        if _excess(document):
+            document.pop(name, None)
+    _shorten_summary(document, 0)
+    return _dump(document)
 
 
-def _dump(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, sort_keys=True, ensure_ascii=False)
+def cut(text: str) -> str:
+    """Return as much of a text as fits into a termination message."""
+    return _encodable(text).encode()[:MAX_BYTES].decode(errors="ignore")
+
+
+def _shorten_summary(document: dict[str, Any], least: int) -> None:
+    """Shorten the summary until the document fits, but to no less than ``least`` bytes of JSON."""
+    excess = _excess(document)
+    if not excess:
+        return
+    summary = document["summary"]
+    allowed = max(least, len(_dump(summary).encode()) - excess)
+    # JSON writes some characters with up to six bytes: look for the longest text that fits.
+    low, high = 0, len(summary)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(_dump(summary[:middle]).encode()) <= allowed:
+            low = middle
+        else:
+            high = middle - 1
+    document["summary"] = summary[:low]
+
+
+def _excess(document: Mapping[str, Any]) -> int:
+    return max(0, len(_dump(document).encode()) - MAX_BYTES)
+
+
+def _dump(value: Any) -> str:
+    return _encodable(json.dumps(value, ensure_ascii=False))
+
+
+def _encodable(text: str) -> str:
+    """Return a text with what UTF-8 cannot encode replaced by question marks."""
+    return text.encode(errors="replace").decode()
 
 
 def _top_anomaly(card: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -85,7 +85,12 @@ def test_cleanup_deletes_what_was_built_and_keeps_the_result(world: World) -> No
     assert world.names_of("PodDisruptionBudget") == set()
     assert world.names_of("PersistentVolumeClaim") == {"krt-evidence"}
     assert world.names_of("Pod") == {"t-scoring-1-x"}
-    assert world.names_of("ConfigMap") == {"t-plan", "t-control", "t-scripts"}
+    assert world.names_of("ConfigMap") == {
+        "t-plan",
+        "t-control",
+        "t-scripts",
+        "t-scorecard",
+    }
     assert world.names_of("ServiceAccount") == {"t-scoring"}
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
+
+from tests.unit.operator.doubles.world import RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,3 +45,32 @@ def test_scoring_with_driver_never_started_is_inconclusive(
     world.stuck = {"t-scoring-1-x"}
     assert world.run()["verdict"] == "Inconclusive"
     assert _codes(world) == ["ScoringFailed"]
+
+
+def test_scoring_without_its_config_map_keeps_the_verdict_and_names_the_evidence(
+    world: World,
+) -> None:
+    world.publishes = False
+    status = world.run()
+    assert (status["phase"], status["verdict"], status["score"]) == ("Completed", "Passed", 98)
+    assert status["report"] == {"configMap": "", "path": "ns/t/uid-t"}
+    message = world.condition("Scored")["message"]
+    assert message.startswith("Passed; ConfigMap t-scorecard is missing")
+    assert "<evidence volume>/ns/t/uid-t/scorecard.json" in message
+    (event,) = [item for item in world.events if item["reason"] == "ScorecardNotPublished"]
+    assert event["type"] == "Warning"
+    assert _codes(world) == []
+
+
+def test_scoring_with_driver_killed_after_its_verdict_keeps_the_verdict(world: World) -> None:
+    world.publishes = False
+    world.result = (137, json.dumps(RESULT))
+    status = world.run()
+    assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 1)
+
+
+def test_scoring_with_its_config_map_says_nothing_of_it(world: World) -> None:
+    status = world.run()
+    assert status["report"]["configMap"] == "t-scorecard"
+    assert "ConfigMap" not in world.condition("Scored")["message"]
+    assert not [item for item in world.events if item["reason"] == "ScorecardNotPublished"]

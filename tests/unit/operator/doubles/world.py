@@ -76,6 +76,7 @@ class World:
         self.bounds_take = 0.0
         self.restless_log = False
         self.result: tuple[int, str] = (0, json.dumps(RESULT))
+        self.publishes = True
         self.dumped: tuple[int, str] = (0, json.dumps(DUMPED))
         self.preflight: tuple[int, str] | None = (0, "shared")
         self.binding_mode = "Immediate"
@@ -439,6 +440,8 @@ class World:
                 "tool": self.dumped,
             }.get(component)
             if over is not None:
+                if component == "scoring" and self.publishes:
+                    self.put(_scorecard(pod))
                 self.end(name, *over)
 
     def _crash_loop(self, pod: Json, end: Callable[[int], Json]) -> None:
@@ -469,6 +472,20 @@ class World:
                 }
             ],
         }
+
+
+def _scorecard(driver: Json) -> Json:
+    """Return what a driver publishes before it ends."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": f"{TEST}-scorecard",
+            "namespace": NAMESPACE,
+            "labels": dict(driver["metadata"]["labels"]),
+        },
+        "data": {"scorecard.json": "{}"},
+    }
 
 
 class Mutation:
