@@ -97,6 +97,15 @@ def test_sample_scored_on_this_machine_gives_the_same_bytes(run: Run, tmp_path: 
     assert card.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
 
 
+def test_sample_scoring_asks_for_nothing_that_its_role_refuses(
+    run: Run, module_kubectl: Kubectl
+) -> None:
+    log = module_kubectl("logs", f"job/{run.name}-scoring-1")
+    assert "executors took" in log
+    refused = [line for line in log.splitlines() if "forbidden" in line.lower()]
+    assert not refused, "\n".join(refused[:20])
+
+
 def test_sample_only_result_and_evidence_remain(run: Run) -> None:
     kinds = {name.split("/")[0] for name in run.remaining()}
     assert "statefulset.apps" not in kinds

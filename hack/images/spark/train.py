@@ -226,6 +226,9 @@ def main(archive: Path) -> None:
         spark_kubernetes_namespace=NAMESPACE,
         spark_kubernetes_container_image="train",
         spark_kubernetes_driver_pod_name="driver",
+        # As the scoring job does: executors without the driver's secret are refused.
+        spark_authenticate="true",
+        spark_network_crypto_enabled="true",
     )
     check(cluster, f"{SCRATCH}/cluster")
     cluster.stop()

@@ -22,7 +22,7 @@ from py4j.protocol import Py4JError
 
 from krt_contract.bundle import Bundle, write_json
 from krt_contract.control import BOUNDS_KEY
-from krt_scoring.engine import executors, session, spark_errors
+from krt_scoring.engine import executors, kubernetes_pods, session, spark_errors
 from krt_scoring.errors import (
     NoExecutorsError,
     NotWritableError,
@@ -64,7 +64,7 @@ class Settings:
     test: str
     test_uid: str
     scorecard: str
-    cluster: session.ClusterSettings
+    cluster: kubernetes_pods.ClusterSettings
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Settings:
@@ -82,11 +82,12 @@ class Settings:
                 test=env["KRT_TEST"],
                 test_uid=env["KRT_TEST_UID"],
                 scorecard=env["KRT_SCORECARD"],
-                cluster=session.ClusterSettings(
+                cluster=kubernetes_pods.ClusterSettings(
                     namespace=env["KRT_NAMESPACE"],
                     pod=env["KRT_POD"],
                     pod_ip=env["KRT_POD_IP"],
                     image=env["KRT_IMAGE"],
+                    pull_policy=env["KRT_IMAGE_PULL_POLICY"],
                     executors=int(env["KRT_EXECUTORS"]),
                     pod_template=env["KRT_EXECUTOR_POD_TEMPLATE"],
                     prefix=env["KRT_EXECUTOR_PREFIX"],

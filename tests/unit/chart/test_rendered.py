@@ -56,6 +56,20 @@ def test_the_controller_may_reach_every_kind_it_touches(kind: str) -> None:
     assert any((group, place.plural) == found[:2] for found in both)
 
 
+def test_the_driver_may_change_pods_and_write_its_scorecard_alone() -> None:
+    pods = {"get", "list", "watch", "create", "delete", "deletecollection"}
+    assert granted("krt-driver") == {
+        *(("", "pods", verb) for verb in pods),
+        ("", "configmaps", "create"),
+        ("", "configmaps", "patch"),
+    }
+
+
+@pytest.mark.parametrize("role", ["krt-driver", "krt-recorder", "krt-traffic"])
+def test_pods_of_a_test_may_not_touch_claims(role: str) -> None:
+    assert not {found for found in granted(role) if found[1] == "persistentvolumeclaims"}
+
+
 def test_it_binds_the_roles_of_tests_and_no_others() -> None:
     (rule,) = [rule for rule in ROLES["krt-controller"] if "bind" in rule["verbs"]]
     assert rule["resourceNames"] == ["krt-driver", "krt-recorder", "krt-traffic"]

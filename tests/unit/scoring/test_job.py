@@ -33,6 +33,7 @@ ENV = {
     "KRT_POD": "t-scoring-1-abcde",
     "KRT_POD_IP": "10.1.2.3",
     "KRT_IMAGE": "registry/krt-scoring:x",
+    "KRT_IMAGE_PULL_POLICY": "Always",
     "KRT_EXECUTORS": "2",
     "KRT_EXECUTOR_POD_TEMPLATE": "/etc/krt/executor/pod.yaml",
     "KRT_EXECUTOR_PREFIX": "t-scoring-1",
@@ -129,6 +130,7 @@ def test_kubernetes_settings_take_the_controllers_values() -> None:
     assert settings["spark.driver.host"] == "10.1.2.3"
     assert settings["spark.kubernetes.driver.pod.name"] == "t-scoring-1-abcde"
     assert settings["spark.kubernetes.executor.podNamePrefix"] == "t-scoring-1"
+    assert settings["spark.kubernetes.container.image.pullPolicy"] == "Always"
     assert settings["spark.sql.adaptive.enabled"] == "false"
     assert "TieredStopAtLevel=1" in settings["spark.executor.extraJavaOptions"]
     assert "-Xmx" not in settings["spark.executor.extraJavaOptions"]

@@ -31,6 +31,7 @@ def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
         deadline_seconds=max(1, int(plan.spec.timeouts.scoring.seconds)),
         account=f"{plan.name}-scoring",
         image=plan.images["scoring"],
+        pull_policy=pull_policy,
         namespace=plan.namespace,
         test=plan.name,
         uid=plan.uid,

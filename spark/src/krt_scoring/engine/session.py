@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from krt_scoring.engine import jvm
+from krt_scoring.engine import jvm, kubernetes_pods
 from krt_scoring.errors import ScoringError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from krt_scoring.engine.kubernetes_pods import ClusterSettings
 
 LARGE_ROWS = 2_000_000
 """Rows of a bundle from which the optimising compiler pays for its own time."""
@@ -57,9 +59,6 @@ class Shortcut(StrEnum):
     OFFSET_RANKS = "offset-ranks"
     """Visible offsets as bits instead of rows (``history.offset_ranks``)."""
 
-
-DRIVER_PORT = 7078
-BLOCK_MANAGER_PORT = 7079
 
 ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -203,34 +202,6 @@ def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSessi
     return _start(f"local[{slots}]", settings)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """Where the driver Job runs and what executors it asks for.
-
-    Attributes:
-        executor_cpu: request, as Kubernetes writes it.
-        driver_memory_mib, executor_memory_mib: heaps.
-        registration_s: seconds to wait for every executor before starting with those there.
-    """
-
-    namespace: str
-    pod: str
-    pod_ip: str
-    image: str
-    executors: int
-    pod_template: str
-    prefix: str
-    executor_cpu: str
-    driver_memory_mib: int
-    executor_memory_mib: int
-    registration_s: int = 120
-
-
-OVERHEAD_MIB = 384
-"""Memory of an executor pod beyond its heap: metaspace, code cache, threads, buffers (measured:
-390 to 430 MiB resident in all with a 512 MiB heap)."""
-
-
 def kubernetes(cluster: ClusterSettings, rows: int) -> SparkSession:
     """Return a session of this pod as driver in client mode; executors come in their own time."""
     return _start("k8s://https://kubernetes.default.svc", kubernetes_settings(cluster, rows))
@@ -239,40 +210,7 @@ def kubernetes(cluster: ClusterSettings, rows: int) -> SparkSession:
 def kubernetes_settings(cluster: ClusterSettings, rows: int) -> dict[str, str]:
     """Return every setting of a session on Kubernetes, for a history of about ``rows`` rows."""
     sizing = Sizing(rows, cluster.executors)
-    return {**sizing.settings(), **_k8s(cluster, sizing)}
-
-
-def _k8s(cluster: ClusterSettings, sizing: Sizing) -> dict[str, str]:
-    account = "/var/run/secrets/kubernetes.io/serviceaccount"
-    base = "spark.kubernetes"
-    return {
-        "spark.driver.host": cluster.pod_ip,
-        "spark.driver.bindAddress": "0.0.0.0",  # noqa: S104 (a pod's own address is not known to bind)
-        "spark.driver.port": str(DRIVER_PORT),
-        "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),
-        "spark.blockManager.port": str(BLOCK_MANAGER_PORT),
-        "spark.driver.memory": f"{cluster.driver_memory_mib}m",
-        "spark.executor.instances": str(cluster.executors),
-        "spark.executor.cores": "1",
-        "spark.executor.memory": f"{cluster.executor_memory_mib}m",
-        "spark.executor.memoryOverhead": f"{OVERHEAD_MIB}m",
-        "spark.executor.extraJavaOptions": sizing.java_flags,
-        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{cluster.registration_s}s",
-        "spark.dynamicAllocation.enabled": "false",
-        f"{base}.namespace": cluster.namespace,
-        f"{base}.container.image": cluster.image,
-        f"{base}.container.image.pullPolicy": "IfNotPresent",
-        f"{base}.driver.pod.name": cluster.pod,
-        f"{base}.executor.podNamePrefix": cluster.prefix,
-        f"{base}.executor.podTemplateFile": cluster.pod_template,
-        f"{base}.executor.request.cores": cluster.executor_cpu,
-        f"{base}.authenticate.caCertFile": f"{account}/ca.crt",
-        f"{base}.authenticate.oauthTokenFile": f"{account}/token",
-        # Executors are allocated in one batch without a pause between polls of the API.
-        f"{base}.allocation.batch.size": str(cluster.executors),
-        f"{base}.executor.deleteOnTermination": "true",
-    }
+    return {**sizing.settings(), **kubernetes_pods.settings(cluster, sizing.java_flags)}
 
 
 def _start(master: str, settings: Mapping[str, str]) -> SparkSession:
