@@ -75,3 +75,4 @@ def test_draining_group_has_read_everything_acked(
         assert sorted(ns) == list(range(len(ns)))
     events = pods.rows("consumer_events")
     assert {row["event"] for row in events} >= {"assigned", "committed", "drained", "closed"}
+    assert {row["generation"] for row in events if row["event"] in {"assigned", "committed"}} == {1}

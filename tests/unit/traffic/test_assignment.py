@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from krt_contract.clients import Commit
+from krt_contract.outcomes import ConsumerEvent
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.event_buffer import EventBuffer
@@ -117,3 +118,22 @@ def test_leave_that_never_ends_closes_in_time(monkeypatch: pytest.MonkeyPatch) -
     client.poll.side_effect = time.sleep
     assignment.leave()
     client.close.assert_called_once_with()
+
+
+def test_assigned_events_carry_the_generation_until_ownership_is_lost() -> None:
+    assignment, buffer = assignment_of()
+    assignment.client = client = group_client()
+    client.committed.return_value = [TopicPartition("foo", 0, 3)]
+    for generation in (b"\x04", b"\x05"):
+        client.consumer_group_metadata.return_value = (
+            b"CGMDv2:" + generation + b"\x00\x00\x00g\0m\0\x01"
+        )
+        assignment.assigned(client, [TopicPartition("foo", 0)])
+    assignment.lost(client, [TopicPartition("foo", 0)])
+    buffer.event(ConsumerEvent.CLOSED)
+    assert [(row["event"], row["generation"]) for row in buffer.events().to_pylist()] == [
+        ("assigned", 4),
+        ("assigned", 5),
+        ("lost", 5),
+        ("closed", None),
+    ]

@@ -1,6 +1,8 @@
 """double-ownership: two members both hand out or commit a partition for too long.
 
-Too long is later than max(session timeout, 2 heartbeats) after the newer one was assigned.
+Too long is later than max(session timeout, 2 heartbeats) after the newer one was assigned. Which of
+two that overlap is the newer one is said by the group's generations where both are known: a member
+that stood still may learn of an old assignment after another member has got a new one.
 """
 
 from __future__ import annotations
@@ -27,11 +29,23 @@ def overlaps(ctx: Context) -> list[tuple[Interval, Interval, int]]:
         ctx.history.ownership.intervals, key=lambda item: (item.group, item.tp)
     ):
         allowed = handover_time(ctx.history.facts.run, ctx.history.facts.groups[group].name)
-        for older, newer in combinations(owners, 2):
+        for pair in combinations(owners, 2):
+            older, newer = in_order(*pair)
             deadline = newer.begin + allowed
             if older.incarnation != newer.incarnation and older.end > deadline:
                 found.append((older, newer, deadline))
     return found
+
+
+def in_order(first: Interval, second: Interval) -> tuple[Interval, Interval]:
+    """Return two ownerships, of which the first began earlier, with the older one first.
+
+    Generations count again from 1 where the group's state was lost, so they decide only between
+    ownerships that overlap.
+    """
+    if first.generation is None or second.generation is None or first.end <= second.begin:
+        return first, second
+    return (second, first) if second.generation < first.generation else (first, second)
 
 
 def possible(ctx: Context) -> bool:

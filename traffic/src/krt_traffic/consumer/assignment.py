@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from krt_contract.outcomes import ConsumerEvent
+from krt_traffic.consumer.generation import generation_of
 from krt_traffic.consumer.lost_positions import LostPositions
 from krt_traffic.consumer.start_offsets import StartOffsets
 
@@ -89,6 +90,7 @@ class Assignment:
             self._take(client, partitions)
             return
         self.changes += 1
+        self._buffer.generation = generation_of(client, self._buffer.group)
         starts: list[TopicPartition] = []
         for item in self._starts.committed(client, partitions):
             start = item
@@ -117,6 +119,7 @@ class Assignment:
         """Give up partitions that another member owns already; nothing may be committed."""
         self._positions.lose([(item.topic, item.partition) for item in partitions])
         self._release(client, partitions, ConsumerEvent.LOST)
+        self._buffer.generation = None
 
     def seek(self, partition: Partition, target: int) -> None:
         """Go on at ``target`` on an owned partition; what was fetched beyond is dropped.

@@ -29,6 +29,9 @@ class EventBuffer:
 
     Attributes:
         delivered: records delivered.
+        group: consumer group.
+        generation: the group's generation that the member belongs to, None where not known; the
+            events of the member carry it.
         poll: number of the current poll.
     """
 
@@ -36,6 +39,8 @@ class EventBuffer:
         self, member: str, incarnation: str, group: str, *, processes_at_once: bool
     ) -> None:
         self.delivered = 0
+        self.group = group
+        self.generation: int | None = None
         self.poll = 0
         self._who = (member, incarnation, group)
         self._at_once = processes_at_once
@@ -109,13 +114,10 @@ class EventBuffer:
         detail: str | None = None,
         transaction: int | None = None,
     ) -> None:
-        """Record an event of the member or of one of its partitions.
-
-        The client does not expose its generation, so that column is null.
-        """
+        """Record an event of the member or of one of its partitions."""
         at, now = both()
         where = (topic, partition, offset)
-        rest = (None, member_id, detail, transaction)
+        rest = (self.generation, member_id, detail, transaction)
         self._events.append((*self._who, self._next(), self.poll, at, now, name, *where, *rest))
 
     def deliveries(self) -> tuple[pa.Table, pa.Table]:
