@@ -384,3 +384,21 @@ def test_unknown_leaders_of_seen_states_leaves_a_loss_a_violation() -> None:
 def test_unknown_leaders_of_states_without_a_version_gives_no_reason() -> None:
     seen = (*EVENTS, event(40, "partition", "state", "foo-0", leader_epoch=1))
     assert codes(guard_inputs(seen, run=lossy("1"), violations=LOST)) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "ending"),
+    [
+        ('{"kind": "recorder", "error": "the volume is full. Free space"}', "Free space"),
+        ('{"kind": "recorder", "error": null}', "Run the test again"),
+        ("Traceback", "Run the test again"),
+    ],
+)
+def test_timeline_gaps_of_a_replaced_recorder_names_what_ended_it(
+    message: str, ending: str
+) -> None:
+    gap = event(50, "recorder", "gap", "recorder", stream="recorder", to=60)
+    ended = pod(50, "exited", "r0", "recorder", exitCode=5, message=message)
+    (reason,) = check_all(guard_inputs((*EVENTS, ended, gap)))
+    assert reason.code == "TimelineGap"
+    assert reason.message.endswith(ending)

@@ -20,9 +20,11 @@ nothing that a record could prove or disprove.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import ZOOKEEPER
+from krt_contract.labels import Component
+from krt_contract.timeline import ZOOKEEPER, EventName, Source
 from krt_scoring import durations
 from krt_scoring.inputs import timeline
 from krt_scoring.inputs.reasons import Reason
@@ -52,8 +54,10 @@ def check(recording: Recording) -> Iterator[Reason]:
             continue
         message = (
             f"nothing was recorded for {durations.show(end - start)} from {start} (µs since 1970), "
-            "so an event that the rules need may be missing. Run the test again"
+            "so an event that the rules need may be missing. "
         )
+        failure = _failure(recording) if stream == Component.RECORDER else ""
+        message += failure or "Run the test again"
         yield Reason("coverage", "TimelineGap", stream or "recorder", message)
     if not timeline.stopped_in_order(recording.timeline.events):
         message = (
@@ -69,6 +73,20 @@ def check(recording: Recording) -> Iterator[Reason]:
             "again"
         )
         yield Reason("coverage", "TimelineGap", ZOOKEEPER, message)
+
+
+def _failure(recording: Recording) -> str:
+    """Return what ended a recorder that another one replaced, "" where that is not known."""
+    for event in recording.timeline.of(Source.POD, EventName.EXITED):
+        if event.detail.get("component") != Component.RECORDER:
+            continue
+        try:
+            ended = json.loads(event.detail.get("message") or "")
+        except ValueError:
+            continue
+        if isinstance(ended, dict) and ended.get("error"):
+            return f"The recorder had ended: {ended['error']}"
+    return ""
 
 
 def _unobserved_end(recording: Recording) -> bool:
