@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 CONTAINER_SECURITY: Final[Json] = {
     "allowPrivilegeEscalation": False,

@@ -25,7 +25,7 @@ from krt_operator.constants import (
 if TYPE_CHECKING:
     from krt_contract.members import Member
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 HOST: Final = "kubernetes.io/hostname"
 ZOOKEEPER_GRACE: Final = 5

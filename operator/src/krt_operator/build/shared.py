@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}
 """Service account suffix to the ClusterRole of the chart; the controller may bind only these."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krt_contract.members import Member
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 
 RESOURCES: Final[Json] = {

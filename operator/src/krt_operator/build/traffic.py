@@ -13,7 +13,7 @@ from krt_operator.constants import TRAFFIC_GRACE
 
 if TYPE_CHECKING:
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 RECORDER_RESOURCES: Final[Json] = {
     "requests": {"cpu": "50m", "memory": "96Mi"},

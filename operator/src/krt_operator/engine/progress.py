@@ -11,10 +11,10 @@ from krt_operator.engine.views import JobView, Json, PodView
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Phase, Status
     from krt_operator.engine.ports import Ports
-    from krt_operator.plan.plan import Plan
 
 Change = Callable[["Status"], "Status"]
 """A pure function from a status to the next; applied to the status that was just read."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from krt_contract.labels import ANNOTATION_APPLIED, API_VERSION, KIND
 from krt_contract.plan import PLAN_FILE
 from krt_operator import names
+from krt_operator.api.plan import Plan
 from krt_operator.api.resource import KafkaResilienceTest
 from krt_operator.api.status import (
     ConditionStatus,
@@ -26,7 +27,6 @@ from krt_operator.engine import journal
 from krt_operator.engine.progress import Observed, Run
 from krt_operator.engine.transitions import allowed
 from krt_operator.errors import ConflictError, GoneError
-from krt_operator.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, Observation, TargetPod
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, SideEffect
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView
-    from krt_operator.plan.plan import Plan
 
 OUTCOME_TIMEOUT: Final = timedelta(seconds=30)
 """How long a side effect may take before the fault goes on without verification. A container whose
@@ -201,6 +201,23 @@ class FaultAction(ABC):
         """
         del fault, is_member
         return False
+
+    def ends_silently(self, fault: Fault, session: timedelta) -> bool:
+        """Whether a target may stop without closing its ZooKeeper session.
+
+        Kafka then takes a broker for alive until the session has expired.
+
+        Args:
+            fault: the fault as the resource describes it.
+            session: the brokers' ZooKeeper session timeout.
+        """
+        del fault, session
+        return False
+
+    def moved_partitions(self, fault: Fault, plan: Plan) -> Sequence[tuple[str, int]]:
+        """Topic and number of the partitions that the fault gives other replicas."""
+        del fault, plan
+        return ()
 
     def hold(self, ctx: FaultContext) -> Hold:
         """What an active fault needs now; by default nothing until the revert is due."""

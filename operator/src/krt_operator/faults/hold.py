@@ -14,11 +14,11 @@ from krt_operator.faults.verification import refused_evictions
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault, Spec
     from krt_operator.api.status import FaultStatus, Status
     from krt_operator.engine.progress import Change, Observed
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
 
 IN_EFFECT: Final = frozenset({FaultState.INJECTED, FaultState.ACTIVE})
 """States in which a fault keeps its targets down. Scheduled is not one of them: a crash needs the

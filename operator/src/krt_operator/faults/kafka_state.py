@@ -13,10 +13,10 @@ from krt_operator.kafka.views import NO_BROKER
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Target
     from krt_operator.engine.ports import Ports
     from krt_operator.kafka.views import ClusterView
-    from krt_operator.plan.plan import Plan
 
 PARTITION_ROLES: Final = frozenset(
     {Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA}

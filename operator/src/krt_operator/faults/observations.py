@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
     from krt_operator.engine.progress import Observed
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView, GroupView, Partition
-    from krt_operator.plan.plan import Plan
 
 MAX_ISR_OBSERVATIONS: Final = 8
 """Partitions that are named when their ISR shrank: enough to see which, and bounded in status."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
-    from krt_operator.plan.plan import Plan
 
 
 def target_partitions(fault: Fault, plan: Plan) -> list[tuple[str, int]]:

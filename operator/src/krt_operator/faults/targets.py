@@ -17,10 +17,10 @@ from krt_operator.kafka.views import NO_BROKER
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.engine.progress import Observed
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from krt_operator.faults.partitions import target_partition_names
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, Observation
-    from krt_operator.plan.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from krt_operator.health.member_startup import find_startup_failures
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.progress import Observed
     from krt_operator.kafka.views import ClusterView
-    from krt_operator.plan.plan import Plan
 
 
 def not_ready(plan: Plan, observed: Observed) -> str:

@@ -9,9 +9,9 @@ from krt_operator.constants import SETTLED_APART
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import Bounds
-    from krt_operator.plan.plan import Plan
 
 SAME = ("logStart", "highWatermark", "lastStable", "leader", "leaderEpoch")
 """Fields in which two readings must agree."""

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krt_contract.members import Member
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.progress import Observed
     from krt_operator.engine.views import ContainerView
-    from krt_operator.plan.plan import Plan
 
 FAILURES: Final = 3
 """Starts in succession that must end with the same error before the test is given up. Kubelet

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action, Isolation
+from krt_operator.api.spec import Isolation
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.engine.views import PodView
 from krt_operator.kafka.views import NO_BROKER
@@ -18,11 +18,11 @@ from krt_operator.kafka.views import NO_BROKER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from krt_operator.api.spec import Consumer, Fault
+    from krt_operator.api.plan import Plan
+    from krt_operator.api.spec import Consumer
     from krt_operator.api.status import FaultStatus
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import Bounds, ClusterView, GroupView
-    from krt_operator.plan.plan import Plan
 
 LAG_SECONDS: Final = 3
 """Seconds of traffic a group may be behind and still count as caught up: consumers commit every
@@ -34,31 +34,18 @@ LAG_FLOOR: Final = 100
 SESSION_MARGIN: Final = timedelta(seconds=2)
 """Time beyond the session timeout until ZooKeeper has expired a dead broker: one tick of 2 s."""
 
-PING: Final = timedelta(seconds=10)
-"""The longest pause between pings of an idle ZooKeeper client, unless a third of the session is
-shorter (ClientCnxn.MAX_SEND_PING_INTERVAL). The session runs from the last ping."""
 
-
-def not_before(fault: Fault, entry: FaultStatus, plan: Plan) -> datetime | None:
+def sessions_expired_at(entry: FaultStatus, plan: Plan) -> datetime | None:
     """Until when the cluster's metadata may still show a silent broker as alive.
 
-    A killed broker stays registered, leader and in sync until its ZooKeeper session expires, so
-    metadata from before that proves nothing. The same is true of a broker that was frozen about as
-    long as a session lasts from its last ping. None where no broker was killed or frozen so long.
+    A broker that ends silently stays registered, leader and in sync until its ZooKeeper session
+    expires, so metadata from before that proves nothing. None where the fault has no broker as its
+    target, or has not been injected.
     """
     brokers = {broker.member for broker in plan.brokers}
     if entry.injected_at is None or not any(target.member in brokers for target in entry.targets):
         return None
-    session = plan.zookeeper_session.delta
-    frozen = fault.duration.delta
-    match fault.action:
-        case Action.CRASH_POD | Action.LOSE_DISK:
-            silent = True
-        case Action.FREEZE_POD:
-            silent = frozen + min(PING, session / 3) >= session
-        case _:
-            silent = False
-    return entry.injected_at + session + SESSION_MARGIN if silent else None
+    return entry.injected_at + plan.zookeeper_session.delta + SESSION_MARGIN
 
 
 def missing_pod(

@@ -18,11 +18,11 @@ from krt_operator.engine.progress import Deletion, Event, SideEffect
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.status import Status
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed
     from krt_operator.engine.views import ConditionView, PodView
-    from krt_operator.plan.plan import Plan
 
 PATIENCE: Final = timedelta(seconds=20)
 """How long a member's pod may be unschedulable: twice the longest back-off of the scheduler

@@ -13,9 +13,9 @@ from krt_operator.build.traffic import traffic_pods
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from krt_operator.api.plan import Plan
     from krt_operator.build.traffic import TrafficPod
     from krt_operator.engine.progress import Observed
-    from krt_operator.plan.plan import Plan
 
     Selector = Callable[[TrafficPod], bool]
 

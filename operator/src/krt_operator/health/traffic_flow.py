@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from krt_operator.api.durations import Duration
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Status
     from krt_operator.engine.ports import Ports
     from krt_operator.kafka.views import Bounds
-    from krt_operator.plan.plan import Plan
 
 THRESHOLD_FACTOR: Final = 3
 """Multiple of the 99th percentile at which scoring reports a gap (docs/concepts/scoring.md)."""

@@ -28,10 +28,10 @@ from krt_operator.phases import outcome
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Observed, Run, SideEffect
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
 
 TRANSIENT: Final = frozenset(
     {

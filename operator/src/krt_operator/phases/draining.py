@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.status import Status
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:

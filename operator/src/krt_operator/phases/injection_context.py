@@ -28,12 +28,12 @@ from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import verify
 
 if TYPE_CHECKING:
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import ConditionStatus, ConditionType, Observation
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView, GroupView
-    from krt_operator.plan.plan import Plan
 
 WATCH: Final = 1.0
 """Seconds between passes while a fault is open: short compared with any session timeout."""

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.build.traffic import TrafficPod
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json, PodView
-    from krt_operator.plan.plan import Plan
 
 DONE: Final = frozenset({TrafficExit.DONE, TrafficExit.BEHIND})
 """Exit codes of a pod that knew the end offsets and has ended in order."""

@@ -20,11 +20,11 @@ from krt_operator.plan.planning import make_plan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_operator.api.plan import Plan
     from krt_operator.app.settings import Settings
     from krt_operator.engine.ports import Cluster, Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
 
 OWN_CLAIM: Final = "krt-evidence"
 """The claim that the controller creates where it is missing; any other must exist."""

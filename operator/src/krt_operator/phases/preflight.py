@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Cluster
     from krt_operator.engine.progress import Observed
     from krt_operator.engine.views import ContainerView, Json, PodView
-    from krt_operator.plan.plan import Plan
 
 NOT_WRITABLE: Final = 6
 """Exit code of preflight.sh."""

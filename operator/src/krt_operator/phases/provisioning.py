@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_contract.entries import Topic
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
 
 UNKNOWN_SETTING: Final = "UnknownSetting"
 """Reason of SettingsRecognized, and of the event, where the brokers ignore a setting."""

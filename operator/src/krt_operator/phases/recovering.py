@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_operator.api.spec import Action
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
-from krt_operator.faults.partitions import target_partitions
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import refused_evictions
 from krt_operator.health import recovery
@@ -63,17 +61,18 @@ def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
     pod = recovery.missing_pod(ctx.plan, ctx.observed.pods, down, _replaced(ctx))
     if pod:
         return pod
-    earliest = recovery.not_before(fault, entry, ctx.plan)
-    if earliest is not None and ctx.now < earliest:
-        return "the ZooKeeper session of a killed broker has not expired"
+    action = ACTIONS[fault.action]
+    if action.ends_silently(fault, ctx.plan.zookeeper_session.delta):
+        expired = recovery.sessions_expired_at(entry, ctx.plan)
+        if expired is not None and ctx.now < expired:
+            return "the ZooKeeper session of a killed broker has not expired"
     if not ctx.quiet():
         return "another fault is about to be injected or reverted"
     view = ctx.view()
     if view is None:
         return "no broker answers"
-    moved = target_partitions(fault, ctx.plan) if fault.action is Action.REASSIGN else ()
     return (
-        recovery.missing_move(moved, fault.target_replicas, view)
+        recovery.missing_move(action.moved_partitions(fault, ctx.plan), fault.target_replicas, view)
         or recovery.missing_replica(ctx.plan, view, down)
         or _unsettled_group(ctx, down)
     )

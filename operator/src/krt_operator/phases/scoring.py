@@ -29,10 +29,10 @@ from krt_operator.health import pod_state
 from krt_operator.phases import expectation_results, outcome
 
 if TYPE_CHECKING:
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Observed, Run
     from krt_operator.engine.views import JobView, PodView
-    from krt_operator.plan.plan import Plan
 
 SCORECARD: Final = "scorecard.json"
 """The scorecard's file in the bundle."""

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Observed, Run
     from krt_operator.health.traffic_flow import Flow
-    from krt_operator.plan.plan import Plan
 
 SHARE: Final = 0.5
 """Share of the requested rate that must be reached at the end of the warm-up. Half of it tells a

@@ -12,8 +12,8 @@ from krt_operator.faults.targets import find_candidates, target_count
 from krt_operator.plan.overlaps import KNOWN, conflicts
 
 if TYPE_CHECKING:
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
-    from krt_operator.plan.plan import Plan
 
 
 def check(plan: Plan) -> None:

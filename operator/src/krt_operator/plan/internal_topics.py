@@ -16,7 +16,7 @@ from krt_operator.constants import INTERNAL_REPLICAS
 from krt_operator.kafka.assignment import spread
 
 if TYPE_CHECKING:
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 OFFSETS: Final = "__consumer_offsets"
 TRANSACTIONS: Final = "__transaction_state"

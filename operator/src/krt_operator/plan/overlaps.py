@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Action, Role, StartEvent
 from krt_operator.faults.kafka_state import KafkaState
-from krt_operator.faults.partitions import target_partitions
+from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.targets import find_candidates, target_count
 
 if TYPE_CHECKING:
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
-    from krt_operator.plan.plan import Plan
 
 KNOWN: Final = frozenset({Role.BROKER, Role.ZOOKEEPER, Role.RACK, Role.PRODUCER, Role.CONSUMER})
 """Roles whose members are known from the plan."""
@@ -101,7 +101,7 @@ def _replicas(fault: Fault, plan: Plan) -> tuple[int, ...]:
         return ()
     partition = (topic.name, fault.target.partition or 0)
     if any(
-        entry.action is Action.REASSIGN and partition in target_partitions(entry, plan)
+        partition in ACTIONS[entry.action].moved_partitions(entry, plan)
         for entry in plan.spec.faults
     ):
         # The assignment may have changed when the fault is due.

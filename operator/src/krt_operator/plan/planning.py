@@ -8,6 +8,7 @@ from krt_contract.entries import Topic
 from krt_contract.members import Member, MemberKind, join_addresses, member_name
 from krt_contract.settings import ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS
 from krt_operator import names
+from krt_operator.api.plan import Plan
 from krt_operator.constants import (
     INTERNAL_REPLICAS,
     TICK_MILLIS,
@@ -15,7 +16,6 @@ from krt_operator.constants import (
     ZOOKEEPER_CONNECT_MILLIS,
 )
 from krt_operator.kafka.assignment import spread
-from krt_operator.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ from krt_operator.plan.placement import assign
 from krt_operator.plan.planning import make_plan
 
 if TYPE_CHECKING:
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 ROOT = Path(__file__).parents[4]
 SCENARIOS = sorted((ROOT / "manifests/scenarios").glob("*.yaml"))

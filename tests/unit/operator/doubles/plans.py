@@ -16,7 +16,7 @@ from krt_operator.plan.planning import make_plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krt_operator.plan.plan import Plan
+    from krt_operator.api.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[4]
 

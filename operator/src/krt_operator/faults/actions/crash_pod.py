@@ -11,6 +11,7 @@ from krt_operator.faults.action import FaultAction, pod_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from krt_operator.api.spec import Fault
     from krt_operator.engine.ports import Ports
@@ -28,6 +29,11 @@ class CrashPod(FaultAction):
     def keeps_pod(self, fault: Fault, *, is_member: bool) -> bool:
         """Without a duration, a member's container is restarted in its pod; traffic's is not."""
         return is_member and not fault.duration.micros
+
+    def ends_silently(self, fault: Fault, session: timedelta) -> bool:
+        """Always: a killed process closes nothing."""
+        del fault, session
+        return True
 
     def act(self, ctx: FaultContext) -> SideEffect:
         """Start the killing container in every target that still exists."""

@@ -34,6 +34,11 @@ THAW_TIMEOUT: Final = timedelta(seconds=30)
 """After the end of the freeze until a target that could not be thawed is deleted."""
 
 
+PING: Final = timedelta(seconds=10)
+"""The longest pause between pings of an idle ZooKeeper client, unless a third of the session is
+shorter (ClientCnxn.MAX_SEND_PING_INTERVAL). The session runs from the last ping."""
+
+
 class FreezePod(FaultAction):
     """Stops the process from one ephemeral container and continues it from another."""
 
@@ -48,6 +53,10 @@ class FreezePod(FaultAction):
         """A thawed process goes on in its pod."""
         del fault, is_member
         return True
+
+    def ends_silently(self, fault: Fault, session: timedelta) -> bool:
+        """If it is frozen about as long as a session lasts from the last ping."""
+        return fault.duration.delta + min(PING, session / 3) >= session
 
     def act(self, ctx: FaultContext) -> SideEffect:
         """Start the thawing, then the freezing container in every target that still exists."""

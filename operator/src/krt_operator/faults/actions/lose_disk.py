@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import TargetPod
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed
     from krt_operator.engine.views import Json
     from krt_operator.faults.action import FaultContext
-    from krt_operator.plan.plan import Plan
 
 
 class LoseDisk(CrashPod):

@@ -21,6 +21,8 @@ from krt_operator.faults.partitions import target_partitions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krt_operator.api.plan import Plan
+    from krt_operator.api.spec import Fault
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change
     from krt_operator.engine.views import Json
@@ -34,6 +36,10 @@ class Reassign(FaultAction):
     """Runs Kafka's reassignment tool in a Job for all partitions of the target."""
 
     runs_in_job = True
+
+    def moved_partitions(self, fault: Fault, plan: Plan) -> Sequence[tuple[str, int]]:
+        """All partitions of the target."""
+        return target_partitions(fault, plan)
 
     def act(self, ctx: FaultContext) -> SideEffect:
         """Create the Job; where its name exists, nothing is done."""

@@ -18,6 +18,7 @@ from tests.unit.operator.faults.doubles.nodes import SESSION, START
 from krt_contract.entries import Topic
 from krt_contract.members import Member, MemberKind, join_addresses, member_name
 from krt_operator import names
+from krt_operator.api.plan import Plan
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import Phase, Status
 from krt_operator.app.settings import Settings
@@ -31,7 +32,6 @@ from krt_operator.kafka.views import (
     ClusterView,
     Partition,
 )
-from krt_operator.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

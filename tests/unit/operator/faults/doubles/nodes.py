@@ -11,9 +11,9 @@ from krt_operator import names
 from krt_operator.api.times import to_micros
 
 if TYPE_CHECKING:
+    from krt_operator.api.plan import Plan
     from krt_operator.engine.progress import Deletion
     from krt_operator.engine.views import Json
-    from krt_operator.plan.plan import Plan
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 SESSION = timedelta(seconds=6)
