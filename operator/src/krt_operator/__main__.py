@@ -14,6 +14,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import KIND
 from krt_operator.app.settings import Settings
 from krt_operator.errors import KrtError, UserError
 
@@ -85,11 +86,29 @@ def _remove_finalizers(settings: Settings) -> int:
     from krt_operator.app.assembly import Assembly  # noqa: PLC0415 - as above
 
     assembly = Assembly.on_api_server(settings)
-    for test in assembly.cluster("").tests():
-        meta = test["metadata"]
-        if assembly.cluster(meta["namespace"]).remove_finalizers(meta["name"]):
-            sys.stdout.write(f"removed the finalizer of {meta['namespace']}/{meta['name']}\n")
-    return 0
+    remaining: dict[str, str] = {}
+    for namespace in settings.watch_namespaces or ("",):
+        try:
+            tests = assembly.cluster(namespace).list(KIND)
+        except KrtError as error:
+            remaining[namespace or "all namespaces"] = f"not listed: {error}"
+            continue
+        for test in tests:
+            meta = test["metadata"]
+            name = f"{meta['namespace']}/{meta['name']}"
+            try:
+                if assembly.cluster(meta["namespace"]).remove_finalizers(meta["name"]):
+                    sys.stdout.write(f"removed the finalizer of {name}\n")
+            except KrtError as error:
+                remaining[name] = str(error)
+    for name, cause in remaining.items():
+        sys.stderr.write(f"finalizers remain: {name}: {cause}\n")
+    if remaining:
+        sys.stderr.write(
+            "run this command again, or remove them with: kubectl patch krt NAME -n NAMESPACE "
+            '--type=merge -p \'{"metadata":{"finalizers":null}}\'\n'
+        )
+    return 1 if remaining else 0
 
 
 COMMANDS: Final[dict[str, Callable[[Settings], int]]] = {

@@ -33,6 +33,10 @@ BUDGET: Final = "DisruptionBudget"
 UNDECIDED: Final = "is still being processed by the server."
 """End of that cause's message where the budget's status is outdated: try again."""
 
+FINALIZER_ATTEMPTS: Final = 5
+"""Attempts at removing a finalizer that meets a conflict: a controller that still runs writes the
+status at most twice a second."""
+
 PAGE: Final = 500
 """Objects per list call; a run has fewer than a hundred, all tests of a cluster may have more."""
 
@@ -193,26 +197,39 @@ class ApiCluster:
             raise GoneError(f"{KIND} {name} is gone") from error
 
     def remove_finalizers(self, name: str) -> bool:
-        """Remove the controller's finalizer from a test; False where there was none."""
-        found = self.get(KIND, name)
-        if found is None:
-            return False
-        before = found["metadata"].get("finalizers") or []
-        after = [finalizer for finalizer in before if not finalizer.startswith(f"{GROUP}/")]
-        if before == after:
-            return False
-        body = {
-            "metadata": {
-                "resourceVersion": found["metadata"]["resourceVersion"],
-                "finalizers": after,
-            }
-        }
-        self._rest.call("PATCH", self._path(KIND, name), body=body, content_type=MERGE)
-        return True
+        """Remove the controller's finalizer from a test; False where there was none.
+
+        Raises:
+            ConflictError: the test was changed between reading and writing, each time.
+            TransientError, RefusedError: a call failed.
+        """
+        for attempt in range(1, FINALIZER_ATTEMPTS + 1):
+            found = self.get(KIND, name)
+            if found is None:
+                return False
+            before = found["metadata"].get("finalizers") or []
+            after = [finalizer for finalizer in before if not finalizer.startswith(f"{GROUP}/")]
+            if before == after:
+                return False
+            version = found["metadata"]["resourceVersion"]
+            body = {"metadata": {"resourceVersion": version, "finalizers": after}}
+            try:
+                self._rest.call("PATCH", self._path(KIND, name), body=body, content_type=MERGE)
+            except NotFoundError:
+                return False
+            except ConflictError:
+                if attempt == FINALIZER_ATTEMPTS:
+                    raise
+            else:
+                return True
+        return False
 
     def emit(self, event: Json) -> None:
-        """Create a core/v1 Event."""
-        self._rest.call("POST", self._path("Event"), body=event)
+        """Create a core/v1 Event; one of its name is the same event and is left alone."""
+        try:
+            self._rest.call("POST", self._path("Event"), body=event)
+        except ConflictError:
+            return
 
     def _path(self, kind: str, name: str | None = None) -> str:
         return KINDS[kind].path(self._namespace, None if name is None else quote(name, safe=""))

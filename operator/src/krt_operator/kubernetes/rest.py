@@ -35,8 +35,11 @@ TOO_MANY_REQUESTS: Final = 429
 REFUSED: Final = frozenset({400, 401, 403, 405, 413, 415, 422})
 
 
-class NotFoundError(Exception):
-    """HTTP 404; turned into None or False where that is an answer, never leaves this package."""
+class NotFoundError(TransientError):
+    """HTTP 404; turned into None or False where that is an answer.
+
+    Elsewhere the namespace or the kind does not exist, which the next pass may find changed.
+    """
 
 
 class TooManyRequestsError(TransientError):

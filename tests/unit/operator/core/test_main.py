@@ -9,6 +9,7 @@ import pytest
 
 from krt_operator import __main__ as program
 from krt_operator.app.assembly import Assembly
+from krt_operator.errors import ConflictError, RefusedError, TransientError
 
 
 @pytest.mark.parametrize(
@@ -25,30 +26,71 @@ def test_lower_retries_of_kopf_request_sets_level(message: str, level: int) -> N
 
 
 class Cluster:
-    """Tests of two namespaces, some of which have the controller's finalizer."""
+    """Tests of a namespace, of which `a` has the controller's finalizer.
+
+    Attributes:
+        failures: what removing the finalizer of a test fails with.
+    """
 
     def __init__(self) -> None:
         self.removed: list[str] = []
+        self.failures: dict[str, Exception] = {}
+        self.unlisted: Exception | None = None
 
-    def tests(self) -> list[dict[str, dict[str, str]]]:
+    def list(self, kind: str) -> list[dict[str, dict[str, str]]]:
+        assert kind == "KafkaResilienceTest"
+        if self.unlisted is not None:
+            raise self.unlisted
         return [{"metadata": {"namespace": "ns", "name": name}} for name in ("a", "b")]
 
     def remove_finalizers(self, name: str) -> bool:
         self.removed.append(name)
+        if name in self.failures:
+            raise self.failures[name]
         return name == "a"
 
 
-def test_main_remove_finalizers_removes_those_of_every_test(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """The cluster that the command sees."""
     for image in ("TRAFFIC", "SCORING", "KAFKA"):
         monkeypatch.setenv(f"KRT_IMAGE_{image}", "image:1")
-    cluster = Cluster()
-    assembled = SimpleNamespace(cluster=lambda _namespace: cluster)
+    found = Cluster()
+    assembled = SimpleNamespace(cluster=lambda _namespace: found)
     monkeypatch.setattr(Assembly, "on_api_server", lambda _settings: assembled)
+    return found
+
+
+def test_main_remove_finalizers_removes_those_of_every_test(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert program.main(["remove-finalizers"]) == 0
     assert cluster.removed == ["a", "b"]
     assert capsys.readouterr().out == "removed the finalizer of ns/a\n"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConflictError("HTTP 409"), RefusedError("HTTP 403"), TransientError("HTTP 503")],
+)
+def test_main_remove_finalizers_that_fails_for_one_goes_on_and_names_it(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str], error: Exception
+) -> None:
+    cluster.failures["a"] = error
+    assert program.main(["remove-finalizers"]) == 1
+    assert cluster.removed == ["a", "b"]
+    shown = capsys.readouterr().err
+    assert f"finalizers remain: ns/a: {error}" in shown
+    assert "ns/b" not in shown
+    assert "kubectl patch krt NAME" in shown
+
+
+def test_main_remove_finalizers_of_tests_that_cannot_be_listed_fails(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.unlisted = TransientError("HTTP 404")
+    assert program.main(["remove-finalizers"]) == 1
+    assert "all namespaces: not listed: HTTP 404" in capsys.readouterr().err
 
 
 def test_main_without_settings_names_the_chart_value(
