@@ -76,5 +76,18 @@ CLEANUP_PATIENCE: Final = 60.0
 """Seconds pods may take to terminate before the run finishes without them; the garbage collector
 deletes them with the resource."""
 
+RETRY_PATIENCE: Final = 30.0
+"""Seconds for which requests may fail before the test reports it: an API server that is restarted,
+or a webhook whose pod moves, is back within that time."""
+
+REFUSAL_PATIENCE: Final = 90.0
+"""Seconds for which requests may be refused, or the resource be unreadable, before the run ends: a
+test that ends frees its quota after CLEANUP_PATIENCE, and a change of rights, policies or of the
+controller's release is effective sooner."""
+
+CLEANUP_FAILURE_PATIENCE: Final = 600.0
+"""Seconds for which the cleanup may fail before the run finishes without it: longer than an upgrade
+of the API server, because what is left then stays until the test is deleted."""
+
 CLOSING_PATIENCE: Final = 10.0
 """Seconds traffic and recorder have to close their files when a run ends early."""

@@ -7,8 +7,13 @@ Waiting is not an error: a phase that waits returns a delay. What is raised is o
 * `TransientError`: the API server, a broker or the network failed for now.
   Retried with a growing delay, counted, never ends a test by itself (the phase's deadline does).
 * `ConflictError`: the object was changed since it was read. It is read again at once.
+* `RefusedError`, `KafkaDefectError`, `ResourceUnreadableError`: retried, too, because a quota may
+  be raised and a right be granted. The run ends if it lasts.
+* `PlanUnreadableError`: nothing that the controller can wait for; the run ends.
 * anything else: a defect. Logged with its traceback and retried, so that a fixed release can
   continue a running test.
+
+Whatever a pass ends with is reported in the condition Reconciling (`krt_operator.phases.failure`).
 """
 
 from __future__ import annotations
@@ -47,6 +52,18 @@ class RefusedError(KrtError):
 
     The cause is a defect or a missing right: repeating the call does not help.
     """
+
+
+class KafkaDefectError(KrtError):
+    """The Kafka client or a broker answered with an error that a correct call cannot cause."""
+
+
+class PlanUnreadableError(KrtError):
+    """The run's plan was written by another release of the controller."""
+
+
+class ResourceUnreadableError(KrtError):
+    """The resource does not fit this controller's models: the CRD is of another release."""
 
 
 class GoneError(KrtError):

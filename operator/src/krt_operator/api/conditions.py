@@ -34,6 +34,9 @@ class ConditionType(StrEnum):
     EXPECTATIONS_MET = "ExpectationsMet"
     """True: every expectation of spec.expect is met. False: at least one is not met. Unknown: at
     least one could not be evaluated, and all others are met. Absent: spec.expect is empty."""
+    RECONCILING = "Reconciling"
+    """True: the controller takes the run forward again after a failure. False: it fails to, and the
+    message gives the remedy; or the run is over (RunFinished). Absent: no pass has failed."""
     FINISHED = "Finished"
     """True: the run is over, however it ended."""
     SUCCEEDED = "Succeeded"

@@ -70,6 +70,10 @@ class FaultStatus(StatusModel):
     injected_at: Time | None = Field(default=None, description="When the fault was injected.")
     reverted_at: Time | None = Field(default=None, description="When the fault was reverted.")
     recovered_at: Time | None = Field(default=None, description="When the cluster had recovered.")
+    recovery_timed_out_at: Time | None = Field(
+        default=None,
+        description="When the controller stopped waiting for the recovery (timeouts.recovery).",
+    )
     attempt: int = Field(
         default=0, ge=0, le=1000, description="Number of attempts at the injection."
     )
@@ -84,5 +88,7 @@ class FaultStatus(StatusModel):
         json_schema_extra=LIST_ATOMIC,
     )
     message: Text = Field(
-        default="", description="Why the fault was skipped, or what it waits for."
+        default="",
+        description="Why the fault was skipped, what it waits for, or why the cluster did not "
+        "recover from it in time.",
     )

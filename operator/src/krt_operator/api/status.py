@@ -15,6 +15,7 @@ __all__ = [
     "Condition",
     "ConditionStatus",
     "ConditionType",
+    "Ending",
     "ExpectationResults",
     "FaultState",
     "FaultStatus",
@@ -24,6 +25,7 @@ __all__ = [
     "ObservationKind",
     "Phase",
     "PhaseRecord",
+    "ReconcileFailure",
     "Report",
     "Status",
     "TargetPod",
@@ -58,6 +60,14 @@ class Phase(StrEnum):
         return self in (Phase.COMPLETED, Phase.ERROR, Phase.ABORTED)
 
 
+def is_terminal(phase: str | None) -> bool:
+    """Whether the phase of another test, as the API server holds it, is its last.
+
+    A phase that only another release knows is none of the last ones.
+    """
+    return phase in {each.value for each in Phase if each.terminal}
+
+
 class Verdict(StrEnum):
     """The result of a run, by its evidence."""
 
@@ -66,6 +76,14 @@ class Verdict(StrEnum):
     DEGRADED = "Degraded"
     FAILED = "Failed"
     INCONCLUSIVE = "Inconclusive"
+
+
+class Ending(StrEnum):
+    """How a run ends, decided before it is cleaned up."""
+
+    VERDICT_REACHED = "VerdictReached"
+    SETUP_FAILED = "SetupFailed"
+    ABORTED_BY_USER = "AbortedByUser"
 
 
 class PhaseRecord(StatusModel):
@@ -93,8 +111,21 @@ class InconclusiveReason(StatusModel):
         description="What is in doubt: evidence (anomalies that depend on it do not count) or "
         "coverage (the run tested less than it should)."
     )
+    fault: Word = Field(
+        default="", description="Name of the fault that the reason is about; empty if none."
+    )
     message: Text = Field(description="What happened, and the remedy.")
     at: Time = Field(description="When it was observed.")
+
+
+class ReconcileFailure(StatusModel):
+    """The failure of the last pass of the controller over the test."""
+
+    reason: Word = Field(description="Reason, as in the condition Reconciling.")
+    since: Time = Field(description="Since when every pass has failed for this reason.")
+    reported: bool = Field(
+        default=False, description="Whether the failure is in the condition Reconciling."
+    )
 
 
 class Report(StatusModel):
@@ -163,6 +194,10 @@ class Status(StatusModel):
     verdict: Verdict | None = Field(
         default=None, description="Result of the run, by its evidence; independent of the phase."
     )
+    ending: Ending | None = Field(
+        default=None,
+        description="How the run ends; decided before it is cleaned up, absent until then.",
+    )
     score: int | None = Field(
         default=None, ge=0, le=100, description="0 to 100; absent when Inconclusive."
     )
@@ -203,6 +238,10 @@ class Status(StatusModel):
         description="Result of scoring's self-test; only if spec.scoring.selfTest is true.",
     )
     report: Report | None = Field(default=None, description="Where the result is stored.")
+    reconcile_failure: ReconcileFailure | None = Field(
+        default=None,
+        description="Failure of the controller's last pass over the test; absent if it succeeded.",
+    )
     scoring_attempt: int = Field(default=0, ge=0, le=100, description="Number of the scoring Job.")
 
     @computed_field(  # type: ignore[prop-decorator]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from krt_operator.app.expiry import expired
+from krt_operator.app.expiry import Sweeper
 from krt_operator.app.metrics import Metrics
 from krt_operator.engine.clock import SystemClock
 from krt_operator.engine.ports import Ports
@@ -14,6 +14,7 @@ from krt_operator.kafka.admin import KafkaAdmin
 from krt_operator.kafka.zookeeper import four_letter
 from krt_operator.kubernetes.client import ApiCluster
 from krt_operator.kubernetes.rest import Rest, load_configuration
+from krt_operator.phases.failure import on_failure
 from krt_operator.phases.steps import step
 
 if TYPE_CHECKING:
@@ -47,19 +48,12 @@ class Assembly:
             four_letter=four_letter,
             settings=self.settings,
         )
-        return Reconciler(cluster, ports, self.metrics, step)
+        return Reconciler(cluster, ports, self.metrics, step, on_failure)
 
-    def sweep(self) -> None:
-        """Delete finished tests whose ttlSecondsAfterFinished has passed.
-
-        Raises:
-            TransientError, RefusedError: the deletion failed.
-        """
-        now = SystemClock().now()
-        for test in self.cluster("").tests():
-            deletion = expired(test, now)
-            if deletion is not None:
-                self.cluster(test["metadata"]["namespace"]).delete(deletion)
+    def sweeper(self) -> Sweeper:
+        """What deletes finished tests whose ttlSecondsAfterFinished has passed."""
+        namespaces = self.settings.watch_namespaces
+        return Sweeper(self.cluster, namespaces, SystemClock(), self.metrics)
 
     def check(self) -> str:
         """Ask the API server for its version.

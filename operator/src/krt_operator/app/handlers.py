@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import kopf
 
 from krt_contract.labels import GROUP, PLURAL, VERSION
-from krt_operator.api.status import Phase
+from krt_operator.api.status import is_terminal
 from krt_operator.app.assembly import Assembly
 from krt_operator.app.retry import retrying
 from krt_operator.app.settings import Settings
-from krt_operator.errors import KrtError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,8 +47,7 @@ _memory: dict[str, Any] = {}
 
 def unfinished(status: Mapping[str, Any], **_: Any) -> bool:
     """Whether a test still needs a daemon."""
-    phase = status.get("phase")
-    return phase is None or not Phase(phase).terminal
+    return not is_terminal(status.get("phase"))
 
 
 @kopf.on.login()
@@ -91,12 +89,15 @@ async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
 
 
 async def _sweep(assembly: Assembly) -> None:
+    sweeper = assembly.sweeper()
     loop = asyncio.get_running_loop()
     while True:
         try:
-            await loop.run_in_executor(_memory["pool"], assembly.sweep)
-        except KrtError as error:
-            _LOG.warning("deletion of expired tests: %s", error)
+            await loop.run_in_executor(_memory["pool"], sweeper.sweep)
+        except Exception as error:  # noqa: BLE001 - logged, with its traceback
+            # Without this task no finished test would be deleted until the next restart.
+            assembly.metrics.expiry_failed(error)
+            _LOG.exception("deletion of expired tests")
         await asyncio.sleep(SWEEP)
 
 
@@ -136,6 +137,8 @@ async def follow(namespace: str | None, name: str, stopped: kopf.DaemonStopped, 
         delay = await retry(_in_pool, reconciler.run_once, name)
         if delay is not None:
             await stopped.wait(delay)
+    # Kopf stops the daemon once the test is finished; its last events may not be created yet.
+    await asyncio.to_thread(reconciler.flush_events)
 
 
 async def _in_pool(run_once: Callable[[str], float | None], name: str) -> float | None:

@@ -30,7 +30,14 @@ class Metrics:
         )
         self._errors = Counter(
             "krt_reconcile_errors",
-            "Passes that failed, by kind of error.",
+            "Passes that failed and events not created, by kind of error.",
+            ["reason"],
+            registry=self.registry,
+        )
+
+        self._expiry_errors = Counter(
+            "krt_expiry_errors",
+            "Failures to delete a test after ttlSecondsAfterFinished, by kind of error.",
             ["reason"],
             registry=self.registry,
         )
@@ -49,5 +56,9 @@ class Metrics:
             self._tests.labels(after.verdict.value).inc()
 
     def failed(self, error: BaseException) -> None:
-        """Count a pass that raised."""
+        """Count a pass that raised, or an event that could not be created."""
         self._errors.labels(type(error).__name__).inc()
+
+    def expiry_failed(self, error: BaseException) -> None:
+        """Count a test that could not be deleted after its time, or tests not listed."""
+        self._expiry_errors.labels(type(error).__name__).inc()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import tenacity
 
-from krt_operator.errors import TransientError
+from krt_operator.errors import KrtError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,7 +47,8 @@ def retrying(
             return
         metrics.failed(error)
         pause = state.upcoming_sleep
-        if isinstance(error, TransientError):
+        if isinstance(error, KrtError):
+            # The test says the same in its condition Reconciling, with the remedy.
             _LOG.warning("%s: %s; next try in %.0f s", test, error, pause)
         else:
             _LOG.error("%s: next try in %.0f s", test, pause, exc_info=error)

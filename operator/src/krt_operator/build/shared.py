@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, STATE_KEY, ControlState
-from krt_contract.labels import LABEL_COMPONENT, PRODUCT, Component
+from krt_contract.labels import ANNOTATION_APPLIED, LABEL_COMPONENT, PRODUCT, Component
 from krt_contract.plan import PLAN_FILE
 from krt_operator import names
 from krt_operator.build.decorate import (
+    applied_digest,
     decorate_objects,
     harden_pod,
     labels,
@@ -74,6 +75,26 @@ def build_control_map(
     if resource_version:
         control["metadata"]["resourceVersion"] = resource_version
     return control
+
+
+def with_state(control: Json, state: ControlState) -> Json:
+    """The control ConfigMap as it was read, in another state; needs no plan.
+
+    Args:
+        control: as the API server gave it.
+        state: what traffic and recorder shall do.
+    """
+    metadata = control["metadata"]
+    kept = ("name", "namespace", "labels", "ownerReferences")
+    following: Json = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {key: metadata[key] for key in kept if key in metadata},
+        "data": {**control["data"], STATE_KEY: str(state)},
+    }
+    following["metadata"]["annotations"] = {ANNOTATION_APPLIED: applied_digest(following)}
+    following["metadata"]["resourceVersion"] = metadata["resourceVersion"]
+    return following
 
 
 def build_scripts_map(plan: Plan, pull_policy: str) -> Json:

@@ -76,10 +76,18 @@ def is_true(status: Status, type_: ConditionType) -> bool:
 
 
 def add_inconclusive_reason(
-    code: str, kind: InconclusiveReasonKind, message: str, at: datetime
+    code: str, kind: InconclusiveReasonKind, message: str, at: datetime, *, fault: str = ""
 ) -> Change:
-    """Add an inconclusive reason; the same code with the same message is added once."""
-    new = InconclusiveReason(code=code, kind=kind, message=cut(message), at=at)
+    """Add an inconclusive reason; the same code with the same message is added once.
+
+    Args:
+        code: CamelCase word.
+        kind: what it puts in doubt.
+        message: what happened, and the remedy.
+        at: when it was observed.
+        fault: name of the fault it is about, where it is about one.
+    """
+    new = InconclusiveReason(code=code, kind=kind, fault=fault, message=cut(message), at=at)
 
     def change(status: Status) -> Status:
         return with_reason(status, new)

@@ -163,3 +163,6 @@ class Ports:
 
 Step = Callable[["Run", "Observed", "Ports"], "Progress"]
 """One step of a phase; see the docstring of this module."""
+
+OnFailure = Callable[["Run", Exception, "datetime"], "Progress"]
+"""What follows from a pass that failed: changes of the status, and maybe the end of the run."""

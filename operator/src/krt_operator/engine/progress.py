@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Phase, Status
     from krt_operator.engine.ports import Ports
+    from krt_operator.errors import KrtError
 
 Change = Callable[["Status"], "Status"]
 """A pure function from a status to the next; applied to the status that was just read."""
@@ -32,7 +33,11 @@ class Run:
         status: the journal of the run.
         created: metadata.creationTimestamp, which orders the queue.
         raw: the object as the API server gave it.
-        plan: what the run was resolved to; None until Pending has written it.
+        plan: what the run was resolved to; None until Pending has written it, and where it cannot
+            be read.
+        problem: why the resource or the plan cannot be read by this release; None where they can.
+            `spec` and `status` then hold the fields that could be read.
+        unread: keys of the status that could not be read.
     """
 
     namespace: str
@@ -43,6 +48,13 @@ class Run:
     created: datetime
     raw: Json = field(default_factory=dict)
     plan: Plan | None = None
+    problem: KrtError | None = None
+    unread: frozenset[str] = frozenset()
+
+    @property
+    def bundle(self) -> str:
+        """The bundle's folder, relative to the evidence volume; the same as in the plan."""
+        return f"{self.namespace}/{self.name}/{self.uid}"
 
 
 @dataclass(frozen=True)

@@ -9,43 +9,36 @@ conflict before it has done anything irreversible, and reads again.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from krt_contract.labels import ANNOTATION_APPLIED, API_VERSION, KIND
-from krt_contract.plan import PLAN_FILE
-from krt_operator import names
-from krt_operator.api.plan import Plan
-from krt_operator.api.resource import KafkaResilienceTest
-from krt_operator.api.status import (
-    ConditionStatus,
-    ConditionType,
-    Phase,
-    Status,
-    Verdict,
-)
-from krt_operator.engine import journal
-from krt_operator.engine.progress import Observed, Run
+from krt_contract.labels import ANNOTATION_APPLIED
+from krt_operator.api.status import Phase
+from krt_operator.engine import journal, reconciling
+from krt_operator.engine.events import EventQueue, build_event
+from krt_operator.engine.progress import Event
+from krt_operator.engine.reading import observe, read_run, with_plan
 from krt_operator.engine.transitions import allowed
-from krt_operator.errors import ConflictError, GoneError
+from krt_operator.errors import ConflictError, GoneError, KrtError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Sequence
 
+    from krt_operator.api.status import Status
     from krt_operator.app.metrics import Metrics
-    from krt_operator.engine.ports import Ports, Step
-    from krt_operator.engine.progress import Change, Event, Progress
+    from krt_operator.engine.ports import OnFailure, Ports, Step
+    from krt_operator.engine.progress import Change, Observed, Progress, Run
     from krt_operator.engine.views import Json
 
 _LOG = logging.getLogger("krt")
 
-CHILDREN = ("Pod", "StatefulSet", "PersistentVolumeClaim", "Job", "ConfigMap")
-"""Kinds listed in every pass."""
+_Item = TypeVar("_Item")
 
-BUILT_KINDS = ("Service", "PodDisruptionBudget", "ServiceAccount", "RoleBinding")
-"""Kinds listed in the phases that create or delete them."""
+GONE_PAUSE: Final = 1.0
+"""Seconds until the next pass when an object went away during one."""
 
-BUILDING = frozenset({Phase.PROVISIONING, Phase.CLEANING_UP})
+EVENTS_PAUSE: Final = 1.0
+"""Seconds until the next try at the events of a run that is over."""
 
 
 class Resources(Protocol):
@@ -60,8 +53,16 @@ class Resources(Protocol):
         ...
 
     def emit(self, event: Json) -> None:
-        """Create an event."""
+        """Create an event; one that exists already is left alone."""
         ...
+
+
+@dataclass
+class _Written:
+    """The resource and its status as this pass last read or wrote them."""
+
+    raw: Json
+    status: Status
 
 
 class Reconciler:
@@ -72,13 +73,24 @@ class Reconciler:
         ports: what a phase is given.
         metrics: counts phases, verdicts and errors.
         step: decides one step of the phase a run is in (`krt_operator.phases.steps.step`).
+        on_failure: decides what follows from a pass that failed (`krt_operator.phases.failure`).
     """
 
-    def __init__(self, tests: Resources, ports: Ports, metrics: Metrics, step: Step) -> None:
+    def __init__(
+        self,
+        tests: Resources,
+        ports: Ports,
+        metrics: Metrics,
+        step: Step,
+        on_failure: OnFailure,
+    ) -> None:
         self._tests = tests
         self._step = step
+        self._on_failure = on_failure
         self._ports = ports
         self._metrics = metrics
+        self._events = EventQueue(tests.emit, metrics.failed)
+        self._status_refused = False
 
     def run_once(self, name: str) -> float | None:
         """One pass over a test.
@@ -87,113 +99,133 @@ class Reconciler:
             Seconds until the next pass; None when there will be none.
 
         Raises:
-            TransientError, RefusedError: a call to the API server or Kafka failed; the next pass
-                tries again.
-            AssertionError: a phase asked for a transition that does not exist (a defect).
+            Exception: the pass failed. The failure is in the status if that can be written, and
+                the run is ended if its deadline has passed or it is aborted.
         """
+        self._events.flush()
         raw = self._tests.read_test(name)
         if raw is None or raw["metadata"].get("deletionTimestamp"):
             # Everything has the test as its owner, so the garbage collector deletes it.
             return None
-        run, observed = self._observe(raw)
+        run = read_run(raw, self._ports.clock.now())
         if run.status.phase is not None and run.status.phase.terminal:
-            return None
-        progress = self._step(run, observed, self._ports)
+            return EVENTS_PAUSE if self._events.waiting else None
+        written = _Written(run.raw, run.status)
         try:
-            return self._carry_out(run, observed, progress)
+            observed = observe(self._ports, run.uid, run.status.phase)
+            run = with_plan(run, observed)
+            progress = self._step(run, observed, self._ports)
+            return self._carry_out(run, observed, progress, written)
         except ConflictError as conflict:
             _LOG.debug("%s/%s: %s", run.namespace, run.name, conflict)
             return 0.0
-        except GoneError:
-            return None
+        except GoneError as gone:
+            _LOG.debug("%s/%s: %s", run.namespace, run.name, gone)
+            return GONE_PAUSE
+        except Exception as error:
+            self._report(run, written, error)
+            raise
 
-    def _observe(self, raw: Json) -> tuple[Run, Observed]:
-        resource = KafkaResilienceTest.parse(raw)
-        meta, status = resource.metadata, resource.status
-        observed = observe(self._ports, meta.uid, status.phase)
-        status = journal.apply_all(status, _initial(status, meta.generation, observed.at))
-        run = Run(
-            namespace=meta.namespace,
-            name=meta.name,
-            uid=meta.uid,
-            spec=resource.spec.resolve(),
-            status=status,
-            created=meta.creation_timestamp or observed.at,
-            raw=raw,
-            plan=_plan(observed, meta.name),
-        )
-        return run, observed
+    def flush_events(self) -> None:
+        """Try once more to create the events that wait."""
+        self._events.flush()
 
-    def _carry_out(self, run: Run, observed: Observed, progress: Progress) -> float | None:
-        raw, status = run.raw, run.status
+    def _carry_out(
+        self, run: Run, observed: Observed, progress: Progress, written: _Written
+    ) -> float | None:
         if progress.intents:
-            status = journal.apply_all(status, progress.intents)
-            raw = self._write(raw, status)
+            self._write(run, written, journal.apply_all(written.status, progress.intents))
         self._apply_and_delete(observed, progress)
         changes: list[Change] = list(progress.changes)
         for side_effect in progress.side_effects:
             _LOG.debug("%s/%s: %s", run.namespace, run.name, side_effect.description)
             changes.extend(side_effect.perform(self._ports))
+        cleared, events = reconciling.succeeded(written.status, self._ports.clock.now())
+        progress = replace(
+            progress, changes=(*cleared, *changes), events=(*progress.events, *events)
+        )
+        return self._finish_pass(run, progress, written)
+
+    def _report(self, run: Run, written: _Written, error: Exception) -> None:
+        """Write a failure to the status; it is raised whether this succeeds or not."""
+        now = self._ports.clock.now()
+        try:
+            latest = replace(run, raw=written.raw, status=written.status)
+            self._finish_pass(latest, self._on_failure(latest, error, now), written)
+        except ConflictError as conflict:
+            _LOG.debug("%s/%s: %s", run.namespace, run.name, conflict)
+        except KrtError as second:
+            _LOG.warning("%s/%s: not written to the status: %s", run.namespace, run.name, second)
+            if isinstance(second, RefusedError) and not self._status_refused:
+                self._status_refused = True
+                remedy = "install CRD, chart and controller of one release"
+                message = f"the status cannot be written: {second}; {remedy}"
+                self._emit_events(run, (Event("StatusRefused", message, warning=True),))
+        except Exception:  # noqa: BLE001 - logged, with its traceback; the first error is raised
+            _LOG.exception("%s/%s: the failure could not be handled", run.namespace, run.name)
+
+    def _finish_pass(self, run: Run, progress: Progress, written: _Written) -> float | None:
+        """Write the result, and the next phase with it; count; emit the events."""
+        changes = list(progress.changes)
         if progress.next_phase is not None:
-            before = status.phase or Phase.PENDING
+            before = written.status.phase or Phase.PENDING
             if not allowed(before, progress.next_phase):
                 raise AssertionError(f"{before} cannot be followed by {progress.next_phase}")
             changes.append(journal.enter(progress.next_phase, self._ports.clock.now()))
-        status = journal.apply_all(status, tuple(changes))
-        self._write(raw, status)
-        self._emit_events(run, status, progress.events)
+        first = "status" not in run.raw
+        self._write(run, written, journal.apply_all(written.status, tuple(changes)))
         if progress.next_phase is not None:
-            self._metrics.entered(run.status, status)
-            return None if progress.next_phase.terminal else 0.0
-        return progress.requeue_after
+            self._metrics.entered(run.status, written.status)
+        if progress.next_phase is not None or first:
+            _LOG.info("%s/%s: %s", run.namespace, run.name, written.status.phase)
+        self._emit_events(run, progress.events)
+        if progress.next_phase is None:
+            return progress.requeue_after
+        if progress.next_phase.terminal:
+            return EVENTS_PAUSE if self._events.waiting else None
+        return 0.0
 
     def _apply_and_delete(self, observed: Observed, progress: Progress) -> None:
+        """Apply, then delete; an object that is refused does not hold up the others."""
         cluster = self._ports.cluster
-        for obj in progress.apply:
-            if changed(observed, obj):
-                cluster.apply(obj)
-        for deletion in progress.delete:
-            cluster.delete(deletion)
+        _for_each(cluster.apply, [obj for obj in progress.apply if changed(observed, obj)])
+        _for_each(cluster.delete, progress.delete)
 
-    def _write(self, raw: Json, status: Status) -> Json:
+    def _write(self, run: Run, written: _Written, status: Status) -> None:
         body = status.dump()
-        if body == raw.get("status"):
-            return raw
-        return self._tests.write_status(raw, body)
+        if status.phase is not Phase.CLEANING_UP and not (status.phase and status.phase.terminal):
+            # Another release wrote them, and may continue the run.
+            kept = run.raw.get("status") or {}
+            body |= {key: kept[key] for key in run.unread}
+        if body != written.raw.get("status"):
+            written.raw = self._tests.write_status(written.raw, body)
+            self._status_refused = False
+        written.status = status
 
-    def _emit_events(self, run: Run, status: Status, events: Sequence[Event]) -> None:
+    def _emit_events(self, run: Run, events: Sequence[Event]) -> None:
         where = f"{run.namespace}/{run.name}"
-        if status.phase is not run.status.phase or "status" not in run.raw:
-            _LOG.info("%s: %s", where, status.phase)
         for event in events:
             level = logging.WARNING if event.warning else logging.INFO
             _LOG.log(level, "%s: %s: %s", where, event.reason, journal.cut(event.message))
-            self._tests.emit(_event(run, event, self._ports.clock.now()))
+            at = self._ports.clock.now()
+            self._events.add(build_event(run.namespace, run.name, run.uid, event, at))
+        self._events.flush()
 
 
-def observe(ports: Ports, uid: str, phase: Phase | None) -> Observed:
-    """List a run's children."""
-    labels = names.run_labels(uid)
+def _for_each(call: Callable[[_Item], object], items: Iterable[_Item]) -> None:
+    """Call for each item.
 
-    def by_name(kind: str) -> dict[str, Json]:
-        found = ports.cluster.list(kind, labels)
-        return {obj["metadata"]["name"]: obj for obj in found}
-
-    others = {
-        (kind, name): obj
-        for kind in (BUILT_KINDS if phase in BUILDING else ())
-        for name, obj in by_name(kind).items()
-    }
-    pods, sets, claims, jobs, maps = (by_name(kind) for kind in CHILDREN)
-    return Observed(
-        at=ports.clock.now(),
-        pods=pods,
-        stateful_sets=sets,
-        claims=claims,
-        jobs=jobs,
-        config_maps=maps,
-        others=others,
-    )
+    Raises:
+        RefusedError: the first refusal, after all items have had their call.
+    """
+    refusal: RefusedError | None = None
+    for item in items:
+        try:
+            call(item)
+        except RefusedError as error:
+            refusal = refusal or error
+    if refusal is not None:
+        raise refusal
 
 
 def changed(observed: Observed, obj: Json) -> bool:
@@ -208,47 +240,3 @@ def changed(observed: Observed, obj: Json) -> bool:
         return False
     applied = (existing["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED)
     return bool(applied != obj["metadata"]["annotations"][ANNOTATION_APPLIED])
-
-
-def _initial(status: Status, generation: int, at: datetime) -> tuple[Change, ...]:
-    """The changes that a status needs before the first phase reads it."""
-    generation_observed = journal.put(observed_generation=generation)
-    if status.phase is not None:
-        return (generation_observed,)
-    return (
-        generation_observed,
-        journal.put(verdict=Verdict.PENDING, start_time=at),
-        journal.enter(Phase.PENDING, at),
-        journal.set_condition(
-            ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, "Running", "no verdict yet", at=at
-        ),
-    )
-
-
-def _plan(observed: Observed, name: str) -> Plan | None:
-    found = observed.config_maps.get(names.plan(name))
-    return None if found is None else Plan.from_json(found["data"][PLAN_FILE])
-
-
-def _event(run: Run, event: Event, at: datetime) -> Json:
-    moment = at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"generateName": f"{run.name}.", "namespace": run.namespace},
-        "involvedObject": {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            "namespace": run.namespace,
-            "name": run.name,
-            "uid": run.uid,
-        },
-        "reason": event.reason,
-        "message": journal.cut(event.message),
-        "type": "Warning" if event.warning else "Normal",
-        "source": {"component": "krt-operator"},
-        "reportingComponent": "krt-operator",
-        "firstTimestamp": moment,
-        "lastTimestamp": moment,
-        "count": 1,
-    }

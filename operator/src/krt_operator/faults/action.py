@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView
 
+FAULT_NOT_VERIFIED: Final = "FaultNotVerified"
+"""Inconclusive reason of a fault that was not injected, or whose effect was not observed."""
+
 OUTCOME_TIMEOUT: Final = timedelta(seconds=30)
 """How long a side effect may take before the fault goes on without verification. A container whose
 image is on the node starts within a second, unless the node does not respond."""

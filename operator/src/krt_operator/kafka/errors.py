@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import KafkaError
 
-from krt_operator.errors import KrtError, TransientError, UserError
+from krt_operator.errors import KafkaDefectError, KrtError, TransientError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,10 +73,6 @@ TRANSIENT_CODES: Final[frozenset[int]] = frozenset(
     }
 )
 """Errors that a retry may not meet again: an election, a failover, a broker that is down."""
-
-
-class KafkaDefectError(KrtError):
-    """The Kafka client or a broker answered with an error that a correct call cannot cause."""
 
 
 def translate(error: KafkaError, doing: str, field: str = "spec.kafka") -> KrtError:

@@ -9,20 +9,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.control import ControlState
+from krt_contract.control import STATE_KEY, ControlState
 from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator import names
 from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
-from krt_operator.build.members import build_budgets, build_members
-from krt_operator.build.shared import ROLES, build_control_map
+from krt_operator.build.members import build_members
+from krt_operator.build.shared import with_state
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, CLOSING_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Progress
 from krt_operator.engine.views import JobView, ObjectView
 from krt_operator.faults.actions import freeze_pod
 from krt_operator.faults.hold import end_open_faults
-from krt_operator.health.traffic import control_state
 from krt_operator.phases import outcome
 
 if TYPE_CHECKING:
@@ -44,7 +43,10 @@ TRANSIENT: Final = frozenset(
         Component.TOOL,
     }
 )
-"""Components whose pods are deleted at the end."""
+"""Components whose objects are deleted at the end."""
+
+OVER: Final = frozenset({ControlState.DONE.value, ControlState.ABORT.value})
+"""States of the control after which nothing is written any more."""
 
 WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RECORDER})
 """Components that write evidence and are given time to finish first."""
@@ -54,20 +56,16 @@ MEMBER_GRACE: Final = 1
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
-    """Clean up in two passes at least: first the writers close, then everything is deleted."""
-    plan = run.plan
-    if plan is None:
-        # Nothing is built before the plan is written.
-        return outcome.finish(run.status, observed.at)
+    """Clean up in two passes at least: first the writers close, then everything is deleted.
+
+    What is deleted is told by labels, so that a plan of another release does not matter.
+    """
     since = observed.at - (journal.started(run.status, Phase.CLEANING_UP) or observed.at)
-    control = observed.config_maps.get(names.control(plan.name))
-    over = control_state(observed, plan) in {ControlState.DONE, ControlState.ABORT}
-    if control is not None and not over:
-        version = ObjectView(control).resource_version
-        abort = build_control_map(plan, ControlState.ABORT, resource_version=version)
-        return Progress(requeue_after=BUSY, apply=(abort,))
+    control = observed.config_maps.get(names.control(run.name))
+    if control is not None and control["data"].get(STATE_KEY) not in OVER:
+        return Progress(requeue_after=BUSY, apply=(with_state(control, ControlState.ABORT),))
     if run.spec.cleanup is Cleanup.RETAIN:
-        return _retain(run, plan, observed, ports)
+        return _retain(run, observed, ports)
     writing = [
         pod
         for pod in observed.pod_views()
@@ -75,31 +73,40 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     ]
     if writing and since < timedelta(seconds=CLOSING_PATIENCE):
         return Progress(requeue_after=BUSY / 2)
-    left = _deletions(run, plan, observed)
-    deleting = {pod.uid for pod in observed.pod_views() if pod.deleting}
-    if not left or since > timedelta(seconds=CLEANUP_PATIENCE):
-        return _finish(run, observed)
-    return Progress(
-        requeue_after=BUSY,
-        delete=tuple(deletion for deletion in left if deletion.uid not in deleting),
-    )
+    left = _deletions(observed)
+    if left and since <= timedelta(seconds=CLEANUP_PATIENCE):
+        deleting = {pod.uid for pod in observed.pod_views() if pod.deleting}
+        return Progress(
+            requeue_after=BUSY,
+            delete=tuple(deletion for deletion in left if deletion.uid not in deleting),
+        )
+    return _finish(run, observed, ", ".join(f"{item.kind} {item.name}" for item in left))
 
 
-def _retain(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progress:
+def _retain(run: Run, observed: Observed, ports: Ports) -> Progress:
     """Revert open faults, then finish: the members stay."""
     thaws = tuple(_thaws(run, observed))
     since = observed.at - (journal.started(run.status, Phase.CLEANING_UP) or observed.at)
     if thaws and since < timedelta(seconds=CLEANUP_PATIENCE):
         return Progress(requeue_after=BUSY / 2, side_effects=thaws)
+    if run.plan is None:
+        down = [
+            f"StatefulSet {name} has no replicas (kubectl scale statefulset {name} --replicas=1)"
+            for name, obj in observed.stateful_sets.items()
+            if not obj["spec"].get("replicas", 1)
+        ]
+        return _finish(run, observed, ", ".join(down))
     reverted = (
-        build_members(plan, ports.settings.image_pull_policy) if _built(observed, plan) else []
+        build_members(run.plan, ports.settings.image_pull_policy)
+        if _built(observed, run.plan)
+        else []
     )
     return replace(_finish(run, observed), apply=tuple(reverted))
 
 
-def _finish(run: Run, observed: Observed) -> Progress:
+def _finish(run: Run, observed: Observed, left: str = "") -> Progress:
     """Finish the run; the journal has no open fault after that either."""
-    finished = outcome.finish(run.status, observed.at)
+    finished = outcome.finish(run.status, observed.at, left)
     return replace(finished, changes=(*end_open_faults(run.status, observed.at), *finished.changes))
 
 
@@ -111,7 +118,7 @@ def _thaws(run: Run, observed: Observed) -> Iterator[SideEffect]:
             yield freeze_pod.thaw_now(entry, frozen, observed)
 
 
-def _deletions(run: Run, plan: Plan, observed: Observed) -> list[Deletion]:
+def _deletions(observed: Observed) -> list[Deletion]:
     """What is left to delete, pods first.
 
     The kubelet uses the grace period of the first deletion. If a StatefulSet were deleted before
@@ -119,25 +126,34 @@ def _deletions(run: Run, plan: Plan, observed: Observed) -> list[Deletion]:
     No pod is created meanwhile: a StatefulSet waits until its pod is gone.
     """
     pods = [pod for pod in observed.pod_views() if _component(pod) in TRANSIENT]
-    jobs = [JobView(job) for job in observed.jobs.values()]
-    tools = [job for job in jobs if _component(job) == Component.TOOL]
     found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
     found += _deletions_of("StatefulSet", observed.stateful_sets.values())
-    found += [_deletion("Job", job) for job in tools]
-    if outcome.ending(run.status) == outcome.ABORTED:
-        # A scoring Job that has ended stays for its log.
-        scoring = [job for job in jobs if _component(job) != Component.TOOL and not job.ended]
-        found += [_deletion("Job", job) for job in scoring]
+    found += [_deletion("Job", job) for job in _jobs_to_delete(observed)]
     found += _deletions_of("PersistentVolumeClaim", observed.claims.values())
-    of_members = {names.of_member(plan.name, member.member) for member in plan.members}
-    config_maps = [obj for name, obj in observed.config_maps.items() if name in of_members]
-    found += _deletions_of("ConfigMap", config_maps)
-    built = {names.of_member(plan.name, names.peers(broker.member)) for broker in plan.brokers}
-    built |= of_members | {ObjectView(budget).name for budget in build_budgets(plan)}
-    built |= {f"{plan.name}-{suffix}" for suffix in ROLES if suffix != "scoring"}
-    for (kind, name), obj in sorted(observed.others.items()):
-        if name in built:
-            found += _deletions_of(kind, [obj])
+    for kind, objects in _by_kind(observed).items():
+        found += _deletions_of(kind, objects)
+    return found
+
+
+def _jobs_to_delete(observed: Observed) -> list[JobView]:
+    """Tools; and scoring that would go on without its cluster. What has ended stays for its log."""
+    found = []
+    for job in map(JobView, observed.jobs.values()):
+        pod = job.pod(observed.pods.values())
+        ended = job.ended or (pod is not None and pod.ended)
+        if _component(job) == Component.TOOL or not ended:
+            found.append(job)
+    return found
+
+
+def _by_kind(observed: Observed) -> dict[str, list[Json]]:
+    """The other objects of transient components; plan, control, scripts and scoring stay."""
+    objects = [("ConfigMap", obj) for obj in observed.config_maps.values()]
+    objects += [(kind, obj) for (kind, _), obj in sorted(observed.others.items())]
+    found: dict[str, list[Json]] = {}
+    for kind, obj in objects:
+        if _component(ObjectView(obj)) in TRANSIENT:
+            found.setdefault(kind, []).append(obj)
     return found
 
 

@@ -21,7 +21,7 @@ from krt_operator.api.status import (
 from krt_operator.engine import journal
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
-from krt_operator.faults.action import UnresolvedTargetError
+from krt_operator.faults.action import FAULT_NOT_VERIFIED, UnresolvedTargetError
 from krt_operator.faults.hold import members_under_fault
 from krt_operator.faults.kafka_state import read_kafka_state
 from krt_operator.faults.registry import ACTIONS
@@ -146,7 +146,7 @@ def _scheduled(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     )
     if problems:
         ctx.add_inconclusive_reason(
-            "FaultNotVerified", f"fault {fault.name}: {'; '.join(problems)}"
+            FAULT_NOT_VERIFIED, f"fault {fault.name}: {'; '.join(problems)}", fault=fault.name
         )
     _injected(ctx, fault, ctx.entry(fault))
 
@@ -186,9 +186,13 @@ def _active(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     if schedule.is_late(due, hold.reverted_at):
         ctx.add_interruption(fault, "reverted", due, hold.reverted_at)
     if hold.revert_error:
-        ctx.add_inconclusive_reason("RevertFailed", f"fault {fault.name}: {hold.revert_error}")
+        ctx.add_inconclusive_reason(
+            "RevertFailed", f"fault {fault.name}: {hold.revert_error}", fault=fault.name
+        )
     if hold.incomplete:
-        ctx.add_inconclusive_reason("FaultNotVerified", f"fault {fault.name}: {hold.incomplete}")
+        ctx.add_inconclusive_reason(
+            FAULT_NOT_VERIFIED, f"fault {fault.name}: {hold.incomplete}", fault=fault.name
+        )
     reverted = journal.fault(
         fault.name, state=FaultState.REVERTED, reverted_at=hold.reverted_at, message=""
     )
@@ -200,7 +204,9 @@ def _active(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
 def _skip(ctx: InjectionContext, fault: Fault, reason: str) -> None:
     message = journal.cut(reason)
     ctx.record(journal.fault(fault.name, state=FaultState.SKIPPED, message=message))
-    ctx.add_inconclusive_reason("FaultNotVerified", f"fault {fault.name}: not injected: {message}")
+    ctx.add_inconclusive_reason(
+        FAULT_NOT_VERIFIED, f"fault {fault.name}: not injected: {message}", fault=fault.name
+    )
     ctx.emit_event("FaultSkipped", f"{fault.name}: {message}", warning=True)
 
 
@@ -217,12 +223,14 @@ def _finish(ctx: InjectionContext) -> Progress:
     for entry in ended:
         verified = bool(entry.verified)
         reported = any(
-            reason.code == "FaultNotVerified" and reason.message.startswith(f"fault {entry.name}:")
+            reason.code == FAULT_NOT_VERIFIED and reason.fault == entry.name
             for reason in ctx.status.inconclusive_reasons
         )
         if not verified and not reported:
             ctx.add_inconclusive_reason(
-                "FaultNotVerified", f"fault {entry.name}: its effect was not observed"
+                FAULT_NOT_VERIFIED,
+                f"fault {entry.name}: its effect was not observed",
+                fault=entry.name,
             )
     ctx.set_condition(
         ConditionType.FAULTS_INJECTED,

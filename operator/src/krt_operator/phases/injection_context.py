@@ -163,11 +163,11 @@ class InjectionContext:
         """Emit a Kubernetes event at the end of the pass."""
         self.events.append(Event(reason, message, warning=warning))
 
-    def add_inconclusive_reason(self, code: str, message: str) -> None:
-        """Record that the run does not cover what the resource asks for."""
+    def add_inconclusive_reason(self, code: str, message: str, *, fault: str) -> None:
+        """Record that the run does not cover what the resource asks for of a fault."""
         self.record(
             journal.add_inconclusive_reason(
-                code, InconclusiveReasonKind.COVERAGE, message, self.now
+                code, InconclusiveReasonKind.COVERAGE, message, self.now, fault=fault
             )
         )
 
@@ -179,6 +179,7 @@ class InjectionContext:
             f"fault {fault.name} was {step} {delay:.1f} s late (limit "
             f"{schedule.LATE_AFTER.seconds} s): "
             "the controller did not run or was too slow; run the test again",
+            fault=fault.name,
         )
 
     def set_condition(

@@ -1,22 +1,22 @@
-"""How a run ends: decided before CleaningUp, kept in the journal, carried out after it.
+"""How a run ends: decided before CleaningUp, kept in `status.ending`, carried out after it.
 
-The ending is the reason of the condition Succeeded while its status is Unknown. A controller that
-takes over in CleaningUp reads there which terminal phase follows.
+A controller that takes over in CleaningUp reads there which terminal phase follows.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
+    Ending,
     Phase,
+    Report,
     Status,
     Verdict,
 )
-from krt_operator.engine import journal
+from krt_operator.engine import journal, reconciling
 from krt_operator.engine.progress import Event, Progress
 from krt_operator.phases import expectation_results
 
@@ -24,16 +24,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.engine.progress import Change, Run
-    from krt_operator.errors import UserError
-
-VERDICT_REACHED: Final = "VerdictReached"
-SETUP_FAILED: Final = "SetupFailed"
-ABORTED: Final = "AbortedByUser"
 
 TERMINAL: Final = {
-    VERDICT_REACHED: Phase.COMPLETED,
-    SETUP_FAILED: Phase.ERROR,
-    ABORTED: Phase.ABORTED,
+    Ending.VERDICT_REACHED: Phase.COMPLETED,
+    Ending.SETUP_FAILED: Phase.ERROR,
+    Ending.ABORTED_BY_USER: Phase.ABORTED,
 }
 """Ending to the terminal phase."""
 
@@ -48,43 +43,47 @@ CONDITION_OF: Final = {
 }
 """The condition that becomes True when a phase succeeds, and says why it failed."""
 
+WITH_EVIDENCE: Final = frozenset(
+    {Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.DUMPING_REPLICAS}
+)
+"""Phases from which the evidence of a run that fails may be worth a look."""
 
-def ending(status: Status) -> str:
-    """The ending in the journal; SetupFailed where there is none."""
-    found = find_condition(status.conditions, ConditionType.SUCCEEDED)
-    return found.reason if found is not None and found.reason in TERMINAL else SETUP_FAILED
 
-
-def decide(kind: str, verdict: Verdict, summary: str, at: datetime) -> tuple[Change, ...]:
+def decide(ending: Ending, verdict: Verdict, summary: str, at: datetime) -> tuple[Change, ...]:
     """The changes that decide how the run ends, before anything is deleted."""
     return (
-        journal.put(verdict=verdict, summary=journal.cut(summary)),
+        journal.put(ending=ending, verdict=verdict, summary=journal.cut(summary)),
         journal.set_condition(
-            ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, kind, summary, at=at
+            ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, ending.value, summary, at=at
         ),
     )
 
 
-def setup_failed(run: Run, error: UserError, at: datetime) -> Progress:
-    """End a run that the cluster cannot carry out; the condition names field and remedy."""
-    status = run.status
-    summary = f"{error.reason}: {error.field}: {error.message}"
-    type_ = CONDITION_OF.get(status.phase or Phase.PENDING, ConditionType.PROVISIONED)
+def setup_failed(run: Run, reason: str, message: str, at: datetime) -> Progress:
+    """End a run that the cluster cannot carry out.
+
+    Args:
+        run: the run.
+        reason: CamelCase word.
+        message: what is wrong, in which field, and the remedy.
+        at: now.
+    """
+    phase = run.status.phase or Phase.PENDING
+    changes: tuple[Change, ...] = ()
+    if phase in WITH_EVIDENCE:
+        changes = (journal.put(report=Report(path=run.bundle)),)
+    summary = f"{reason}: {message}"
+    type_ = CONDITION_OF.get(phase, ConditionType.PROVISIONED)
     return Progress(
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
         changes=(
-            journal.set_condition(
-                type_,
-                ConditionStatus.FALSE,
-                error.reason,
-                f"{error.field}: {error.message}",
-                at=at,
-            ),
-            *expectation_results.not_run(run.spec, error.reason, at),
-            *decide(SETUP_FAILED, Verdict.INCONCLUSIVE, summary, at),
+            *changes,
+            journal.set_condition(type_, ConditionStatus.FALSE, reason, message, at=at),
+            *expectation_results.not_run(run.spec, reason, at),
+            *decide(Ending.SETUP_FAILED, Verdict.INCONCLUSIVE, summary, at),
         ),
-        events=(Event(error.reason, summary, warning=True),),
+        events=(Event(reason, message, warning=True),),
     )
 
 
@@ -95,17 +94,29 @@ def aborted(status: Status, at: datetime) -> Progress:
     return Progress(
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
-        changes=decide(ABORTED, Verdict.INCONCLUSIVE, summary, at),
+        changes=decide(Ending.ABORTED_BY_USER, Verdict.INCONCLUSIVE, summary, at),
         events=(Event("Aborted", summary),),
     )
 
 
-def finish(status: Status, at: datetime) -> Progress:
-    """Enter the terminal phase: Finished once, Succeeded with the verdict as its reason."""
-    kind = ending(status)
+def finish(status: Status, at: datetime, left: str = "") -> Progress:
+    """Enter the terminal phase: Finished once, Succeeded with the verdict as its reason.
+
+    Args:
+        status: of the run.
+        at: now.
+        left: what could not be cleaned up; empty where everything was.
+    """
+    ending = status.ending or Ending.SETUP_FAILED
     verdict = status.verdict or Verdict.INCONCLUSIVE
     passed = ConditionStatus.TRUE if verdict is Verdict.PASSED else ConditionStatus.FALSE
-    phase = TERMINAL[kind]
+    phase = TERMINAL[ending]
+    message = f"the run is {phase}"
+    events = [Event(phase.value, f"{verdict}: {status.summary}")]
+    if left:
+        remedy = "delete the test to delete its objects"
+        message = f"{message}; not cleaned up: {left}; {remedy}"
+        events.append(Event("CleanupIncomplete", f"{left}; {remedy}", warning=True))
     return Progress(
         requeue_after=0,
         next_phase=phase,
@@ -114,9 +125,10 @@ def finish(status: Status, at: datetime) -> Progress:
                 ConditionType.SUCCEEDED, passed, verdict.value, status.summary, at=at
             ),
             journal.set_condition(
-                ConditionType.FINISHED, ConditionStatus.TRUE, kind, f"the run is {phase}", at=at
+                ConditionType.FINISHED, ConditionStatus.TRUE, ending.value, message, at=at
             ),
+            *reconciling.finished(status, at),
             journal.put(completion_time=at, verdict=verdict),
         ),
-        events=(Event(phase.value, f"{verdict}: {status.summary}"),),
+        events=tuple(events),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
-from krt_operator.api.status import ConditionStatus, ConditionType, Phase
+from krt_operator.api.status import ConditionStatus, ConditionType, Phase, is_terminal
 from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED
 from krt_operator.engine import journal
@@ -74,7 +74,7 @@ def ahead(tests: Sequence[Json], run: Run) -> int:
     count = 0
     for test in tests:
         meta, phase = test["metadata"], (test.get("status") or {}).get("phase")
-        if meta["uid"] == run.uid or (phase and Phase(phase).terminal):
+        if meta["uid"] == run.uid or is_terminal(phase):
             continue
         at_work = phase not in {None, "", Phase.PENDING.value}
         older = (meta["creationTimestamp"], meta["uid"]) < (

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     """Write `recoveredAt` when nothing is missing; give up, once, at the recovery deadline.
 
-    The journal of a reverted fault that was given up has a message. It is not checked again:
-    the cluster may become fully replicated after a later fault, which is no recovery from this
-    fault.
+    A fault that was given up is not checked again: the cluster may become fully replicated after a
+    later fault, which is no recovery from this fault.
     """
-    if entry.recovered_at is not None or entry.message:
+    if entry.recovered_at is not None or entry.recovery_timed_out_at is not None:
         return
     ctx.observe_effect(fault)
     missing = _missing(ctx, fault, ctx.entry(fault))
@@ -46,11 +45,15 @@ def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:
     not_running = recovery.not_running(ctx.plan, ctx.observed.pods, ctx.absent())
     limit = ctx.run.spec.timeouts.recovery
     message = f"{fault.name}: not recovered {limit} after the revert: {not_running or missing}"
-    ctx.record(journal.fault(fault.name, message=journal.cut(message)))
+    ctx.record(
+        journal.fault(fault.name, recovery_timed_out_at=ctx.now, message=journal.cut(message))
+    )
     reason = "MembersNotRunning" if not_running else "RecoveryTimedOut"
     if not_running:
         ctx.add_inconclusive_reason(
-            "MembersNotRunning", f"{message}; fix the Kubernetes cluster and run the test again"
+            "MembersNotRunning",
+            f"{message}; fix the Kubernetes cluster and run the test again",
+            fault=fault.name,
         )
     ctx.set_condition(ConditionType.RECOVERED, ConditionStatus.FALSE, reason, message)
     ctx.emit_event(reason, message, warning=True)

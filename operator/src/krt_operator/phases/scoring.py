@@ -9,6 +9,7 @@ from krt_operator import names
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
+    Ending,
     InconclusiveReasonKind,
     Phase,
     Report,
@@ -29,6 +30,8 @@ from krt_operator.health import pod_state
 from krt_operator.phases import expectation_results, outcome
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Observed, Run
@@ -65,15 +68,15 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     # The driver writes its verdict when the scorecard is in the evidence. How it ended afterwards
     # changes nothing.
     if code == 0 or "verdict" in result:
-        return _scored(plan, result, observed, ports)
+        return _scored(run, result, observed, ports)
     if pod is not None and code is not None:
         meaning = EXIT_CODES.get(code, f"its driver exited with code {code}")
-        return _failed(plan, f"{meaning}: {pod.message}", observed)
+        return failed(run, f"{meaning}: {pod.message}", observed.at)
     lost = job.failed is not None and job.failed.reason != "DeadlineExceeded"
     if lost and attempt < SCORING_ATTEMPTS:
         return _start(plan, attempt + 1, observed, ports)
     failure = _failure(run, observed, job, pod)
-    return _failed(plan, failure, observed) if failure else Progress(requeue_after=CALM)
+    return failed(run, failure, observed.at) if failure else Progress(requeue_after=CALM)
 
 
 def _failure(run: Run, observed: Observed, job: JobView, pod: PodView | None) -> str:
@@ -103,19 +106,19 @@ def _start(plan: Plan, attempt: int, observed: Observed, ports: Ports) -> Progre
     )
 
 
-def _scored(plan: Plan, result: dict[str, Any], observed: Observed, ports: Ports) -> Progress:
+def _scored(run: Run, result: dict[str, Any], observed: Observed, ports: Ports) -> Progress:
     try:
         verdict = Verdict(str(result.get("verdict")))
     except ValueError:
-        return _failed(plan, f"its driver ended without a verdict: {result}", observed)
+        return failed(run, f"its driver ended without a verdict: {result}", observed.at)
     score = result.get("score")
     summary = str(result.get("summary") or verdict.value)
-    config_map = names.scorecard(plan.name)
+    config_map = names.scorecard(run.name)
     message, events = f"{verdict}: {summary}", [Event("Scored", f"{verdict}: {summary}")]
     if ports.cluster.get("ConfigMap", config_map) is None:
         missing = (
             f"ConfigMap {config_map} is missing: the driver could not publish it. The scorecard is "
-            f"in the evidence: <evidence volume>/{plan.bundle}/{SCORECARD}"
+            f"in the evidence: <evidence volume>/{run.bundle}/{SCORECARD}"
         )
         config_map, message = "", journal.cut(f"{verdict}; {missing}; {summary}")
         events.append(Event("ScorecardNotPublished", missing, warning=True))
@@ -132,17 +135,17 @@ def _scored(plan: Plan, result: dict[str, Any], observed: Observed, ports: Ports
                 score=None if score is None else int(score),
                 ledger=ledger,
                 self_test=_self_test(result.get("selfTest")),
-                report=Report(config_map=config_map, path=plan.bundle),
+                report=Report(config_map=config_map, path=run.bundle),
             ),
             journal.set_condition(
                 ConditionType.SCORED,
                 ConditionStatus.TRUE,
-                outcome.VERDICT_REACHED,
+                Ending.VERDICT_REACHED.value,
                 message,
                 at=observed.at,
             ),
             *expectation_results.evaluated(result.get("expectationResults"), observed.at),
-            *outcome.decide(outcome.VERDICT_REACHED, verdict, summary, observed.at),
+            *outcome.decide(Ending.VERDICT_REACHED, verdict, summary, observed.at),
         ),
         events=tuple(events),
     )
@@ -155,28 +158,24 @@ def _self_test(result: Any) -> SelfTest | None:
     return SelfTest(detected=result.get("detected", 0), total=result.get("total", 0))
 
 
-def _failed(plan: Plan, cause: str, observed: Observed) -> Progress:
-    message = journal.cut(
-        f"the scoring Job failed: {cause}; the evidence is kept, score it again with "
-        f"krt-score <evidence volume>/{plan.bundle}"
-    )
+def failed(run: Run, cause: str, at: datetime) -> Progress:
+    """End a run whose evidence was not scored, for this cause."""
+    remedy = f"; the evidence is kept, score it again with krt-score <evidence volume>/{run.bundle}"
+    start = journal.cut(f"the scoring Job failed: {cause}")
+    message = start[: journal.MAX_MESSAGE - len(remedy)] + remedy
     return Progress(
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
         changes=(
             journal.add_inconclusive_reason(
-                "ScoringFailed", InconclusiveReasonKind.EVIDENCE, message, observed.at
+                "ScoringFailed", InconclusiveReasonKind.EVIDENCE, message, at
             ),
-            journal.put(report=Report(path=plan.bundle)),
+            journal.put(report=Report(path=run.bundle)),
             journal.set_condition(
-                ConditionType.SCORED,
-                ConditionStatus.FALSE,
-                "ScoringFailed",
-                message,
-                at=observed.at,
+                ConditionType.SCORED, ConditionStatus.FALSE, "ScoringFailed", message, at=at
             ),
-            *expectation_results.not_scored(plan.spec, observed.at),
-            *outcome.decide(outcome.VERDICT_REACHED, Verdict.INCONCLUSIVE, message, observed.at),
+            *expectation_results.not_scored(run.spec, at),
+            *outcome.decide(Ending.VERDICT_REACHED, Verdict.INCONCLUSIVE, message, at),
         ),
         events=(Event("ScoringFailed", message, warning=True),),
     )

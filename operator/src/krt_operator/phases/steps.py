@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.status import Phase
+from krt_operator.api.conditions import find_condition
+from krt_operator.api.status import ConditionType, Phase
 from krt_operator.errors import UserError
 from krt_operator.phases import (
     cleanup,
@@ -21,6 +22,7 @@ from krt_operator.phases import (
 from krt_operator.phases.keepalive import keepalive
 
 if TYPE_CHECKING:
+    from krt_operator.api.status import Status
     from krt_operator.engine.ports import Ports, Step
     from krt_operator.engine.progress import Observed, Progress, Run
 
@@ -40,17 +42,33 @@ AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
-    """One step of the run's phase, with keepalive where members and traffic are at work."""
+    """One step of the run's phase, with keepalive where members and traffic are at work.
+
+    Raises:
+        PlanUnreadableError, ResourceUnreadableError: the run cannot go on. Cleaning up needs
+            neither plan nor spec.
+    """
     phase = run.status.phase or Phase.PENDING
     if run.spec.abort and phase is not Phase.CLEANING_UP:
         return outcome.aborted(run.status, observed.at)
+    if run.problem is not None and phase is not Phase.CLEANING_UP:
+        raise run.problem
     try:
         progress = STEPS[phase](run, observed, ports)
     except UserError as error:
-        return outcome.setup_failed(run, error, observed.at)
+        message = f"{error.field}: {error.message}{_failure(run.status)}"
+        return outcome.setup_failed(run, error.reason, message, observed.at)
     if phase in AT_WORK and run.plan is not None:
         return _merge(progress, keepalive(run, run.plan, observed, ports))
     return progress
+
+
+def _failure(status: Status) -> str:
+    """Why the passes before failed, as the end of a message: it may be why time ran out."""
+    found = find_condition(status.conditions, ConditionType.RECONCILING)
+    if status.reconcile_failure is None or found is None:
+        return ""
+    return f"; the passes before failed: {found.message}"
 
 
 def _merge(progress: Progress, kept: Progress) -> Progress:

@@ -10,7 +10,7 @@ import pytest
 
 from krt_operator.app.metrics import Metrics
 from krt_operator.app.retry import FIRST_RETRY, LAST_RETRY, retrying
-from krt_operator.errors import TransientError
+from krt_operator.errors import PlanUnreadableError, RefusedError, TransientError
 
 if TYPE_CHECKING:
     import tenacity
@@ -75,6 +75,8 @@ def test_retrying_when_stopped_returns_none() -> None:
     ("error", "level", "traceback"),
     [
         (TransientError("HTTP 503"), logging.WARNING, False),
+        (RefusedError("HTTP 403"), logging.WARNING, False),
+        (PlanUnreadableError("schemaVersion 99"), logging.WARNING, False),
         (KeyError("defect"), logging.ERROR, True),
     ],
 )

@@ -25,6 +25,7 @@ from krt_operator.engine.ports import Ports
 from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, GoneError
+from krt_operator.phases.failure import on_failure
 from krt_operator.phases.steps import step
 
 if TYPE_CHECKING:
@@ -65,10 +66,14 @@ class World:
         self.serials = itertools.count(1)
         self.objects: dict[tuple[str, str], Json] = {}
         self.events: list[Json] = []
+        self.metrics = Metrics()
         self.topics: dict[str, Topic] = {}
         self.mutations = 0
         self.kill_at = 0
         self.before_write: Callable[[], object] | None = None
+        self.answers: Callable[[str, str, str], Exception | None] = lambda *_: None
+        """What a call with this verb, kind and name fails with; None where it succeeds."""
+        self.errors: list[Exception] = []
         self.conflicts = 0
         self.written = 0.0
         self.silent_kafka = False
@@ -109,7 +114,7 @@ class World:
             four_letter=lambda _host, _word: "Mode: leader",
             settings=settings,
         )
-        return Reconciler(self, ports, Metrics(), step)
+        return Reconciler(self, ports, self.metrics, step, on_failure)
 
     def run(
         self, until: str = "", seconds: float = 600, controller: Reconciler | None = None
@@ -123,6 +128,26 @@ class World:
                 return self.status
             self.tick(delay or 0.01)
         return self.status
+
+    def run_on(self, until: str = "", seconds: float = 900, pause: float = 5) -> Json:
+        """The same as `run`, with a pause after each pass that fails, as the daemon makes it."""
+        engine = self.controller()
+        end = self.time + timedelta(seconds=seconds)
+        while self.time < end:
+            try:
+                delay = engine.run_once(TEST)
+            except Exception as error:  # noqa: BLE001 - the daemon retries whatever it is
+                self.errors.append(error)
+                delay = pause
+            if delay is None or (until and self.status.get("phase") == until):
+                return self.status
+            self.tick(delay or 0.01)
+        return self.status
+
+    def _call(self, verb: str, kind: str, name: str = "") -> None:
+        error = self.answers(verb, kind, name)
+        if error is not None:
+            raise error
 
     @property
     def test(self) -> Json:
@@ -148,12 +173,17 @@ class World:
         return self.time
 
     def get(self, kind: str, name: str) -> Json | None:
+        self._call("get", kind, name)
         if kind == "StorageClass":
             found = {"metadata": {"name": name}, "volumeBindingMode": self.binding_mode}
             return found if name in self.classes else None
         return copy.deepcopy(self.objects.get((kind, name)))
 
     def list(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
+        self._call("list", kind)
+        return self._select(kind, labels)
+
+    def _select(self, kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Json]:
         if kind == "Node":
             return copy.deepcopy(self.nodes)
         return [
@@ -166,6 +196,7 @@ class World:
         return self.list(KIND)
 
     def apply(self, obj: Json) -> Json:
+        self._call("apply", obj["kind"], obj["metadata"]["name"])
         with self.mutation():
             there = self.objects.get((obj["kind"], obj["metadata"]["name"]))
             wanted = obj["metadata"].get("resourceVersion")
@@ -177,11 +208,13 @@ class World:
             return self.put(obj)
 
     def create(self, obj: Json) -> Json:
+        self._call("create", obj["kind"], obj["metadata"]["name"])
         with self.mutation():
             there = self.objects.get((obj["kind"], obj["metadata"]["name"]))
             return copy.deepcopy(there) if there is not None else self.put(obj)
 
     def delete(self, deletion: Deletion) -> bool:
+        self._call("delete", deletion.kind, deletion.name)
         with self.mutation():
             there = self.objects.get((deletion.kind, deletion.name))
             if there is None or deletion.uid not in {None, there["metadata"]["uid"]}:
@@ -235,6 +268,7 @@ class World:
         return self.get(KIND, name)
 
     def write_status(self, read: Json, status: Json) -> Json:
+        self._call("update", KIND, read["metadata"]["name"])
         if self.before_write is not None:
             other, self.before_write = self.before_write, None
             other()
@@ -250,6 +284,7 @@ class World:
             return copy.deepcopy(there)
 
     def emit(self, event: Json) -> None:
+        self._call("create", "Event", event["reason"])
         self.events.append(event)
 
     def mutation(self) -> Mutation:
@@ -328,7 +363,7 @@ class World:
     def up(self, component: str) -> Sequence[Json]:
         return [
             one
-            for one in self.list("Pod", {LABEL_COMPONENT: component})
+            for one in self._select("Pod", {LABEL_COMPONENT: component})
             if one["status"]["phase"] == "Running"
         ]
 

@@ -17,7 +17,8 @@ from tests.unit.operator.faults.doubles.player import (
     times,
 )
 
-from krt_operator.api.status import FaultState, Phase
+from krt_operator.api.status import FaultState, InconclusiveReasonKind, Phase
+from krt_operator.engine import journal
 from krt_operator.phases.steps import step
 
 
@@ -119,6 +120,47 @@ def test_step_member_that_cannot_be_scheduled_is_not_counted_against_kafka(
     recovered = condition(sim, "Recovered")
     assert (recovered.status, recovered.reason) == ("False", "MembersNotRunning")
     assert codes(sim) == ["MembersNotRunning"]
+
+
+def test_step_reverted_fault_with_a_message_is_still_checked_for_recovery() -> None:
+    sim = SimulatedCluster([LEADER | {"delay": "0s"}])
+    while not sim.status.faults or sim.status.faults[0].state is not FaultState.REVERTED:
+        sim.advance(play_pass(sim))
+    sim.write([journal.fault("leader-down", message="a text that decides nothing")])
+    play(sim)
+    assert entry(sim, "leader-down").recovered_at is not None
+
+
+def test_step_fault_given_up_is_not_checked_again() -> None:
+    again = LEADER | {"name": "again", "startsAfter": {"event": "Reverted"}, "delay": "60s"}
+    sim = SimulatedCluster([LEADER | {"delay": "0s"}, again], timeouts={"recovery": "30s"})
+    sim.recovers = False
+    while not sim.status.faults or sim.status.faults[0].recovery_timed_out_at is None:
+        sim.advance(play_pass(sim))
+    sim.write([journal.fault("leader-down", message="")])
+    sim.recovers = True
+    play(sim)
+    assert entry(sim, "leader-down").recovered_at is None
+
+
+def test_step_reason_of_another_fault_that_reads_alike_hides_nothing() -> None:
+    sim = SimulatedCluster([LEADER | {"delay": "0s"}])
+    play_until_active(sim)
+    misleading = journal.add_inconclusive_reason(
+        "FaultNotVerified",
+        InconclusiveReasonKind.COVERAGE,
+        "fault leader-down: is how this begins",
+        sim.time,
+        fault="other",
+    )
+    sim.write([misleading])
+    while sim.status.phase is Phase.INJECTING:
+        sim.write([journal.fault("leader-down", verified=None, observations=())])
+        sim.advance(play_pass(sim))
+    assert [reason.fault for reason in sim.status.inconclusive_reasons] == [
+        "other",
+        "leader-down",
+    ]
 
 
 def test_step_without_faults_enters_draining() -> None:

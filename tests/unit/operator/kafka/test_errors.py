@@ -3,11 +3,10 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from krt_operator.errors import TransientError, UserError
+from krt_operator.errors import KafkaDefectError, TransientError, UserError
 from krt_operator.kafka.errors import (
     TRANSIENT_CODES,
     USER_CODES,
-    KafkaDefectError,
     translate,
 )
 

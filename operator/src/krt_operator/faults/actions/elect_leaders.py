@@ -8,7 +8,7 @@ from krt_operator.api.status import FaultState, InconclusiveReasonKind
 from krt_operator.engine import journal
 from krt_operator.engine.progress import SideEffect
 from krt_operator.errors import TransientError
-from krt_operator.faults.action import OUTCOME_TIMEOUT, FaultAction
+from krt_operator.faults.action import FAULT_NOT_VERIFIED, OUTCOME_TIMEOUT, FaultAction
 from krt_operator.faults.partitions import target_partitions
 
 if TYPE_CHECKING:
@@ -45,10 +45,11 @@ class ElectPreferredLeaders(FaultAction):
                 reasons = "; ".join(f"{name}: {error}" for name, error in sorted(errors.items()))
                 changes.append(
                     journal.add_inconclusive_reason(
-                        "FaultNotVerified",
+                        FAULT_NOT_VERIFIED,
                         InconclusiveReasonKind.COVERAGE,
                         f"fault {entry.name}: not elected: {reasons}",
                         at,
+                        fault=entry.name,
                     )
                 )
             return changes
