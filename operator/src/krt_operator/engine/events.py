@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import API_VERSION, KIND
-from krt_operator.engine import journal
+from krt_operator.engine.remedies import with_remedy
 from krt_operator.errors import TransientError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def build_event(namespace: str, name: str, uid: str, event: Event, at: datetime)
     Its name is derived from its content, so that creating it twice is one event.
     """
     moment = at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    message = journal.cut(event.message)
+    message = with_remedy(event.reason, event.message)
     identity = hashlib.sha256(f"{uid} {moment} {event.reason} {message}".encode()).hexdigest()
     return {
         "apiVersion": "v1",

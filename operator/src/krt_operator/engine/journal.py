@@ -22,21 +22,13 @@ from krt_operator.api.status import (
     Status,
 )
 from krt_operator.engine.reasons import is_known, with_reason
+from krt_operator.engine.remedies import with_remedy
 
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
     from krt_operator.engine.progress import Change
-
-MAX_MESSAGE = 1024
-"""Characters of a message, as the CRD bounds it."""
-
-
-def cut(message: str) -> str:
-    """The message within the bounds of the CRD, on one line."""
-    line = " ".join(message.split())
-    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
 
 
 def enter(phase: Phase, at: datetime) -> Change:
@@ -60,7 +52,11 @@ def set_condition(
 ) -> Change:
     """Set a condition; its transition time moves only when its status does."""
     new = Condition(
-        type=type_, status=status, reason=reason, message=cut(message), last_transition_time=at
+        type=type_,
+        status=status,
+        reason=reason,
+        message=with_remedy(reason, message),
+        last_transition_time=at,
     )
 
     def change(journal: Status) -> Status:
@@ -83,11 +79,13 @@ def add_inconclusive_reason(
     Args:
         code: CamelCase word.
         kind: what it puts in doubt.
-        message: what happened, and the remedy.
+        message: what happened, with the remedy where `remedies.py` has none for the code.
         at: when it was observed.
         fault: name of the fault it is about, where it is about one.
     """
-    new = InconclusiveReason(code=code, kind=kind, fault=fault, message=cut(message), at=at)
+    new = InconclusiveReason(
+        code=code, kind=kind, fault=fault, message=with_remedy(code, message), at=at
+    )
 
     def change(status: Status) -> Status:
         return with_reason(status, new)
@@ -97,7 +95,7 @@ def add_inconclusive_reason(
 
 def is_known_reason(status: Status, code: str, message: str) -> bool:
     """Whether this inconclusive reason was added before."""
-    return is_known(status, code, cut(message))
+    return is_known(status, code, with_remedy(code, message))
 
 
 def has_inconclusive_reason(status: Status, code: str) -> bool:

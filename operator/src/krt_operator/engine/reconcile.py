@@ -18,6 +18,7 @@ from krt_operator.engine import journal, reconciling
 from krt_operator.engine.events import EventQueue, build_event
 from krt_operator.engine.progress import Event
 from krt_operator.engine.reading import observe, read_run, with_plan
+from krt_operator.engine.remedies import with_remedy
 from krt_operator.engine.transitions import allowed
 from krt_operator.errors import ConflictError, GoneError, KrtError, RefusedError
 
@@ -206,7 +207,9 @@ class Reconciler:
         where = f"{run.namespace}/{run.name}"
         for event in events:
             level = logging.WARNING if event.warning else logging.INFO
-            _LOG.log(level, "%s: %s: %s", where, event.reason, journal.cut(event.message))
+            _LOG.log(
+                level, "%s: %s: %s", where, event.reason, with_remedy(event.reason, event.message)
+            )
             at = self._ports.clock.now()
             self._events.add(build_event(run.namespace, run.name, run.uid, event, at))
         self._events.flush()

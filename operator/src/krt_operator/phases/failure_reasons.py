@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator import __version__
 from krt_operator.constants import REFUSAL_PATIENCE
-from krt_operator.engine import journal
+from krt_operator.engine.remedies import cut
 from krt_operator.errors import (
     KafkaDefectError,
     PlanUnreadableError,
@@ -108,4 +108,4 @@ def message_of(error: Exception, failure: Failure) -> str:
     text = " ".join(str(error).split())[:ERROR_LENGTH]
     if failure is DEFECT:
         text = f"{type(error).__name__}: {text}"
-    return journal.cut(f"{text}; {failure.remedy}")
+    return cut(f"{text}; {failure.remedy}")

@@ -19,6 +19,7 @@ from krt_operator.api.status import (
     Phase,
 )
 from krt_operator.engine import journal
+from krt_operator.engine.remedies import cut
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
 from krt_operator.faults.action import FAULT_NOT_VERIFIED, UnresolvedTargetError
@@ -93,7 +94,7 @@ def _pending(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
         if tried and schedule.is_late(due, ctx.now):
             _skip(ctx, fault, f"no target found within {schedule.LATE_AFTER.seconds} s: {error}")
         else:
-            ctx.record(journal.fault(fault.name, due_at=due, message=journal.cut(str(error))))
+            ctx.record(journal.fault(fault.name, due_at=due, message=cut(str(error))))
             ctx.wake(RETRY)
         return
     ctx.record_intent(
@@ -202,7 +203,7 @@ def _active(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
 
 
 def _skip(ctx: InjectionContext, fault: Fault, reason: str) -> None:
-    message = journal.cut(reason)
+    message = cut(reason)
     ctx.record(journal.fault(fault.name, state=FaultState.SKIPPED, message=message))
     ctx.add_inconclusive_reason(
         FAULT_NOT_VERIFIED, f"fault {fault.name}: not injected: {message}", fault=fault.name

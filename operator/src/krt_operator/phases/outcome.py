@@ -18,6 +18,7 @@ from krt_operator.api.status import (
 )
 from krt_operator.engine import journal, reconciling
 from krt_operator.engine.progress import Event, Progress
+from krt_operator.engine.remedies import cut
 from krt_operator.phases import expectation_results
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ WITH_EVIDENCE: Final = frozenset(
 def decide(ending: Ending, verdict: Verdict, summary: str, at: datetime) -> tuple[Change, ...]:
     """The changes that decide how the run ends, before anything is deleted."""
     return (
-        journal.put(ending=ending, verdict=verdict, summary=journal.cut(summary)),
+        journal.put(ending=ending, verdict=verdict, summary=cut(summary)),
         journal.set_condition(
             ConditionType.SUCCEEDED, ConditionStatus.UNKNOWN, ending.value, summary, at=at
         ),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
+from krt_operator.engine.remedies import cut
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
 from krt_operator.faults.registry import ACTIONS
@@ -45,16 +46,10 @@ def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:
     not_running = recovery.not_running(ctx.plan, ctx.observed.pods, ctx.absent())
     limit = ctx.run.spec.timeouts.recovery
     message = f"{fault.name}: not recovered {limit} after the revert: {not_running or missing}"
-    ctx.record(
-        journal.fault(fault.name, recovery_timed_out_at=ctx.now, message=journal.cut(message))
-    )
+    ctx.record(journal.fault(fault.name, recovery_timed_out_at=ctx.now, message=cut(message)))
     reason = "MembersNotRunning" if not_running else "RecoveryTimedOut"
     if not_running:
-        ctx.add_inconclusive_reason(
-            "MembersNotRunning",
-            f"{message}; fix the Kubernetes cluster and run the test again",
-            fault=fault.name,
-        )
+        ctx.add_inconclusive_reason(reason, message, fault=fault.name)
     ctx.set_condition(ConditionType.RECOVERED, ConditionStatus.FALSE, reason, message)
     ctx.emit_event(reason, message, warning=True)
 

@@ -25,6 +25,7 @@ from krt_operator.constants import (
 )
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Event, Progress
+from krt_operator.engine.remedies import MAX_MESSAGE, cut
 from krt_operator.errors import TransientError
 from krt_operator.health import pod_state
 from krt_operator.phases import expectation_results, outcome
@@ -161,8 +162,8 @@ def _self_test(result: Any) -> SelfTest | None:
 def failed(run: Run, cause: str, at: datetime) -> Progress:
     """End a run whose evidence was not scored, for this cause."""
     remedy = f"; the evidence is kept, score it again with krt-score <evidence volume>/{run.bundle}"
-    start = journal.cut(f"the scoring Job failed: {cause}")
-    message = start[: journal.MAX_MESSAGE - len(remedy)] + remedy
+    start = cut(f"the scoring Job failed: {cause}")
+    message = start[: MAX_MESSAGE - len(remedy)] + remedy
     return Progress(
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,

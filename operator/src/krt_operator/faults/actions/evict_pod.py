@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from krt_operator.api.status import FaultState, Observation, ObservationKind
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, SideEffect
+from krt_operator.engine.remedies import cut
 from krt_operator.faults.action import FaultAction, Hold, keep_down, pod_names
 from krt_operator.faults.verification import refused_evictions, verify
 
@@ -46,7 +47,7 @@ class EvictPod(FaultAction):
                             kind=ObservationKind.EVICTION_REFUSED,
                             subject=target.pod,
                             at=ports.clock.now(),
-                            detail=journal.cut(eviction.refused),
+                            detail=cut(eviction.refused),
                         )
                     )
             # Where all were gone, an earlier attempt evicted them right after the intent.
