@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kit.run import Run, small
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -22,6 +23,37 @@ UNSHARED_CLAIM = {
         "resources": {"requests": {"storage": "1Gi"}},
     },
 }
+
+
+def _quota(pods: int) -> dict[str, Any]:
+    """A quota of so many pods; those that have ended do not count."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few-pods"},
+        "spec": {"hard": {"pods": str(pods)}},
+    }
+
+
+@pytest.mark.parametrize("pods", [1, 2], ids=["preflight", "members"])
+def test_run_whose_pods_are_refused_ends_with_the_words_of_the_api_server(
+    kubectl: Kubectl, pods: int
+) -> None:
+    """One pod: the preflight is refused to the controller. Two: a member is to its StatefulSet."""
+    kubectl.apply(_quota(pods))
+    run = Run.apply(kubectl, small("over-quota"))
+    wait_until(
+        lambda: run.condition("Reconciling").get("reason") == "RequestRefused",
+        120,
+        lambda: f"the refusal reported: {run.status}",
+    )
+    status = run.finish(180)
+    assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive"), status
+    provisioned = run.condition("Provisioned")
+    assert provisioned["reason"] == "RequestRefused"
+    assert "exceeded quota: few-pods" in provisioned["message"]
+    assert "ResourceQuota" in provisioned["message"]
+    assert not [name for name in run.remaining() if name.startswith("statefulset")]
 
 
 @pytest.mark.parametrize(

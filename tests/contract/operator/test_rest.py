@@ -93,6 +93,26 @@ def test_apply_is_server_side_forced_and_authenticated(server: Server) -> None:
     assert asked["body"] == POD
 
 
+def test_check_create_is_a_dry_run(server: Server) -> None:
+    server.answers = [(201, POD), (409, {"message": "already exists"})]
+    cluster = server.cluster()
+    cluster.check_create(POD)
+    cluster.check_create(POD)
+    asked = server.asked[0]
+    assert (asked["method"], asked["path"]) == ("POST", "/api/v1/namespaces/ns/pods")
+    assert asked["query"]["dryRun"] == "All"
+
+
+def test_check_create_refused_raises_unless_a_webhook_cannot_be_asked(server: Server) -> None:
+    server.answers = [
+        (403, {"message": "exceeded quota: small"}),
+        (400, {"message": 'admission webhook "a.b" does not support dry run'}),
+    ]
+    with pytest.raises(RefusedError, match="exceeded quota"):
+        server.cluster().check_create(POD)
+    server.cluster().check_create(POD)
+
+
 def test_delete_carries_uid_and_grace(server: Server) -> None:
     server.answers = [(200, {})]
     assert server.cluster().delete(Deletion("Pod", "p", "u", grace_seconds=0))

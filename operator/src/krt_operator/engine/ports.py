@@ -64,6 +64,13 @@ class Cluster(Protocol):
         """Create; where the name is taken, the object that is there is returned unchanged."""
         ...
 
+    def check_create(self, obj: Json) -> None:
+        """Ask whether an object would be created, without creating it.
+
+        Raises RefusedError where it would not.
+        """
+        ...
+
     def delete(self, deletion: Deletion) -> bool:
         """Delete; False where the object was already gone or has another uid."""
         ...

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from krt_contract.labels import GROUP, KIND, FieldManager
 from krt_operator.engine.progress import Eviction
-from krt_operator.errors import ConflictError, GoneError
+from krt_operator.errors import ConflictError, GoneError, RefusedError
 from krt_operator.kubernetes.kinds import KINDS
 from krt_operator.kubernetes.rest import NotFoundError, Rest, TooManyRequestsError
 
@@ -26,6 +26,9 @@ FIELD_MANAGER: Final = str(FieldManager.CONTROLLER)
 APPLY: Final = "application/apply-patch+yaml"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 MERGE: Final = "application/merge-patch+json"
+
+NO_DRY_RUN: Final = "does not support dry run"
+"""In the refusal of a dry run that a webhook with side effects causes: it says nothing else."""
 
 BUDGET: Final = "DisruptionBudget"
 """Cause in the HTTP 429 of an eviction that a disruption budget refused."""
@@ -103,6 +106,18 @@ class ApiCluster:
             if found is None:
                 raise
             return found
+
+    def check_create(self, obj: Json) -> None:
+        """Ask whether an object would be created: admission runs, nothing is stored."""
+        query = {"dryRun": "All", "fieldManager": FIELD_MANAGER}
+        try:
+            self._rest.call("POST", self._path(obj["kind"]), query=query, body=obj)
+        except ConflictError:
+            # It exists by now.
+            return
+        except RefusedError as error:
+            if NO_DRY_RUN not in str(error):
+                raise
 
     def delete(self, deletion: Deletion) -> bool:
         """Delete; False where the object was already gone or has another uid."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import ConditionType, Phase
+from krt_operator.engine.progress import SideEffect
 from krt_operator.errors import UserError
+from krt_operator.health.uncreated_pods import uncreated_pods
 from krt_operator.phases import (
     cleanup,
     draining,
@@ -22,9 +24,12 @@ from krt_operator.phases import (
 from krt_operator.phases.keepalive import keepalive
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krt_operator.api.status import Status
     from krt_operator.engine.ports import Ports, Step
-    from krt_operator.engine.progress import Observed, Progress, Run
+    from krt_operator.engine.progress import Change, Observed, Progress, Run
+    from krt_operator.engine.views import Json
 
 STEPS: Final[dict[Phase, Step]] = {
     Phase.PENDING: pending.step,
@@ -39,6 +44,9 @@ STEPS: Final[dict[Phase, Step]] = {
 
 AT_WORK: Final = frozenset({Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.DUMPING_REPLICAS})
 """Phases in which members and traffic are kept running."""
+
+BUILDING_PODS: Final = frozenset({Phase.PROVISIONING, Phase.DUMPING_REPLICAS, Phase.SCORING})
+"""Phases that wait for pods which StatefulSets or Jobs create, and for nothing else."""
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
@@ -58,9 +66,24 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     except UserError as error:
         message = f"{error.field}: {error.message}{_failure(run.status)}"
         return outcome.setup_failed(run, error.reason, message, observed.at)
+    if phase in BUILDING_PODS:
+        progress = replace(
+            progress,
+            side_effects=(*progress.side_effects, *map(_check_create, uncreated_pods(observed))),
+        )
     if phase in AT_WORK and run.plan is not None:
         return _merge(progress, keepalive(run, run.plan, observed, ports))
     return progress
+
+
+def _check_create(pod: Json) -> SideEffect:
+    """Ask the API server why a pod is not created; a refusal fails the pass and is reported."""
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        ports.cluster.check_create(pod)
+        return ()
+
+    return SideEffect(f"ask why {pod['metadata']['name']} is not created", perform)
 
 
 def _failure(status: Status) -> str:

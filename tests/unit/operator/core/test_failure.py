@@ -163,6 +163,34 @@ def test_apply_with_one_object_refused_applies_the_others() -> None:
     assert {"t-recorder", "t-traffic", "t-scoring"} <= world.names_of("ServiceAccount")
 
 
+@pytest.mark.parametrize("phase", ["Provisioning", "DumpingReplicas", "Scoring"])
+def test_pods_of_sets_and_jobs_that_are_refused_end_the_run_with_the_refusal(phase: str) -> None:
+    world = in_phase(phase)
+    world.pods_refused = QUOTA
+    world.run_on(seconds=40)
+    shown = world.condition("Reconciling")
+    assert (shown["status"], shown["reason"]) == ("False", "RequestRefused")
+    world.run_on(until="CleaningUp")
+    assert seconds_of(world, phase) < REFUSAL_PATIENCE + 45
+    status = world.run_on()
+    assert "exceeded quota" in status["summary"]
+    assert "ResourceQuota" in status["summary"]
+
+
+def test_pods_of_sets_that_are_late_are_asked_for_and_not_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = in_phase("Provisioning")
+    asked: list[str] = []
+    world.answers = lambda verb, _, name: asked.append(name) if verb == "check" else None
+    with monkeypatch.context() as slow:
+        slow.setattr(world, "_keep_pod", lambda *_: None)
+        world.run_on(seconds=40)
+    assert "t-kafka-0-0" in asked
+    assert world.run_on()["verdict"] == "Passed"
+    assert world.errors == []
+
+
 def test_deadline_after_refusals_names_them() -> None:
     world = World(timeouts={"provisioning": "60s"})
     world.run(until="Provisioning")

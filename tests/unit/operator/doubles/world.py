@@ -24,7 +24,7 @@ from krt_operator.app.settings import Settings
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.progress import Deletion, Eviction
 from krt_operator.engine.reconcile import Reconciler
-from krt_operator.errors import ConflictError, GoneError
+from krt_operator.errors import ConflictError, GoneError, RefusedError
 from krt_operator.phases.failure import on_failure
 from krt_operator.phases.steps import step
 
@@ -74,6 +74,8 @@ class World:
         self.answers: Callable[[str, str, str], Exception | None] = lambda *_: None
         """What a call with this verb, kind and name fails with; None where it succeeds."""
         self.errors: list[Exception] = []
+        self.pods_refused = ""
+        """Why pods of StatefulSets and Jobs are refused; empty where they are not."""
         self.conflicts = 0
         self.written = 0.0
         self.silent_kafka = False
@@ -212,6 +214,12 @@ class World:
         with self.mutation():
             there = self.objects.get((obj["kind"], obj["metadata"]["name"]))
             return copy.deepcopy(there) if there is not None else self.put(obj)
+
+    def check_create(self, obj: Json) -> None:
+        self._call("check", obj["kind"], obj["metadata"]["name"])
+        assert obj["spec"]["containers"]
+        if self.pods_refused:
+            raise RefusedError(self.pods_refused)
 
     def delete(self, deletion: Deletion) -> bool:
         self._call("delete", deletion.kind, deletion.name)
@@ -396,7 +404,7 @@ class World:
 
     def _keep_pod(self, name: str, obj: Json) -> None:
         pod = f"{name}-0"
-        wanted = obj["spec"]["replicas"] == 1
+        wanted = obj["spec"]["replicas"] == 1 and not self.pods_refused
         if wanted and ("Pod", pod) not in self.objects:
             template = obj["spec"]["template"]
             owner = {"uid": obj["metadata"]["uid"], "kind": "StatefulSet"}
@@ -410,7 +418,7 @@ class World:
             )
 
     def _keep_driver(self, name: str, job: Json) -> None:
-        if job.get("driver"):
+        if job.get("driver") or self.pods_refused:
             return
         job["driver"] = True
         template = job["spec"]["template"]

@@ -75,6 +75,9 @@ class SimulatedApi(SimulatedNodes):
             self.start_pod(name, "traffic", labels[LABEL_MEMBER], timedelta())
         return obj
 
+    def check_create(self, obj: Json) -> None:
+        raise NotImplementedError
+
     def create(self, obj: Json) -> Json:
         """Faults create only Jobs; the tool of a Job reports after 3 s."""
         name = obj["metadata"]["name"]
