@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MAX_MESSAGE: Final = 1024
 """Characters of a message, as the CRD bounds it."""
 
+_CLIENT: Final = "correct in the spec what the error names"
 _DRAIN: Final = (
     "look at the consumers' logs in the evidence, or allow more time in spec.timeouts.drain"
 )
@@ -28,6 +29,8 @@ _NOT_INJECTED: Final = (
 
 REMEDIES: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "ClientCannotStart": _CLIENT,
+        "ClientSettingsRefused": _CLIENT,
         "DrainTimedOut": _DRAIN,
         "FaultNotVerified": _NOT_INJECTED,
         "FaultSkipped": _NOT_INJECTED,

@@ -20,6 +20,7 @@ from krt_operator.constants import (
 )
 from krt_operator.engine import journal, reconciling
 from krt_operator.engine.progress import Progress
+from krt_operator.errors import UserError
 from krt_operator.phases import outcome, scoring
 from krt_operator.phases.failure_reasons import classify, message_of
 
@@ -40,6 +41,9 @@ def on_failure(run: Run, error: Exception, at: datetime) -> Progress:
     phase = run.status.phase or Phase.PENDING
     if run.spec.abort and phase is not Phase.CLEANING_UP:
         return outcome.aborted(run.status, at)
+    if isinstance(error, UserError) and phase is not Phase.CLEANING_UP:
+        # Of a side effect; those of a step have ended the run already.
+        return outcome.setup_failed(run, error.reason, str(error), at)
     failure = classify(error)
     message = message_of(error, failure)
     since = reconciling.failing_since(run.status, failure.reason, at)

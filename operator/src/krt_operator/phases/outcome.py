@@ -18,7 +18,7 @@ from krt_operator.api.status import (
 )
 from krt_operator.engine import journal, reconciling
 from krt_operator.engine.progress import Event, Progress
-from krt_operator.engine.remedies import cut
+from krt_operator.engine.remedies import cut, with_remedy
 from krt_operator.phases import expectation_results
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def setup_failed(run: Run, reason: str, message: str, at: datetime) -> Progress:
     changes: tuple[Change, ...] = ()
     if phase in WITH_EVIDENCE:
         changes = (journal.put(report=Report(path=run.bundle)),)
+    message = with_remedy(reason, message)
     summary = f"{reason}: {message}"
     type_ = CONDITION_OF.get(phase, ConditionType.PROVISIONED)
     return Progress(

@@ -21,6 +21,7 @@ from krt_operator.errors import (
     PlanUnreadableError,
     RefusedError,
     TransientError,
+    UserError,
 )
 from krt_operator.phases.failure_reasons import classify, message_of
 
@@ -391,6 +392,32 @@ def test_invalid_spec_with_abort_is_aborted() -> None:
     world.test["spec"]["abort"] = True
     world.run_on()
     assert world.status["phase"] == "Aborted"
+
+
+def test_user_error_of_a_side_effect_ends_the_run_with_its_field_and_remedy() -> None:
+    world = in_phase("Provisioning")
+    error = UserError("KafkaNotAuthorized", "spec.kafka", "not allowed; give the user the right")
+    world.answers = fail("create", error=error, kind="PersistentVolumeClaim")
+    status = world.run_on()
+    assert status["phase"] == "Error"
+    assert status["summary"] == f"KafkaNotAuthorized: {error}"
+
+
+def test_queue_with_a_test_in_a_phase_of_another_release_counts_it_as_at_work(
+    world: World,
+) -> None:
+    def other(name: str) -> dict[str, Any]:
+        meta = {"name": name, "uid": name, "creationTimestamp": "2026-11-21T03:00:00Z"}
+        return {"kind": "KafkaResilienceTest", "metadata": meta, "status": {"phase": "Resting"}}
+
+    world.objects["KafkaResilienceTest", "a"] = other("a")
+    world.run_on(until="Provisioning", seconds=60)
+    assert world.status["phase"] == "Provisioning"
+    world = World()
+    for name in ("a", "b"):
+        world.objects["KafkaResilienceTest", name] = other(name)
+    world.run_on(seconds=30)
+    assert world.condition("Provisioned")["reason"] == "Queued"
 
 
 def test_defect_of_the_controller_is_reported_and_ends_at_the_deadline() -> None:

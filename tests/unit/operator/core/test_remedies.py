@@ -21,12 +21,14 @@ import krt_operator
 from krt_operator.api.status import Ending, InconclusiveReasonKind, Phase, Status, Verdict
 from krt_operator.engine import journal
 from krt_operator.engine.remedies import MAX_MESSAGE, REMEDIES, with_remedy
+from krt_operator.health.broker_settings import describe_unknown_settings
+from krt_operator.health.member_startup import StartupFailure
 from krt_operator.kafka.errors import USER_CODES
 from krt_operator.phases.failure_reasons import DEFECT, KNOWN, REFUSALS, REFUSED, Failure
 from krt_operator.plan.overlaps import conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 ROOT: Final = Path(krt_operator.__file__).parent
 
@@ -39,6 +41,7 @@ CALLS: Final[Mapping[str, tuple[int, int]]] = {
     "_condition": (1, 2),
     "_draining": (0, 1),
     "_wait": (1, 2),
+    "_recognized": (1, 2),
 }
 """Function that gives a reason to the positions of the reason and of the message.
 
@@ -58,6 +61,7 @@ NO_REMEDY_NEEDED: Final[Mapping[str, str]] = {
     "Provisioned": "progress",
     "ClusterReady": "success",
     "Starting": "progress; the deadline has the remedy",
+    "AllRecognized": "success",
     "TrafficFlowing": "success",
     "TrafficEstablished": "success",
     "WarmedUp": "success",
@@ -88,7 +92,12 @@ NO_REMEDY_NEEDED: Final[Mapping[str, str]] = {
 }
 """Reason to why its message needs no remedy."""
 
-BUILT_ELSEWHERE: Final = {"FaultsCollide": (conflicts, "start it after")}
+BUILT_ELSEWHERE: Final[Mapping[str, tuple[Callable[..., object], str]]] = {
+    "FaultsCollide": (conflicts, "start it after"),
+    "MemberCannotStart": (StartupFailure, "{self.remedy}"),
+    "MemberFailing": (StartupFailure, "{self.remedy}"),
+    "UnknownSetting": (describe_unknown_settings, "correct the name"),
+}
 """Reason to the function that words its message, and how the remedy begins there."""
 
 REMEDY: Final = re.compile(
