@@ -20,8 +20,8 @@ from krt_operator.constants import OUR_UID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krt_operator.engine.views import Json
     from krt_operator.api.plan import Plan
+    from krt_operator.engine.views import Json
 
 CONTAINER_SECURITY: Final[Json] = {
     "allowPrivilegeEscalation": False,

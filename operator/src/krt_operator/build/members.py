@@ -24,8 +24,8 @@ from krt_operator.constants import (
 
 if TYPE_CHECKING:
     from krt_contract.members import Member
-    from krt_operator.engine.views import Json
     from krt_operator.api.plan import Plan
+    from krt_operator.engine.views import Json
 
 HOST: Final = "kubernetes.io/hostname"
 ZOOKEEPER_GRACE: Final = 5

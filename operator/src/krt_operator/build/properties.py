@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 ESCAPED: Final = {
     **{character: f"\\{character}" for character in "\\#!=:"},
-    **{"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"},
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\f": "\\f",
 }
 """Characters that end a key, begin a comment or end a line, to how they are written as data."""
 

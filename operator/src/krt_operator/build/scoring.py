@@ -12,8 +12,8 @@ from krt_operator.build.render import render
 from krt_operator.constants import BLOCK_MANAGER_PORT, DRIVER_PORT
 
 if TYPE_CHECKING:
-    from krt_operator.engine.views import Json
     from krt_operator.api.plan import Plan
+    from krt_operator.engine.views import Json
 
 OVERHEAD_MIB: Final = 384
 """MiB beyond the driver's heap, for the JVM's own memory and the Python process (measured at 512

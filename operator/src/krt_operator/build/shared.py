@@ -21,8 +21,8 @@ from krt_operator.build.render import as_yaml, render, script
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krt_operator.engine.views import Json
     from krt_operator.api.plan import Plan
+    from krt_operator.engine.views import Json
 
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}
 """Service account suffix to the ClusterRole of the chart; the controller may bind only these."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krt_contract.members import Member
-    from krt_operator.engine.views import Json
     from krt_operator.api.plan import Plan
+    from krt_operator.engine.views import Json
 
 
 RESOURCES: Final[Json] = {

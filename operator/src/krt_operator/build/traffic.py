@@ -12,8 +12,8 @@ from krt_operator.build.render import render
 from krt_operator.constants import TRAFFIC_GRACE
 
 if TYPE_CHECKING:
-    from krt_operator.engine.views import Json
     from krt_operator.api.plan import Plan
+    from krt_operator.engine.views import Json
 
 RECORDER_RESOURCES: Final[Json] = {
     "requests": {"cpu": "50m", "memory": "96Mi"},

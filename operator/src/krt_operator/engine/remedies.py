@@ -46,6 +46,7 @@ REMEDIES: Final[Mapping[str, str]] = MappingProxyType(
         "still, allow more time in spec.timeouts.recovery",
         "ReplicasNotDumped": _DUMP,
         "RevertFailed": "look at the pod and its node, and run the test again",
+        "ScorecardNotPublished": "read it there; the verdict does not depend on the ConfigMap",
         "TrafficPodLost": "look at the pod's log in the evidence and at its node, and run the test "
         "again",
     }

@@ -121,7 +121,7 @@ def _scored(run: Run, result: dict[str, Any], observed: Observed, ports: Ports) 
             f"ConfigMap {config_map} is missing: the driver could not publish it. The scorecard is "
             f"in the evidence: <evidence volume>/{run.bundle}/{SCORECARD}"
         )
-        config_map, message = "", journal.cut(f"{verdict}; {missing}; {summary}")
+        config_map, message = "", cut(f"{verdict}; {missing}; {summary}")
         events.append(Event("ScorecardNotPublished", missing, warning=True))
     ledger = {
         str(key): value
