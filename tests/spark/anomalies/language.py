@@ -16,6 +16,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
         (as=P/I: of a pod that also produces, as that incarnation of P)
     bounds 0 START..END
     unread 0                                this partition's log was not read
+    unsettled 0                             this partition's log never settled
     replica B 0@5..7 [P/I#S] [epoch=1] [crc=9] [bad=1] [control=commit]
                                             a batch of the replica on broker B, and its record
     replica B 0 empty                       the replica on broker B is empty
@@ -73,6 +74,7 @@ class Case:
     killed: set[tuple[str, str]] = field(default_factory=set)
     bounds: dict[int, tuple[int, int]] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
+    unsettled: set[int] = field(default_factory=set)
     isr: dict[int, list[int]] = field(default_factory=dict)
     undumped: set[tuple[int, int]] = field(default_factory=set)
     replica_offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
@@ -277,6 +279,9 @@ class Case:
     def do_unread(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         self.unread.add(int(plain[0]))
 
+    def do_unsettled(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        self.unsettled.add(int(plain[0]))
+
     def broker_id(self, text: str) -> int:
         """Return the id among the brokers of all cases."""
         return self.number * BROKERS + int(text)
@@ -397,7 +402,8 @@ class Case:
                 {
                     "topic": self.name, "partition": partition, "taken_at": 2000 * SECOND,
                     "log_start": low, "high_watermark": high, "last_stable": high,
-                    "leader": 0, "leader_epoch": 0, "settled": True,
+                    "leader": 0, "leader_epoch": 0,
+                    "settled": partition not in self.unsettled,
                     "isr": self.isr.get(partition, [self.broker_id("0"), self.broker_id("1")]),
                     "read_from": low, "read_to": high, "rows_read": high - low,
                 }

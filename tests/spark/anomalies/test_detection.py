@@ -99,6 +99,49 @@ def test_detect_of_incomplete_evidence_gives_reasons(history_of: Callable[[str],
     assert all(item.cls == "NotObserved" for item in detection.anomalies)
 
 
+def test_detect_of_offsets_outside_the_log_counts_them_and_uses_none(
+    history_of: Callable[..., Tables],
+) -> None:
+    text = """
+        producer p acks=1 idempotent=false
+        send p/1#0 0@7 acked
+        send p/1#1 0@7 acked
+        send p/1#2 1@7 acked
+        log 0@0 p/1#0
+        log 0@1 p/1#1
+        leader 1 0 0 0,1 at=1
+        leader 1 2 1 0,2 at=9
+        """
+    detection = detect(history_of(text))
+    assert detection.ledger["offsetUnusable"] == 2
+    found = {item.name: item.rules for item in detection.anomalies if item.count}
+    assert found == {"lost-write": {"acks-1-leader-change": 1}}
+
+
+def test_detect_of_a_misplaced_delivery_shows_where_the_log_has_the_record(
+    history_of: Callable[..., Tables],
+) -> None:
+    text = """
+        send p/1#0 0@0 acked
+        send p/1#1 1@0 acked
+        log 0@0 p/1#0
+        log 1@0 p/1#1
+        bounds 0 0..4
+        assigned c1 0@0
+        assigned c1 1@0
+        got c1 0@3 p/1#1
+        got c1 0@0 p/1#0
+        drained c1 0
+        """
+    detection = detect(history_of(text))
+    assert detection == detect(history_of(text, shuffled=True))
+    (example,) = detection.anomaly("misplaced-delivery").examples
+    picked = {name: example[name] for name in ("partition", "offset", "seq", "logPartition")}
+    assert picked == {"partition": 0, "offset": 3, "seq": 1, "logPartition": 1}
+    assert example["logOffset"] == 0
+    assert detection.ledger["undelivered"] == 1
+
+
 def test_detect_of_a_leader_change_may_cut_an_offset_of_a_present_record(
     history_of: Callable[[str], Tables],
 ) -> None:

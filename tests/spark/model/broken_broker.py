@@ -171,6 +171,7 @@ def loss(world: World, sound: World) -> Findings:
                 ("lost-write", None): len(told - kept - weak),
                 ("lost-write", "acks-1-leader-change"): len((told - kept) & weak),
                 ("vanished-read", None): len(truth.delivered(of) - kept),
+                ("misplaced-delivery", None): truth.misplaced(of),
                 ("duplicate-delivery", None): truth.repeats(of),
             }
         )

@@ -43,6 +43,21 @@ def present(world: World) -> set[Record]:
     return found
 
 
+def misplaced(world: World) -> int:
+    """Return the deliveries of records that a log holds, only not where they came from."""
+    lying: dict[tuple[object, object], Record] = {
+        (number, entry.offset): entry.record
+        for number in range(world.scenario.partitions)
+        for entry in world.log(number).entries
+        if entry.record
+    }
+    logged = set(lying.values())
+    return sum(
+        row["record"] in logged and lying.get((row["partition"], row["offset"])) != row["record"]
+        for _, row in rows(world)
+    )
+
+
 def acked(world: World) -> set[Record]:
     """Return the records whose producers' ledgers call them acked."""
     return {

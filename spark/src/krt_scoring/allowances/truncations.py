@@ -24,7 +24,6 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from krt_contract.members import member_of
 from krt_scoring.engine import local_rows
 from krt_scoring.history import freezes
 from krt_scoring.history.elections import Election, elections
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.freezes import Freeze
     from krt_scoring.history.history import History
 
 _CUT = StructType(
@@ -107,20 +105,9 @@ def derive(history: History) -> tuple[Truncation, ...]:
         tp = facts.positions.tp(item.topic, item.partition)
         storage = item.storage_lost
         offset = 0 if storage else kept.get((tp, item.at), -1) + 1
-        latest = _latest(item, frozen, grace)
+        latest = freezes.last_ack(item, frozen, grace)
         truncations.append(Truncation(item, tp, offset, rule_of(item, facts), latest))
     return tuple(truncations)
-
-
-def _latest(election: Election, frozen: tuple[Freeze, ...], grace: int) -> int:
-    """Return until when the leader before may have acked, in UTC µs.
-
-    A leader that was stopped when it was deposed handles what waited in its sockets as soon as it
-    goes on, before it hears that it leads no more.
-    """
-    member = member_of(election.deposed)
-    thaws = [item.end for item in frozen if item.member == member and item.begin <= election.at]
-    return max([election.at, *thaws]) + grace
 
 
 def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int, int, int, int]]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.allowances import consequences
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history import intervals
 from krt_scoring.history.positions import OFFSET_BITS
-from krt_scoring.history.record_columns import REACHED, delivery_state, owed
+from krt_scoring.history.record_columns import REACHED, owed, received_state
 from krt_scoring.history.records import with_offsets
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ def possible(ctx: Context) -> bool:
 def find(ctx: Context) -> DataFrame:
     """Return one finding a commit; positions legally pass markers, only records count.
 
-    What the abort of a transaction took back was not handed out.
+    What the abort of a transaction took back was not handed out, nor what an ok delivery gave out
+    from where the log does not hold it.
     """
     never = [
-        ctx.suspects.filter(sf.col(owed(group)) & (sf.col(delivery_state(group)) < REACHED))
+        ctx.suspects.filter(sf.col(owed(group)) & (sf.col(received_state(group)) < REACHED))
         .select(sf.lit(group.index).alias("group_index"), "tp", "offset")
         .groupBy("group_index", "tp")
         .agg(sf.min("offset").alias("missing"))
@@ -40,7 +42,8 @@ def find(ctx: Context) -> DataFrame:
     ]
     missing = union_all(never)
     commits = intervals.with_lane(
-        ctx.history.tables.consumer_events.filter(sf.col("event") == "committed"), ctx.history.facts
+        ctx.history.tables.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED.value),
+        ctx.history.facts,
     )
     ahead = commits.join(sf.broadcast(missing), ["group_index", "tp"]).filter(
         sf.col("offset") > sf.col("missing")

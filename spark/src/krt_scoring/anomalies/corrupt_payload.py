@@ -28,6 +28,8 @@ def find(ctx: Context) -> DataFrame:
     damaged = has(BAD_IN_LOG | BAD_DELIVERED)
     seen = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
     never = ctx.history.facts.never_sent() & seen
-    elsewhere = sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))
+    # A delivery shows where a record lies unless the log says that it does not lie there.
+    shown = sf.when(~sf.col("present") | sf.col("absent_from").isNull(), sf.col("got_first"))
+    elsewhere = sf.col("ledger_tp") != tp_of(sf.coalesce(sf.col("log_first"), shown))
     tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")
     return finding(NAME, ctx.suspects.withColumn("tag", tag).filter(sf.col("tag").isNotNull()))

@@ -37,6 +37,7 @@ def find(ctx: Context) -> DataFrame:
         _reports(ctx.suspects, "ack_position", delivered=False),
         _reports(ctx.suspects, "got_first", delivered=True),
         _reports(ctx.suspects, "got_last", delivered=True),
+        *_between(ctx),
     ]
     reports = union_all(reported)
     positions = reports.select("position").distinct()
@@ -65,13 +66,29 @@ def find(ctx: Context) -> DataFrame:
     return finding(NAME, conflicts, rule=rule, detail=sf.to_json(sf.struct("inLog")))
 
 
+def _between(ctx: Context) -> list[DataFrame]:
+    """Return the deliveries of a record from between two places where it does not lie, if any."""
+    deliveries = ctx.history.records.deliveries
+    if deliveries is None:
+        return []
+    elsewhere = deliveries.filter("absent").select("pk", "seq", sf.col("position").alias("from"))
+    columns = ("pk", "seq", "acks", "outcome", "ack_position", "done_at", "first_delivered_at")
+    records = ctx.history.records.suspects.filter(sf.col("absent_from").isNotNull())
+    joined = elsewhere.join(ctx.history.records.few(records.select(*columns)), ["pk", "seq"])
+    return [_reported(ctx.at(joined, sf.col("from")), sf.col("position"), delivered=True)]
+
+
 def _reports(suspects: DataFrame, column: str, *, delivered: bool) -> DataFrame:
     position = sf.col(column)
     absent = sf.col("log_first").isNull()
     elsewhere = (position != sf.col("log_first")) & (position != sf.col("log_last"))
     # Of three copies the middle one is neither first nor last: a report of it is consistent.
     claimed = suspects.filter(position.isNotNull() & (absent | elsewhere))
-    return claimed.select(
+    return _reported(claimed, position, delivered=delivered)
+
+
+def _reported(rows: DataFrame, position: Column, *, delivered: bool) -> DataFrame:
+    return rows.select(
         position.alias("position"),
         "pk",
         "seq",

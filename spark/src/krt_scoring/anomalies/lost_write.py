@@ -8,7 +8,6 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.allowances.losses import write_rule
 from krt_scoring.anomalies.schema import finding
-from krt_scoring.history.outcomes import EXPIRED
 from krt_scoring.history.record_columns import (
     ACKED,
     LOG_ABORTED,
@@ -45,7 +44,7 @@ def find(ctx: Context) -> DataFrame:
     is then deliveries alone.
     """
     missing = ctx.suspects.filter(
-        ~sf.col("present") & (sf.col("record_outcome") != EXPIRED) & ~ctx.history.facts.never_sent()
+        ~sf.col("present") & ~sf.col("below_start") & ~ctx.history.facts.never_sent()
     )
     verified = sf.col("outcome") == ACKED
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN

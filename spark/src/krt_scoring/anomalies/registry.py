@@ -21,6 +21,7 @@ from krt_scoring.anomalies import (
     inconsistent_offsets,
     key_order,
     lost_write,
+    misplaced_delivery,
     nonmonotonic_send,
     poll_order,
     precommitted_read,
@@ -63,6 +64,11 @@ RULES: tuple[Rule, ...] = (
         {duplicate_delivery.NAME: "deliveries"},
         duplicate_delivery.find,
         duplicate_delivery.possible,
+    ),
+    Rule(
+        {misplaced_delivery.NAME: "deliveries"},
+        misplaced_delivery.find,
+        misplaced_delivery.possible,
     ),
     Rule(
         {inconsistent_offsets.NAME: "offsets"},

@@ -1,4 +1,4 @@
-"""vanished-read: delivered ok and absent from the settled log above its start.
+"""vanished-read: delivered ok from above the start of a log, and now in no log at all.
 
 What was delivered lay below the high watermark, so it is judged like acks=all whatever its
 producer asked for.
@@ -29,14 +29,10 @@ def possible(ctx: Context) -> bool:
 
 def find(ctx: Context) -> DataFrame:
     """Return one finding a record that was read and is gone."""
-    offset = offset_of(sf.col("got_first"))
-    start = sf.coalesce(sf.col("log_start"), sf.lit(0))
     # An aborted record lies in the log, and a read_uncommitted group rightly gets it.
-    gone = ctx.suspects.filter(
-        ~sf.col("present")
-        & (sf.col("log_rows") == 0)
-        & sf.col("got_first").isNotNull()
-        & (offset >= start)
+    gone = ctx.history.records.suspects.filter(
+        ~sf.col("present") & (sf.col("log_rows") == 0) & sf.col("absent_from").isNotNull()
     )
-    rule = committed_rule(offset, appended_by(sf.col("got_first")))
-    return finding(NAME, gone, rule=rule, offset=offset)
+    rows = ctx.at(gone, sf.col("absent_from"))
+    position = sf.col("position")
+    return finding(NAME, rows, rule=committed_rule(offset_of(position), appended_by(position)))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from krt_contract.outcomes import DeliveryOutcome, SendOutcome, TransactionOutcome
 from krt_scoring.engine import local_rows
 from krt_scoring.engine.session import partitions
+from krt_scoring.history import acked_offsets
 from krt_scoring.history.groups import MAX_GROUPS
 from krt_scoring.history.identity import key, ours
 from krt_scoring.history.positions import tp_of
@@ -47,7 +49,8 @@ def build(tables: Tables, facts: Facts) -> DataFrame:
     """Return the records of a run, which ``outcomes.judge`` completes.
 
     Columns: ``pk, seq`` identity; ``rows`` ledger rows; ``outcome, tp, ack_position,
-    scheduled_at, sent_at, done_at, transaction, transaction_outcome`` as its ledger says;
+    scheduled_at, sent_at, done_at, transaction, transaction_outcome`` as its ledger says, the
+    position null where ``offset_unusable``;
     ``drift`` by which its two clocks differ, µs; ``log_rows, log_first,
     log_last`` positions in the log; ``got_rows`` deliveries, ok or not; ``got_first, got_last``
     positions of the ok ones; ``bits``;
@@ -64,7 +67,7 @@ def build(tables: Tables, facts: Facts) -> DataFrame:
         .agg(*_aggregates(facts))
     )
     positioned = (
-        _unpacked(grouped, facts)
+        _unpacked(grouped, tables, facts)
         .withColumn("position", sf.coalesce("log_first", "ack_position", "got_first"))
         .withColumn("tp", sf.coalesce(tp_of(sf.col("position")), sf.col("ledger_tp")))
     )
@@ -117,9 +120,11 @@ def _bit(column: str, codes: dict[str, int], shift: int) -> Column:
 
 def _ledger(tables: Tables, facts: Facts) -> DataFrame:
     undone_ack = sf.when(
-        (sf.col("transaction_outcome") == "aborted") & sf.col("error").isNull(), UNDONE_ACK
+        (sf.col("transaction_outcome") == TransactionOutcome.ABORTED.value)
+        & sf.col("error").isNull(),
+        UNDONE_ACK,
     ).otherwise(0)
-    acked = sf.when(sf.col("outcome") == "acked", facts.positions.column())
+    acked = sf.when(sf.col("outcome") == SendOutcome.ACKED.value, facts.positions.column())
     return _select(
         tables.produce,
         sf.lit(_LEDGER),
@@ -147,7 +152,7 @@ def _log(tables: Tables, facts: Facts) -> DataFrame:
 
 
 def _deliveries(tables: Tables, facts: Facts) -> DataFrame:
-    ok = sf.col("outcome") == "ok"
+    ok = sf.col("outcome") == DeliveryOutcome.OK.value
     damage = sf.when(ok & ~sf.col("checksum_ok"), BAD_DELIVERED).otherwise(0)
 
     def given(way: int) -> Column:
@@ -197,7 +202,7 @@ def _aggregates(facts: Facts) -> list[Column]:
     return columns
 
 
-def _unpacked(rows: DataFrame, facts: Facts) -> DataFrame:
+def _unpacked(rows: DataFrame, tables: Tables, facts: Facts) -> DataFrame:
     """Return the aggregated rows with a column for each value that shared one."""
 
     def highest(shift: int) -> Column:
@@ -213,11 +218,14 @@ def _unpacked(rows: DataFrame, facts: Facts) -> DataFrame:
         for group in facts.groups
     }
     ledger = sf.col("ledger_position")
+    acked = sf.when(ledger >= 0, ledger)
+    unusable = acked_offsets.unusable(acked, tables, facts)
     return rows.select(
         *[name for name in rows.columns if name not in {"bits", "ledger_position"}],
         highest(_OUTCOME).alias("outcome"),
         highest(_DECIDED).alias("transaction_outcome"),
-        sf.when(ledger >= 0, ledger).alias("ack_position"),
+        unusable.alias("offset_unusable"),
+        sf.when(~unusable, acked).alias("ack_position"),
         sf.when(ledger >= 0, tp_of(ledger)).otherwise(-ledger - 1).alias("ledger_tp"),
         sf.col("bits").bitwiseAND(sf.lit(_OWN)).cast("int").alias("bits"),
         *[

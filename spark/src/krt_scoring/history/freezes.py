@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import EventName
+from krt_contract.members import member_of
+from krt_contract.timeline import EventName, Source
 from krt_scoring.history.intervals import FOREVER
 from krt_scoring.inputs import client_settings
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_contract.timeline import Event
+    from krt_scoring.history.elections import Election
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.intervals import Interval
 
@@ -37,7 +39,7 @@ def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
     open_: dict[str, tuple[int, str]] = {}
     found = []
     for event in timeline:
-        if event.source != "member":
+        if event.source != Source.MEMBER:
             continue
         uid = str(event.detail.get("uid", ""))
         if event.event == EventName.FROZEN:
@@ -47,6 +49,22 @@ def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
             found.append(Freeze(uid, member, begin, event.at))
     found += [Freeze(uid, member, begin, FOREVER) for uid, (begin, member) in open_.items()]
     return tuple(sorted(found, key=lambda item: (item.begin, item.uid)))
+
+
+def last_ack(election: Election, frozen: tuple[Freeze, ...], grace: int) -> int:
+    """Return until when the leader before an election may have acked, in UTC µs.
+
+    A leader that was stopped when it was deposed handles what waited in its sockets as soon as it
+    goes on, before it hears that it leads no more.
+
+    Args:
+        election: which deposed it.
+        frozen: the freezes of the run.
+        grace: µs within which a leader hears that it was deposed.
+    """
+    member = member_of(election.deposed)
+    thaws = [item.end for item in frozen if item.member == member and item.begin <= election.at]
+    return max([election.at, *thaws]) + grace
 
 
 def with_lapses(

@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.outcomes import (
-    EXPIRED,
-    LOST,
-    RECORD_OUTCOMES,
-    offset_unusable,
-)
-from krt_scoring.history.positions import offset_of, tp_of
+from krt_scoring.history.outcomes import LOST, RECORD_OUTCOMES
+from krt_scoring.history.positions import tp_of
 from krt_scoring.history.record_columns import (
     ABORTED,
     ACKED,
@@ -32,6 +27,7 @@ from krt_scoring.history.record_columns import (
     delivery_count,
     has,
     owed,
+    received_count,
 )
 from krt_scoring.inputs.reasons import ALL, Reason
 
@@ -53,9 +49,10 @@ class Totals:
         counts: term → records; besides the record outcomes: lostAfterDelivery, unledgered, corrupt,
             offsetUnusable, repeated (identities with two ledger rows), doubled (identities
             with two log rows at one offset), missing (what lost-write may concern), copied
-            (identities at two offsets), vanished (delivered ok and failedNotInLog), misplaced
-            (acked or delivered at a position where the record does not lie), skipped (never
-            delivered to a group that it is owed to), aborted, strange (of no ledger, or in another
+            (identities at two offsets), vanished (delivered ok and in no log), displaced (delivered
+            ok from elsewhere than the log has it), misplaced (acked or delivered at a position
+            where the record does not lie), skipped (never delivered, from its own place, to a group
+            that it is owed to), aborted, strange (of no ledger, or in another
             partition than sent to), oddly (delivered again, or elsewhere than it lies), suspects.
     """
 
@@ -102,24 +99,27 @@ def _terms(facts: Facts) -> dict[str, Column]:
     again: Column = sf.lit(col=False)
     skipped: Column = sf.lit(col=False)
     for group in facts.groups:
-        skipped = skipped | (sf.col(owed(group)) & (sf.col(delivery_count(group)) == 0))
+        skipped = skipped | (sf.col(owed(group)) & (sf.col(received_count(group)) == 0))
         again = again | (sf.col(delivery_count(group)) > 1)
     unknown = sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN
     doubtful = unknown & (got | sf.col("transaction").isNotNull())
     unsent = sf.col("rows") == 0
+    absent = sf.col("absent_from").isNotNull()
+    in_log = sf.col("present") | (sf.col("log_rows") > 0)
     return {
         "lostAfterDelivery": (sf.col("record_outcome") == LOST) & got,
         "unledgered": unsent & ~facts.never_sent() & has(PRESENT),
         "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
-        "offsetUnusable": offset_unusable(),
+        "offsetUnusable": sf.col("offset_unusable"),
         "repeated": sf.col("rows") > 1,
         "doubled": (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last")),
-        "vanished": got & ~sf.col("present") & (offset_of(sf.col("got_first")) >= _start()),
+        "vanished": absent & ~in_log,
+        "displaced": absent & in_log,
         "misplaced": (sf.col("got_first") != sf.col("position"))
         | (sf.col("got_last") != sf.col("position"))
         | (sf.col("ack_position") != sf.col("position"))
         | (~sf.col("present") & (got | acked)),
-        "missing": ~sf.col("present") & (sf.col("record_outcome") != EXPIRED) & (acked | doubtful),
+        "missing": ~sf.col("present") & ~sf.col("below_start") & (acked | doubtful),
         "copied": (sf.col("log_first") != sf.col("log_last"))
         | (~sf.col("readable") & (sf.col("got_first") != sf.col("got_last"))),
         "skipped": skipped,
@@ -132,10 +132,6 @@ def _terms(facts: Facts) -> dict[str, Column]:
         | (sf.col("got_first") != sf.col("got_last"))
         | (sf.coalesce("log_first", sf.lit(-1)) != sf.col("got_first")),
     }
-
-
-def _start() -> Column:
-    return sf.coalesce(sf.col("log_start"), sf.lit(0))
 
 
 def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, ...]]:

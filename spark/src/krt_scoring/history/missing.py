@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.history.identity import ours
-from krt_scoring.history.record_columns import delivery_count, owed
+from krt_scoring.history.record_columns import owed, received_count
 from krt_scoring.inputs.reasons import LOG_ANOMALIES, Reason
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _not_drained(history: History) -> list[Reason]:
     for (index, tp), start in sorted(history.facts.starts.items()):
         if not start.drained:
             group = history.facts.groups[index]
-            undelivered = sf.col(owed(group)) & (sf.col(delivery_count(group)) == 0)
+            undelivered = sf.col(owed(group)) & (sf.col(received_count(group)) == 0)
             late = late | ((sf.col("tp") == tp) & undelivered)
     found = []
     for row in (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring.history import delivery_places, partition_bounds
 from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.history.record_columns import (
     ACKED,
@@ -30,6 +31,9 @@ from krt_scoring.history.record_columns import (
     delivery_state,
     has,
     owed,
+    received_at,
+    received_count,
+    received_state,
 )
 
 if TYPE_CHECKING:
@@ -61,8 +65,12 @@ UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG, FAILED_IN_LOG = range(
 def judge(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
     """Return the records of ``aggregation.build`` with what became of them.
 
-    Columns: ``present``; per group ``owed_i``; ``passed_over``, of an unread log: a group read past
-    it and none received it; ``record_outcome``, an index of ``RECORD_OUTCOMES``; ``clean``: no rule
+    Columns: ``present``; ``below_start``: it is not, and lay below the start of its log; per group
+    ``owed_i``, and ``r_i, t_i, s_i`` of deliveries from its own places: the same as ``d_i, h_i,
+    a_i`` but where ``elsewhere`` says that this has to be looked up (``delivery_places``), as
+    ``absent_from`` has: the lowest place that it was delivered from and that the log, as read, does
+    not hold it at; ``passed_over``, of an unread log: a group read past it and none received it;
+    ``record_outcome``, an index of ``RECORD_OUTCOMES``; ``clean``: no rule
     about single records can find anything in it. ``start_i`` and ``reach_i`` are dropped.
     """
     offset = offset_of(sf.col("position"))
@@ -77,6 +85,7 @@ def judge(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> Dat
         .withColumn("passed_over", _passed_over(offset, facts))
         .withColumn("present", there)
     )
+    rows = rows.withColumn("below_start", ~sf.col("present") & _below_start(facts))
     required = (sf.col("outcome") == ACKED) | (
         sf.col("present") & (sf.coalesce(sf.col("outcome"), sf.lit(UNKNOWN)) == UNKNOWN)
     )
@@ -87,11 +96,31 @@ def judge(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> Dat
         start = sf.col(f"start_{group.index}")
         due = required & sf.col("present") & visible & (offset >= start)
         dues[owed(group)] = sf.coalesce(due, sf.lit(col=False))
+    received: dict[str, Column] = {
+        "elsewhere": delivery_places.doubtful(),
+        "absent_from": sf.lit(None).cast("long"),
+    }
+    for group in facts.groups:
+        received |= {
+            received_count(group): sf.col(delivery_count(group)),
+            received_at(group): sf.col(delivered_at(group)),
+            received_state(group): sf.col(delivery_state(group)),
+        }
     spans = [f"{name}_{group.index}" for group in facts.groups for name in ("start", "reach")]
-    rows = rows.withColumns(dues).drop(*spans) if dues else rows
-    return rows.withColumn("record_outcome", _record_outcome(facts, faults)).withColumn(
-        "clean", _clean(facts)
-    )
+    rows = rows.withColumns(dues | received).drop(*spans)
+    return with_outcome(rows, facts, faults).withColumn("clean", _clean(facts))
+
+
+def with_outcome(rows: DataFrame, facts: Facts, faults: tuple[FaultWindow, ...]) -> DataFrame:
+    """Return judged records with the outcome that follows from what reached each group."""
+    return rows.withColumn("record_outcome", _record_outcome(facts, faults))
+
+
+def _below_start(facts: Facts) -> Column:
+    """Whether a record lay below the start of its log: as acked, else as it was last delivered."""
+    last = sf.coalesce("ack_position", "got_last")
+    below = offset_of(last) < partition_bounds.start_of(tp_of(last), facts)
+    return sf.coalesce(below, sf.lit(col=False))
 
 
 def _passed_over(offset: Column, facts: Facts) -> Column:
@@ -116,17 +145,16 @@ def _record_outcome(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
     missing = sf.lit(col=False)
     last = sf.lit(None).cast("long")
     for group in facts.groups:
-        missing = missing | (sf.col(owed(group)) & (sf.col(delivery_count(group)) == 0))
-        reached = sf.when(sf.col(owed(group)), sf.col(delivered_at(group)))
+        missing = missing | (sf.col(owed(group)) & (sf.col(received_count(group)) == 0))
+        reached = sf.when(sf.col(owed(group)), sf.col(received_at(group)))
         last = sf.greatest(last, reached) if facts.groups.index(group) else reached
     reverted = sf.lit(0).cast("long")
     for fault in faults:
         during = (sf.col("done_at") >= fault.begin) & (sf.col("done_at") < fault.end)
         reverted = sf.greatest(reverted, sf.when(during, sf.lit(fault.end)).otherwise(sf.lit(0)))
     late = sf.coalesce((reverted > 0) & (last > reverted), sf.lit(col=False))
-    expired = offset_of(sf.col("ack_position")) < sf.col("log_start")
     acked = (
-        sf.when(~sf.col("present") & sf.coalesce(expired, sf.lit(col=False)), EXPIRED)
+        sf.when(sf.col("below_start"), EXPIRED)
         .when(~sf.col("present"), LOST)
         .when(missing, UNDELIVERED)
         .when(late, DELIVERED_LATE)
@@ -142,16 +170,6 @@ def _record_outcome(facts: Facts, faults: tuple[FaultWindow, ...]) -> Column:
     )
 
 
-def offset_unusable() -> Column:
-    """Whether a record was acked at an offset outside its log, and has not expired there."""
-    offset = offset_of(sf.col("ack_position"))
-    outside = (offset < sf.col("log_start")) | (offset >= sf.col("high_watermark"))
-    return sf.coalesce(
-        (sf.col("outcome") == ACKED) & outside & (sf.col("record_outcome") != EXPIRED),
-        sf.lit(col=False),
-    )
-
-
 def _clean(facts: Facts) -> Column:
     # Of a log that was not read, the delivery says where a record lies.
     unread = ~sf.col("readable") & (sf.col("log_rows") == 0) & sf.col("got_first").isNotNull()
@@ -162,7 +180,7 @@ def _clean(facts: Facts) -> Column:
             DELIVERED, DELIVERED_LATE, UNKNOWN_IN_LOG, UNKNOWN_NOT_IN_LOG, FAILED_NOT_IN_LOG
         ),
         ~has(BAD_IN_LOG | BAD_DELIVERED),
-        ~offset_unusable(),
+        ~sf.col("offset_unusable"),
         ((sf.col("log_rows") == 1) | unread)
         & (sf.coalesce(sf.col("ack_position"), same) == same)
         & (sf.coalesce(sf.col("got_first"), same) == same)

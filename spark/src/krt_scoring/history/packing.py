@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from krt_scoring.history.facts import Facts
 
+ANOMALOUS, ELSEWHERE = 1, 2
+"""Values of the column ``anomalous`` beside 0."""
+
 MANY = 127
 """Rows of one record beyond this many are stored as this many: one byte."""
 
@@ -32,8 +35,9 @@ def pack(records: DataFrame, facts: Facts) -> DataFrame:
     group ``h_i`` as there; ``outcome`` code, null where no ledger has the record; ``bits``;
     ``position`` where the log, or deliveries and acks where it was not read, say that it lies;
     ``as_acked`` whether it lies once and at the position of its ack; ``once`` whether the log lists
-    it once; ``got_rows`` deliveries; ``record_outcome`` index; ``anomalous`` 1 where it is not
-    clean, and then ``every``, all its columns.
+    it once; ``got_rows`` deliveries; ``record_outcome`` index; ``anomalous``: 0 where it is clean,
+    else ANOMALOUS, or ELSEWHERE where it may have been delivered from where the log does not hold
+    it; of such records ``every``, all columns.
     """
     unread = sf.when(~sf.col("readable"), sf.coalesce("got_first", "ack_position"))
     as_acked = (sf.col("log_first") == sf.col("ack_position")) & (
@@ -52,11 +56,24 @@ def pack(records: DataFrame, facts: Facts) -> DataFrame:
         sf.least("got_rows", sf.lit(MANY)).cast("tinyint").alias("got_rows"),
         sf.col("record_outcome").cast("tinyint").alias("record_outcome"),
         # A number, not a boolean: Spark skips batches of the cache by minimum and maximum.
-        sf.when(sf.col("clean"), 0).otherwise(1).alias("anomalous"),
+        sf.when(sf.col("clean"), 0)
+        .when(sf.col("elsewhere"), ELSEWHERE)
+        .otherwise(ANOMALOUS)
+        .alias("anomalous"),
         sf.when(~sf.col("clean"), sf.struct(*records.columns)).alias("every"),
     )
 
 
 def anomalous(packed: DataFrame) -> DataFrame:
     """Return the records that are not clean, with every column."""
-    return packed.filter("anomalous = 1").select("every.*")
+    return packed.filter(sf.col("anomalous") >= ANOMALOUS).select("every.*")
+
+
+def elsewhere(packed: DataFrame) -> DataFrame:
+    """Return, with every column, the records whose deliveries have to be looked up."""
+    return packed.filter(sf.col("anomalous") == ELSEWHERE).select("every.*")
+
+
+def in_place(packed: DataFrame) -> DataFrame:
+    """Return the other records, packed."""
+    return packed.filter(sf.col("anomalous") < ELSEWHERE)

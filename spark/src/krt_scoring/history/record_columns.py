@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import DeliveryOutcome, LogState, SendOutcome, TransactionOutcome
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
@@ -13,15 +15,28 @@ if TYPE_CHECKING:
     from krt_scoring.history.groups import Group
 
 ACKED, FAILED, UNKNOWN = 1, 2, 3
-OUTCOME_CODES = {"acked": ACKED, "failed": FAILED, "unknown": UNKNOWN}
+OUTCOME_CODES = {
+    SendOutcome.ACKED.value: ACKED,
+    SendOutcome.FAILED.value: FAILED,
+    SendOutcome.UNKNOWN.value: UNKNOWN,
+}
 """What the producer's ledger says of a send → its code in the column ``outcome``."""
 
 COMMITTED, ABORTED, UNDECIDED = 1, 2, 3
-TRANSACTION_CODES = {"committed": COMMITTED, "aborted": ABORTED, "unknown": UNDECIDED}
+TRANSACTION_CODES = {
+    TransactionOutcome.COMMITTED.value: COMMITTED,
+    TransactionOutcome.ABORTED.value: ABORTED,
+    TransactionOutcome.UNKNOWN.value: UNDECIDED,
+}
 """How a send's transaction ended → its code in the column ``transaction_outcome``."""
 
 IN_LOG, LOG_COMMITTED, LOG_ABORTED, LOG_OPEN = 1, 2, 4, 8
-STATE_BITS = {"plain": IN_LOG, "committed": LOG_COMMITTED, "aborted": LOG_ABORTED, "open": LOG_OPEN}
+STATE_BITS = {
+    LogState.PLAIN.value: IN_LOG,
+    LogState.COMMITTED.value: LOG_COMMITTED,
+    LogState.ABORTED.value: LOG_ABORTED,
+    LogState.OPEN.value: LOG_OPEN,
+}
 BAD_IN_LOG, BAD_DELIVERED, UNDONE_ACK = 16, 32, 64
 """Bits of the column ``bits``: the states a record has in the log, whether damaged bytes were seen
 in the log or delivered, and whether the broker had acked a send that failed because its transaction
@@ -59,6 +74,25 @@ def delivery_state(group: Group) -> str:
     return f"a_{group.index}"
 
 
+def received_count(group: Group) -> str:
+    """Return the column that counts the ok deliveries from where the log holds the record.
+
+    A delivery from a log that was not read to its settled end counts too, and one from below the
+    start: what lay there is not known.
+    """
+    return f"r_{group.index}"
+
+
+def received_at(group: Group) -> str:
+    """Return the column with the time of the first such delivery, UTC µs."""
+    return f"t_{group.index}"
+
+
+def received_state(group: Group) -> str:
+    """Return the column that is ``delivery_state`` without ok deliveries from elsewhere."""
+    return f"s_{group.index}"
+
+
 def owed(group: Group) -> str:
     """Return the column that says whether the record has to be delivered to the group."""
     return f"owed_{group.index}"
@@ -73,5 +107,5 @@ def taken_back(facts: Facts) -> Column:
     """Whether the abort of its transaction took a delivery back."""
     if not facts.transactional:
         return sf.lit(col=False)
-    aborted = sf.col("outcome") == "failed"
+    aborted = sf.col("outcome") == DeliveryOutcome.FAILED.value
     return aborted & sf.coalesce(facts.group_index().isin(*facts.transactional), sf.lit(col=False))

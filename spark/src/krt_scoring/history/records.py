@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -20,6 +21,7 @@ from krt_scoring.engine.caching import cache
 from krt_scoring.engine.dataframes import coalesced
 from krt_scoring.history import (
     aggregation,
+    delivery_places,
     incarnations,
     ledger_identity,
     outcomes,
@@ -68,7 +70,9 @@ class Records:
             producer, and ``first_delivered_at``, UTC µs.
         totals: counts of the records; by these, rules that have nothing to find are left out.
         names: one row a producer incarnation: ``pk``, names, settings.
-        cached: rows and anomalous records.
+        deliveries: every delivery of the records that may have been delivered from where the log
+            does not hold them (``delivery_places.find``); None where there are none.
+        cached: rows, anomalous records and their deliveries.
     """
 
     rows: DataFrame
@@ -76,6 +80,7 @@ class Records:
     suspects: DataFrame
     totals: Totals
     names: DataFrame
+    deliveries: DataFrame | None
     cached: tuple[Cached, ...]
 
     def few(self, rows: DataFrame) -> DataFrame:
@@ -83,7 +88,7 @@ class Records:
 
         Up to ``FEW`` suspects they are broadcast, so that the larger side is not shuffled.
         """
-        return sf.broadcast(rows) if self.totals["suspects"] <= FEW else rows
+        return _few(rows, self.totals["suspects"])
 
     def release(self) -> None:
         """Release the cached rows."""
@@ -91,23 +96,40 @@ class Records:
             item.release()
 
 
+def _few(rows: DataFrame, count: int) -> DataFrame:
+    return sf.broadcast(rows) if count <= FEW else rows
+
+
 def build(tables: Tables, facts: Facts, faults: tuple[FaultWindow, ...]) -> tuple[Records, Facts]:
     """Build the records; return them, and the facts with what the records tally up to."""
     judged = outcomes.judge(aggregation.build(tables, facts), facts, faults)
     packed = cache(packing.pack(judged, facts))
-    tallies = tally.count(packed.rows)
+    rows, cached, deliveries = packed.rows, [packed], None
+    tallies = tally.count(rows)
+    doubtful = sum(item.elsewhere for item in tallies)
+    if doubtful:
+        few = partial(_few, count=doubtful)
+        elsewhere = packing.elsewhere(rows)
+        looked_up = cache(delivery_places.find(elsewhere, tables, facts, few))
+        deliveries = looked_up.rows
+        placed = delivery_places.corrected(elsewhere, deliveries, facts, few)
+        corrected = cache(packing.pack(outcomes.with_outcome(placed, facts, faults), facts))
+        rows = packing.in_place(rows).unionAll(corrected.rows)
+        cached += [looked_up, corrected]
+        tallies = tally.count(rows)
     facts = incarnations.with_incarnations(facts, tables, tallies)
-    few = coalesced(packing.anomalous(packed.rows), sum(item.anomalous for item in tallies))
-    anomalous = cache(few)
+    odd = coalesced(packing.anomalous(rows), sum(item.anomalous for item in tallies))
+    anomalous = cache(odd)
     names = _names(tables.spark, facts)
     suspects = with_names(anomalous.rows, names, facts)
     records = Records(
-        rows=packed.rows,
+        rows=rows,
         anomalous=anomalous.rows,
         suspects=suspects.withColumn("first_delivered_at", first_delivered_at(facts)),
         totals=ledger_identity.count(tallies, anomalous.rows, facts),
         names=names,
-        cached=(packed, anomalous),
+        deliveries=deliveries,
+        cached=(*cached, anomalous),
     )
     return records, facts
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.history.outcomes import RECORD_OUTCOMES
+from krt_scoring.history.packing import ANOMALOUS, ELSEWHERE
 from krt_scoring.history.record_columns import (
     BAD_DELIVERED,
     BAD_IN_LOG,
@@ -30,6 +31,7 @@ class Tally:
         record_outcome: a name of ``RECORD_OUTCOMES``.
         records: how many.
         anomalous: how many of them are not clean.
+        elsewhere: of how many the places of their deliveries have to be looked up.
         rows, log_rows, got_rows: their rows in ledger, log and deliveries.
         highest: their highest seq.
         known: the highest in a ledger or in undamaged bytes; -1 where there is none.
@@ -40,6 +42,7 @@ class Tally:
     record_outcome: str
     records: int
     anomalous: int
+    elsewhere: int
     rows: int
     log_rows: int
     got_rows: int
@@ -57,7 +60,8 @@ def count(packed: DataFrame) -> tuple[Tally, ...]:
         packed.groupBy("pk", "outcome", "record_outcome")
         .agg(
             sf.count("*").alias("records"),
-            sf.sum("anomalous").alias("anomalous"),
+            _rows(sf.col("anomalous") >= ANOMALOUS).alias("anomalous"),
+            _rows(sf.col("anomalous") == ELSEWHERE).alias("elsewhere"),
             rows("rows", sf.lit(1)),
             rows("log_rows", sf.col("once").cast("int")),
             rows("got_rows", sf.col("got_rows")),
@@ -70,6 +74,10 @@ def count(packed: DataFrame) -> tuple[Tally, ...]:
         row.asDict() | {"record_outcome": RECORD_OUTCOMES[row["record_outcome"]]} for row in found
     ]
     return tuple(Tally(**row) for row in named)
+
+
+def _rows(of: Column) -> Column:
+    return sf.count(sf.when(of, 1))
 
 
 def _vouched() -> Column:

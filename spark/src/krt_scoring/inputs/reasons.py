@@ -20,6 +20,7 @@ LOG_ANOMALIES = (
     "vanished-read",
     "unseen",
     "duplicate-write",
+    "misplaced-delivery",
     "inconsistent-offsets",
     "aborted-read",
     "nonmonotonic-send",
@@ -47,6 +48,7 @@ DELIVERY_ANOMALIES = (
     "vanished-read",
     "unseen",
     "duplicate-delivery",
+    "misplaced-delivery",
     "inconsistent-offsets",
     "aborted-read",
     "poll-skip",
@@ -78,6 +80,7 @@ OWNERSHIP_ANOMALIES = (
 TIMELINE_ANOMALIES = (
     "lost-write",
     "vanished-read",
+    "misplaced-delivery",
     "inconsistent-offsets",
     "duplicate-delivery",
     "poll-skip",

@@ -24,6 +24,7 @@ DELIVERY = (
     "unseen",
     "duplicate-write",
     "duplicate-delivery",
+    "misplaced-delivery",
     "aborted-read",
     "poll-skip",
     "int-poll-skip",

@@ -6,6 +6,7 @@ from krt_scoring.selftest.corruptions import (
     divergence,
     groups,
     losses,
+    misplaced,
     redeliveries,
     reordered,
     replicas,
@@ -18,6 +19,7 @@ from krt_scoring.selftest.corruptions import (
 KINDS = (
     *losses.KINDS,
     *deliveries.KINDS,
+    *misplaced.KINDS,
     *redeliveries.KINDS,
     *reordered.KINDS,
     *sends.KINDS,

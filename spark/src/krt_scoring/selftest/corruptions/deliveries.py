@@ -26,8 +26,8 @@ DROPPED, DROPPED_LAST = "dropped-delivery", "dropped-last-delivery"
 FAILED, FAILED_IN_POLL = "failed-delivery", "failed-delivery-in-poll"
 
 
-def _commits(baseline: Baseline, record: Record, group: str) -> Counter[Finding] | None:
-    """The group's commits above a record it was never handed; None where not all are known."""
+def commits_above(baseline: Baseline, record: Record, group: str) -> Counter[Finding] | None:
+    """Return the group's commits above a record it was never handed, None if not all are known."""
     topic, partition, offset = record.position
     spot = group, topic, partition
     commits = baseline.commits.get(spot, ())
@@ -44,7 +44,7 @@ def _commits(baseline: Baseline, record: Record, group: str) -> Counter[Finding]
 def _drop(
     baseline: Baseline, name: str, point: MutationPoint, record: Record, group: str
 ) -> Corruption | None:
-    findings = _commits(baseline, record, group)
+    findings = commits_above(baseline, record, group)
     if findings is None:
         return None
     row = record.got[group]

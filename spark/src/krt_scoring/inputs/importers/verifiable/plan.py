@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.importers.verifiable.producers import Sent
     from krt_scoring.inputs.importers.verifiable.settings import Settings
 
-NOT_JUDGED = ("accepted-below-min-isr", "vanished-read")
+NOT_JUDGED = ("accepted-below-min-isr", "misplaced-delivery", "vanished-read")
 """Anomalies that need the log or the ISRs, which such a history does not hold."""
 
 NOT_MEASURED = ("availability", "latency", "recovery")
