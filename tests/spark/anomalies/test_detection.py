@@ -99,6 +99,27 @@ def test_detect_of_incomplete_evidence_gives_reasons(history_of: Callable[[str],
     assert all(item.cls == "NotObserved" for item in detection.anomalies)
 
 
+def test_detect_of_unreadable_bytes_at_an_acked_place_counts_them_as_corrupt(
+    history_of: Callable[..., Tables],
+) -> None:
+    text = """
+        send p/1#0 0@0 acked
+        send p/1#1 0@1 acked
+        log 0@0 p/1#0
+        log 0@1 foreign
+        assigned c1 0@0
+        got c1 0@0 p/1#0
+        got c1 0@1 foreign
+        drained c1 0
+        """
+    detection = detect(history_of(text))
+    assert detection == detect(history_of(text, shuffled=True))
+    assert detection.violations["corrupt-payload"] == 1
+    picked = {name: detection.ledger[name] for name in ("lost", "delivered", "corrupt", "foreign")}
+    assert picked == {"lost": 0, "delivered": 2, "corrupt": 1, "foreign": 0}
+    assert not detection.reasons
+
+
 def test_detect_of_offsets_outside_the_log_counts_them_and_uses_none(
     history_of: Callable[..., Tables],
 ) -> None:

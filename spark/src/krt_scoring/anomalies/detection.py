@@ -87,7 +87,7 @@ def count_findings(ctx: Context, findings: DataFrame | None) -> Detection:
 def balance_ledger(ctx: Context) -> tuple[dict[str, int], tuple[Reason, ...]]:
     """Return outcome of the ledger identity → records, and what the ledgers lack."""
     outcomes, unbalanced = ledger_identity.ledger(ctx.history.records.totals, ctx.history.facts)
-    outcomes["foreign"] = missing.foreign(ctx.history)
+    outcomes["foreign"] = ctx.history.facts.strays
     return outcomes, (*unbalanced, *missing.reasons(ctx.history, outcomes))
 
 

@@ -12,7 +12,7 @@ from krt_scoring.history import ownership as ownership_module
 from krt_scoring.history import reading as reading_module
 from krt_scoring.history import records as records_module
 from krt_scoring.history import replicas as replicas_module
-from krt_scoring.history import transactions
+from krt_scoring.history import transactions, unreadable
 from krt_scoring.inputs.fault_windows import fault_windows
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class History:
     """What happened to every record of a run.
 
     Attributes:
-        tables: the evidence, with undecided transactions decided where the evidence shows how.
+        tables: the evidence, with undecided transactions decided and unreadable payloads named
+            where the evidence shows how.
         facts: what does not grow with the records.
         faults: the faults that were injected, in order.
         records: what became of each record.
@@ -70,7 +71,7 @@ class History:
 
 def build(evidence: Tables) -> History:
     """Build the history; some small collects and one pass over the records."""
-    tables = transactions.decide(evidence)
+    tables = transactions.decide(unreadable.identify(evidence))
     facts = facts_module.collect(tables)
     faults = tuple(item for item in fault_windows(tables.timeline) if item.injected)
     with in_background(tables.spark, partial(_consumers, tables, facts)) as consumers:

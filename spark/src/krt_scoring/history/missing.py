@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.identity import ours
 from krt_scoring.history.record_columns import owed, received_count
 from krt_scoring.inputs.reasons import LOG_ANOMALIES, Reason
 
@@ -14,25 +13,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from krt_scoring.history.history import History
-
-
-def foreign(history: History) -> int:
-    """Return the log records that are not of this run.
-
-    A record without an identity of the run at a position where one of ours was acked or delivered
-    is ours and damaged beyond reading.
-    """
-    if not history.facts.strays:
-        return 0
-    known = history.records.rows.select(sf.col("position").alias("p")).unionAll(
-        history.records.anomalous.select(
-            sf.explode(sf.array("ack_position", "got_first", "got_last")).alias("p")
-        )
-    )
-    strays = history.tables.log.filter(~ours(history.tables.run)).select(
-        history.facts.positions.column().alias("p")
-    )
-    return strays.join(known, "p", "left_anti").count()
 
 
 def reasons(history: History, terms: dict[str, int]) -> tuple[Reason, ...]:

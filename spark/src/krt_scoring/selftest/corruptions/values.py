@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OFFSET, PARTITION = "wrong-offset", "wrong-partition"
 IN_LOG, DELIVERED = "damaged-in-log", "damaged-delivery"
+UNREADABLE = "unreadable-in-log"
 
 
 def _offset(baseline: Baseline) -> Iterator[Corruption]:
@@ -68,6 +69,20 @@ def _in_log(baseline: Baseline) -> Iterator[Corruption]:
         yield Corruption(IN_LOG, record.position, patch, Difference(findings, Counter(corrupt=1)))
 
 
+def _unreadable(baseline: Baseline) -> Iterator[Corruption]:
+    """Damage the bytes the log holds so that they do not say any more whose they are."""
+    for point, index in baseline.positions(UNREADABLE):
+        record = point.records[index]
+        if record.aborted or record.send["offset"] is None:
+            continue
+        findings = once(of_record("corrupt-payload", record, tag="checksum"))
+        nobody = dict.fromkeys(("run_uid", "producer", "producer_incarnation", "seq"))
+        patch = Patch(log={record.position: [record.log | nobody | {"checksum_ok": False}]})
+        depends_on = frozenset({record.sent})
+        difference = Difference(findings, Counter(corrupt=1))
+        yield Corruption(UNREADABLE, record.position, patch, difference, depends_on)
+
+
 def _delivered(baseline: Baseline) -> Iterator[Corruption]:
     """Damage the bytes a group got."""
     for point, index in baseline.positions(DELIVERED):
@@ -92,5 +107,11 @@ KINDS = (
     ),
     Kind(PARTITION, ("corrupt-payload",), "a topic of two partitions or more", _partition),
     Kind(IN_LOG, ("corrupt-payload",), "a record in the log", _in_log),
+    Kind(
+        UNREADABLE,
+        ("corrupt-payload",),
+        "a record in the log, acked with its offset",
+        _unreadable,
+    ),
     Kind(DELIVERED, ("corrupt-payload",), "a record delivered to a group", _delivered),
 )
