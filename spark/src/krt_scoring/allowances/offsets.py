@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_scoring.allowances.consequences import CLOCK_SLACK
 from krt_scoring.allowances.truncations import rule_of
 from krt_scoring.history.elections import elections
 
 if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.history.facts import Facts
+    from krt_scoring.history.history import History
     from krt_scoring.history.tables import Tables
 
 OFFSETS_LOST = "offsets-partition-loss"
 """A commit may go where loss is permitted on the group's partition of __consumer_offsets, and
 what was delivered since may be delivered again."""
+
+CONSUMER_OFFSETS = "__consumer_offsets"
 
 _INT_BITS = 32
 _SIGN = 1 << (_INT_BITS - 1)
@@ -34,13 +38,31 @@ def partition_of(group: str, run: Plan) -> int:
     return (java_hash(group) & (_SIGN - 1)) % run.offsets_partitions
 
 
-def lost_commits(tables: Tables, facts: Facts) -> dict[int, int]:
-    """Return group index → when its partition of commits may first have lost some, in UTC µs."""
-    found: dict[int, int] = {}
+def losses(tables: Tables, facts: Facts) -> dict[int, tuple[int, ...]]:
+    """Return group index → when its partition of commits may have lost some, in UTC µs."""
+    found: dict[int, set[int]] = {}
     for election in elections(tables.timeline):
-        if election.topic != "__consumer_offsets" or rule_of(election, facts) is None:
+        if election.topic != CONSUMER_OFFSETS or rule_of(election, facts) is None:
             continue
         for group in facts.groups:
             if partition_of(group.name, facts.run) == election.partition:
-                found[group.index] = min(found.get(group.index, election.at), election.at)
-    return found
+                found.setdefault(group.index, set()).add(election.at)
+    return {group: tuple(sorted(times)) for group, times in sorted(found.items())}
+
+
+def resumed(history: History) -> frozenset[int]:
+    """Return the numbers of the ownerships whose last commit before them may have been lost.
+
+    They began after an election that permits it, and the commit was confirmed before it. Whoever
+    begins after a later commit does not resume from the loss.
+    """
+    times = losses(history.tables, history.facts)
+    return frozenset(
+        item.number
+        for item in history.ownership.intervals
+        if item.committed_at is not None
+        and any(
+            item.committed_at <= at + CLOCK_SLACK and at <= item.begin
+            for at in times.get(item.group, ())
+        )
+    )

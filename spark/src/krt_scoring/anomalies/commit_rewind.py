@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
+from krt_scoring.allowances import offsets
 from krt_scoring.anomalies import driver_findings
 
 if TYPE_CHECKING:
@@ -18,17 +18,35 @@ NAME = "commit-rewind"
 
 
 def rewound(ctx: Context) -> list[dict[str, Any]]:
-    """Return one finding an ownership that began below what the group had committed."""
-    lost = lost_commits(ctx.history.tables, ctx.history.facts)
-    return [
-        driver_findings.of_interval(ctx, NAME, item)
-        | {
-            "rule": _rule(item, ctx.allowances.consequences, lost),
-            "detail": {"lastCommit": item.committed},
-        }
-        for item in ctx.history.ownership.intervals
-        if item.start is not None and item.committed is not None and item.start < item.committed
-    ]
+    """Return one finding an ownership that began below what the group had committed.
+
+    It began where the member was assigned the partition, or where it was first delivered from.
+    """
+    lost = offsets.resumed(ctx.history)
+    found = []
+    for item in ctx.history.ownership.intervals:
+        start = _start_below(item)
+        if start is not None:
+            rule = _rule(item, start, ctx.allowances.consequences)
+            excused = offsets.OFFSETS_LOST if item.number in lost else None
+            found.append(
+                driver_findings.of_interval(ctx, NAME, item)
+                | {
+                    "offset": start,
+                    "rule": rule or excused,
+                    "detail": {"lastCommit": item.committed},
+                }
+            )
+    return found
+
+
+def _start_below(item: Interval) -> int | None:
+    """Return the lowest offset below the last commit that an ownership began at, or None."""
+    starts = [start for start in (item.start, item.delivered) if start is not None]
+    start = min(starts, default=None)
+    if start is None or item.committed is None or start >= item.committed:
+        return None
+    return start
 
 
 def possible(ctx: Context) -> bool:
@@ -41,12 +59,10 @@ def find(ctx: Context) -> DataFrame:
     return driver_findings.findings(ctx, rewound(ctx))
 
 
-def _rule(item: Interval, spans: Spans, lost: dict[int, int]) -> str | None:
-    start, committed = item.start or 0, item.committed or 0
+def _rule(item: Interval, start: int, spans: Spans) -> str | None:
+    committed = item.committed or 0
     for first, last, rule, at in spans.get((item.group, item.tp), []):
         # The commit lay above the cut, and the reset led to it or above it.
         if first < committed <= last + 1 and at <= item.begin and start >= first:
             return rule
-    if lost.get(item.group, item.begin + 1) <= item.begin:
-        return OFFSETS_LOST
     return None

@@ -2,7 +2,8 @@
 
 Within the uncommitted window every mode permits it: the offset was not below the group's last
 known commit when the newer owner was assigned, and the older one owned it no more. The older one
-may be the later to hand it out: a process that stood still goes on with what it had fetched.
+may be the later to hand it out: a process that stood still goes on with what it had fetched. Each
+delivery is compared with the last one before it, so that who repeats itself has no window.
 A group that commits within transactions has no such window: what was handed out in a transaction
 that was aborted is not a delivery, and two that were committed moved the offset twice.
 """
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.allowances import consequences
-from krt_scoring.allowances.offsets import OFFSETS_LOST, lost_commits
+from krt_scoring.allowances.offsets import OFFSETS_LOST, resumed
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history import intervals
@@ -36,7 +38,7 @@ OWNERSHIP = (
     *("interval", "begin", "end", "last_at", "incarnation"),
     *("committed", "lapse", "tolerated"),
 )
-"""What is asked of the ownership of the first delivery."""
+"""What is asked of the ownership of the delivery before."""
 
 CLOCK_SLACK = 1_000_000
 """µs by which the clocks of two members may differ without consequence; clocks further apart are
@@ -56,15 +58,16 @@ def find(ctx: Context) -> DataFrame:
     order = Window.partitionBy("group_index", "position").orderBy(
         "delivered_at", "incarnation", "event_seq"
     )
-    first = {f"first_{name}": sf.first(name).over(order) for name in OWNERSHIP}
-    again = rows.withColumns({"nth": sf.row_number().over(order), **first}).filter("nth > 1")
-    belated = sf.col("begin") < sf.col("first_begin")
+    # The last one before: the window of a member that died is not that of who repeats itself.
+    before = {f"prev_{name}": sf.lag(name).over(order) for name in OWNERSHIP}
+    again = rows.withColumns({"nth": sf.row_number().over(order), **before}).filter("nth > 1")
+    belated = sf.col("begin") < sf.col("prev_begin")
 
     def older(name: str) -> Column:
-        return sf.when(belated, sf.col(name)).otherwise(sf.col(f"first_{name}"))
+        return sf.when(belated, sf.col(name)).otherwise(sf.col(f"prev_{name}"))
 
     def newer(name: str) -> Column:
-        return sf.when(belated, sf.col(f"first_{name}")).otherwise(sf.col(name))
+        return sf.when(belated, sf.col(f"prev_{name}")).otherwise(sf.col(name))
 
     limit = newer("begin") + CLOCK_SLACK
     # The owner before either reported the end, died, never used it again, or stood still
@@ -74,7 +77,8 @@ def find(ctx: Context) -> DataFrame:
         | (older("last_at") <= limit)
         | ((older("lapse") <= limit) & (older("last_at") <= older("tolerated")))
     )
-    moved = sf.col("interval") != sf.col("first_interval")
+    lost = newer("interval").isin(*sorted(resumed(ctx.history)))
+    moved = sf.col("interval") != sf.col("prev_interval")
     uncommitted = offset_of(sf.col("position")) >= sf.coalesce(newer("committed"), sf.lit(0))
     window = ~sf.col("group_index").isin(*ctx.history.facts.transactional)
     within: Column = sf.coalesce(moved & ended & uncommitted & window, sf.lit(col=False))
@@ -83,12 +87,12 @@ def find(ctx: Context) -> DataFrame:
     )
     after = sf.coalesce(
         consequences.rule(sf.col("offset"), sf.col("delivered_at")),
-        sf.when(moved & ended & _commits_lost(ctx), OFFSETS_LOST),
+        sf.when(moved & ended & lost, OFFSETS_LOST),
     )
     groups = sf.array(*[sf.lit(group.name) for group in ctx.history.facts.groups])
     detail = sf.to_json(
         sf.struct(
-            sf.col("first_incarnation").alias("firstIncarnation"),
+            sf.col("prev_incarnation").alias("previousIncarnation"),
             sf.col("committed").alias("lastCommit"),
             sf.col("delivered_at").alias("deliveredAt"),
         )
@@ -102,14 +106,6 @@ def find(ctx: Context) -> DataFrame:
     )
 
 
-def _commits_lost(ctx: Context) -> Column:
-    """Whether the group may have lost its commits before the new owner was assigned."""
-    lost: Column = sf.lit(col=False)
-    for group, at in sorted(lost_commits(ctx.history.tables, ctx.history.facts).items()):
-        lost = lost | ((sf.col("group_index") == group) & (sf.col("begin") >= at))
-    return lost
-
-
 def _deliveries(ctx: Context) -> DataFrame:
     """Return every ok delivery at a place of a record that was delivered more than once."""
     odd: Column = (sf.col("got_first") != sf.col("got_last")) | sf.coalesce(
@@ -121,9 +117,9 @@ def _deliveries(ctx: Context) -> DataFrame:
     columns = ("got_first", "got_last", "log_first", "log_last")
     positions = union_all([suspects.select(sf.col(name).alias("position")) for name in columns])
     affected = positions.filter(sf.col("position").isNotNull()).distinct()
-    rows = ctx.history.tables.consume.filter(sf.col("outcome") == "ok").withColumn(
-        "position", ctx.history.facts.positions.column()
-    )
+    rows = ctx.history.tables.consume.filter(
+        sf.col("outcome") == DeliveryOutcome.OK.value
+    ).withColumn("position", ctx.history.facts.positions.column())
     return (
         intervals.with_lane(rows, ctx.history.facts)
         .join(ctx.history.records.few(affected), "position", "left_semi")

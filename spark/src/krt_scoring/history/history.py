@@ -89,4 +89,4 @@ def build(evidence: Tables) -> History:
 
 def _consumers(tables: Tables, facts: Facts) -> tuple[Reading, Ownership]:
     reading = reading_module.build(tables, facts)
-    return reading, ownership_module.collect(tables, facts)
+    return reading, ownership_module.collect(tables, facts, reading.starts)

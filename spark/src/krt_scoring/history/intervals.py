@@ -35,8 +35,10 @@ class Interval:
         number: its index in the order (group, topic-partition, begin).
         first_seq, last_seq: ``event_seq`` of the incarnation's events within, last exclusive.
         begin, end: in UTC µs; end is FOREVER where nothing says that it ended.
-        start: offset it began at, None where not known.
+        start: offset it was assigned at, None where not known.
+        delivered: offset of the first ok delivery in it, None where there was none.
         committed: the group's last known commit before it began, None where there was none.
+        committed_at: when that commit was confirmed, UTC µs.
         lapse: when the group's session for the member had expired because its process was frozen;
             FOREVER where that did not happen.
         tolerated: until when the member may go on after that, not knowing.
@@ -54,6 +56,8 @@ class Interval:
     start: int | None
     generation: int | None
     committed: int | None = None
+    committed_at: int | None = None
+    delivered: int | None = None
     lapse: int = FOREVER
     tolerated: int = FOREVER
 

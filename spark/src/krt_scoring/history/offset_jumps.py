@@ -7,11 +7,12 @@ position.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import ConsumerEvent
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.engine.session import partitions
 from krt_scoring.history import offset_ranks
 from krt_scoring.history.neighbours import with_previous
@@ -40,8 +41,9 @@ MARK = -1
 
 
 def build(tables: Tables, facts: Facts) -> DataFrame:
-    """Return the steps whose offset is not the one before plus one.
+    """Return the steps whose offset is not the one before plus one, and where deliveries begin.
 
+    A beginning is the first ok delivery after an excusing event: its ``prev_position`` is MARK.
     Columns: ``consumer, incarnation, grp, tp, event_seq, poll, position, delivered_at`` of the
     later delivery, ``prev_position, prev_poll, prev_event_seq`` of the earlier; ``inside`` whether
     both lie in one poll.
@@ -62,7 +64,7 @@ def build(tables: Tables, facts: Facts) -> DataFrame:
             sf.col(at).alias("delivered_at"),
         )
 
-    deliveries = tables.consume.filter(sf.col("outcome") == "ok")
+    deliveries = tables.consume.filter(sf.col("outcome") == DeliveryOutcome.OK.value)
     events = tables.consumer_events.filter(
         sf.col("event").isin(*EXCUSING) & sf.col("partition").isNotNull()
     )
@@ -70,10 +72,8 @@ def build(tables: Tables, facts: Facts) -> DataFrame:
     rows = part(deliveries, facts.positions.column(), sf.col("poll"), "delivered_at").unionAll(
         part(events, mark, mark, "at")
     )
-    step = (
-        (sf.col("position") != MARK)
-        & (sf.col("prev_position") != MARK)
-        & (sf.col("position") != sf.col("prev_position") + 1)
+    step = (sf.col("position") != MARK) & (
+        (sf.col("prev_position") == MARK) | (sf.col("position") != sf.col("prev_position") + 1)
     )
     rows = rows.repartition(partitions(rows.sparkSession), "who", "tp", "bucket")
     # A position outside the run's topics is null, and so is whether there is a step to it.
@@ -84,6 +84,30 @@ def build(tables: Tables, facts: Facts) -> DataFrame:
 
 Lane = tuple[int, int]
 """A group's index and a topic-partition id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The first ok delivery of an incarnation on a partition after it may begin anywhere."""
+
+    group: int
+    tp: int
+    incarnation: str
+    event_seq: int
+    offset: int
+
+
+def starts(rows: DataFrame) -> tuple[Begin, ...]:
+    """Return where deliveries begin, of ``build``: at most one for each assignment or move."""
+    begun = rows.filter(~is_step()).select(
+        *("grp", "tp", "incarnation", "event_seq", offset_of(sf.col("position")).alias("offset"))
+    )
+    return tuple(Begin(*row) for row in begun.collect())
+
+
+def is_step() -> Column:
+    """Whether a row of ``build`` is a step, not a beginning."""
+    return sf.col("prev_position") != MARK
 
 
 def lanes(steps: DataFrame) -> dict[Lane, int]:

@@ -10,16 +10,18 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from krt_contract.outcomes import ConsumerEvent
+from krt_contract.timeline import EventName, Source
 from krt_scoring.engine import local_rows
 from krt_scoring.history import extents, freezes, intervals
 from krt_scoring.history.intervals import FOREVER, Interval, Member, with_lane
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from krt_contract.timeline import Event
+    from krt_scoring.history import offset_jumps
     from krt_scoring.history.extents import Extent
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.tables import Tables
@@ -32,7 +34,7 @@ ENDING = (
 )
 """Events that end the interval of their partition before them."""
 
-LEAVING = ("lost", "closed")
+LEAVING = (ConsumerEvent.LOST, ConsumerEvent.CLOSED)
 """Events by which a member leaves its group. Where they name no partition they end every interval
 of the member; an assignment without partitions does not, since a cooperative member keeps what it
 was not asked to give up."""
@@ -78,8 +80,14 @@ class Ownership:
         return local_rows.frame(self._spark, rows, "interval int, last_at long")
 
 
-def collect(tables: Tables, facts: Facts) -> Ownership:
-    """Collect every ownership of a run."""
+def collect(tables: Tables, facts: Facts, starts: Iterable[offset_jumps.Begin]) -> Ownership:
+    """Collect every ownership of a run.
+
+    Args:
+        tables: the evidence.
+        facts: the run's.
+        starts: the first deliveries after each assignment (``Reading.starts``).
+    """
     events = tables.consumer_events.filter(sf.col("event").isin(*ENDING)).select(
         facts.group_index().alias("grp"),
         facts.positions.tp_column().alias("tp"),
@@ -102,7 +110,8 @@ def collect(tables: Tables, facts: Facts) -> Ownership:
     found.sort(key=lambda item: (item.group, item.tp, item.begin, item.incarnation, item.first_seq))
     numbered = tuple(replace(item, number=number) for number, item in enumerate(found))
     lapsed = freezes.with_lapses(numbered, freezes.collect(tables.timeline), facts)
-    return Ownership(tables, facts, with_commits(tables, facts, lapsed), tuple(members))
+    begun = with_deliveries(lapsed, starts)
+    return Ownership(tables, facts, with_commits(tables, facts, begun), tuple(members))
 
 
 def _member(group: int, incarnation: str, rows: list[Row], deaths: dict[str, int]) -> Member:
@@ -120,7 +129,7 @@ def _member(group: int, incarnation: str, rows: list[Row], deaths: dict[str, int
 def _of_incarnation(group: int, rows: list[Row], death: int) -> list[Interval]:
     found = []
     for index, row in enumerate(rows):
-        if row["event"] != "assigned" or row["tp"] is None:
+        if row["event"] != ConsumerEvent.ASSIGNED or row["tp"] is None:
             continue
         end = next((item for item in rows[index + 1 :] if _ends(item, row["tp"])), None)
         found.append(
@@ -151,7 +160,7 @@ def deaths_of(timeline: Sequence[Event]) -> dict[str, int]:
     """Return pod uid → when its containers had certainly ended, in UTC µs."""
     found: dict[str, int] = {}
     for event in timeline:
-        if event.source == "pod" and event.event in ("exited", "deleted"):
+        if event.source == Source.POD and event.event in (EventName.EXITED, EventName.DELETED):
             uid = str(event.detail.get("uid", ""))
             found[uid] = min(found.get(uid, FOREVER), event.at)
     return found
@@ -161,7 +170,8 @@ def with_commits(tables: Tables, facts: Facts, owned: tuple[Interval, ...]) -> t
     """Return the intervals with the group's last known commit before each.
 
     A commit is before an interval when its generation is lower; where a generation is not
-    known, when it was confirmed earlier.
+    known, when it was confirmed earlier. The last one is that of the highest generation, and within
+    it that which was confirmed last; where the generation of any is not known, times alone decide.
     """
     if not owned:
         return owned
@@ -176,15 +186,51 @@ def with_commits(tables: Tables, facts: Facts, owned: tuple[Interval, ...]) -> t
     )
     rows = [(item.number, item.group, item.tp, item.begin, item.generation) for item in owned]
     side = sf.broadcast(local_rows.frame(tables.spark, rows, schema))
-    commits = with_lane(tables.consumer_events.filter(sf.col("event") == "committed"), facts)
+    confirmed = tables.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED.value)
+    commits = with_lane(confirmed, facts)
     earlier = sf.coalesce(
         sf.col("generation") < sf.col("own_generation"), sf.col("at") <= sf.col("begin")
     )
+    # Incarnations last: equal times of two members are put in some order, always the same.
+    order = ("at", "event_seq", "incarnation")
     last = (
         commits.join(side, ["group_index", "tp"])
         .filter(earlier)
         .groupBy("interval")
-        .agg(sf.max("offset").alias("offset"))
+        .agg(
+            sf.max_by(sf.struct("offset", "at"), sf.struct("generation", *order)).alias("ordered"),
+            sf.max_by(sf.struct("offset", "at"), sf.struct(*order)).alias("timed"),
+            sf.max(sf.col("generation").isNull()).alias("unordered"),
+        )
     )
-    found = {row["interval"]: row["offset"] for row in last.collect()}
-    return tuple(replace(item, committed=found.get(item.number)) for item in owned)
+    found = {
+        row["interval"]: row["timed"] if row["unordered"] else row["ordered"]
+        for row in last.collect()
+    }
+    return tuple(
+        replace(item, committed=found[item.number]["offset"], committed_at=found[item.number]["at"])
+        if item.number in found
+        else item
+        for item in owned
+    )
+
+
+def with_deliveries(
+    owned: tuple[Interval, ...], starts: Iterable[offset_jumps.Begin]
+) -> tuple[Interval, ...]:
+    """Return the intervals with the first ok delivery in each.
+
+    Args:
+        owned: the intervals.
+        starts: first deliveries after events that let a member begin anywhere.
+    """
+    by_lane: dict[tuple[int, int, str], list[offset_jumps.Begin]] = {}
+    for begin in starts:
+        by_lane.setdefault((begin.group, begin.tp, begin.incarnation), []).append(begin)
+    found = []
+    for item in owned:
+        begins = by_lane.get((item.group, item.tp, item.incarnation), [])
+        within = [it for it in begins if item.first_seq <= it.event_seq < item.last_seq]
+        first = min(within, key=lambda it: it.event_seq, default=None)
+        found.append(replace(item, delivered=first.offset) if first else item)
+    return tuple(found)

@@ -29,6 +29,7 @@ class Reading:
             (``offset_jumps.back``).
         skips: the steps over records (``offset_jumps.skips``).
         skipped: where steps lead over records, and how many.
+        starts: where deliveries begin after an assignment, a seek or a reset.
         cached: steps and skips.
     """
 
@@ -36,6 +37,7 @@ class Reading:
     back: dict[offset_jumps.Lane, tuple[int, int]]
     skips: DataFrame
     skipped: dict[offset_jumps.Lane, int]
+    starts: tuple[offset_jumps.Begin, ...]
     cached: tuple[Cached, ...]
 
     def release(self) -> None:
@@ -46,12 +48,14 @@ class Reading:
 
 def build(tables: Tables, facts: Facts) -> Reading:
     """Build the steps; of the facts those that do not depend on the records."""
-    steps = cache(offset_jumps.build(tables, facts))
-    skips = cache(offset_jumps.skips(steps.rows, tables, facts))
+    built = cache(offset_jumps.build(tables, facts))
+    steps = built.rows.filter(offset_jumps.is_step())
+    skips = cache(offset_jumps.skips(steps, tables, facts))
     return Reading(
-        steps=steps.rows,
-        back=offset_jumps.back(steps.rows),
+        steps=steps,
+        back=offset_jumps.back(steps),
         skips=skips.rows,
         skipped=offset_jumps.lanes(skips.rows),
-        cached=(steps, skips),
+        starts=offset_jumps.starts(built.rows),
+        cached=(built, skips),
     )

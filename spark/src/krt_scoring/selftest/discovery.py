@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.clients import Acks
 from krt_scoring.allowances import truncations
-from krt_scoring.allowances.offsets import lost_commits
+from krt_scoring.allowances.offsets import losses
 from krt_scoring.history.elections import elections, states
 from krt_scoring.history.intervals import FOREVER
 from krt_scoring.history.positions import OFFSET_BITS
@@ -90,7 +90,7 @@ def discover(
         commits_cut=frozenset(spot for spot, rows in spots.items() if len(rows) > COMMITS),
         in_flight={sent: tuple(sorted(others)) for sent, others in concurrent.items()},
         troubled=frozenset(troubled | consequences),
-        lost_commits=frozenset(lost_commits(ctx.history.tables, facts)),
+        lost_commits=frozenset(losses(ctx.history.tables, facts)),
         states={
             spot: tuple((state.at, state.isr) for state in sequence)
             for spot, sequence in states(ctx.history.tables.timeline).items()

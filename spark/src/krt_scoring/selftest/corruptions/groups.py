@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import ConsumerEvent
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
 from krt_scoring.history.intervals import FOREVER
 from krt_scoring.inputs.client_settings import handover_time, rebalance_window
@@ -35,7 +36,7 @@ def _owned(baseline: Baseline, name: str) -> Iterator[tuple[Interval, str, str, 
             yield item, group, topic, partition
 
 
-def _event(baseline: Baseline, item: Interval, event: str, **columns: object) -> Row:
+def _event(baseline: Baseline, item: Interval, event: ConsumerEvent, **columns: object) -> Row:
     topic, partition = baseline.facts.positions.name(item.tp)
     row: Row = {
         "consumer": item.consumer,
@@ -45,7 +46,7 @@ def _event(baseline: Baseline, item: Interval, event: str, **columns: object) ->
         "poll": None,
         "at": item.begin,
         "mono": 0,
-        "event": event,
+        "event": event.value,
         "topic": topic,
         "partition": partition,
         "offset": None,
@@ -84,8 +85,18 @@ def _rewound(baseline: Baseline) -> Iterator[Corruption]:
             and other.start is not None
             and other.start < committed
             and (other.committed is None or other.committed <= other.start)
+            # Whoever began after a later commit began below that one, or not at all.
+            and (other.committed_at is None or other.committed_at < item.begin)
         ]
-        row = _event(baseline, item, "committed", event_seq=item.first_seq - 1, offset=committed)
+        earlier = None if item.generation is None else item.generation - 1
+        row = _event(
+            baseline,
+            item,
+            ConsumerEvent.COMMITTED,
+            event_seq=item.first_seq - 1,
+            offset=committed,
+            generation=earlier,
+        )
         findings = once(*[_about(baseline, "commit-rewind", other) for other in below])
         depends_on: set[object] = {("commits", group, topic, partition)}
         first = baseline.facts.starts.get((item.group, item.tp))
@@ -115,9 +126,14 @@ def _shared(baseline: Baseline) -> Iterator[Corruption]:
         # The owner commits as late: a run shorter than the handover ends before that.
         own = {"event_seq": item.first_seq + 1, "at": late, "offset": start.offset}
         events = (
-            _event(baseline, item, "assigned", **ghost | {"event_seq": 0, "at": item.begin - 1}),
-            _event(baseline, item, "committed", **ghost | {"event_seq": 1, "at": late}),
-            _event(baseline, item, "committed", **own),
+            _event(
+                baseline,
+                item,
+                ConsumerEvent.ASSIGNED,
+                **ghost | {"event_seq": 0, "at": item.begin - 1},
+            ),
+            _event(baseline, item, ConsumerEvent.COMMITTED, **ghost | {"event_seq": 1, "at": late}),
+            _event(baseline, item, ConsumerEvent.COMMITTED, **own),
         )
         findings = once(_about(baseline, "double-ownership", item))
         yield Corruption(
@@ -125,7 +141,8 @@ def _shared(baseline: Baseline) -> Iterator[Corruption]:
             (topic, partition, start.offset),
             Patch(events=events),
             Difference(findings),
-            frozenset({("owners", group, topic, partition)}),
+            # Its commits are later than others, and so may be the last one before an owner.
+            frozenset({("owners", group, topic, partition), ("commits", group, topic, partition)}),
         )
 
 
@@ -142,7 +159,9 @@ def _rebalanced(baseline: Baseline) -> Iterator[Corruption]:
         # Behind everything the member did with the partition while it owned it.
         n = item.last_seq - 1 if item.last_seq < FOREVER else item.first_seq + (1 << 40)
         generation = max(generations) + 1 if generations else None
-        row = _event(baseline, item, "assigned", event_seq=n, at=at, generation=generation)
+        row = _event(
+            baseline, item, ConsumerEvent.ASSIGNED, event_seq=n, at=at, generation=generation
+        )
         findings = once(Finding("unexpected-rebalance", rule=RULE, grp=group))
         yield Corruption(
             REBALANCED,
