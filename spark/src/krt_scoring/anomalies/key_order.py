@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.allowances import consequences
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
@@ -143,9 +144,9 @@ def _in_logs(first: DataFrame, ctx: Context) -> DataFrame:
 
 def _delivered(ctx: Context, spans: list[Span]) -> DataFrame:
     """Return the ok deliveries within some ranges, with place, identity and ownership."""
-    rows = ctx.history.tables.consume.filter(sf.col("outcome") == "ok").withColumn(
-        "position", ctx.history.facts.positions.column()
-    )
+    rows = ctx.history.tables.consume.filter(
+        sf.col("outcome") == DeliveryOutcome.OK.value
+    ).withColumn("position", ctx.history.facts.positions.column())
     columns = ("incarnation", "consumer", "event_seq", "delivered_at", "position", "pk", "seq")
     same = (sf.col("group_index") == sf.col("of")) & (sf.col("tp") == sf.col("on"))
     near = _near(intervals.with_lane(rows, ctx.history.facts), ctx, spans, same)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.history import intervals
 from krt_scoring.history.identity import key
@@ -31,7 +32,8 @@ def possible(ctx: Context) -> bool:
 def _own(ctx: Context) -> DataFrame:
     """Return the ok deliveries of what the same pod wrote."""
     return ctx.history.tables.consume.filter(
-        (sf.col("outcome") == "ok") & (sf.col("incarnation") == sf.col("producer_incarnation"))
+        (sf.col("outcome") == DeliveryOutcome.OK.value)
+        & (sf.col("incarnation") == sf.col("producer_incarnation"))
     )
 
 

@@ -62,7 +62,7 @@ def states(timeline: Sequence[Event]) -> dict[tuple[str, int], tuple[State, ...]
     """Return every partition's states in the order ZooKeeper had them."""
     found: dict[tuple[str, int], dict[tuple[int, int], State]] = {}
     for event in timeline:
-        if event.source == "partition" and event.event == "state":
+        if (event.source, event.event) == (Source.PARTITION, EventName.STATE):
             topic, _, partition = event.subject.rpartition("-")
             state = state_of(event)
             found.setdefault((topic, int(partition)), {})[state.epoch, state.version] = state

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.history.intervals import owned_by, with_lane
 from krt_scoring.history.record_columns import taken_back
 
@@ -49,10 +50,10 @@ def collect(tables: Tables, facts: Facts, intervals: DataFrame) -> tuple[Extent,
             position.alias("position"),
         )
 
-    committed = tables.consumer_events.filter(sf.col("event") == "committed")
+    committed = tables.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED.value)
     # A fenced member may go on delivering what its transaction never commits.
     valid = tables.consume.filter(~taken_back(facts))
-    delivered = sf.when(sf.col("outcome") == "ok", facts.positions.column())
+    delivered = sf.when(sf.col("outcome") == DeliveryOutcome.OK.value, facts.positions.column())
     nowhere = sf.lit(None).cast("long")
     activity = part(valid, sf.col("delivered_at"), delivered).unionAll(
         part(committed, sf.col("at"), nowhere)

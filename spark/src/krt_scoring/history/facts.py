@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_contract.outcomes import ConsumerEvent
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.history.groups import groups_of
 from krt_scoring.history.positions import Positions
 
@@ -185,7 +185,8 @@ def _reached(
         return {}
     rows = (
         tables.consume.filter(
-            (sf.col("outcome") == "ok") & sf.col("topic").isin(*{topic for topic, _ in unread})
+            (sf.col("outcome") == DeliveryOutcome.OK.value)
+            & sf.col("topic").isin(*{topic for topic, _ in unread})
         )
         .groupBy("group", "topic", "partition")
         .agg(sf.max("offset").alias("offset"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import READ_COMMITTED, DeliveryOutcome
 from krt_scoring.engine.session import Shortcut, takes
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ def _visible(tables: Tables, facts: Facts, partitions: Sequence[int]) -> DataFra
             committed.alias("committed"),
         )
 
-    delivered = tables.consume.filter(sf.col("outcome") == "ok")
+    delivered = tables.consume.filter(sf.col("outcome") == DeliveryOutcome.OK.value)
     # An aborted transaction that a read_uncommitted group received was not for other groups.
     strict = [group.name for group in facts.groups if group.committed_only]
-    rows = part(tables.log, sf.col("state").isin("plain", "committed")).unionAll(
+    rows = part(tables.log, sf.col("state").isin(*READ_COMMITTED)).unionAll(
         part(delivered, sf.col("group").isin(strict))
     )
     return rows.filter(sf.col("tp").isin(*partitions))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome, LogState
 from krt_scoring.engine import local_rows
 from krt_scoring.history.groups import groups_of
 from krt_scoring.history.identity import ours
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 _SCHEMA = StructType(
     [StructField("incarnation", StringType()), StructField("transaction", LongType())]
 )
+
+_OUTCOMES = {DeliveryOutcome.UNKNOWN.value: DeliveryOutcome.OK.value}
+_EVENTS = {ConsumerEvent.COMMIT_UNKNOWN.value: ConsumerEvent.COMMITTED.value}
+"""What an undecided transaction left → what it is once that is known to be committed."""
 
 WRITER = ("producer", "producer_incarnation", "seq")
 
@@ -40,7 +45,9 @@ def decide(tables: Tables) -> Tables:
     if not any(group.transactional for group in groups):
         return tables
     pending = (
-        tables.consume.filter((sf.col("outcome") == "unknown") & sf.col("transaction").isNotNull())
+        tables.consume.filter(
+            (sf.col("outcome") == DeliveryOutcome.UNKNOWN.value) & sf.col("transaction").isNotNull()
+        )
         .select("incarnation", "transaction")
         .distinct()
     )
@@ -57,12 +64,12 @@ def decide(tables: Tables) -> Tables:
     )
     committed_only = [group.name for group in groups if group.committed_only]
     seen = (
-        tables.log.filter(ours(tables.run) & (sf.col("state") == "committed"))
+        tables.log.filter(ours(tables.run) & (sf.col("state") == LogState.COMMITTED.value))
         .select(*WRITER)
         .unionAll(
             tables.consume.filter(
                 ours(tables.run)
-                & (sf.col("outcome") == "ok")
+                & (sf.col("outcome") == DeliveryOutcome.OK.value)
                 & sf.col("group").isin(committed_only)
             ).select(*WRITER)
         )
@@ -73,10 +80,8 @@ def decide(tables: Tables) -> Tables:
     decided = local_rows.frame(spark, [tuple(row) for row in sorted(found)], _SCHEMA)
     return replace(
         tables,
-        consume=_turned(tables.consume, decided, "outcome", {"unknown": "ok"}),
-        consumer_events=_turned(
-            tables.consumer_events, decided, "event", {"commit_unknown": "committed"}
-        ),
+        consume=_turned(tables.consume, decided, "outcome", _OUTCOMES),
+        consumer_events=_turned(tables.consumer_events, decided, "event", _EVENTS),
     )
 
 
