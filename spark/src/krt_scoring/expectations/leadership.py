@@ -46,7 +46,7 @@ def evaluate(
             f"{span.name}.offlinePartitions",
             bounds,
             len(offline),
-            "partitions without a leader",
+            "offline partitions",
             states,
             at_least=bool(states.hidden(span.start, span.end) - offline),
             where=names(offline),
