@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import ObservationKind
+from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.results import Result, evaluate_count, not_evaluated
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _shutdown(expectation: str, word: str, span: FaultSpan, timeline: Timeline) 
     }
     gone = {
         str(event.detail.get("uid"))
-        for event in timeline.of("pod", "deleted")
+        for event in timeline.of(Source.POD, EventName.DELETED)
         if str(event.detail.get("uid")) in uids
     }
     if not gone and not codes:
@@ -116,7 +117,7 @@ def _fetches(member: str, span: FaultSpan, recording: Recording) -> Iterator[tup
     old, logs = span.fault.target_uids, recording.inspection.bundle.logs
     pods = {
         (event.subject, str(event.detail.get("uid"))): event.at
-        for event in recording.timeline.of("pod", "added")
+        for event in recording.timeline.of(Source.POD, EventName.ADDED)
         if event.detail.get("member") == member
     }
     for (pod, uid), at in sorted(pods.items(), key=lambda item: item[1]):

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from krt_scoring.expectations.ledger_columns import read_batches
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.expectations.results import (
     Result,
     count_bounds,
     evaluate_count,
     not_evaluated,
 )
+from krt_scoring.inputs.ledger_columns import read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from krt_scoring.expectations.ledger_columns import Files
+    from krt_scoring.inputs.ledger_columns import Files
     from krt_scoring.inputs.reasons import Reason
 
 UNBALANCED = "LedgerDoesNotBalance"
@@ -64,7 +65,7 @@ def count_rejections(files: Files) -> dict[str, int]:
         if column.null_count == len(column):
             continue
         # A struct a distinct error, of which a run has few, however many sends it has.
-        unconfirmed = column.filter(pc.not_equal(batch.column("outcome"), "acked"))
+        unconfirmed = column.filter(pc.not_equal(batch.column("outcome"), SendOutcome.ACKED))
         for row in unconfirmed.drop_null().value_counts().to_pylist():
             found[row["values"]] += row["counts"]
     return dict(sorted(found.items()))

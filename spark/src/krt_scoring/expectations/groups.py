@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.expectations.ledger_columns import read_rows
+from krt_contract.outcomes import ConsumerEvent
+from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.results import (
     Result,
     count_bounds,
     evaluate_count,
     not_evaluated,
 )
+from krt_scoring.inputs.ledger_columns import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,7 +66,9 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
 
 
 def _injecting(recording: Recording, run_end: int) -> tuple[int, int]:
-    entered = {event.subject: event.at for event in recording.timeline.of("phase", "entered")}
+    entered = {
+        event.subject: event.at for event in recording.timeline.of(Source.PHASE, EventName.ENTERED)
+    }
     injected = [w.injected_at for w in recording.faults if w.injected_at is not None]
     start = min(injected, default=entered.get(FIRST, 0))
     return start, entered.get(LAST, run_end)
@@ -83,7 +87,7 @@ def _assignments(
     rows = defaultdict(list)
     for row in read_rows(recording.inspection.files, "consumer_events", *columns):
         group, consumer, incarnation, number, at, event, topic, partition = row
-        if event == "assigned":
+        if event == ConsumerEvent.ASSIGNED:
             place = None if topic is None else (topic, partition)
             rows[group, consumer, incarnation].append((number, at, place))
     found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from krt_scoring.expectations.ledger_columns import read_batches, read_rows
 from krt_scoring.expectations.results import (
     Result,
     count_bounds,
     evaluate_count,
     not_evaluated,
 )
+from krt_scoring.inputs.ledger_columns import read_batches, read_rows
 from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from krt_scoring.expectations.ledger_columns import Files
+    from krt_scoring.inputs.ledger_columns import Files
 
 
 def evaluate(expect: Mapping[str, Any], files: Files) -> Iterator[Result]:

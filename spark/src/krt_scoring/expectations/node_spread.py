@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.results import Outcome, Result, not_evaluated
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def evaluate(expect: Mapping[str, Any], recording: Recording) -> Iterator[Result
         return
     kinds = {item.member: str(item.kind) for item in recording.run.members}
     nodes: dict[str, set[str]] = defaultdict(set)
-    for event in recording.timeline.of("pod", "scheduled", "running"):
+    for event in recording.timeline.of(Source.POD, EventName.SCHEDULED, EventName.RUNNING):
         member, node = str(event.detail.get("member")), str(event.detail.get("node") or "")
         if member in kinds and node:
             nodes[node].add(member)

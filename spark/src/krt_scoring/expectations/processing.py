@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.expectations.ledger_columns import read_rows
+from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.expectations.results import (
     OCCURRENCES,
     Result,
     evaluate_occurrence,
     not_evaluated,
 )
+from krt_scoring.inputs.ledger_columns import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krt_contract.plan import Plan
-    from krt_scoring.expectations.ledger_columns import Files
+    from krt_scoring.inputs.ledger_columns import Files
 
 Delivery = tuple[str, str, int, int]
 """Group, topic, partition, offset."""
@@ -90,7 +91,7 @@ def _processed_up_to(files: Files) -> dict[tuple[str, str, int], int]:
     columns = ("incarnation", "event", "topic", "partition", "offset")
     for row in read_rows(files, "consumer_events", *columns):
         incarnation, event, topic, partition, offset = row
-        if event == "processed" and offset is not None:
+        if event == ConsumerEvent.PROCESSED and offset is not None:
             key = (incarnation, topic, partition)
             found[key] = max(found.get(key, 0), offset)
     return found
@@ -103,7 +104,7 @@ def _deliveries(
     columns = ("incarnation", "group", "topic", "partition", "offset", "outcome")
     for row in read_rows(files, "consume", *columns):
         incarnation, group, topic, partition, offset, outcome = row
-        if group in groups and outcome == "ok":
+        if group in groups and outcome == DeliveryOutcome.OK:
             done = offset < processed_up_to.get((incarnation, topic, partition), 0)
             yield incarnation, (group, topic, partition, offset), done
 

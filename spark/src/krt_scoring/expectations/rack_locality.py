@@ -6,17 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.members import broker_of
+from krt_contract.outcomes import ConsumerEvent
 from krt_contract.settings import CLIENT_RACK
-from krt_scoring.expectations.ledger_columns import read_rows
 from krt_scoring.expectations.results import count_bounds, evaluate_count, not_evaluated
+from krt_scoring.inputs.ledger_columns import read_rows
 from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krt_contract.plan import Plan
-    from krt_scoring.expectations.ledger_columns import Files
     from krt_scoring.expectations.results import Result
+    from krt_scoring.inputs.ledger_columns import Files
 
 
 def evaluate(expect: Mapping[str, Any], run: Plan, files: Files) -> Iterator[Result]:
@@ -48,5 +49,5 @@ def _fetches(files: Files) -> Iterator[tuple[str, tuple[str, int], int]]:
     """Yield group, partition and broker of each event that shows from where a member reads."""
     columns = ("group", "event", "topic", "partition", "detail")
     for group, event, topic, partition, detail in read_rows(files, "consumer_events", *columns):
-        if event == "fetching":
+        if event == ConsumerEvent.FETCHING:
             yield group, (topic, partition), int(json.loads(detail)["broker"])

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.anomalies.results import Detection
     from krt_scoring.expectations.fault_span import FaultSpan
-    from krt_scoring.expectations.ledger_columns import Files
     from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.inputs.ledger_columns import Files
     from krt_scoring.inputs.reasons import Reason
     from krt_scoring.inputs.recording import Recording
     from krt_scoring.metrics.measures import Measures
