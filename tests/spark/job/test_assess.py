@@ -14,6 +14,7 @@ from krt_contract.bundle import Bundle
 from krt_contract.timeline import Event
 from krt_scoring.engine import session
 from krt_scoring.inputs import bundle_files
+from krt_scoring.metrics import gaps
 from krt_scoring.outputs import files
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess
@@ -68,6 +69,28 @@ def test_assess_of_a_stall_measures_recovery_and_latency(card: dict[str, Any]) -
     assert write["before"]["max"] <= bundles.ACK
     assert write["during"]["max"] >= 2 * SECOND - bundles.STEP
     assert sum(write[part]["count"] for part in write) == 6_000
+
+
+def test_assess_says_below_what_a_gap_cannot_be_seen(card: dict[str, Any]) -> None:
+    for row in card["availability"]:
+        assert row["detectionLimit"] >= gaps.LEAST_LIMIT
+        # What was not seen has no length.
+        assert ("max" in row, "total" in row) == (bool(row["count"]),) * 2
+    objectives = {item["name"]: item for item in card["objectives"]}
+    assert objectives["maxReadUnavailability"]["detectionLimit"] >= gaps.LEAST_LIMIT
+    assert objectives["maxWriteUnavailability"]["value"] >= 2 * SECOND - bundles.STEP
+    assert card["warnings"] == []
+
+
+def test_assess_keeps_the_start_apart_and_measures_leaders(card: dict[str, Any]) -> None:
+    assert T0 < card["steadyFrom"] < T0 + 5 * SECOND
+    assert card["latency"]["endToEnd"]["startup"]["count"] > 0
+    (leaders,) = card["leadership"]
+    # The session of the dead leader ends half a second before the next one is elected.
+    half = SECOND // 2
+    assert leaders["withoutLiveLeader"] == {"partitions": 1, "longest": half, "total": half}
+    assert leaders["offlinePartitions"] == 0
+    assert "transactions" not in card
 
 
 def test_assess_with_expectations_evaluates_them_apart_from_the_verdict(

@@ -236,7 +236,7 @@ OUTCOMES = {
     ("after", "acked"): 500,
 }
 LOG_END = LogEnd("foo", 0, settled=True, read_from=0, read_to=9, log_start=0, high_watermark=9)
-THRESHOLDS = {("write", ""): 60_000, ("read", "g"): 60_000}
+DETECTION_LIMITS = {("write", ""): 60_000, ("read", "g"): 60_000}
 LEDGER = {"attempted": 2000, "acked": 2000}
 
 
@@ -253,7 +253,7 @@ def guard_inputs(  # noqa: PLR0913 (each test gives a few of them)
 ) -> GuardInputs:
     """Return what the guards look at; ``changes`` are fields of ``Measures`` or of the inputs."""
     timeline = Timeline(events)
-    measured = {name: changes.pop(name) for name in ("gaps", "thresholds") if name in changes}
+    measured = {name: changes.pop(name) for name in ("gaps", "detection_limits") if name in changes}
     found: dict[str, dict[str | None, int]] = {
         name: {None: count} for name, count in (violations or {}).items()
     }
@@ -263,7 +263,7 @@ def guard_inputs(  # noqa: PLR0913 (each test gives a few of them)
             detection(found, ledger),
             Measures(
                 counts or OperationCounts(outcomes=dict(OUTCOMES)),
-                **{"thresholds": THRESHOLDS, **measured},
+                **{"detection_limits": DETECTION_LIMITS, **measured},
             ),
         ),
         **changes,

@@ -98,7 +98,7 @@ LIMITS = {("write", ""): SECOND // 10, ("read", "g"): SECOND // 10}
     ],
 )
 def test_evaluate_unavailability_within_the_span(gap: dict[str, Any], result: str) -> None:
-    parts = {"gaps": GAPS, "measured": DUE, "thresholds": LIMITS}
+    parts = {"gaps": GAPS, "measured": DUE, "detection_limits": LIMITS}
     found = results(of_fault(unavailability=[gap]), **parts)
     assert list(found.values()) == [result]
 

@@ -23,6 +23,7 @@ from tests.unit.scoring.builders import (
 )
 
 from krt_contract.bundle import Bundle
+from krt_contract.timeline import EventName, Source
 from krt_scoring.history.replicas import Partition, Replica
 from krt_scoring.inputs.bundle_files import Inspection
 from krt_scoring.inputs.footers import Counted
@@ -43,7 +44,16 @@ SILENCE = {"stream": "zookeeper", "from": 45, "to": 60}
 def states(at: int, *epochs: int) -> tuple[Event, ...]:
     """States of foo-0 with these leader epochs, 10 µs apart; ISR changes lie between them."""
     return tuple(
-        event(at + 10 * n, "partition", "state", "foo-0", version=3 * n, leader_epoch=epoch)
+        event(
+            at + 10 * n,
+            Source.PARTITION,
+            EventName.STATE,
+            "foo-0",
+            version=3 * n,
+            leader=0,
+            leader_epoch=epoch,
+            isr=[0, 1, 2],
+        )
         for n, epoch in enumerate(epochs)
     )
 
@@ -210,7 +220,7 @@ CASES: dict[str, tuple[GuardInputs, tuple[str, str, str]]] = {
         ("evidence", "ClocksDisagree", "clocks"),
     ),
     "the baseline hides every gap": (
-        guard_inputs(thresholds={("read", "g"): 21_000_000, ("write", ""): 14_000_000}),
+        guard_inputs(detection_limits={("read", "g"): 21_000_000, ("write", ""): 14_000_000}),
         ("coverage", "BaselineTooSlow", "read g"),
     ),
     "too many unknown outside the faults": (
@@ -382,7 +392,8 @@ def test_unknown_leaders_of_seen_states_leaves_a_loss_a_violation() -> None:
 
 
 def test_unknown_leaders_of_states_without_a_version_gives_no_reason() -> None:
-    seen = (*EVENTS, event(40, "partition", "state", "foo-0", leader_epoch=1))
+    state = {"leader": 0, "leader_epoch": 1, "isr": [0, 1, 2]}
+    seen = (*EVENTS, event(40, Source.PARTITION, EventName.STATE, "foo-0", **state))
     assert codes(guard_inputs(seen, run=lossy("1"), violations=LOST)) == []
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.scoring.builders import detection
 
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.verdict import score, verdict
 from krt_scoring.verdict.objectives import Objective
 from krt_scoring.verdict.score import ScoreInputs, compute
+from krt_scoring.verdict.score_inputs import score_inputs
 
 MANY = st.integers(0, 10_000_000)
 FEW = st.integers(0, 200)
@@ -77,6 +79,40 @@ def test_compute_with_a_longer_gap_never_rises(inputs: ScoreInputs, index: int, 
     pairs = list(inputs.unavailability)
     pairs[index] = (pairs[index][0] + more, pairs[index][1])
     assert compute(replace(inputs, unavailability=tuple(pairs))).tenths <= compute(inputs).tenths
+
+
+OBJECTIVE = st.builds(
+    Objective,
+    st.just("maxWriteUnavailability"),
+    st.integers(0, 60_000_000),
+    st.one_of(st.none(), MICROS),
+    detection_limit=st.one_of(st.none(), MICROS),
+)
+
+
+def scored(objective: Objective) -> int:
+    inputs = score_inputs(detection({}, {}), verdict.decide({}, (), (objective,)))
+    return compute(inputs).tenths
+
+
+@given(OBJECTIVE, MICROS)
+def test_compute_with_a_gap_that_is_seen_never_rises(objective: Objective, gap: int) -> None:
+    """Neither where none was seen before, nor where one adds to the detection limit."""
+    seen = replace(objective, value=max(gap, objective.value or 0))
+    assert scored(seen) <= scored(objective)
+
+
+@given(OBJECTIVE, st.integers(1, 100_000_000))
+def test_compute_with_a_higher_detection_limit_never_rises(objective: Objective, more: int) -> None:
+    noisier = replace(objective, detection_limit=(objective.detection_limit or 0) + more)
+    assert scored(noisier) <= scored(objective)
+
+
+def test_compute_of_an_unseen_gap_counts_the_detection_limit() -> None:
+    """A noisy machine is no reason for points: what it hides may have been that long."""
+    unseen = Objective("maxWriteUnavailability", 10, None, detection_limit=8)
+    assert scored(unseen) == scored(Objective("maxWriteUnavailability", 10, 8)) == 976
+    assert scored(Objective("maxWriteUnavailability", 10, 8, detection_limit=2)) == 976
 
 
 @given(INPUTS, st.integers(1, 100_000_000))

@@ -39,13 +39,17 @@ OF_THE_LAST_CARD = (
     "components",
     "gapsTruncated",
     "latency",
+    "leadership",
     "partitions",
     "recovery",
     "rejections",
     "replicas",
     "run",
     "score",
+    "steadyFrom",
     "summary",
+    "transactions",
+    "warnings",
 )
 """What is kept, besides, of the last run, whose page and report are shown."""
 

@@ -53,11 +53,12 @@ def _evaluate(item: Mapping[str, Any], span: FaultSpan, measures: Measures) -> R
         return not_evaluated(expectation, count_bounds(item, what), "no operations were scheduled")
     limits = [
         limit
-        for (kind, owner), limit in measures.thresholds.items()
+        for (kind, owner), limit in measures.detection_limits.items()
         if kind == direction and group in (None, owner)
     ]
-    if max(limits, default=0) > least:
-        cause = f"a gap shorter than {durations.show(max(limits))} cannot be measured in this run"
+    limit = max(limits, default=None)
+    if limit is not None and limit > least:
+        cause = f"a gap shorter than {durations.show(limit)} cannot be seen (detection limit)"
         return not_evaluated(expectation, count_bounds(item, what), cause)
     gaps = [
         gap
@@ -67,8 +68,9 @@ def _evaluate(item: Mapping[str, Any], span: FaultSpan, measures: Measures) -> R
         and gap.end >= span.start
     ]
     long = {(gap.topic, gap.partition) for gap in gaps if gap.duration >= least}
-    longest = max((gap.duration for gap in gaps), default=0)
-    where = f"{names(long)}{'; ' if long else ''}longest {durations.show(longest)}"
+    longest = max((gap.duration for gap in gaps), default=None)
+    seen = durations.show_longest(longest, limit)
+    where = f"{names(long)}{'; ' if long else ''}{'' if longest is None else 'longest '}{seen}"
     found = evaluate_count(
         expectation, item, len(long), f"{what} of {len(measured)} measured", where=where
     )
@@ -77,5 +79,10 @@ def _evaluate(item: Mapping[str, Any], span: FaultSpan, measures: Measures) -> R
         count_bounds(item, what),
         found.result,
         found.observed,
-        {"value": len(long), "measured": len(measured), "longest": longest},
+        {
+            "value": len(long),
+            "measured": len(measured),
+            **({} if longest is None else {"longest": longest}),
+            **({} if limit is None else {"detectionLimit": limit}),
+        },
     )

@@ -63,6 +63,17 @@ def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     return open_windows[0] if open_windows else None
 
 
+def served_again(gaps: Iterable[Gap], windows: Sequence[FaultWindow]) -> dict[int, int]:
+    """Return index of the fault → when the last gap that it is named for ended, UTC µs."""
+    found: dict[int, int] = {}
+    for gap in gaps:
+        window = fault_of(gap, windows)
+        if window is not None:
+            index = windows.index(window)
+            found[index] = max(found.get(index, 0), gap.end)
+    return found
+
+
 def assignments(history: History) -> dict[tuple[str, str, int], list[int]]:
     """Return (group, topic, partition) → when it was assigned to a member, UTC µs."""
     found: dict[tuple[str, str, int], list[int]] = {}

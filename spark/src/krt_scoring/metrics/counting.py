@@ -41,7 +41,8 @@ class OperationCounts:
         outcomes: (part of the run, outcome) → sends; the parts are startup, before, during, after.
         skew: largest disagreement of clocks seen, µs: a record delivered before it was sent, or a
             clock that ran otherwise than its host's monotonic one.
-        last_read: index of the fault → when the last read due before ISRs were restored was done.
+        last_read: index of the fault → when the last read was done that was due before
+            ISRs were complete and traffic flowed again.
     """
 
     latencies: Latencies = field(default_factory=Latencies)
@@ -63,7 +64,7 @@ def count(
     named: Lanes,
     span: Span,
     windows: Sequence[FaultWindow],
-    isr_restored: Sequence[int | None],
+    available: Sequence[int | None],
 ) -> OperationCounts:
     """Count all operations in one pass; what comes back is bounded by bins, not by records.
 
@@ -72,12 +73,12 @@ def count(
         named: what their numbers mean.
         span: when the run's operations were due.
         windows: the faults.
-        isr_restored: for each fault, when every ISR was complete again; None where it never was.
+        available: for each fault, when ISRs were complete and traffic flowed again; None: never.
     """
     since = sf.when(sf.col("end_to_end"), sf.col("scheduled_at")).otherwise(sf.col("due"))
     counted = (
         rows.withColumn("part", _part(span, windows))
-        .withColumn("fault", _open_fault(windows, isr_restored))
+        .withColumn("fault", _open_fault(windows, available))
         .select("*", sf.explode(sf.array(sf.lit(col=False), sf.lit(col=True))).alias("end_to_end"))
         # A write is due when it was scheduled: its latency end to end is measured already.
         .where(~sf.col("end_to_end") | (sf.col("lane") != WRITES))
@@ -105,10 +106,10 @@ def _part(span: Span, windows: Sequence[FaultWindow]) -> Column:
     return sf.when(sf.col("due") < span.steady, 0).otherwise(part + 1)
 
 
-def _open_fault(windows: Sequence[FaultWindow], isr_restored: Sequence[int | None]) -> Column:
+def _open_fault(windows: Sequence[FaultWindow], available: Sequence[int | None]) -> Column:
     """Index of the latest fault that was not recovered from when a read was due, else -1."""
     expression = sf.lit(-1)
-    for index, (window, end) in enumerate(zip(windows, isr_restored, strict=True)):
+    for index, (window, end) in enumerate(zip(windows, available, strict=True)):
         if window.injected_at is None:
             continue
         inside = (sf.col("lane") != WRITES) & (sf.col("due") >= window.injected_at)

@@ -19,9 +19,9 @@ def rows(
 ) -> list[dict[str, Any]]:
     """Return a row for each injected fault, from its injection to the recovery from it.
 
-    Each has ``fault``; ``offlinePartitions``, those that stayed without a leader although one could
-    be elected, with ``atLeast`` where a state that may have been such a one was not recorded; and
-    ``withoutLiveLeader``: ``partitions``, ``longest``, ``total``.
+    Each has ``fault``; ``offlinePartitions``, those that Kafka had without a leader because no
+    replica was eligible, with ``atLeast`` where a state that may have been such a one was not
+    recorded; and ``withoutLiveLeader``: ``partitions``, ``longest``, ``total``.
 
     Args:
         states: the partitions' states.

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from krt_scoring.engine.caching import cache
 from krt_scoring.metrics import breakdown, counting, operations, recovery
 from krt_scoring.metrics import gaps as gap_finder
 from krt_scoring.metrics.span import span_of
+from krt_scoring.metrics.transactions import count_transactions
+from krt_scoring.metrics.waits import waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
 
     from krt_scoring.history.history import History
     from krt_scoring.inputs.recording import Recording
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
     from krt_scoring.metrics.gaps import Gap, PartitionOperations
     from krt_scoring.metrics.operations import Lanes
     from krt_scoring.metrics.recovery import Recovery
+    from krt_scoring.metrics.span import Span
+    from krt_scoring.metrics.transactions import Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +33,48 @@ class Measures:
 
     Attributes:
         counts: latencies and outcomes.
-        thresholds: (direction, group) → the shortest gap that can be seen, µs.
+        detection_limits: (direction, group) → the shortest gap that can be seen, µs.
         gaps: every gap, in order.
         measured: the operations of each partition and direction in which gaps can be seen.
         recoveries: of each injected fault.
         assigned: (group, topic, partition) → when it was assigned to a member, UTC µs.
+        transactions: how transactions ended; None where the run has none.
     """
 
     counts: OperationCounts
-    thresholds: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    detection_limits: Mapping[tuple[str, str], int] = field(default_factory=dict)
     gaps: Sequence[Gap] = ()
     measured: Sequence[PartitionOperations] = ()
     recoveries: Sequence[Recovery] = ()
     assigned: Mapping[tuple[str, str, int], Sequence[int]] = field(default_factory=dict)
+    transactions: Transactions | None = None
 
-    def longest_gap(self, direction: str) -> int | None:
-        """Return the longest gap of a direction, µs; None where nothing of it was measured."""
-        if not any(item.direction == direction for item in self.measured):
-            return None
-        return max((gap.duration for gap in self.gaps if gap.direction == direction), default=0)
+    def longest_gap(self, direction: str, group: str | None = None) -> int | None:
+        """Return the longest gap of a direction, of one group if given, µs; None: none was seen."""
+        return max(
+            (
+                gap.duration
+                for gap in self.gaps
+                if gap.direction == direction and group in (None, gap.group)
+            ),
+            default=None,
+        )
+
+    def detection_limit(self, direction: str) -> int | None:
+        """Return below what a gap of a direction may be unseen, µs; None: nothing was measured."""
+        measured = {(item.direction, item.group) for item in self.measured}
+        return max(
+            (
+                limit
+                for kind, limit in self.detection_limits.items()
+                if kind[0] == direction and kind in measured
+            ),
+            default=None,
+        )
 
     @property
     def longest_recovery(self) -> int | None:
-        """The longest recovery, µs; None without faults."""
+        """The longest recovery, µs; None where no fault affected anything."""
         return recovery.longest(self.recoveries)
 
 
@@ -60,29 +86,32 @@ def measure(history: History, recording: Recording) -> Measures:
         recording: what was recorded of the run.
     """
     faults, span = recording.faults, span_of(recording)
-    isr_restored = recovery.isr_restored_times(recording.timeline, recording.run, faults, span.end)
     named, rows = operations.lanes(history), operations.operations(history)
-    counts = counting.count(rows, named, span, faults, isr_restored)
-    # A tool that does not record when an operation was due leaves no base to measure a gap by.
-    limits = {} if recording.run.imported else gap_finder.thresholds(_steady(counts, named))
-    settled = rows.where(f"due >= {span.steady}")
-    block = gap_finder.BLOCK_SLOTS if counts.latencies.total >= gap_finder.MANY else 1
-    timed = gap_finder.timed(settled, named, limits, block=block)
-    gaps, measured = gap_finder.find(timed, named, span.end, faults) if limits else ([], [])
+    limits, measured, gaps = _find_gaps(rows, named, span, recording)
+    isrs = recovery.isr_recoveries(recording.timeline, recording.run, faults, span.end)
+    served = breakdown.served_again(gaps, faults)
+    until = recovery.available_again(isrs, served)
+    counts = counting.count(rows, named, span, faults, until)
     return Measures(
         counts,
         limits,
         gaps,
         measured,
-        recovery.recoveries(faults, isr_restored, counts.last_read, span.end),
+        recovery.recoveries(faults, isrs, served, counts.last_read, span.end),
         breakdown.assignments(history),
+        count_transactions(recording.run, recording.inspection.files),
     )
 
 
-def _steady(counts: OperationCounts, named: Lanes) -> dict[tuple[str, str], tuple[int, int]]:
-    found = {}
-    for lane in range(len(named.groups) + 1):
-        kind, group = named.kind(lane)
-        histogram = counts.latencies.over(kind, "before", group=group)
-        found[kind, group] = (histogram.total, histogram.percentile(99))
-    return found
+def _find_gaps(
+    rows: DataFrame, named: Lanes, span: Span, recording: Recording
+) -> tuple[Mapping[tuple[str, str], int], Sequence[PartitionOperations], Sequence[Gap]]:
+    # A tool that does not record when an operation was due leaves no base to measure a gap by.
+    if recording.run.imported:
+        return {}, (), ()
+    found = cache(waits(rows, span.steady, recording.faults))
+    try:
+        limits, measured = gap_finder.survey(found.rows, named, recording.faults)
+        return limits, measured, gap_finder.find(found.rows, named, limits) if limits else ()
+    finally:
+        found.release()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -52,7 +54,9 @@ def steady_from(
         warmup: ``spec.warmup`` in µs.
     """
     entered = [
-        event.at for event in timeline.of("phase", "entered") if event.subject == AFTER_WARMUP
+        event.at
+        for event in timeline.of(Source.PHASE, EventName.ENTERED)
+        if event.subject == AFTER_WARMUP
     ]
     if entered and warmup:
         return max(first, min(entered) - warmup)

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from krt_scoring import durations
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -25,8 +27,10 @@ def render(card: Mapping[str, Any]) -> str:
     _add_anomalies(suite, card)
     for item in card.get("objectives", []):
         case = _add_case(suite, "objective", item["name"])
-        if not item["met"]:
-            text = f"{item.get('value')} {item['unit']}, limit {item['limit']}"
+        text = f"{_measured(item)}, limit {_quantity(item, item['limit'])}"
+        if item["met"]:
+            _add_output(case, text)
+        else:
             _add_outcome(case, "failure", text)
     _add_expectations(suite, card)
     for item in card.get("selfTest", {}).get("corruptions", []):
@@ -34,6 +38,10 @@ def render(card: Mapping[str, Any]) -> str:
         if not item["detected"]:
             text = "this corruption was not detected with exactly its difference"
             _add_outcome(case, "failure", text)
+    for warning in card.get("warnings", []):
+        case = _add_case(suite, "warning", f"{warning['code']} {warning['subject']}")
+        _add_output(case, warning["message"])
+    _add_transforms(suite, card)
     for reason in card["inconclusiveReasons"]:
         case = _add_case(suite, "evidence", f"{reason['code']} {reason['subject']}")
         _add_outcome(case, "error", reason["message"])
@@ -42,6 +50,19 @@ def render(card: Mapping[str, Any]) -> str:
     suite.set("tests", str(len(suite.findall("testcase"))))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _measured(item: Mapping[str, Any]) -> str:
+    """Return what was measured for an objective, in words; never 0 for what was not seen."""
+    if "detectionLimit" in item:
+        return durations.show_longest(item.get("value"), item["detectionLimit"])
+    if item["name"] == "maxRecovery" and ("value" in item or not item.get("affected", True)):
+        return durations.show_recovery(item.get("value"))
+    return _quantity(item, item["value"]) if "value" in item else "not measured"
+
+
+def _quantity(item: Mapping[str, Any], value: int) -> str:
+    return durations.show(value) if item["unit"] == "us" else f"{value} {item['unit']}"
 
 
 def _add_case(suite: ET.Element, kind: str, name: str) -> ET.Element:
@@ -85,3 +106,15 @@ def _add_expectations(suite: ET.Element, card: Mapping[str, Any]) -> None:
             _add_outcome(case, "skipped", item["observed"])
         else:
             _add_output(case, text)
+
+
+def _add_transforms(suite: ET.Element, card: Mapping[str, Any]) -> None:
+    for item in card.get("transactions", {}).get("transforms", []):
+        case = _add_case(suite, "transform", item["group"])
+        text = (
+            f"{item['inputs']} inputs and {item['outputs']} outputs of committed transactions: "
+            f"{item['inputsWithoutOutput']} inputs without an output, "
+            f"{item['outputsWithoutInput']} outputs without an input, "
+            f"{item['inputsWithSharedOutput']} inputs that share an output"
+        )
+        _add_output(case, text)

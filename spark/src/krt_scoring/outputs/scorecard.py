@@ -15,8 +15,9 @@ from krt_scoring.anomalies import registry as anomalies
 from krt_scoring.expectations.admin_requests import answers
 from krt_scoring.expectations.counts import count_rejections
 from krt_scoring.inputs.reasons import ALL, Reason
-from krt_scoring.metrics import partitions
+from krt_scoring.metrics import leadership, partitions
 from krt_scoring.metrics.breakdown import GapContext
+from krt_scoring.metrics.span import span_of
 from krt_scoring.outputs import scorecard_sections as sections
 from krt_scoring.verdict.summary import MAX_LENGTH
 
@@ -66,6 +67,7 @@ def build(given: GuardInputs, conclusion: Conclusion, evaluated: Evaluated) -> d
         "verdict": decision.verdict,
         "summary": conclusion.summary,
         "inconclusiveReasons": [reason.as_dict() for reason in decision.reasons],
+        "warnings": [warning.as_dict() for warning in conclusion.warnings],
         "ledger": detection.ledger,
         "anomalies": sections.anomalies(detection.anomalies),
         "uncheckedAnomalies": list(anomalies.unchecked(compares_replicas=run.compares_replicas)),
@@ -74,19 +76,20 @@ def build(given: GuardInputs, conclusion: Conclusion, evaluated: Evaluated) -> d
         "objectives": [item.as_dict() for item in decision.objectives],
         "faults": sections.faults(faults, conclusion.verified),
         "partitions": partitions.tables(evaluated.states, faults, evaluated.end),
+        "leadership": leadership.rows(evaluated.states, recording.timeline, faults, evaluated.end),
         "rejections": count_rejections(recording.inspection.files),
         "adminRequests": answers(recording.timeline),
         "expectationResults": [item.as_dict() for item in evaluated.expectations],
         "availability": sections.availability(run, measures, context),
-        "recovery": {
-            "max": measures.longest_recovery or 0,
-            "faults": [item.as_dict() for item in measures.recoveries],
-        },
+        "recovery": sections.recovery(measures),
     }
     if run.imported:
         card["imported"] = run.imported.to_document()
     else:
+        card["steadyFrom"] = span_of(recording).steady
         card["latency"] = sections.latency(measures.counts.latencies)
+    if measures.transactions is not None:
+        card["transactions"] = measures.transactions.as_dict()
     if run.compares_replicas:
         card["replicas"] = sections.replicas(given.replicas)
     if evaluated.tested is not None:

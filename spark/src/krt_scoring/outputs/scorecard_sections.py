@@ -79,15 +79,23 @@ def faults(windows: Iterable[FaultWindow], verified: Mapping[str, bool]) -> list
 
 
 def latency(latencies: Latencies) -> dict[str, Any]:
-    """Return kind → part of the run → percentiles in µs, from the scheduled time."""
+    """Return kind → part of the run → percentiles in µs, from the scheduled time.
+
+    ``startup`` is the time before the steady state: the first joining of groups is in it, so that
+    it says nothing of Kafka without a fault.
+    """
     return {
-        kind: {
-            part: latencies.over(
-                kind, *((STARTUP, "before") if part == "before" else (part,))
-            ).as_dict()
-            for part in PARTS
-        }
+        kind: {part: latencies.over(kind, part).as_dict() for part in (STARTUP, *PARTS)}
         for kind in (WRITE, END_TO_END)
+    }
+
+
+def recovery(measures: Measures) -> dict[str, Any]:
+    """Return the recovery from each fault, and the longest, absent where none affected anything."""
+    longest = measures.longest_recovery
+    return {
+        **({} if longest is None else {"max": longest}),
+        "faults": [item.as_dict() for item in measures.recoveries],
     }
 
 
@@ -105,12 +113,13 @@ def availability(run: Plan, measures: Measures, context: GapContext) -> list[dic
         if found is not None:
             own = [g for g in measures.gaps if (g.direction, g.group, g.topic, g.partition) == key]
             longest = sorted(own, key=lambda gap: (-gap.duration, gap.start))[:MAX_GAPS]
+            lengths = [gap.duration for gap in own]
             row |= {
                 "scheduled": found.scheduled,
                 "duringFaultOps": found.during_faults,
+                "detectionLimit": measures.detection_limits[direction, group],
                 "count": len(own),
-                "total": sum(gap.duration for gap in own),
-                "max": max((gap.duration for gap in own), default=0),
+                **({"total": sum(lengths), "max": max(lengths)} if own else {}),
                 "gaps": [_gap(gap, context) for gap in sorted(longest)],
             }
         rows.append(row)

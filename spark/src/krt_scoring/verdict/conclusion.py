@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_scoring.metrics import operations
-from krt_scoring.verdict import objectives, reasons, score, summary, verdict
+from krt_scoring.verdict import objectives, reasons, score, summary, verdict, warnings
 from krt_scoring.verdict.guards import fault_verification
 from krt_scoring.verdict.score_inputs import score_inputs
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from krt_scoring.verdict.objectives import Objective
     from krt_scoring.verdict.score import Score
     from krt_scoring.verdict.verdict import Decision
+    from krt_scoring.verdict.warnings import MeasurementWarning
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,14 @@ class Conclusion:
         summary: the verdict in one line.
         score: None where the run is Inconclusive.
         verified: fault → whether its effect was observed.
+        warnings: what measurements say against each other; they decide nothing.
     """
 
     decision: Decision
     summary: str
     score: Score | None
     verified: Mapping[str, bool]
+    warnings: tuple[MeasurementWarning, ...] = ()
 
 
 def conclude(given: GuardInputs, tested: SelfTestResult | None = None) -> Conclusion:
@@ -49,15 +52,21 @@ def conclude(given: GuardInputs, tested: SelfTestResult | None = None) -> Conclu
     decision = verdict.decide(
         detection.violations, reasons.collect(given, missed), _objectives(given)
     )
+    transactions = given.measures.transactions
+    aborted = transactions.records("aborted") if transactions else 0
+    found = tuple(warnings.check(given.measures))
     inconclusive = decision.verdict == "Inconclusive"
     return Conclusion(
         decision,
-        summary.line(decision, detection.ledger, detection.anomalies, tested),
+        summary.line(
+            decision, detection.ledger, detection.anomalies, tested, warnings=found, aborted=aborted
+        ),
         None if inconclusive else score.compute(score_inputs(detection, decision)),
         {
             fault.name: fault_verification.verified(fault, recording.timeline)
             for fault in recording.faults
         },
+        found,
     )
 
 
@@ -65,6 +74,7 @@ def _objectives(given: GuardInputs) -> tuple[Objective, ...]:
     detection, measures = given.detection, given.measures
     lost = max(detection.anomaly("lost-write").count, detection.ledger.get("lost", 0))
     complete = all(item.complete for item in measures.recoveries)
+    unaffected = measures.recoveries and not any(item.affected for item in measures.recoveries)
     return objectives.evaluate(
         objectives.limits(given.recording.run.resolved_spec),
         {
@@ -74,4 +84,9 @@ def _objectives(given: GuardInputs) -> tuple[Objective, ...]:
             "maxRecovery": measures.longest_recovery,
         },
         () if complete else ("maxRecovery",),
+        detection_limits={
+            "maxWriteUnavailability": measures.detection_limit(operations.WRITE),
+            "maxReadUnavailability": measures.detection_limit(operations.READ),
+        },
+        unaffected=("maxRecovery",) if unaffected else (),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.durations import MICROS, Duration
@@ -32,15 +33,27 @@ class Objective:
 
     Attributes:
         limit: largest value that meets it, µs or a count.
-        value: what was measured; None where nothing could be (then it is met).
+        value: what was measured; None where nothing was (then it is met).
         ended: the value is final; where False (still not recovered at the run's end) it is a
             lower bound and the objective is missed.
+        detection_limit: of an unavailability, the length below which a gap may be unseen, µs; None
+            where nothing could be measured. It does not decide whether the objective is met: a
+            detection limit above ``limit`` makes the run Inconclusive.
+        affected: of the recovery, False where no fault took anything away.
     """
 
     name: str
     limit: int
     value: int | None
     ended: bool = True
+    detection_limit: int | None = None
+    affected: bool = True
+
+    @property
+    def worst(self) -> int | None:
+        """The largest value that fits what was seen; None where nothing was measured."""
+        known = [bound for bound in (self.value, self.detection_limit) if bound is not None]
+        return max(known, default=None)
 
     @property
     def met(self) -> bool:
@@ -54,13 +67,14 @@ class Objective:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the objective as the scorecard holds it; ``value`` only where measured."""
-        measured = {} if self.value is None else {"value": self.value}
+        known = {"value": self.value, "detectionLimit": self.detection_limit}
         return {
             "name": self.name,
             "limit": self.limit,
             "met": self.met,
             "unit": self.unit,
-            **measured,
+            **{key: value for key, value in known.items() if value is not None},
+            **({} if self.affected else {"affected": False}),
         }
 
 
@@ -78,6 +92,9 @@ def evaluate(
     requested: Mapping[str, int],
     measured: Mapping[str, int | None],
     unended: Container[str] = (),
+    *,
+    detection_limits: Mapping[str, int | None] = MappingProxyType({}),
+    unaffected: Container[str] = (),
 ) -> tuple[Objective, ...]:
     """Return each requested objective with what was measured, in order of name.
 
@@ -85,8 +102,17 @@ def evaluate(
         requested: objective to limit.
         measured: objective to value; None where nothing could be measured.
         unended: objectives whose value is only a lower bound.
+        detection_limits: objective to the value below which nothing can be seen, µs.
+        unaffected: objectives about something that did not occur.
     """
     return tuple(
-        Objective(name, requested[name], measured.get(name), name not in unended)
+        Objective(
+            name,
+            requested[name],
+            measured.get(name),
+            name not in unended,
+            detection_limits.get(name),
+            name not in unaffected,
+        )
         for name in sorted(requested)
     )

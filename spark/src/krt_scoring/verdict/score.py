@@ -43,7 +43,8 @@ class ScoreInputs:
         delivered_late: acked records some group got only after the faults had reverted.
         undelivered: acked records some group never got.
         deliveries: all ok deliveries.
-        unavailability: (largest gap, limit) in µs for each direction that was measured.
+        unavailability: (longest gap or detection limit, whichever is longer; limit) in µs for each
+            direction. A gap that could not be seen counts as one that was.
         recovery: (longest recovery, limit) in µs; None where no fault was to be recovered from.
         violated_kinds: number of anomalies with a violation.
     """

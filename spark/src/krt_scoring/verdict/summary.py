@@ -13,16 +13,20 @@ if TYPE_CHECKING:
     from krt_scoring.selftest.results import SelfTestResult
     from krt_scoring.verdict.objectives import Objective
     from krt_scoring.verdict.verdict import Decision
+    from krt_scoring.verdict.warnings import MeasurementWarning
 
 MAX_LENGTH = 400
 """Characters; a printer column and a termination message hold it."""
 
 
-def line(
+def line(  # noqa: PLR0913 (everything that one line says)
     decision: Decision,
     ledger: Mapping[str, int],
     results: Sequence[AnomalyResult],
     tested: SelfTestResult | None = None,
+    *,
+    warnings: Sequence[MeasurementWarning] = (),
+    aborted: int = 0,
 ) -> str:
     """Return one line: what decided the verdict, then the counts.
 
@@ -31,29 +35,38 @@ def line(
         ledger: outcome of the ledger identity → records.
         results: of the anomalies.
         tested: the result of the self-test, where the run was tested.
+        warnings: what numbers of the run say against each other.
+        aborted: records sent in transactions that were aborted.
     """
+    in_aborted = f" ({aborted} in aborted transactions)" if aborted else ""
     counted = (
-        f"{ledger.get('acked', 0)} of {ledger.get('attempted', 0)} records acked, "
+        f"{ledger.get('acked', 0)} of {ledger.get('attempted', 0)} records acked{in_aborted}, "
         f"{ledger.get('lost', 0)} lost, {ledger.get('undelivered', 0)} undelivered"
     )
     parts = [*_decisive(decision, results), counted]
     if tested is not None and tested.detected < tested.total:
         parts.insert(1, f"the self-test detected {tested.detected} of {tested.total} corruptions")
     if decision.verdict in ("Passed", "Degraded"):
-        parts += [
-            f"{_LABELS[item.name]} {durations.show(item.value)}"
-            for item in decision.objectives
-            if item.name in _LABELS and item.value is not None
-        ]
+        parts += [text for item in decision.objectives if (text := _measured(item))]
+    parts += [f"warning: {item.code} {item.subject}" for item in warnings]
     text = "; ".join(parts)
     return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…"
 
 
-_LABELS = {
-    "maxWriteUnavailability": "longest write gap",
-    "maxReadUnavailability": "longest read gap",
-    "maxRecovery": "recovery",
-}
+_GAPS = {"maxWriteUnavailability": "write gap", "maxReadUnavailability": "read gap"}
+
+
+def _measured(item: Objective) -> str:
+    """Return what was measured for an objective about time; empty for others, and for nothing."""
+    if item.name == "maxRecovery" and (item.value is not None or not item.affected):
+        colon = ":" if item.value is None else ""
+        return f"recovery{colon} {durations.show_recovery(item.value)}"
+    if item.name not in _GAPS or item.worst is None:
+        return ""
+    if item.value is None:
+        return f"no {_GAPS[item.name]} longer than {durations.show(item.worst)} (detection limit)"
+    seen = durations.show_longest(item.value, item.detection_limit)
+    return f"longest {_GAPS[item.name]} {seen}"
 
 
 def _decisive(decision: Decision, results: Sequence[AnomalyResult]) -> list[str]:

@@ -117,6 +117,7 @@ def lanes(axis: Scale, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
                 "name": f"{row['topic']}-{row['partition']} {row['direction']}{group}",
                 "measured": row["measured"],
                 "max": durations.show(row["max"]) if row.get("max") else "",
+                "limit": _limit(axis, row),
                 "gaps": [
                     {
                         "x": axis.x(gap["from"]),
@@ -139,8 +140,27 @@ def _title(gap: Mapping[str, Any]) -> str:
     return f"{text}: {', '.join(shown)}" if shown else text
 
 
-def traffic(axis: Scale, events: Timeline) -> tuple[int, int]:
-    """Return when operations were scheduled, as position and width: from Warmup to Draining."""
-    entered = {event.subject: event.at for event in events.of("phase", "entered")}
-    begin, end = entered.get("Warmup", axis.start), entered.get("Draining", axis.end)
+def _limit(axis: Scale, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the detection limit to scale, with its text; None where it is not known."""
+    limit = row.get("detectionLimit")
+    if limit is None:
+        return None
+    return {
+        "width": axis.width(axis.start, axis.start + limit),
+        "title": f"detection limit: gaps shorter than {durations.show(limit)} cannot be seen",
+        "none": "" if row["count"] else f"none > {durations.show(limit)}",
+    }
+
+
+def traffic(axis: Scale, events: Timeline, steady: int | None) -> tuple[int, int]:
+    """Return when gaps were measured, as position and width: from the steady state to Draining.
+
+    Args:
+        axis: the axis.
+        events: the timeline.
+        steady: when traffic was established, UTC µs; None in a scorecard that does not say so.
+    """
+    entered = {event.subject: event.at for event in events.of(Source.PHASE, EventName.ENTERED)}
+    begin = entered.get("Warmup", axis.start) if steady is None else steady
+    end = entered.get("Draining", axis.end)
     return axis.x(begin), axis.width(begin, end)

@@ -9,6 +9,7 @@ import jinja2
 
 from krt_scoring import durations
 from krt_scoring.outputs.report import chart
+from krt_scoring.outputs.severity import by_severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +57,8 @@ def render(card: Mapping[str, Any], events: Timeline) -> str:
     environment.filters.update(
         {
             "duration": durations.show,
+            "longest": longest,
+            "recovery": recovery,
             "clock": clock,
             "number": number,
             "value": objective_value,
@@ -110,8 +113,32 @@ def lines(value: list[Any] | dict[str, Any]) -> list[str]:
     ]
 
 
+def longest(row: Mapping[str, Any]) -> str:
+    """Return the longest gap of a row of ``availability``, or how long one could be unseen."""
+    seen = row["max"] if row["count"] else None
+    if seen is None and "detectionLimit" not in row:
+        return "none seen"
+    return durations.show_longest(seen, row.get("detectionLimit"))
+
+
+def recovery(item: Mapping[str, Any]) -> str:
+    """Return the recovery from a fault in a sentence."""
+    if not item.get("affected", True):
+        return "No effect seen: no ISR was incomplete, and no gap reached the detection limit."
+    if not item["complete"]:
+        return f"Not recovered {durations.show(item['duration'])} after the revert."
+    if item["duration"]:
+        return f"Recovered {durations.show(item['duration'])} after the revert."
+    return "Recovered before the revert."
+
+
 def objective_value(item: Mapping[str, Any], key: str) -> str:
     """Return an objective's value or limit in its unit."""
+    if key == "value" and "detectionLimit" in item:
+        return durations.show_longest(item.get("value"), item["detectionLimit"])
+    known = "value" in item or not item.get("affected", True)
+    if key == "value" and item["name"] == "maxRecovery" and known:
+        return durations.show_recovery(item.get("value"))
     if key not in item:
         return "not measured"
     if item["unit"] == "us":
@@ -131,13 +158,12 @@ def _identity(ledger: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _found(card: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The anomalies that were observed, violations first."""
-    rows = [
-        {"name": name, **item, "columns": _columns(item["examples"])}
-        for name, item in card.get("anomalies", {}).items()
-        if item["count"]
+    """The anomalies that were observed, the most severe first."""
+    anomalies = card.get("anomalies", {})
+    return [
+        {"name": name, **anomalies[name], "columns": _columns(anomalies[name]["examples"])}
+        for name in by_severity(anomalies)
     ]
-    return sorted(rows, key=lambda row: (row["class"] != "Violation", row["name"]))
 
 
 def _columns(examples: list[dict[str, Any]]) -> list[str]:
@@ -162,6 +188,6 @@ def _chart(card: Mapping[str, Any], events: Timeline) -> dict[str, Any] | None:
         "ticks": axis.ticks(),
         "phases": chart.phases(axis, events),
         "faults": chart.faults(axis, card.get("faults", [])),
-        "traffic": chart.traffic(axis, events),
+        "traffic": chart.traffic(axis, events, card.get("steadyFrom")),
         "lanes": chart.lanes(axis, card.get("availability", [])),
     }

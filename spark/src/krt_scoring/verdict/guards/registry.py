@@ -71,7 +71,7 @@ GUARDS: Mapping[str, Callable[[GuardInputs], Iterator[Reason]]] = {
     "producer_summary": lambda given: producer_summary.check(given.recording),
     "replica_dumps": lambda given: replica_dumps.check(given.replicas, given.recording.inspection),
     "slow_baseline": lambda given: slow_baseline.check(
-        given.recording.run, given.measures.thresholds
+        given.recording, given.measures.detection_limits, given.ownerships
     ),
     "timeline_gaps": lambda given: timeline_gaps.check(given.recording),
     "too_few_operations": lambda given: too_few_operations.check(

@@ -1,0 +1,1 @@
+"""How well gaps are detected: generated histories with outages of known length."""

@@ -1,0 +1,66 @@
+"""The outages that a fault is bound to cause, before any is measured.
+
+A broker that is killed keeps its session, and with it its leadership, until the session expires; a
+consumer that is killed keeps its partitions until its group's session timeout. Until then nobody
+else can serve them. A frozen process causes the same, or an outage as long as it was frozen. A
+process that is asked to stop hands over first, so it implies nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_contract.faults import Action
+from krt_contract.members import broker_of
+from krt_scoring.history.groups import groups_of
+from krt_scoring.inputs.client_settings import session_timeout
+from krt_scoring.metrics.operations import READ, WRITE
+from krt_scoring.metrics.partition_states import States
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krt_scoring.history.intervals import Interval
+    from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.inputs.recording import Recording
+
+ABRUPT = frozenset({Action.CRASH_POD, Action.FREEZE_POD, Action.LOSE_DISK})
+"""Actions after which a process hands nothing over."""
+
+
+def implied_outages(
+    recording: Recording, ownerships: Sequence[Interval]
+) -> dict[tuple[str, str], tuple[int, str]]:
+    """Return direction and group → the shortest outage that a fault implies, µs, and the fault.
+
+    Args:
+        recording: what was recorded.
+        ownerships: who owned which partition in which group, and when.
+    """
+    found: dict[tuple[str, str], tuple[int, str]] = {}
+    for window in recording.faults:
+        if window.action not in ABRUPT or window.injected_at is None:
+            continue
+        for kind, session in _sessions(window, window.injected_at, recording, ownerships):
+            frozen = window.action == Action.FREEZE_POD and window.duration
+            outage = min(session, window.duration) if frozen else session
+            found[kind] = min(found.get(kind, (outage, window.name)), (outage, window.name))
+    return found
+
+
+def _sessions(
+    window: FaultWindow, at: int, recording: Recording, ownerships: Sequence[Interval]
+) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield what a fault interrupts, and for how long a session keeps others from taking over."""
+    run, groups = recording.run, groups_of(recording.run)
+    brokers = {broker_of(member) for member in window.members}
+    states = States.of(recording.timeline, run)
+    if any(seen and seen[0].leader in brokers for seen in states.during(at, at).values()):
+        session = run.zookeeper_session.micros
+        yield (WRITE, ""), session
+        for group in groups:
+            yield (READ, group.name), session
+    for item in ownerships:
+        if item.incarnation in window.target_uids and item.begin <= at <= item.end:
+            name = groups[item.group].name
+            yield (READ, name), session_timeout(run, name)
