@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.scoring.builders import event
+from tests.unit.scoring.builders import SECOND, event
 
 from krt_scoring.inputs.fault_windows import FaultWindow
 from krt_scoring.inputs.timeline import Timeline
@@ -36,6 +36,16 @@ def test_break_down_of_a_write_gap_has_detect_elect_and_client() -> None:
     )
     assert breakdown.fault_of(gap, (window,)) is window
     assert breakdown.break_down(gap, window, line) == {"detect": 60, "elect": 10, "client": 20}
+
+
+def test_fault_of_a_gap_takes_the_fault_just_after_the_last_success() -> None:
+    """An earlier fault is open still; what ended all success was the later one."""
+    earlier = FaultWindow("earlier", injected_at=1_000_000, recovered_at=90_000_000)
+    later = FaultWindow("later", injected_at=5_020_000, recovered_at=20_000_000)
+    gap = Gap("write", "", "foo", 0, 5_000_000, 12_000_000)
+    assert breakdown.fault_of(gap, (earlier, later)) is later
+    before = Gap("write", "", "foo", 0, 4_000_000, 12_000_000)
+    assert breakdown.fault_of(before, (earlier, later)) is earlier
 
 
 @pytest.mark.parametrize(
@@ -103,10 +113,12 @@ def test_explain_a_dead_consumers_gap_is_its_rebalance() -> None:
 
 
 def test_fault_of_a_gap_is_the_fault_open_at_its_start() -> None:
-    first, second = (FaultWindow(name, injected_at=at) for name, at in (("a", 100), ("b", 200)))
-    assert breakdown.fault_of(Gap("read", "g", "foo", 0, 150, 300), (first, second)) is first
-    assert breakdown.fault_of(Gap("read", "g", "foo", 0, 250, 300), (first, second)) is second
-    assert breakdown.fault_of(Gap("read", "g", "foo", 0, 95, 300), (first, second)) is first
+    first, second = (
+        FaultWindow(name, injected_at=at * SECOND) for name, at in (("a", 100), ("b", 200))
+    )
+    for start, fault in ((150, first), (250, second), (95, first)):
+        gap = Gap("read", "g", "foo", 0, start * SECOND, 300 * SECOND)
+        assert breakdown.fault_of(gap, (first, second)) is fault
 
 
 def test_fault_of_a_gap_before_any_fault_is_none() -> None:

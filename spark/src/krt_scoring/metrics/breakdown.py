@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.members import member_of
 from krt_contract.timeline import EventName, Source
+from krt_scoring.metrics.gaps import LEAST_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +50,12 @@ class GapContext:
 
 
 def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
-    """Return the fault to name for a gap: the latest open when it began, else the first in it."""
+    """Return the fault to name for a gap: the latest open when it began, else the first in it.
+
+    A gap begins with the last success, a moment before the fault that ended all success: a fault
+    injected less than the least gap later was open when it began.
+    """
+    began = gap.start + LEAST_LIMIT
     open_windows = [
         window
         for window in windows
@@ -57,7 +63,7 @@ def fault_of(gap: Gap, windows: Sequence[FaultWindow]) -> FaultWindow | None:
         and window.injected_at < gap.end
         and (window.recovered_at is None or window.recovered_at >= gap.start)
     ]
-    before = [window for window in open_windows if (window.injected_at or 0) <= gap.start]
+    before = [window for window in open_windows if (window.injected_at or 0) <= began]
     if before:
         return before[-1]
     return open_windows[0] if open_windows else None
