@@ -148,6 +148,13 @@ def test_evaluate_isr_restored_after_compares_the_recovery() -> None:
         assert list(results(expect, *CRASH, recoveries=[recovery]).values()) == [result]
 
 
+def test_evaluate_isr_restored_after_of_complete_isrs_shows_no_duration() -> None:
+    recovery = Recovery("down", 30 * SECOND, 30 * SECOND, None, 0, complete=True, affected=False)
+    expect = of_fault(isrRestoredAfter={"max": "5s"})
+    (found,) = evaluate(expectation_inputs(expect, *CRASH, recoveries=[recovery]))
+    assert (found.result, found.observed) == ("Met", "every ISR was complete at the revert")
+
+
 def test_evaluate_non_preferred_leaders_looks_at_the_last_state() -> None:
     assert results({"nonPreferredLeaders": {"max": 0}}, *CRASH) == {"nonPreferredLeaders": "NotMet"}
     back = [*CRASH, state(50, 0, 0, [0, 1], 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.expectations.leadership import END_UNOBSERVED, NO_STATES
@@ -81,7 +82,8 @@ def _restored(
             return Result(
                 expectation, duration_bounds(bounds), "NotMet", "an ISR was never complete again"
             )
-        return evaluate_duration(
-            expectation, bounds, recovery.isr_restored_at - recovery.reverted_at
-        )
+        after = recovery.isr_restored_at - recovery.reverted_at
+        found = evaluate_duration(expectation, bounds, after)
+        # Nothing was measured then: it was so before, or all along.
+        return found if after else replace(found, observed="every ISR was complete at the revert")
     return not_evaluated(expectation, duration_bounds(bounds), "the fault was not reverted")
