@@ -7,7 +7,7 @@ written afterwards (``outputs.files``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from krt_scoring.metrics.partition_states import States
 from krt_scoring.metrics.span import span_of
 from krt_scoring.outputs import scorecard
 from krt_scoring.selftest.evaluate import Detected
+from krt_scoring.verdict import reasons
 from krt_scoring.verdict.conclusion import conclude
 from krt_scoring.verdict.guards.registry import GuardInputs
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from krt_contract.bundle import Bundle
     from krt_contract.plan import Plan
     from krt_scoring.inputs.bundle_files import Inspection
+    from krt_scoring.inputs.reasons import Reason
     from krt_scoring.inputs.recording import Recording
     from krt_scoring.selftest.results import SelfTestResult
 
@@ -91,8 +93,8 @@ def without_plan(bundle: Bundle, problem: str, where: str = "run.json") -> Asses
 
 
 def _assess(spark: SparkSession, recorded: Recording, *, self_test: bool) -> Assessment:
-    given, tested = _analyse(spark, recorded, self_test=self_test)
-    conclusion = conclude(given, tested)
+    given, collected, tested = _analyse(spark, recorded, self_test=self_test)
+    conclusion = conclude(given, collected, tested)
     states, end = States.of(recorded.timeline, recorded.run), span_of(recorded).end
     results = expectations.evaluate(
         expectations.ExpectationInputs(
@@ -111,7 +113,7 @@ def _assess(spark: SparkSession, recorded: Recording, *, self_test: bool) -> Ass
 
 def _analyse(
     spark: SparkSession, recorded: Recording, *, self_test: bool
-) -> tuple[GuardInputs, SelfTestResult | None]:
+) -> tuple[GuardInputs, list[Reason], SelfTestResult | None]:
     """Detect and measure what Spark is needed for, and run the self-test where it is requested."""
     ctx = context.build(ledger_tables.read(spark, recorded))
     try:
@@ -127,9 +129,13 @@ def _analyse(
                 ctx.history.ownership.intervals,
                 ctx.history.replicas,
             )
+            collected = reasons.collect(given)
+            judged = replace(
+                given, detection=detection.with_voids(ctx, findings, detected, collected)
+            )
             if not (self_test or recorded.run.self_test):
-                return given, None
+                return judged, collected, None
             before = Detected(findings, detected.ledger, detected.reasons)
-            return given, selftest.run(ctx, before, given, recorded.run.seed)
+            return judged, collected, selftest.run(ctx, before, given, recorded.run.seed)
     finally:
         ctx.release()

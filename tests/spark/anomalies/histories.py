@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from tests.spark.anomalies.language import RUN, Case
 
+from krt_contract.bundle import Bundle
 from krt_contract.plan import Plan
-from krt_scoring.anomalies import context, detection
+from krt_scoring.anomalies import context, detection, voids
 from krt_scoring.history import tables as history_module
 from krt_scoring.history import tally
+from krt_scoring.inputs.bundle_files import Inspection
+from krt_scoring.inputs.recording import LogEnd, Recording
+from krt_scoring.inputs.timeline import Timeline
+from krt_scoring.verdict.guards import log_stability, producer_summary
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from collections.abc import Iterable
 
+    from pyspark.sql import Row, SparkSession
+
+    from krt_scoring.anomalies.context import Context
     from krt_scoring.history.tables import Tables
+    from krt_scoring.inputs.reasons import Reason
 
 
 CASES = Path(__file__).parent / "cases"
@@ -98,6 +107,7 @@ class Outcome:
 
     findings: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     outcomes: dict[str, int] = field(default_factory=dict)
+    void: Counter[str] = field(default_factory=Counter)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -106,10 +116,13 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
     ctx = context.build(history_of_cases(spark, cases))
     outcomes = {case.name: Outcome() for case in cases}
     found = detection.find_all(ctx)
+    if found is not None:
+        scopes = voids.narrow_scopes(reasons(ctx, cases))
+        found = found.withColumn("void", voids.within(scopes))
     for row in found.collect() if found is not None else []:
-        owner_of_group = (name for name in outcomes if str(row["grp"]).startswith(f"{name}-"))
-        outcome = outcomes[row["topic"] or next(owner_of_group)]
+        outcome = outcomes[row["topic"] or owner_of(row, outcomes)]
         outcome.findings[row["anomaly"], row["rule"]] += 1
+        outcome.void[row["anomaly"]] += row["void"] and row["rule"] is None
         outcome.rows.append(row.asDict())
     owner = {
         incarnation.key: name
@@ -127,6 +140,41 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
         counted[outcome_name] = counted.get(outcome_name, 0) + item.records
     ctx.release()
     return outcomes
+
+
+def owner_of(row: Row, names: Iterable[str]) -> str:
+    """The case of a finding without a topic: of its group or its producer."""
+    prefixes = {name: f"{name}-" for name in names}
+    named = str(row["grp"] or row["producer"])
+    return next(name for name, prefix in prefixes.items() if named.startswith(prefix))
+
+
+def reasons(ctx: Context, cases: list[Case]) -> list[Reason]:
+    """What the evidence of cases lacks: of producers' ledgers and of logs."""
+    tables = ("produce", "producer_summary")
+    writers = {
+        table: frozenset(
+            (row["producer"], row["producer_incarnation"])
+            for case in cases
+            for row in case.rows[table]
+        )
+        for table in tables
+    }
+    ends = tuple(
+        LogEnd(**{name: row[name] for name in LogEnd.__dataclass_fields__})
+        for case in cases
+        for row in case.rows["log_end_offsets"]
+    )
+    run = ctx.history.facts.run
+    recording = Recording(
+        run, Timeline(()), (), Inspection(Bundle(CASES), {}, {}, writers, {}), ends
+    )
+    _, of_records = detection.balance_ledger(ctx)
+    return [
+        *of_records,
+        *log_stability.check(run, ends),
+        *producer_summary.check(recording),
+    ]
 
 
 def load_cases() -> list[Case]:

@@ -17,6 +17,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     bounds 0 START..END
     unread 0                                this partition's log was not read
     unsettled 0                             this partition's log never settled
+    attempted P/I N                         what the incarnation says at its end that it attempted
     replica B 0@5..7 [P/I#S] [epoch=1] [crc=9] [bad=1] [control=commit]
                                             a batch of the replica on broker B, and its record
     replica B 0 empty                       the replica on broker B is empty
@@ -28,6 +29,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     freeze C|kafka-N | thaw C|kafka-N
     pod EVENT C
     expect ANOMALY COUNT [RULE]             all of them, and no others
+    void ANOMALY COUNT                      those of them that rest on missing evidence
     outcomes NAME=COUNT...                  all of them, and no others
 """
 
@@ -75,10 +77,12 @@ class Case:
     bounds: dict[int, tuple[int, int]] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
     unsettled: set[int] = field(default_factory=set)
+    attempted: dict[str, int] = field(default_factory=dict)
     isr: dict[int, list[int]] = field(default_factory=dict)
     undumped: set[tuple[int, int]] = field(default_factory=set)
     replica_offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    void: Counter[str] = field(default_factory=Counter)
     outcomes: dict[str, int] | None = None
     counters: Counter[str] = field(default_factory=Counter)
     number: int = 0
@@ -118,6 +122,9 @@ class Case:
     def do_expect(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         rule = plain[2] if len(plain) > 2 else None
         self.expected[plain[0], rule] += int(plain[1])
+
+    def do_void(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        self.void[plain[0]] += int(plain[1])
 
     def do_outcomes(self, _: list[str], options: dict[str, str], _at: int) -> None:
         self.outcomes = {name: int(count) for name, count in options.items()}
@@ -282,6 +289,10 @@ class Case:
     def do_unsettled(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         self.unsettled.add(int(plain[0]))
 
+    def do_attempted(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        name, incarnation = plain[0].split("/")
+        self.attempted[f"{self.name}-{name}-{incarnation}"] = int(plain[1])
+
     def broker_id(self, text: str) -> int:
         """Return the id among the brokers of all cases."""
         return self.number * BROKERS + int(text)
@@ -383,7 +394,7 @@ class Case:
                 {
                     "producer": producer,
                     "producer_incarnation": incarnation,
-                    "attempted": len(outcomes),
+                    "attempted": self.attempted.get(incarnation, len(outcomes)),
                     **{name: outcomes.count(name) for name in ("acked", "failed", "unknown")},
                     "at": 1000 * SECOND,
                 }
@@ -402,8 +413,7 @@ class Case:
                 {
                     "topic": self.name, "partition": partition, "taken_at": 2000 * SECOND,
                     "log_start": low, "high_watermark": high, "last_stable": high,
-                    "leader": 0, "leader_epoch": 0,
-                    "settled": partition not in self.unsettled,
+                    "leader": 0, "leader_epoch": 0, "settled": partition not in self.unsettled,
                     "isr": self.isr.get(partition, [self.broker_id("0"), self.broker_id("1")]),
                     "read_from": low, "read_to": high, "rows_read": high - low,
                 }

@@ -167,20 +167,51 @@ def test_assess_with_a_record_never_sent_fails(
     assert (ledger["attempted"], ledger["balanced"], ledger["unledgered"]) == (6_000, 1, 0)
 
 
-def test_assess_with_a_lost_record_fails(spark: SparkSession, tmp_path: Path) -> None:
-    scenario = Scenario()
-    rows = bundles.simulate(scenario)
-    # The last record of partition 1: in the log of no one, delivered to no one.
-    last = max((r for r in rows.tables["log"] if r["partition"] == 1), key=lambda r: r["offset"])
+def lose(rows: bundles.Rows, partition: int) -> dict[str, Any]:
+    """Take the last record of a partition away: in the log of no one, delivered to no one."""
+    own = (row for row in rows.tables["log"] if row["partition"] == partition)
+    last = max(own, key=lambda row: row["offset"])
     same = {key: last[key] for key in ("producer_incarnation", "seq")}
     for table in ("log", "consume"):
         rows.tables[table] = [
             row for row in rows.tables[table] if {key: row[key] for key in same} != same
         ]
     for row in rows.tables["log_end_offsets"]:
-        if row["partition"] == 1:
+        if row["partition"] == partition:
             row["high_watermark"] = row["last_stable"] = row["read_to"] = last["offset"]
             row["rows_read"] = last["offset"]
+    return last
+
+
+@pytest.mark.parametrize("stands", [True, False], ids=["beside", "within"])
+def test_assess_with_an_unsettled_partition_voids_what_was_found_there_alone(
+    spark: SparkSession, tmp_path: Path, *, stands: bool
+) -> None:
+    scenario = Scenario(sends=1_200, stall=None)
+    rows = bundles.simulate(scenario)
+    lost = [lose(rows, partition) for partition in ((0, 1) if stands else (0,))]
+    for row in rows.tables["log_end_offsets"]:
+        row["settled"] = row["partition"] != 0
+    found = score(spark, bundles.write(tmp_path, rows, bundles.plan(scenario)))
+    reasons = {
+        item["subject"]: item["scope"]
+        for item in found["inconclusiveReasons"]
+        if item["code"] == "LogNotStable"
+    }
+    assert reasons == {"foo-0": {"tables": ["log"], "partitions": ["foo-0"]}}
+    item = found["anomalies"]["lost-write"]
+    assert (item["violations"], item["void"]) == (len(lost), 1)
+    assert found["verdict"] == ("Failed" if stands else "Inconclusive")
+    shown = [(row["partition"], row.get("void", False)) for row in item["examples"]]
+    assert shown == ([(1, False), (0, True)] if stands else [(0, True)])
+    if stands:
+        assert "not judged, since evidence is missing (LogNotStable foo-0)" in found["summary"]
+
+
+def test_assess_with_a_lost_record_fails(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario()
+    rows = bundles.simulate(scenario)
+    last = lose(rows, 1)
     root = bundles.write(tmp_path, rows, bundles.plan(scenario))
     found = score(spark, root)
     assert (found["verdict"], found["score"]) == ("Failed", 0)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +37,7 @@ def incarnation(summary: ProducerSummary | None = None, **counts: int) -> Incarn
         "sent": 2,
         "known": 2,
         "highest": 2,
+        "repeated": 0,
         "summaries": 1 if summary else 0,
         "summary": summary,
     }
@@ -65,7 +67,6 @@ def totals(**counts: int) -> Totals:
         "lostAfterDelivery",
         "corrupt",
         "offsetUnusable",
-        "repeated",
     )
     base: Mapping[str, int] = dict.fromkeys(names, 0) | {"delivered": 1, "failedNotInLog": 1}
     return Totals({**base, **counts})
@@ -114,7 +115,7 @@ def test_ledger_empty_history_balances() -> None:
         (incarnation(ProducerSummary(4, 2, 1, 1)), {}, "closed with"),
         (incarnation(ProducerSummary(3, 1, 1, 1), sent=5), {}, "seq 5 was sent"),
         (incarnation(ProducerSummary(3, 1, 1, 1), summaries=2), {}, "2 producer summaries"),
-        (incarnation(ProducerSummary(3, 1, 1, 1)), {"repeated": 1}, "more than one ledger row"),
+        (incarnation(ProducerSummary(3, 1, 1, 1), repeated=1), {}, "more than one ledger row"),
         (incarnation(ProducerSummary(3, 1, 1, 1)), {"delivered": 2}, "acked 1 is not"),
         (incarnation(ProducerSummary(3, 1, 1, 1)), {"failedNotInLog": 0}, "failed 1 is not"),
         (incarnation(ProducerSummary(3, 1, 1, 1)), {"unknownInLog": 2}, "unknown 1 is not"),
@@ -127,3 +128,19 @@ def test_ledger_unbalanced_terms_give_a_reason(
     assert terms["balanced"] == 0
     assert {reason.code for reason in reasons} == {"LedgerDoesNotBalance"}
     assert any(said in reason.message for reason in reasons)
+
+
+def test_ledger_of_an_unbalanced_incarnation_is_about_that_one_alone() -> None:
+    sound = incarnation(ProducerSummary(3, 1, 1, 1))
+    short = replace(incarnation(ProducerSummary(4, 2, 1, 1)), incarnation="j")
+    counts = {"delivered": 2, "failedNotInLog": 2, "unknownInLog": 2}
+    _, reasons = ledger(totals(**counts), facts(sound, short))
+    assert {reason.scope.incarnations for reason in reasons} == {("j",)}
+    assert all("nonmonotonic-poll" not in reason.invalidates for reason in reasons)
+
+
+def test_ledger_of_unbalanced_sums_alone_is_about_every_producer() -> None:
+    item = incarnation(ProducerSummary(3, 1, 1, 1))
+    _, (reason,) = ledger(totals(delivered=2, unknownInLog=1), facts(item))
+    assert reason.scope.incarnations == ()
+    assert "lost-write" in reason.invalidates

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -19,6 +20,7 @@ from tests.unit.scoring.builders import anomaly
 
 from krt_scoring.anomalies.registry import UNITS, unchecked
 from krt_scoring.inputs.reasons import Reason
+from krt_scoring.inputs.scope import Scope
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.outputs import (
     config_map,
@@ -391,6 +393,18 @@ def test_message_names_the_first_expectations_alone() -> None:
         "notEvaluated": [],
     }
     assert "expectationResults" not in json.loads(termination.message(card(expectationResults=[])))
+
+
+def test_render_shows_the_scope_of_a_reason_and_what_is_void() -> None:
+    scope = Scope(("log",), (("foo", 0),))
+    reason = Reason("evidence", "LogNotStable", "foo-0", "it moved", ("lost-write",), scope)
+    lost = replace(anomaly("lost-write", {None: 3}, examples=(EXAMPLE,)), void=2)
+    document = card(
+        inconclusiveReasons=[reason.as_dict()], anomalies=scorecard_sections.anomalies([lost])
+    )
+    page = report.render(document, Timeline(()))
+    assert "concerns only: tables log; partitions foo-0" in page
+    assert "2 of them void" in page
 
 
 def test_junit_replaces_characters_that_xml_forbids() -> None:

@@ -48,6 +48,7 @@ def facts(run: Simulation) -> Facts:
             failed=close.failed,
             unknown=0,
             **dict.fromkeys(("sent", "known", "highest"), close.attempted - 1),
+            repeated=0,
             summaries=1,
             summary=close,
         )

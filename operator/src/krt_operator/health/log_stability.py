@@ -36,30 +36,45 @@ def as_json(bound: Bounds) -> Json:
 def instability(
     plan: Plan, topics: Sequence[str], before: Sequence[Json], now: Sequence[Json]
 ) -> str:
-    """Why the log ends of these topics are not stable yet; empty when they are.
+    """Why the log ends of these topics are not stable yet; empty when all of them are."""
+    unstable = unstable_partitions(plan, before, now)
+    if unstable:
+        return next(iter(unstable.values()))
+    expected = sum(topic.partitions for topic in plan.topics if topic.name in topics)
+    return "" if len(now) == expected else f"{len(now)} of {expected} partitions answered"
 
-    They are when each partition has a leader and at least min.insync.replicas in its ISR (below
+
+def unstable_partitions(
+    plan: Plan, before: Sequence[Json], now: Sequence[Json]
+) -> dict[tuple[str, int], str]:
+    """Return topic and partition → why its log end is not stable yet, in the readings' order.
+
+    It is when the partition has a leader and at least min.insync.replicas in its ISR (below
     it the high watermark does not advance), no transaction is open (high watermark = last stable
     offset), and an earlier reading of the same leadership found the same.
     """
-    minima = {planned.name: plan.min_insync(planned.name) for planned in plan.topics}
     earlier = {(bound["topic"], bound["partition"]): bound for bound in before}
+    found = {}
     for reading in now:
-        name = f"{reading['topic']}-{reading['partition']}"
-        if reading["leader"] is None or reading["leader"] < 0:
-            return f"{name} has no leader"
-        if len(reading["isr"]) < minima[reading["topic"]]:
-            needed = minima[reading["topic"]]
-            return f"{name} has {len(reading['isr'])} replicas in sync, {needed} needed"
-        if reading["highWatermark"] != reading["lastStable"]:
-            return f"{name} has an open transaction at {reading['lastStable']}"
-        first = earlier.get((reading["topic"], reading["partition"]))
-        if first is None or any(first[key] != reading[key] for key in SAME):
-            return f"{name} changed between two readings"
-        if reading["takenAt"] - first["takenAt"] < SETTLED_APART * 1_000_000:
-            return f"{name} was read twice within {SETTLED_APART} s, which is too soon"
-    expected = sum(topic.partitions for topic in plan.topics if topic.name in topics)
-    return "" if len(now) == expected else f"{len(now)} of {expected} partitions answered"
+        partition = reading["topic"], reading["partition"]
+        cause = _cause(reading, earlier.get(partition), plan.min_insync(reading["topic"]))
+        if cause:
+            found[partition] = f"{partition[0]}-{partition[1]} {cause}"
+    return found
+
+
+def _cause(reading: Json, earlier: Json | None, needed: int) -> str:
+    if reading["leader"] is None or reading["leader"] < 0:
+        return "has no leader"
+    if len(reading["isr"]) < needed:
+        return f"has {len(reading['isr'])} replicas in sync, {needed} needed"
+    if reading["highWatermark"] != reading["lastStable"]:
+        return f"has an open transaction at {reading['lastStable']}"
+    if earlier is None or any(earlier[key] != reading[key] for key in SAME):
+        return "changed between two readings"
+    if reading["takenAt"] - earlier["takenAt"] < SETTLED_APART * 1_000_000:
+        return f"was read twice within {SETTLED_APART} s, which is too soon"
+    return ""
 
 
 def end_offsets(bounds: Sequence[Json]) -> dict[str, dict[str, int]]:

@@ -28,7 +28,12 @@ from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress
 from krt_operator.errors import TransientError
-from krt_operator.health.log_stability import as_json, end_offsets, instability
+from krt_operator.health.log_stability import (
+    as_json,
+    end_offsets,
+    instability,
+    unstable_partitions,
+)
 from krt_operator.health.traffic import (
     alive,
     behind,
@@ -170,8 +175,9 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
             apply=(current,),
             changes=(_draining("Settling", f"the log is not stable: {unstable}", observed),),
         )
+    moving = unstable_partitions(plan, before, bounds)
     for bound in bounds:
-        bound["settled"] = not unstable
+        bound["settled"] = (bound["topic"], bound["partition"]) not in moving
     reasons: tuple[Change, ...] = ()
     if unstable:
         message = f"the log ends did not become stable in time: {unstable}"

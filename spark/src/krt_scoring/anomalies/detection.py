@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies import context, example_history, surviving_replicas
+from krt_scoring.anomalies import context, example_history, surviving_replicas, voids
 from krt_scoring.anomalies.registry import RULES, UNITS
 from krt_scoring.anomalies.results import MAX_EXAMPLES, AnomalyResult, Detection, summarize
 from krt_scoring.anomalies.schema import FINDING
@@ -18,9 +19,9 @@ from krt_scoring.engine.dataframes import coalesced, union_all
 from krt_scoring.history import ledger_identity, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from krt_scoring.anomalies.context import Context
     from krt_scoring.history.tables import Tables
@@ -84,11 +85,46 @@ def count_findings(ctx: Context, findings: DataFrame | None) -> Detection:
     )
 
 
+def with_voids(
+    ctx: Context, findings: DataFrame | None, detection: Detection, reasons: Iterable[Reason]
+) -> Detection:
+    """Return what was detected, with the violations that rest on missing evidence told apart.
+
+    Where only some of an anomaly do, its examples are chosen again: those that stand come first,
+    and each of the others is marked ``void``.
+
+    Args:
+        ctx: the history and what its configuration allows.
+        findings: the findings of every rule, cached.
+        detection: what was detected.
+        reasons: why a part of the run proves nothing.
+    """
+    reasons = tuple(reasons)
+    void = voids.count(findings, reasons, detection.violations)
+    scopes = voids.narrow_scopes(reasons)
+    partly = {name: scopes[name] for name in void if name in scopes}
+    examples: dict[str, list[dict[str, Any]]] = {}
+    if findings is not None and partly:
+        concerned = findings.filter(sf.col("anomaly").isin(*partly))
+        examples = _examples(concerned, voids.within(partly))
+        _complete(ctx, examples)
+    anomalies = tuple(
+        replace(
+            item,
+            void=void.get(item.name, 0),
+            examples=tuple(examples.get(item.name, item.examples)),
+        )
+        for item in detection.anomalies
+    )
+    return replace(detection, anomalies=anomalies)
+
+
 def balance_ledger(ctx: Context) -> tuple[dict[str, int], tuple[Reason, ...]]:
     """Return outcome of the ledger identity → records, and what the ledgers lack."""
     outcomes, unbalanced = ledger_identity.ledger(ctx.history.records.totals, ctx.history.facts)
-    outcomes["foreign"] = ctx.history.facts.strays
-    return outcomes, (*unbalanced, *missing.reasons(ctx.history, outcomes))
+    foreign = missing.foreign(ctx.history)
+    outcomes["foreign"] = sum(foreign.values())
+    return outcomes, (*unbalanced, *missing.reasons(ctx.history, foreign))
 
 
 def _results(findings: DataFrame | None, ctx: Context) -> tuple[AnomalyResult, ...]:
@@ -105,8 +141,7 @@ def _results(findings: DataFrame | None, ctx: Context) -> tuple[AnomalyResult, .
                 by_tag[row["tag"]] = by_tag.get(row["tag"], 0) + row["count"]
         if rows:
             examples |= _examples(findings)
-            example_history.add(ctx, examples)
-            surviving_replicas.add(ctx, examples)
+            _complete(ctx, examples)
     return tuple(
         summarize(name, unit, counts[name], tags[name], tuple(examples[name]))
         for name, unit in UNITS.items()
@@ -120,11 +155,19 @@ EXAMPLE_ORDER = (
 """Order of examples: a total one, so that the same findings are shown every time."""
 
 
-def _examples(findings: DataFrame) -> dict[str, list[dict[str, Any]]]:
+def _complete(ctx: Context, examples: dict[str, list[dict[str, Any]]]) -> None:
+    """Add to the examples what the history holds around them."""
+    example_history.add(ctx, examples)
+    surviving_replicas.add(ctx, examples)
+
+
+def _examples(findings: DataFrame, void: Column | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Choose examples: violations that stand first, then void ones, then what is permitted."""
     order = [sf.col(name).asc_nulls_first() for name in EXAMPLE_ORDER]
-    window = Window.partitionBy("anomaly").orderBy(sf.col("rule").isNotNull(), *order)
+    marked = findings.withColumn("void", sf.lit(col=False) if void is None else void)
+    window = Window.partitionBy("anomaly").orderBy(sf.col("rule").isNotNull(), "void", *order)
     shown = (
-        findings.withColumn("rank", sf.row_number().over(window))
+        marked.withColumn("rank", sf.row_number().over(window))
         .filter(sf.col("rank") <= MAX_EXAMPLES)
         .collect()
     )
@@ -137,5 +180,7 @@ def _examples(findings: DataFrame) -> dict[str, list[dict[str, Any]]]:
         }
         if row["detail"]:
             example |= json.loads(row["detail"])
+        if row["void"]:
+            example["void"] = True
         examples.setdefault(row["anomaly"], []).append(example)
     return examples

@@ -32,6 +32,7 @@ class AnomalyResult:
         detail: tag → findings that carry it, and further integers.
         examples: at most ``MAX_EXAMPLES``, in order of (partition, offset, seq), each with the
             finding's columns and its mini-history.
+        void: violations that rest on missing evidence, and decide nothing.
     """
 
     name: str
@@ -43,6 +44,7 @@ class AnomalyResult:
     rules: dict[str, int]
     detail: dict[str, int]
     examples: tuple[dict[str, Any], ...]
+    void: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class Detection:
     def violations(self) -> dict[str, int]:
         """Anomaly → findings that the configuration does not permit."""
         return {item.name: item.violations for item in self.anomalies}
+
+    @property
+    def void(self) -> dict[str, int]:
+        """Anomaly → those of its violations that rest on missing evidence."""
+        return {item.name: item.void for item in self.anomalies}
 
     def anomaly(self, name: str) -> AnomalyResult:
         """Return the result of one anomaly.

@@ -45,6 +45,7 @@ class Incarnation:
         sent: highest seq in its ledger; -1 where there is none.
         known: highest seq in ledger, log or deliveries, of undamaged bytes.
         highest: highest seq, of damaged bytes too.
+        repeated: ledger rows beyond the first of a send.
         summaries: producer summaries; more than one is an error of the evidence.
         summary: the producer summary, None where the incarnation was killed.
     """
@@ -59,6 +60,7 @@ class Incarnation:
     sent: int
     known: int
     highest: int
+    repeated: int
     summaries: int
     summary: ProducerSummary | None
 

@@ -98,9 +98,15 @@ def _incarnation(
         sent=max((tally.highest for tally in tallies if tally.outcome is not None), default=-1),
         known=max((tally.known for tally in tallies), default=-1),
         highest=max((tally.highest for tally in tallies), default=-1),
+        repeated=_repeated(tallies),
         summaries=len(summaries),
         summary=_summary(summaries) if summaries else None,
     )
+
+
+def _repeated(tallies: list[Tally]) -> int:
+    """Return the rows of a ledger beyond the first of each send."""
+    return sum(tally.rows - tally.records for tally in tallies if tally.outcome is not None)
 
 
 def _summary(rows: list[Row]) -> ProducerSummary:

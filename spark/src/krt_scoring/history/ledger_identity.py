@@ -29,7 +29,9 @@ from krt_scoring.history.record_columns import (
     owed,
     received_count,
 )
-from krt_scoring.inputs.reasons import ALL, Reason
+from krt_scoring.inputs.evidence import PRODUCE
+from krt_scoring.inputs.reasons import SEND_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
-    from krt_scoring.history.identity import Incarnation
+    from krt_scoring.history.identity import Incarnation, ProducerSummary
     from krt_scoring.history.tally import Tally
 
 
@@ -47,13 +49,13 @@ class Totals:
 
     Attributes:
         counts: term → records; besides the record outcomes: lostAfterDelivery, unledgered, corrupt,
-            offsetUnusable, repeated (identities with two ledger rows), doubled (identities
-            with two log rows at one offset), missing (what lost-write may concern), copied
-            (identities at two offsets), vanished (delivered ok and in no log), displaced (delivered
-            ok from elsewhere than the log has it), misplaced (acked or delivered at a position
-            where the record does not lie), skipped (never delivered, from its own place, to a group
-            that it is owed to), aborted, strange (of no ledger, or in another
-            partition than sent to), oddly (delivered again, or elsewhere than it lies), suspects.
+            offsetUnusable, doubled (identities with two log rows at one offset), missing (what
+            lost-write may concern), copied (identities at two offsets), vanished (delivered ok and
+            in no log), displaced (delivered ok from elsewhere than the log has it), misplaced
+            (acked or delivered at a position where the record does not lie), skipped (never
+            delivered, from its own place, to a group that it is owed to), aborted, strange (of no
+            ledger, or in another partition than sent to), oddly (delivered again, or elsewhere
+            than it lies), suspects.
     """
 
     counts: dict[str, int]
@@ -111,7 +113,6 @@ def _terms(facts: Facts) -> dict[str, Column]:
         "unledgered": unsent & ~facts.never_sent() & has(PRESENT),
         "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
         "offsetUnusable": sf.col("offset_unusable"),
-        "repeated": sf.col("rows") > 1,
         "doubled": (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last")),
         "vanished": absent & ~in_log,
         "displaced": absent & in_log,
@@ -137,9 +138,7 @@ def _terms(facts: Facts) -> dict[str, Column]:
 def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, ...]]:
     """Return the terms of the identity as the scorecard names them, and what does not balance."""
     incarnations = facts.incarnations.values()
-    problems = [text for item in incarnations for text in _problems(item)]
-    if totals["repeated"]:
-        problems.append(f"{totals['repeated']} records have more than one ledger row")
+    problems = {item.incarnation: found for item in incarnations if (found := _problems(item))}
     acked = sum(item.acked for item in incarnations)
     failed = sum(item.failed for item in incarnations)
     blind = sum(item.attempted - item.rows for item in incarnations if item.summary is None)
@@ -163,22 +162,35 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
         "deliveries": facts.deliveries,
         "foreign": 0,
     }
-    problems += _sums(terms)
-    terms["balanced"] = 0 if problems else 1
-    reasons = tuple(
-        Reason("evidence", "LedgerDoesNotBalance", "produce", text, ALL)
-        for text in sorted(problems)
-    )
-    return terms, reasons
+    # Where an incarnation's own counts differ, so do the sums.
+    sums = [_unbalanced(text, tuple(sorted(problems))) for text in _sums(terms)]
+    reasons = [
+        *sums,
+        *(_unbalanced(text, (name,)) for name, found in problems.items() for text in found),
+    ]
+    terms["balanced"] = 0 if reasons else 1
+    return terms, tuple(sorted(reasons))
+
+
+def _unbalanced(text: str, incarnations: tuple[str, ...]) -> Reason:
+    """Return the reason; without incarnations it is about every producer's ledger."""
+    scope = Scope(tables=(PRODUCE,), incarnations=incarnations)
+    return Reason("evidence", "LedgerDoesNotBalance", PRODUCE, text, SEND_ANOMALIES, scope)
 
 
 def _problems(item: Incarnation) -> list[str]:
     name = f"{item.producer}/{item.incarnation}"
-    if item.summary is None:
-        return []
+    if item.repeated:
+        return [f"{name}: {item.repeated} sends have more than one ledger row"]
+    outcomes = item.acked + item.failed + item.unknown
+    if outcomes != item.rows:
+        return [f"{name}: {item.rows - outcomes} ledger rows have none of the known outcomes"]
+    return [] if item.summary is None else _against_summary(name, item, item.summary)
+
+
+def _against_summary(name: str, item: Incarnation, summary: ProducerSummary) -> list[str]:
     if item.summaries > 1:
         return [f"{name}: {item.summaries} producer summaries where one was written"]
-    summary = item.summary
     counted = (summary.attempted, summary.acked, summary.failed, summary.unknown)
     rows = (item.rows, item.acked, item.failed, item.unknown)
     if counted != rows:

@@ -6,31 +6,62 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring.history.identity import ours
 from krt_scoring.history.record_columns import owed, received_count
+from krt_scoring.inputs.evidence import LOG
 from krt_scoring.inputs.reasons import LOG_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from pyspark.sql import Column
 
     from krt_scoring.history.history import History
 
+Place = tuple[str, int]
+"""Topic and partition."""
 
-def reasons(history: History, terms: dict[str, int]) -> tuple[Reason, ...]:
-    """Return the reasons, in order of code and subject."""
+
+def foreign(history: History) -> dict[Place, int]:
+    """Count the log records that are not of this run, in each partition that has any."""
+    if not history.facts.strays:
+        return {}
+    strays = history.tables.log.filter(~ours(history.tables.run))
+    counted = strays.groupBy("topic", "partition").count().collect()
+    return {(row["topic"], row["partition"]): row["count"] for row in counted}
+
+
+def reasons(history: History, foreign_records: Mapping[Place, int]) -> tuple[Reason, ...]:
+    """Return the reasons, in order of code and subject.
+
+    Args:
+        history: of a run.
+        foreign_records: as ``foreign`` counts them.
+    """
     found = [*_never_started(history), *_not_drained(history)]
-    if terms["foreign"]:
+    if foreign_records:
         text = (
-            f"{terms['foreign']} records of the tested topics carry no identity of this run; "
-            "another client wrote to them: give the test topics of its own"
+            f"{sum(foreign_records.values())} records of the tested topics carry no identity of "
+            "this run; another client wrote to them: give the test topics of its own"
         )
-        found.append(Reason("evidence", "ForeignRecords", "log", text, LOG_ANOMALIES))
+        found.append(_of_log("ForeignRecords", text, foreign_records))
     if history.records.totals["doubled"]:
         text = (
             f"{history.records.totals['doubled']} records are listed twice at one offset: "
             "a file of log/ is there twice"
         )
-        found.append(Reason("evidence", "DuplicateLogRows", "log", text, LOG_ANOMALIES))
+        twice = (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last"))
+        rows = history.records.suspects.filter(twice).select("topic", "partition").distinct()
+        places = [(row["topic"], row["partition"]) for row in rows.collect()]
+        found.append(_of_log("DuplicateLogRows", text, places))
     return tuple(sorted(found))
+
+
+def _of_log(code: str, text: str, partitions: Iterable[Place]) -> Reason:
+    """Return a reason about the records that the log holds in some partitions."""
+    scope = Scope(tables=(LOG,), partitions=tuple(sorted(partitions)))
+    return Reason("evidence", code, LOG, text, LOG_ANOMALIES, scope)
 
 
 def _never_started(history: History) -> list[Reason]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,11 +18,13 @@ import pyarrow.parquet as pq
 from krt_contract.bundle import Bundle
 from krt_contract.schemas import ADDED, TABLES
 from krt_scoring.errors import NotABundleError
-from krt_scoring.inputs.footers import Counted, Statistics, sum_counters
+from krt_scoring.inputs.evidence import LOG_END_OFFSETS, PRODUCE
+from krt_scoring.inputs.footers import COUNTED, IDENTITY, Counted, Statistics, sum_counters
 from krt_scoring.inputs.reasons import BY_TABLE, Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 _NUMBERED = re.compile(r"^(?P<stem>.+)-(?P<number>\d{6})\.parquet$")
@@ -41,6 +43,7 @@ class Inspection:
         left_out: tables of which some file is not used.
         counters: (consumer, incarnation) → what it counted of deliveries and events.
         constants: table → columns that have the same text in every row, and the text.
+        groups: consumer incarnation → its consumer groups, as far as a footer names them.
     """
 
     bundle: Bundle
@@ -52,11 +55,52 @@ class Inspection:
     left_out: frozenset[str] = frozenset()
     counters: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
     constants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def sends(self) -> tuple[int, int]:
         """When the first and the last send were scheduled, UTC µs; 0 where nothing was sent."""
-        return self.times.get(("produce", "scheduled_at"), (0, 0))
+        return self.times.get((PRODUCE, "scheduled_at"), (0, 0))
+
+    def scope(self, table: str, incarnation: str | None) -> Scope:
+        """Return what rests on the rows that one incarnation wrote to a table.
+
+        Args:
+            table: of the bundle.
+            incarnation: pod uid; None where it is not known who wrote them.
+        """
+        if incarnation is None or table not in IDENTITY:
+            return Scope(tables=(table,))
+        if table in COUNTED:
+            groups = self.groups.get(incarnation, frozenset())
+            return Scope(tables=(table,), groups=tuple(sorted(groups)))
+        return Scope(tables=(table,), incarnations=(incarnation,))
+
+    def writer(self, file: str) -> str | None:
+        """Return the incarnation that wrote a file, by its name; None where that is not known.
+
+        Args:
+            file: its name, also of one that is not there or not used.
+        """
+        match = _NUMBERED.match(file)
+        stem = match["stem"] if match else None
+        for writers in self.incarnations.values():
+            for identity, incarnation in sorted(writers):
+                if stem in (incarnation, f"{identity}-{incarnation}"):
+                    return incarnation
+        return None
+
+    def rows_by_partition(self, table: str) -> Counter[tuple[str, int]]:
+        """Count the rows of a table in each partition; reads two columns of every file."""
+        found: Counter[tuple[str, int]] = Counter()
+        for path in self.files.get(table, ()):
+            with pq.ParquetFile(path) as file:
+                for number in range(file.num_row_groups):
+                    rows = file.read_row_group(number, columns=["topic", "partition"])
+                    counted = rows.group_by(rows.column_names).aggregate([([], "count_all")])
+                    for row in counted.to_pylist():
+                        found[row["topic"], row["partition"]] += row["count_all"]
+        return found
 
 
 def require_bundle(root: Path) -> Bundle:
@@ -75,7 +119,7 @@ def require_bundle(root: Path) -> Bundle:
     return bundle
 
 
-NEEDED = frozenset({"produce", "log_end_offsets"})
+NEEDED = frozenset({PRODUCE, LOG_END_OFFSETS})
 """Tables every run of ours leaves a file of."""
 
 
@@ -90,7 +134,7 @@ def inspect(bundle: Bundle, *, deep: bool = False, needed: Collection[str] = NEE
     tables = {
         table: inspect_table(bundle, table, deep=deep, needed=table in needed) for table in TABLES
     }
-    return Inspection(
+    found = Inspection(
         bundle,
         files={table: result.files for table, result in tables.items()},
         rows={table: result.statistics.rows for table, result in tables.items()},
@@ -102,11 +146,25 @@ def inspect(bundle: Bundle, *, deep: bool = False, needed: Collection[str] = NEE
             for table, result in tables.items()
             for column, pair in result.statistics.times.items()
         },
-        reasons=tuple(reason for result in tables.values() for reason in result.reasons),
         left_out=frozenset(table for table, result in tables.items() if result.left_out),
         counters=sum_counters(result.statistics.counters for result in tables.values()),
         constants={table: result.statistics.constants for table, result in tables.items()},
+        groups=_groups(result.statistics for result in tables.values()),
     )
+    reasons = (
+        replace(reason, scope=found.scope(table, found.writer(reason.subject.rpartition("/")[2])))
+        for table, result in tables.items()
+        for reason in result.reasons
+    )
+    return replace(found, reasons=tuple(reasons))
+
+
+def _groups(parts: Iterable[Statistics]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for part in parts:
+        for incarnation, groups in part.groups.items():
+            found[incarnation] = found.get(incarnation, frozenset()) | groups
+    return found
 
 
 @dataclass(slots=True)

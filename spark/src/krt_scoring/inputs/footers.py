@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.inputs.evidence import CONSUME, CONSUMER_EVENTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -29,8 +31,8 @@ IDENTITY = {
 """Ledgers are written by one incarnation a file; its columns in the footer name it."""
 
 
-COUNTED = ("consume", "consumer_events")
-"""Tables that share a counter, ``event_seq``, in each incarnation."""
+COUNTED = (CONSUME, CONSUMER_EVENTS)
+"""Tables that share a counter, ``event_seq``, in each incarnation; each row names its group."""
 
 CONSTANT = {
     "produce": ("topic", "outcome"),
@@ -59,6 +61,7 @@ class Statistics:
         times: column → earliest and latest value, UTC µs.
         counters: (consumer, incarnation) → what it counted of deliveries and events.
         texts: column → the text of each row group, None where one may have several.
+        groups: consumer incarnation → its consumer groups.
     """
 
     rows: int = 0
@@ -66,6 +69,7 @@ class Statistics:
     times: dict[str, tuple[int, int]] = field(default_factory=dict)
     counters: dict[tuple[str, str], Counted] = field(default_factory=dict)
     texts: dict[str, set[str | None]] = field(default_factory=dict)
+    groups: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def constants(self) -> dict[str, str]:
@@ -79,6 +83,8 @@ class Statistics:
         self.writers.update(_writers(metadata, table))
         for who, highest, rows in _counts(metadata, table) if table in COUNTED else ():
             self.counters[who] = _sum(self.counters.get(who), Counted(rows, highest))
+        for incarnation, groups in _groups(metadata) if table in COUNTED else ():
+            self.groups.setdefault(incarnation, set()).update(groups)
         for column in TIMES.get(table, ()):
             for low, high in _ranges(metadata, column):
                 before = self.times.get(column, (low, high))
@@ -119,6 +125,16 @@ def _counts(metadata: pq.FileMetaData, table: str) -> Iterator[tuple[tuple[str, 
     ranges = zip(*(_ranges(metadata, column) for column in columns), strict=False)
     for group, ((name, _), (incarnation, _), (_, high)) in enumerate(ranges):
         yield (str(name), str(incarnation)), int(high), metadata.row_group(group).num_rows
+
+
+def _groups(metadata: pq.FileMetaData) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the incarnation and the groups of each row group that is of one incarnation."""
+    columns = ("incarnation", "group")
+    for (first, last), (low, high) in zip(
+        *(_ranges(metadata, column) for column in columns), strict=False
+    ):
+        if first == last:
+            yield str(first), (str(low), str(high))
 
 
 def _ranges(metadata: pq.FileMetaData, column: str) -> Iterator[tuple[Any, Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from krt_scoring.inputs import fault_windows, timeline
+from krt_scoring.inputs.evidence import LOG, LOG_END_OFFSETS
 from krt_scoring.inputs.member_logs.partition_states import with_missed_states
 from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
 
@@ -51,6 +52,10 @@ class Recording:
     inspection: Inspection
     log_ends: tuple[LogEnd, ...] = ()
 
+    def short_partitions(self) -> tuple[tuple[str, int], ...]:
+        """Return the partitions of which ``log/`` holds fewer records than were read, in order."""
+        return _short_partitions(self.inspection, self.log_ends)
+
 
 def load(inspection: Inspection, run: Plan) -> Recording:
     """Load the recording of a bundle whose files were inspected."""
@@ -58,7 +63,39 @@ def load(inspection: Inspection, run: Plan) -> Recording:
     events = with_missed_states(timeline.read(bundle.timeline), bundle.logs)
     events = with_refused_sequences(events, bundle.logs)
     faults = fault_windows.fault_windows(events.events)
-    return Recording(run, events, faults, inspection, _log_ends(inspection))
+    log_ends = _log_ends(inspection)
+    return Recording(run, events, faults, _narrowed(inspection, log_ends), log_ends)
+
+
+def _short_partitions(
+    inspection: Inspection, log_ends: tuple[LogEnd, ...]
+) -> tuple[tuple[str, int], ...]:
+    counted = inspection.rows_by_partition(LOG)
+    return tuple(
+        sorted(
+            (end.topic, end.partition)
+            for end in log_ends
+            if counted[end.topic, end.partition] < end.rows_read
+        )
+    )
+
+
+def _narrowed(inspection: Inspection, log_ends: tuple[LogEnd, ...]) -> Inspection:
+    """Return the inspection with the partitions named whose records a file of the log lacks.
+
+    A file of the log holds records of any partition; how many were read says of which.
+    """
+    about_log = [reason for reason in inspection.reasons if reason.scope.tables == (LOG,)]
+    partitions = _short_partitions(inspection, log_ends) if about_log else ()
+    if not partitions:
+        return inspection
+    reasons = (
+        replace(reason, scope=replace(reason.scope, partitions=partitions))
+        if reason in about_log
+        else reason
+        for reason in inspection.reasons
+    )
+    return replace(inspection, reasons=tuple(reasons))
 
 
 def _log_ends(inspection: Inspection) -> tuple[LogEnd, ...]:
@@ -66,7 +103,7 @@ def _log_ends(inspection: Inspection) -> tuple[LogEnd, ...]:
         *("topic", "partition", "settled", "read_from", "read_to"),
         *("log_start", "high_watermark", "rows_read"),
     ]
-    files = inspection.files["log_end_offsets"]
+    files = inspection.files[LOG_END_OFFSETS]
     if not files:
         return ()
     table = pa.concat_tables([pq.read_table(path, columns=columns) for path in files])

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import AT_END, PROCESS, ZOOKEEPER, Event, EventName, Source
+from krt_scoring.inputs.evidence import TIMELINE
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -123,11 +125,16 @@ def read(folder: Path) -> Timeline:
     paths = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
     if not paths:
         message = "no timeline was recorded, so nothing shows when faults acted and who led"
-        reasons.append(Reason("evidence", "FileMissing", "timeline", message, TIMELINE_ANOMALIES))
+        reasons.append(_damage("FileMissing", TIMELINE, message))
     for path in paths:
         reasons.extend(_read_file(path, events))
     events.sort(key=_order)
     return Timeline(tuple(events), tuple(reasons))
+
+
+def _damage(code: str, subject: str, message: str) -> Reason:
+    scope = Scope(tables=(TIMELINE,))
+    return Reason("evidence", code, subject, message, TIMELINE_ANOMALIES, scope)
 
 
 def _order(event: Event) -> tuple[int, str]:
@@ -141,7 +148,7 @@ def _read_file(path: Path, events: list[Event]) -> Iterator[Reason]:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         message = f"cannot be read ({error.strerror})"
-        yield Reason("evidence", "FileUnreadable", name, message, TIMELINE_ANOMALIES)
+        yield _damage("FileUnreadable", name, message)
         return
     last = len(lines) - 1
     for number, line in enumerate(lines):
@@ -155,7 +162,7 @@ def _read_file(path: Path, events: list[Event]) -> Iterator[Reason]:
                 yield Reason("coverage", "TimelineTorn", name, message)
             else:
                 message = f"line {number + 1} is no timeline event"
-                yield Reason("evidence", "FileUnreadable", name, message, TIMELINE_ANOMALIES)
+                yield _damage("FileUnreadable", name, message)
 
 
 def _parse(line: bytes) -> Event:

@@ -28,7 +28,7 @@ MAX_REPLICA_ROWS = 512
 
 
 def anomalies(results: Iterable[AnomalyResult]) -> dict[str, Any]:
-    """Return anomaly → counts, class, rules and examples."""
+    """Return anomaly → counts, class, rules and examples; ``void`` only where there are any."""
     return {
         item.name: {
             "unit": item.unit,
@@ -39,6 +39,7 @@ def anomalies(results: Iterable[AnomalyResult]) -> dict[str, Any]:
             "rules": dict(item.rules),
             "detail": dict(item.detail),
             "examples": list(item.examples),
+            **({"void": item.void} if item.void else {}),
         }
         for item in results
     }

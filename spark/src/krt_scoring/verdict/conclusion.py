@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_scoring.metrics import operations
-from krt_scoring.verdict import objectives, reasons, score, summary, verdict, warnings
+from krt_scoring.verdict import objectives, score, summary, verdict, warnings
 from krt_scoring.verdict.guards import fault_verification
 from krt_scoring.verdict.score_inputs import score_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from krt_scoring.inputs.reasons import Reason
     from krt_scoring.selftest.results import SelfTestResult
     from krt_scoring.verdict.guards.registry import GuardInputs
     from krt_scoring.verdict.objectives import Objective
@@ -40,17 +41,23 @@ class Conclusion:
     warnings: tuple[MeasurementWarning, ...] = ()
 
 
-def conclude(given: GuardInputs, tested: SelfTestResult | None = None) -> Conclusion:
+def conclude(
+    given: GuardInputs, reasons: Iterable[Reason], tested: SelfTestResult | None = None
+) -> Conclusion:
     """Return the verdict on a run.
 
     Args:
         given: what was recorded, detected and measured.
+        reasons: why the run, or a part of it, proves nothing.
         tested: the result of the self-test, where the run was tested.
     """
     detection, recording = given.detection, given.recording
     missed = tested.reason() if tested else None
     decision = verdict.decide(
-        detection.violations, reasons.collect(given, missed), _objectives(given)
+        detection.violations,
+        sorted({*reasons, *([missed] if missed else ())}),
+        _objectives(given),
+        detection.void,
     )
     transactions = given.measures.transactions
     aborted = transactions.records("aborted") if transactions else 0

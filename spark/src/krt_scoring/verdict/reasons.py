@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from krt_scoring.verdict.guards.registry import GuardInputs
 
 
-def collect(given: GuardInputs, missed: Reason | None = None) -> list[Reason]:
-    """Return the reasons of a run, each once and in order.
+def collect(given: GuardInputs) -> list[Reason]:
+    """Return the reasons of a run, each once and in order; without that of the self-test.
 
     Args:
         given: the results of the steps before the guards.
-        missed: the reason that the self-test gives.
     """
     reasons = sorted(
         {
@@ -28,7 +27,6 @@ def collect(given: GuardInputs, missed: Reason | None = None) -> list[Reason]:
             *given.recording.timeline.reasons,
             *given.detection.reasons,
             *check_all(given),
-            *([missed] if missed else ()),
         }
     )
     if lost_write.BASIS_DELIVERIES in given.detection.anomaly(lost_write.NAME).detail:
@@ -40,7 +38,7 @@ def extend_to_lost_writes(reasons: Iterable[Reason]) -> list[Reason]:
     """Return the reasons as they apply where losses were found by deliveries alone.
 
     Then lost-write rests on the consumers' ledgers as well: what invalidates the order of
-    deliveries invalidates it.
+    deliveries invalidates those losses.
     """
     return [
         replace(reason, invalidates=(*reason.invalidates, lost_write.NAME))

@@ -76,7 +76,7 @@ def _decisive(decision: Decision, results: Sequence[AnomalyResult]) -> list[str]
             f"{name} {count} {units.get(name, '')}".strip()
             for name, count in decision.standing.items()
         ]
-        return ["not permitted by the configuration: " + ", ".join(found)]
+        return ["not permitted by the configuration: " + ", ".join(found), *_void(decision)]
     if decision.verdict == "Inconclusive":
         first = decision.reasons[0]
         more = f" (and {len(decision.reasons) - 1} more)" if len(decision.reasons) > 1 else ""
@@ -90,6 +90,15 @@ def _decisive(decision: Decision, results: Sequence[AnomalyResult]) -> list[str]
         ]
         return losses + [_missed(item) for item in decision.objectives if not item.met]
     return []
+
+
+def _void(decision: Decision) -> list[str]:
+    """Say what was found beside a violation and rests on missing evidence."""
+    if not decision.void:
+        return []
+    found = ", ".join(f"{name} {count}" for name, count in decision.void.items())
+    first = next(item for item in decision.reasons if set(decision.void) & set(item.invalidates))
+    return [f"not judged, since evidence is missing ({first.code} {first.subject}): {found}"]
 
 
 def _missed(item: Objective) -> str:

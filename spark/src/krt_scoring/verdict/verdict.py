@@ -6,10 +6,10 @@ Order: Failed (a violation on intact evidence) > Inconclusive > Degraded (an obj
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from krt_scoring.inputs.reasons import invalidated
+from krt_scoring.inputs.reasons import wholly_invalidated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,24 +28,21 @@ class Decision:
         standing: violations whose evidence is intact: anomaly to count.
         reasons: why the run, or part of it, proves nothing.
         objectives: each limit with the measured value.
+        void: violations that rest on missing evidence: anomaly to count.
     """
 
     verdict: Verdict
     standing: Mapping[str, int]
     reasons: tuple[Reason, ...]
     objectives: tuple[Objective, ...]
-
-
-def standing(violations: Mapping[str, int], reasons: Iterable[Reason]) -> dict[str, int]:
-    """Return the violations whose evidence is intact: anomaly → count, zeros left out."""
-    damaged = invalidated(reasons)
-    return {
-        name: count for name, count in sorted(violations.items()) if count and name not in damaged
-    }
+    void: Mapping[str, int] = field(default_factory=dict)
 
 
 def decide(
-    violations: Mapping[str, int], reasons: Iterable[Reason], objectives: Iterable[Objective]
+    violations: Mapping[str, int],
+    reasons: Iterable[Reason],
+    objectives: Iterable[Objective],
+    void: Mapping[str, int] | None = None,
 ) -> Decision:
     """Return the verdict and what decided it.
 
@@ -53,9 +50,21 @@ def decide(
         violations: anomaly → findings the configuration does not permit.
         reasons: why the run, or part of it, proves nothing.
         objectives: each limit with the measured value.
+        void: anomaly → those of its violations that rest on the part of the evidence that a
+            reason is about. Of an anomaly that a reason invalidates as a whole, all do.
     """
     reasons, objectives = tuple(reasons), tuple(objectives)
-    standing_violations = standing(violations, reasons)
+    whole = wholly_invalidated(reasons)
+    void_violations = {
+        name: violations[name] if name in whole else count
+        for name, count in {**dict.fromkeys(whole, 0), **(void or {})}.items()
+        if violations.get(name)
+    }
+    standing_violations = {
+        name: count - void_violations.get(name, 0)
+        for name, count in sorted(violations.items())
+        if count > void_violations.get(name, 0)
+    }
     verdict: Verdict = "Passed"
     if standing_violations:
         verdict = "Failed"
@@ -63,4 +72,5 @@ def decide(
         verdict = "Inconclusive"
     elif any(not objective.met for objective in objectives):
         verdict = "Degraded"
-    return Decision(verdict, standing_violations, reasons, objectives)
+    void_found = {name: count for name, count in sorted(void_violations.items()) if count}
+    return Decision(verdict, standing_violations, reasons, objectives, void_found)

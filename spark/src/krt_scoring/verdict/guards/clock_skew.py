@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from krt_contract.durations import MICROS
 from krt_scoring import durations
+from krt_scoring.inputs.evidence import CLOCKS
 from krt_scoring.inputs.reasons import CLOCK_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,4 +30,5 @@ def check(counts: OperationCounts, gaps: Sequence[Gap]) -> Iterator[Reason]:
             f"{durations.show(shortest)} (a record was delivered before it was sent, or a clock "
             "was set during the run). Synchronize the nodes' clocks and run the test again"
         )
-        yield Reason("evidence", "ClocksDisagree", "clocks", message, CLOCK_ANOMALIES)
+        scope = Scope(tables=(CLOCKS,))
+        yield Reason("evidence", "ClocksDisagree", "clocks", message, CLOCK_ANOMALIES, scope)

@@ -70,7 +70,7 @@ def _seen(kind: ObservationKind, uid: str, start: int | None, timeline: Timeline
             )
         case ObservationKind.PROCESS_STOPPED:
             # The freezing container uses the same clock as the fault's injectedAt.
-            events = timeline.of("member", "frozen")
+            events = timeline.of(Source.MEMBER, EventName.FROZEN)
             return any(event.at >= start and event.detail.get("uid") == uid for event in events)
         case _:
             return False

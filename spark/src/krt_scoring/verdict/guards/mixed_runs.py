@@ -33,4 +33,6 @@ def check(recording: Recording) -> Iterator[Reason]:
                 )
             else:
                 continue
-            yield Reason("evidence", "MixedRuns", f"{table}/{identity}", message, BY_TABLE[table])
+            scope = recording.inspection.scope(table, incarnation)
+            subject = f"{table}/{identity}"
+            yield Reason("evidence", "MixedRuns", subject, message, BY_TABLE[table], scope)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_scoring.inputs.evidence import PRODUCE
 from krt_scoring.inputs.reasons import SEND_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 from krt_scoring.verdict.guards.explained_exits import explained
 
 if TYPE_CHECKING:
@@ -24,4 +26,5 @@ def check(recording: Recording) -> Iterator[Reason]:
             f"incarnation {incarnation} wrote no summary, and no fault explains it: how many sends "
             "it attempted is known from its rows alone. See the pod's log and exit code"
         )
-        yield Reason("evidence", "ProducerSummaryMissing", producer, message, SEND_ANOMALIES)
+        scope = Scope(tables=(PRODUCE,), incarnations=(incarnation,))
+        yield Reason("evidence", "ProducerSummaryMissing", producer, message, SEND_ANOMALIES, scope)

@@ -58,7 +58,9 @@ class GuardInputs:
 
 GUARDS: Mapping[str, Callable[[GuardInputs], Iterator[Reason]]] = {
     "clock_skew": lambda given: clock_skew.check(given.measures.counts, given.measures.gaps),
-    "controller_reasons": lambda given: controller_reasons.check(given.recording.timeline),
+    "controller_reasons": lambda given: controller_reasons.check(
+        given.recording.timeline, given.recording.log_ends
+    ),
     "fault_verification": lambda given: fault_verification.check(given.recording),
     "log_stability": lambda given: log_stability.check(
         given.recording.run, given.recording.log_ends

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_scoring.inputs.evidence import REPLICA_LOG
 from krt_scoring.inputs.reasons import REPLICA_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,10 +35,11 @@ def check(replicas: Sequence[Partition], inspection: Inspection) -> Iterator[Rea
                 message = f"its log is not complete in the evidence: {found.problem}"
                 yield Reason("coverage", "ReplicaNotDumped", subject, message)
     expected = sum(replica.rows for item in replicas for replica in item.replicas)
-    in_bundle = inspection.rows.get("replica_log", 0)
+    in_bundle = inspection.rows.get(REPLICA_LOG, 0)
     if in_bundle < expected:
         message = (
             f"replica_log/ holds {in_bundle} of {expected} offsets that were dumped: a file is "
             "missing. Restore the bundle from its copy and score it again"
         )
-        yield Reason("evidence", "RowsMissing", "replica_log", message, REPLICA_ANOMALIES)
+        scope = Scope(tables=(REPLICA_LOG,))
+        yield Reason("evidence", "RowsMissing", REPLICA_LOG, message, REPLICA_ANOMALIES, scope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.timeline import EventName, Source
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.verdict.guards.explained_exits import TRAFFIC, explained
 
@@ -18,7 +19,7 @@ def check(recording: Recording) -> Iterator[Reason]:
     known = explained(recording)
     reported: set[str] = set()
     gone: dict[str, str] = {}
-    for event in recording.timeline.of("pod", "exited", "deleted"):
+    for event in recording.timeline.of(Source.POD, EventName.EXITED, EventName.DELETED):
         uid = str(event.detail.get("uid"))
         if event.detail.get("component") not in TRAFFIC or uid in known:
             continue

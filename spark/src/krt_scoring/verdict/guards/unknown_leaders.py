@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from krt_contract.clients import Acks
 from krt_contract.timeline import EventName, Source
 from krt_scoring.history.elections import STORAGE_LOSING_ACTIONS
+from krt_scoring.inputs.evidence import TIMELINE
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 from krt_scoring.verdict.guards import unseen_leaders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from krt_contract.entries import Topic
     from krt_scoring.inputs.recording import Recording
     from krt_scoring.verdict.guards.unseen_leaders import UnseenLeaders
 
@@ -40,9 +43,15 @@ def check(recording: Recording, violations: Mapping[str, int]) -> Iterator[Reaso
             continue
         anomalies, cause = permission
         if any(violations.get(name) for name in anomalies):
-            yield Reason(
-                "evidence", "LeadersUnknown", topic.name, _message(cause, missed), anomalies
-            )
+            scope = Scope(tables=(TIMELINE,), partitions=_partitions(topic, missed))
+            message = _message(cause, missed)
+            yield Reason("evidence", "LeadersUnknown", topic.name, message, anomalies, scope)
+
+
+def _partitions(topic: Topic, missed: tuple[UnseenLeaders, ...]) -> tuple[tuple[str, int], ...]:
+    """Return the partitions whose leader was not recorded; all of them where none was watched."""
+    numbers = {int(item.partition.rpartition("-")[2]) for item in missed}
+    return tuple((topic.name, number) for number in sorted(numbers or range(topic.partitions)))
 
 
 def _message(cause: str, missed: tuple[UnseenLeaders, ...]) -> str:

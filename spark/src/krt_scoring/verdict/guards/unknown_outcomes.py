@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.metrics.counting import STARTUP
 
@@ -20,7 +21,7 @@ def check(counts: OperationCounts) -> Iterator[Reason]:
     """Yield ``TooManyUnknown``."""
     quiet = (STARTUP, "before", "after")
     total = counts.sends(*quiet)
-    unknown = counts.sends(*quiet, outcome="unknown")
+    unknown = counts.sends(*quiet, outcome=SendOutcome.UNKNOWN)
     if unknown * 1000 > total * MAX_UNKNOWN_PERMILLE:
         message = (
             f"{unknown} of {total} sends outside the faults have an unknown outcome, but at most "

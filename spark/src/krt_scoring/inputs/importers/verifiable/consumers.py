@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
+from krt_scoring.inputs.evidence import CONSUME, CONSUMER_EVENTS
 from krt_scoring.inputs.importers.verifiable import lines, values
 from krt_scoring.inputs.importers.verifiable.sink import Sink
 from krt_scoring.inputs.reasons import (
@@ -20,6 +21,7 @@ from krt_scoring.inputs.reasons import (
     OWNERSHIP_ANOMALIES,
     Reason,
 )
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
     from krt_contract.bundle import Bundle
@@ -117,7 +119,7 @@ class _Reader:
         for sink in (self._deliveries, self._events):
             sink.flush()
         self._got.first, self._got.last = self._lines.first, self._lines.last
-        self._got.reasons.extend([*self._lines.reasons(VOIDS), *self._wanting()])
+        self._got.reasons.extend([*self._lines.reasons(VOIDS, self._scope()), *self._wanting()])
         return self._got
 
     def _take(self, number: int, at: int, event: dict[str, Any]) -> None:
@@ -232,6 +234,10 @@ class _Reader:
                 **error,
             )
 
+    def _scope(self) -> Scope:
+        """Return what rests on the file."""
+        return Scope(tables=(CONSUME, CONSUMER_EVENTS), groups=(self._got.process.group,))
+
     def _wanting(self) -> list[Reason]:
         name = self._got.process.path.name
         found = []
@@ -240,8 +246,9 @@ class _Reader:
             message = f"line {number}: {difference}: lines of this file are gone"
             if not self._ever_listed:
                 message = "holds no record_data; run VerifiableConsumer with --verbose"
+            subject = f"{name}:{number}"
             found.append(
-                Reason("evidence", "DeliveriesNotListed", f"{name}:{number}", message, VOIDS)
+                Reason("evidence", "DeliveriesNotListed", subject, message, VOIDS, self._scope())
             )
         if self._strays is not None:
             number, count, value = self._strays

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from krt_scoring.inputs.scope import Scope
+
 MICROS = 1_000
 """µs in the tools' millisecond."""
 
@@ -68,18 +70,19 @@ class Lines:
                 self.last = max(self.last, at)
                 yield number, at, event
 
-    def reasons(self, voids: tuple[str, ...]) -> Iterator[Reason]:
+    def reasons(self, voids: tuple[str, ...], scope: Scope) -> Iterator[Reason]:
         """Yield what was wrong with the file.
 
         Args:
             voids: anomalies that rest on a file of its kind.
+            scope: the part of the evidence that the file is.
         """
         name = self._path.name
         if self._problem is not None:
             number, text = self._problem
             more = f"; and {self._problems - 1} more of its lines" if self._problems > 1 else ""
             message = f"line {number} {text}{more}"
-            yield Reason("evidence", "FileUnreadable", f"{name}:{number}", message, voids)
+            yield Reason("evidence", "FileUnreadable", f"{name}:{number}", message, voids, scope)
         if self.torn:
             message = "its last line is torn: the process was killed while it wrote"
             yield Reason("coverage", "FileTorn", name, message)

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.outcomes import SendOutcome
+from krt_scoring.inputs.evidence import PRODUCE
 from krt_scoring.inputs.importers.verifiable import lines, outcomes, values
 from krt_scoring.inputs.importers.verifiable.sink import Sink
 from krt_scoring.inputs.reasons import SEND_ANOMALIES, Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +73,8 @@ class _Reader:
         for sink in (self._rows, self._closes):
             sink.flush()
         self._sent.first, self._sent.last = self._lines.first, self._lines.last
-        self._sent.reasons.extend(self._lines.reasons(SEND_ANOMALIES))
+        scope = Scope(tables=(PRODUCE,), incarnations=(self._sent.process.incarnation,))
+        self._sent.reasons.extend(self._lines.reasons(SEND_ANOMALIES, scope))
         return self._sent
 
     def _take(self, at: int, event: dict[str, Any]) -> None:

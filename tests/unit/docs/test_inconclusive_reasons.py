@@ -1,0 +1,111 @@
+"""The documents name every inconclusive reason, with the kind that the code gives it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[3]
+SCORING = ROOT / "spark" / "src" / "krt_scoring"
+OPERATOR = ROOT / "operator" / "src" / "krt_operator"
+PAGE = ROOT / "docs" / "concepts" / "scoring.md"
+
+SCORED = "Reason"
+"""The class of a reason of scoring, called with kind and code first."""
+
+REPORTED = "add_inconclusive_reason"
+"""The controller's functions that report a reason, called with its code first."""
+
+Reasons = set[tuple[str, str]]
+"""Code and kind of each reason."""
+
+
+def trees(folder: Path) -> Iterator[ast.Module]:
+    for path in sorted(folder.rglob("*.py")):
+        yield ast.parse(path.read_text(encoding="utf-8"))
+
+
+def calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func
+            if name in (getattr(called, "id", None), getattr(called, "attr", None)):
+                yield node
+
+
+def text(node: ast.expr | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def scored() -> Reasons:
+    """Reasons of scoring: written out, or made by a function that is given the code."""
+    found: Reasons = set()
+    for tree in trees(SCORING):
+        for call in calls(tree, SCORED):
+            kind, code = text(call.args[0]), text(call.args[1])
+            if kind and code:
+                found.add((code, kind))
+        for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            parameters = [item.arg for item in function.args.args]
+            for call in calls(function, SCORED):
+                kind, code_given = text(call.args[0]), call.args[1]
+                if kind and isinstance(code_given, ast.Name) and code_given.id in parameters:
+                    index = parameters.index(code_given.id)
+                    codes = (text(use.args[index]) for use in calls(tree, function.name))
+                    found |= {(code, kind) for code in codes if code}
+    return found
+
+
+def reported() -> Reasons:
+    """Reasons of the controller; one that is given no kind is of kind coverage."""
+    modules = list(trees(OPERATOR))
+    constants: dict[str, str] = {}
+    for tree in modules:
+        for node in tree.body:
+            target = node.target if isinstance(node, ast.AnnAssign) else None
+            value = text(node.value) if isinstance(node, ast.AnnAssign) else None
+            if isinstance(target, ast.Name) and value:
+                constants[target.id] = value
+    found: Reasons = set()
+    for tree in modules:
+        for call in calls(tree, REPORTED):
+            given = call.args[0]
+            code = constants.get(given.id) if isinstance(given, ast.Name) else text(given)
+            kinds = [
+                argument.attr.lower()
+                for argument in call.args
+                if isinstance(argument, ast.Attribute)
+                and getattr(argument.value, "id", None) == "InconclusiveReasonKind"
+            ]
+            if code:
+                found.add((code, kinds[0] if kinds else "coverage"))
+    return found
+
+
+def documented() -> Reasons:
+    """The rows of the table: codes, kind, when."""
+    section = PAGE.read_text(encoding="utf-8").split("## What makes a run Inconclusive")[1]
+    found: Reasons = set()
+    for row in section.split("\n## ")[0].splitlines():
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        if row.startswith("| `"):
+            found |= {(code, cells[1]) for code in re.findall(r"`([A-Z]\w+)`", cells[0])}
+    return found
+
+
+def test_reasons_found_in_the_code_are_those_of_scoring_and_of_the_controller() -> None:
+    assert ("LogNotStable", "evidence") in scored()
+    assert ("FileMissing", "evidence") in scored()
+    assert ("ForeignRecords", "evidence") in scored()
+    assert ("TooFewOperations", "coverage") in scored()
+    assert ("NotDrained", "evidence") in reported()
+    assert ("OperatorInterrupted", "coverage") in reported()
+
+
+def test_table_of_reasons_names_every_reason_with_its_kind() -> None:
+    assert documented() == scored() | reported()
