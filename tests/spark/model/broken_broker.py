@@ -56,7 +56,9 @@ class AppendsRetryAgain(Defect):
 
     def expected(self) -> Findings:
         record = self.struck["request"].record
-        permitted = record.transaction is None and truth.expired(self.world, record.incarnation)
+        permitted = record.transaction is None and truth.expired(
+            self.world, record.incarnation, record.seq
+        )
         rule = "message-timeout-expiry" if permitted else None
         return Counter({("duplicate-write", rule): 1})
 

@@ -95,14 +95,18 @@ def sent_with(world: World, acks: str) -> set[Record]:
     }
 
 
-def expired(world: World, incarnation: str) -> bool:
-    """Whether a message of a producer's incarnation outlived message.timeout.ms."""
-    return any(
-        row["error"] == "_MSG_TIMED_OUT"
-        for producer in world.producers
-        if producer.incarnation == incarnation
-        for row in producer.rows.values()
-    )
+def expired(world: World, incarnation: str, seq: int) -> bool:
+    """Whether another message of its producer expired while a send was in flight."""
+    for producer in world.producers:
+        if producer.incarnation == incarnation:
+            own = producer.rows.get(seq)
+            return any(
+                row["error"] == "_MSG_TIMED_OUT"
+                and (own is None or own["sent"] <= row["done"] <= own["done"])
+                for number, row in producer.rows.items()
+                if number != seq
+            )
+    return False
 
 
 def acked_below_minimum(world: World) -> int:

@@ -19,7 +19,8 @@ class Allowances:
 
     Attributes:
         truncations: the cuts that elections may have made; empty where every record that was
-            acked or delivered lies at its position, since then no rule has anything to excuse.
+            acked or delivered lies at its position, and no election permits the loss of all acks,
+            since then no rule has anything to excuse.
         consequences: where those cuts permit consequences, by group and partition.
     """
 
@@ -28,12 +29,14 @@ class Allowances:
 
 
 def derive(history: History) -> Allowances:
-    """Derive what is allowed; looks at the records only where some are not at their position."""
-    records, facts = history.records, history.facts
-    totals = records.totals
+    """Derive what is allowed; looks at the records only where there may be something to excuse.
+
+    An election may have cut what no record shows: aborted records and markers, above which the
+    groups had come.
+    """
+    totals = history.records.totals
     gone = totals["missing"] or totals["vanished"] or totals["misplaced"]
-    cuts = truncations.derive(history) if gone else ()
-    spans: Spans = {}
-    if totals["vanished"] or totals["misplaced"]:
-        spans = consequences.derive(records.suspects, facts, cuts)
+    permitting = truncations.permitting(history)
+    cuts = truncations.derive(history) if gone or permitting else ()
+    spans = consequences.derive(history, cuts) if permitting else {}
     return Allowances(truncations=cuts, consequences=spans)

@@ -1,15 +1,18 @@
 """What follows from a permitted truncation, and is permitted with it.
 
-A group may have read beyond the first offset that was cut by an election that permits the loss of
-committed records. It goes on reading above it, or from its reset: between the cut and the highest
-position delivered to it, it may receive offsets again, skip the records that replaced the lost
-ones, or have a commit above them. Where no record delivered to the group is gone, nothing follows
-for it. A record that its producer sent again, and that lies elsewhere now, is gone from where it
-was delivered.
+A group's position or commit may have lain above the first offset that was cut by an election that
+permits the loss of committed records. It goes on reading above it, or from its reset: between the
+cut and that position it may receive offsets again, skip the records that replaced the lost ones, or
+have a commit above them. A position lies above a transaction's marker that was cut although no
+record was, so nothing that was acked need be gone. Where no position of the group lay above the
+cut, nothing follows for it.
+
+A member's recorded reset ends it: what the member does afterwards is judged like anything else.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -22,25 +25,37 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_scoring.allowances import group_positions
 from krt_scoring.engine import local_rows
+from krt_scoring.history.intervals import FOREVER
 from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.history.record_columns import delivery_count
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from krt_scoring.allowances.group_positions import Reset
     from krt_scoring.allowances.truncations import Truncation
     from krt_scoring.history.facts import Facts
+    from krt_scoring.history.history import History
+
+CLOCK_SLACK = 1_000_000
+"""µs by which a member's clock may differ from the recorder's before that counts against one."""
 
 PREFIX = "after-"
 """A consequence's rule is ``after-`` and the rule of the loss it follows from."""
 
+_RESET = StructType(
+    [StructField("incarnation", StringType()), StructField("event_seq", LongType())]
+)
 _SPAN = StructType(
     [
         StructField("first", LongType()),
         StructField("last", LongType()),
         StructField("rule", StringType()),
         StructField("at", LongType()),
+        StructField("passed", LongType()),
+        StructField("resets", ArrayType(_RESET)),
     ]
 )
 SCHEMA = StructType(
@@ -50,39 +65,106 @@ SCHEMA = StructType(
         StructField("spans", ArrayType(_SPAN)),
     ]
 )
-"""Offsets, first to last, at which a group may show consequences; ``at`` of the election."""
-
-_EVER = (1 << 62) - 1
-"""Stands for a time that does not matter; above any election's."""
-
-Spans = dict[tuple[int, int], list[tuple[int, int, str, int]]]
 
 
-def derive(suspects: DataFrame, facts: Facts, truncations: tuple[Truncation, ...]) -> Spans:
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Offsets at which a group may show consequences of a truncation.
+
+    Attributes:
+        first: the first offset that can have been cut.
+        last: the last one below the group's position or commit.
+        rule: what permits the consequences.
+        at: when the election was, UTC µs.
+        resets: of each member, its first reset since then.
+        recommitted: when the group first committed a position of after a reset, UTC µs; FOREVER
+            where it did not.
+    """
+
+    first: int
+    last: int
+    rule: str
+    at: int
+    resets: tuple[Reset, ...] = ()
+    recommitted: int = FOREVER
+
+    @property
+    def passed(self) -> int:
+        """The last offset that the group went by: it was given what lies above its resets."""
+        return min([self.last, *(reset.target - 1 for reset in self.resets)])
+
+    def permits_rewind(self, committed: int, start: int, begin: int) -> bool:
+        """Whether an ownership may begin below the group's last commit.
+
+        Args:
+            committed: the offset of that commit.
+            start: the offset at which the ownership began.
+            begin: when it began, UTC µs.
+        """
+        above = self.first < committed <= self.last + 1
+        # The commit lay above the cut, and the reset led to it or above it.
+        return above and self.at <= begin <= self.recommitted and start >= self.first
+
+
+Spans = dict[tuple[int, int], list[Span]]
+"""(group, topic-partition) → its spans."""
+
+
+def derive(history: History, truncations: tuple[Truncation, ...]) -> Spans:
     """Return per (group, topic-partition) the spans of permitted consequences."""
+    facts = history.facts
     permitting = [item for item in truncations if item.rule is not None]
     if not permitting or not facts.groups:
         return {}
-    left = sf.greatest(_left("got_first"), _left("got_last"))
-    gone = suspects.withColumn("left", left).filter(sf.col("left").isNotNull())
-    reached = gone.groupBy(tp_of(sf.col("left")).alias("tp")).agg(
-        *[
-            sf.max(sf.when(sf.col(delivery_count(group)) > 0, offset_of(sf.col("left")))).alias(
-                delivery_count(group)
-            )
-            for group in facts.groups
-        ]
-    )
-    highest = {row["tp"]: row for row in reached.collect()}
+    highest = _delivered_and_gone(history.records.suspects, facts)
+    cuts = [(item.tp, item.election.at) for item in permitting]
+    reached = group_positions.collect(history, cuts, CLOCK_SLACK)
     spans: Spans = {}
     for item in permitting:
-        row = highest.get(item.tp)
-        for group in facts.groups if row is not None else ():
-            last = row[delivery_count(group)] if row is not None else None
-            if last is not None and last >= item.offset:
-                span = (item.offset, last, f"{PREFIX}{item.rule}", item.election.at)
-                spans.setdefault((group.index, item.tp), []).append(span)
+        for group in facts.groups:
+            found = reached.get((group.index, item.tp, item.election.at))
+            position = found.position if found else 0
+            last = max(position - 1, highest.get((group.index, item.tp), -1))
+            if last < item.offset:
+                continue
+            span = Span(
+                first=item.offset,
+                last=last,
+                rule=f"{PREFIX}{item.rule}",
+                at=item.election.at,
+                resets=found.resets if found else (),
+                recommitted=found.recommitted if found else FOREVER,
+            )
+            spans.setdefault((group.index, item.tp), []).append(span)
     return spans
+
+
+def _delivered_and_gone(suspects: DataFrame, facts: Facts) -> dict[tuple[int, int], int]:
+    """Return (group, topic-partition) → highest offset delivered of what is gone from there.
+
+    A record that its producer sent again, and that lies elsewhere now, is gone from where it was
+    delivered.
+    """
+    left = sf.greatest(_left("got_first"), _left("got_last"))
+    gone = suspects.withColumn("left", left).filter(sf.col("left").isNotNull())
+    rows = (
+        gone.groupBy(tp_of(sf.col("left")).alias("tp"))
+        .agg(
+            *[
+                sf.max(sf.when(sf.col(delivery_count(group)) > 0, offset_of(sf.col("left")))).alias(
+                    delivery_count(group)
+                )
+                for group in facts.groups
+            ]
+        )
+        .collect()
+    )
+    return {
+        (group.index, row["tp"]): row[delivery_count(group)]
+        for row in rows
+        for group in facts.groups
+        if row[delivery_count(group)] is not None
+    }
 
 
 def _left(got: str) -> Column:
@@ -97,27 +179,60 @@ def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
     empty = sf.array().cast(ArrayType(_SPAN))
     if not spans:
         return rows.withColumn("spans", empty)
-    listed = [(index, tp, spans[index, tp]) for index, tp in sorted(spans)]
+    listed = [(index, tp, [_row(span) for span in spans[index, tp]]) for index, tp in sorted(spans)]
     table = local_rows.frame(rows.sparkSession, listed, SCHEMA)
     joined = rows.join(sf.broadcast(table), ["group_index", "tp"], "left")
     return joined.withColumn("spans", sf.coalesce(sf.col("spans"), empty))
 
 
-CLOCK_SLACK = 1_000_000
-"""µs by which a member's clock may differ from the recorder's before that counts against one."""
+def _row(span: Span) -> tuple[object, ...]:
+    resets = [(reset.incarnation, reset.event_seq) for reset in span.resets]
+    return span.first, span.last, span.rule, span.at, span.passed, resets
 
 
-def rule(offset: Column, at: Column | None = None) -> Column:
-    """Return the rule that permits a consequence at ``offset``, or null.
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The delivery before one that may show a consequence: its member, and when by its own order.
+
+    If it followed that member's reset, both did.
+    """
+
+    incarnation: Column
+    event_seq: Column
+
+
+def rule(low: Column, high: Column, at: Column, earlier: Earlier) -> Column:
+    """Return the rule that permits a delivery out of order between two offsets, or null.
 
     Args:
-        offset: where it shows.
-        at: when, in UTC µs: a delivery before the election is no consequence of it. None
-            for what an election may turn into a finding afterwards.
+        low: the lowest offset that is delivered again or passed over.
+        high: the highest one.
+        at: when, in UTC µs: a delivery before the election is no consequence of it.
+        earlier: the delivery before it.
     """
-    when = sf.lit(_EVER) if at is None else at + CLOCK_SLACK
+
+    def reset_before(span: Column) -> Column:
+        return sf.exists(
+            span["resets"],
+            lambda reset: (
+                (reset["incarnation"] == earlier.incarnation)
+                & (reset["event_seq"] < earlier.event_seq)
+            ),
+        )
+
     hit = sf.filter(
         "spans",
-        lambda span: (span["first"] <= offset) & (offset <= span["last"]) & (span["at"] <= when),
+        lambda span: (
+            (span["first"] <= low)
+            & (high <= span["last"])
+            & (span["at"] <= at + CLOCK_SLACK)
+            & ~reset_before(span)
+        ),
     )
+    return sf.get(hit, sf.lit(0))["rule"]
+
+
+def passing_rule(offset: Column) -> Column:
+    """Return the rule that permits a record at ``offset`` never to be delivered, or null."""
+    hit = sf.filter("spans", lambda span: (span["first"] <= offset) & (offset <= span["passed"]))
     return sf.get(hit, sf.lit(0))["rule"]

@@ -1,11 +1,11 @@
 """Which duplicates in the log a configuration permits.
 
 Without idempotence the client's own retries; with it only what makes the client bump its epoch and
-number again: a message.timeout.ms expiry in that incarnation, or a sequence number that a broker
-refused since a request ahead of it had failed. The epoch is the client's, not the partition's: a
-retry under way in any other partition gets a new number too (docs/decisions/0011, 0017). Within
-transactions nothing: an expiry or a refusal there aborts the transaction, and the client drops what
-it had not sent for good before its epoch is bumped.
+number again while the record is in flight: a message.timeout.ms expiry in that incarnation, or a
+sequence number that a broker refused since a request ahead of it had failed. The epoch is the
+client's, not the partition's: a retry under way in any other partition gets a new number too
+(docs/decisions/0011, 0017). Within transactions nothing: an expiry or a refusal there aborts the
+transaction, and the client drops what it had not sent for good before its epoch is bumped.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import SendOutcome
 from krt_scoring.engine import local_rows
 from krt_scoring.history.identity import key
 from krt_scoring.history.record_columns import (
@@ -38,17 +39,13 @@ EXPIRY_ERROR = "_MSG_TIMED_OUT"
 """librdkafka's name of a message that outlived message.timeout.ms, as ledgers hold it."""
 
 
+_EVER = (1 << 62) - 1
+"""Stands for the end of a send that no ledger has: it may have been in flight to the last."""
+
+
 def write_rule(history: History, rows: DataFrame) -> DataFrame:
     """Return suspects with the column ``rule``: what permits their duplicate, or null."""
-    expired = (
-        history.tables.produce.filter(
-            (sf.col("outcome") == "unknown") & sf.col("error").contains(EXPIRY_ERROR)
-        )
-        .select(key().alias("pk"))
-        .distinct()
-        .withColumn("expired", sf.lit(col=True))
-    )
-    joined = _with_refusals(history, rows.join(sf.broadcast(expired), "pk", "left"))
+    joined = _with_refusals(history, _with_expiries(history, rows))
     retried = ~sf.col("idempotent") & sf.col("retries")
     outside = sf.col("transaction").isNull() & ~has(LOG_COMMITTED | LOG_ABORTED | LOG_OPEN)
     alone = sf.col("idempotent") & outside
@@ -58,6 +55,28 @@ def write_rule(history: History, rows: DataFrame) -> DataFrame:
         .when(alone & sf.coalesce("refused", sf.lit(col=False)), REFUSAL)
     )
     return joined.withColumn("rule", rule)
+
+
+def _with_expiries(history: History, rows: DataFrame) -> DataFrame:
+    """Return rows with ``expired``: another message of theirs expired while they were in flight.
+
+    The client reports expiries and acknowledgements in one order. What was acknowledged before an
+    expiry was reported was not sent again for it; what is sent later has the new number at once.
+    """
+    suspects = rows.select(
+        "pk",
+        "seq",
+        sf.coalesce("sent_at", sf.lit(0)).alias("_from"),
+        sf.coalesce("done_at", sf.lit(_EVER)).alias("_to"),
+    )
+    expiries = history.tables.produce.filter(
+        (sf.col("outcome") == SendOutcome.UNKNOWN.value) & sf.col("error").contains(EXPIRY_ERROR)
+    ).select(key().alias("_pk"), sf.col("seq").alias("_seq"), sf.col("done_at").alias("_at"))
+    meanwhile = (sf.col("_from") <= sf.col("_at")) & (sf.col("_at") <= sf.col("_to"))
+    other = (sf.col("pk") == sf.col("_pk")) & (sf.col("seq") != sf.col("_seq"))
+    found = expiries.join(history.records.few(suspects), other & meanwhile).select("pk", "seq")
+    marked = found.distinct().withColumn("expired", sf.lit(col=True))
+    return rows.join(history.records.few(marked), ["pk", "seq"], "left")
 
 
 def _with_refusals(history: History, rows: DataFrame) -> DataFrame:

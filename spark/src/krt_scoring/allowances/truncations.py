@@ -87,6 +87,15 @@ def rule_of(election: Election, facts: Facts) -> str | None:
     return None
 
 
+def permitting(history: History) -> bool:
+    """Whether any election of a tested partition permits the loss of acks=all records."""
+    facts = history.facts
+    return any(
+        facts.positions.known(item.topic) and rule_of(item, facts) is not None
+        for item in elections(history.tables.timeline)
+    )
+
+
 def derive(history: History) -> tuple[Truncation, ...]:
     """Return every cut that the run's elections may have made."""
     facts, records = history.facts, history.records

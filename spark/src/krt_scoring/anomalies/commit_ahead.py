@@ -34,26 +34,35 @@ def find(ctx: Context) -> DataFrame:
     from where the log does not hold it.
     """
     never = [
-        ctx.suspects.filter(sf.col(owed(group)) & (sf.col(received_state(group)) < REACHED))
-        .select(sf.lit(group.index).alias("group_index"), "tp", "offset")
-        .groupBy("group_index", "tp")
-        .agg(sf.min("offset").alias("missing"))
+        ctx.suspects.filter(sf.col(owed(group)) & (sf.col(received_state(group)) < REACHED)).select(
+            sf.lit(group.index).alias("group_index"), "tp", "offset"
+        )
         for group in ctx.history.facts.groups
     ]
-    missing = union_all(never)
+    passed = consequences.with_spans(union_all(never), ctx.allowances.consequences).withColumn(
+        "rule", consequences.passing_rule(sf.col("offset"))
+    )
+    # The lowest record that nothing excuses decides; else the lowest one.
+    missing = passed.groupBy("group_index", "tp").agg(
+        sf.min("offset").alias("lowest"),
+        sf.min(sf.when(sf.col("rule").isNull(), sf.col("offset"))).alias("unexcused"),
+        sf.min_by("rule", "offset").alias("rule"),
+    )
     commits = intervals.with_lane(
         ctx.history.tables.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED.value),
         ctx.history.facts,
     )
     ahead = commits.join(sf.broadcast(missing), ["group_index", "tp"]).filter(
-        sf.col("offset") > sf.col("missing")
+        sf.col("offset") > sf.col("lowest")
     )
+    accused = sf.coalesce(sf.col("offset") > sf.col("unexcused"), sf.lit(col=False))
     position = sf.shiftleft(sf.col("tp"), OFFSET_BITS).bitwiseOR(sf.col("offset"))
     shown = with_offsets(ahead.withColumn("position", position), ctx.history.facts)
+    missing_offset = sf.when(accused, sf.col("unexcused")).otherwise(sf.col("lowest"))
     return finding(
         NAME,
-        consequences.with_spans(shown, ctx.allowances.consequences),
-        rule=consequences.rule(sf.col("missing")),
+        shown,
+        rule=sf.when(~accused, sf.col("rule")),
         grp="group",
-        detail=sf.to_json(sf.struct("missing", "at")),
+        detail=sf.to_json(sf.struct(missing_offset.alias("missing"), "at")),
     )

@@ -61,8 +61,7 @@ def find(ctx: Context) -> DataFrame:
 
 def _rule(item: Interval, start: int, spans: Spans) -> str | None:
     committed = item.committed or 0
-    for first, last, rule, at in spans.get((item.group, item.tp), []):
-        # The commit lay above the cut, and the reset led to it or above it.
-        if first < committed <= last + 1 and at <= item.begin and start >= first:
-            return rule
+    for span in spans.get((item.group, item.tp), []):
+        if span.permits_rewind(committed, start, item.begin):
+            return span.rule
     return None

@@ -59,7 +59,7 @@ def find(ctx: Context) -> DataFrame:
         "delivered_at", "incarnation", "event_seq"
     )
     # The last one before: the window of a member that died is not that of who repeats itself.
-    before = {f"prev_{name}": sf.lag(name).over(order) for name in OWNERSHIP}
+    before = {f"prev_{name}": sf.lag(name).over(order) for name in (*OWNERSHIP, "event_seq")}
     again = rows.withColumns({"nth": sf.row_number().over(order), **before}).filter("nth > 1")
     belated = sf.col("begin") < sf.col("prev_begin")
 
@@ -85,8 +85,9 @@ def find(ctx: Context) -> DataFrame:
     shown = consequences.with_spans(
         with_offsets(again, ctx.history.facts), ctx.allowances.consequences
     )
+    last_before = consequences.Earlier(sf.col("prev_incarnation"), sf.col("prev_event_seq"))
     after = sf.coalesce(
-        consequences.rule(sf.col("offset"), sf.col("delivered_at")),
+        consequences.rule(sf.col("offset"), sf.col("offset"), sf.col("delivered_at"), last_before),
         sf.when(moved & ended & lost, OFFSETS_LOST),
     )
     groups = sf.array(*[sf.lit(group.name) for group in ctx.history.facts.groups])

@@ -66,7 +66,8 @@ def possible(ctx: Context) -> bool:
 def find(ctx: Context) -> DataFrame:
     """Return one finding an adjacent inversion, ordered by (ownership, n), not by clocks.
 
-    An election permits what was delivered after it, as of any other consequence.
+    An election permits what was delivered after it, as of any other consequence, unless the earlier
+    of the two was delivered after the member's reset already.
     """
     lanes = doubtful(ctx)
     spans = [span for span in rewinds.spans(ctx.history) if span[:2] in lanes]
@@ -76,7 +77,14 @@ def find(ctx: Context) -> DataFrame:
     stray = sf.col("stray") | sf.lag("stray").over(order)
     inverted = (
         first.select("*", "moment.*")
-        .withColumns({"previous": sf.lag("position").over(order), "either": stray})
+        .withColumns(
+            {
+                "previous": sf.lag("position").over(order),
+                "prev_incarnation": sf.lag("incarnation").over(order),
+                "prev_event_seq": sf.lag("event_seq").over(order),
+                "either": stray,
+            }
+        )
         .filter(
             (sf.col("position") < sf.col("previous"))
             & ((sf.col("log") == SETTLED) | sf.col("either"))
@@ -87,10 +95,11 @@ def find(ctx: Context) -> DataFrame:
     )
     names = sf.array(*[sf.lit(group.name) for group in ctx.history.facts.groups])
     before = offset_of(sf.col("previous"))
+    earlier = consequences.Earlier(sf.col("prev_incarnation"), sf.col("prev_event_seq"))
     return finding(
         NAME,
         shown.withColumn("grp", sf.get(names, sf.col("group_index"))),
-        rule=consequences.rule(before, sf.col("delivered_at")),
+        rule=consequences.rule(sf.col("offset"), before, sf.col("delivered_at"), earlier),
         detail=sf.to_json(sf.struct("key", before.alias("previousOffset"))),
     )
 

@@ -56,12 +56,16 @@ def find_skips(ctx: Context) -> DataFrame:
 
 def _findings(name: Column, steps: DataFrame, ctx: Context) -> DataFrame:
     before = offset_of(sf.col("prev_position"))
+    earlier = consequences.Earlier(sf.col("incarnation"), sf.col("prev_event_seq"))
     columns = [before.alias("previousOffset")]
+    low, high = sf.col("offset"), before
     if "skipped" in steps.columns:
         columns.append(sf.col("skipped"))
+        # So many records reach so far at least.
+        low, high = before + 1, before + sf.col("skipped")
     return finding(
         name,
         consequences.with_spans(steps, ctx.allowances.consequences),
-        rule=consequences.rule(before, sf.col("delivered_at")),
+        rule=consequences.rule(low, high, sf.col("delivered_at"), earlier),
         detail=sf.to_json(sf.struct(*columns)),
     )

@@ -67,7 +67,7 @@ def _of_group(ctx: Context, group: Group) -> DataFrame:
         NAME,
         consequences.with_spans(rows, ctx.allowances.consequences),
         rule=sf.coalesce(
-            consequences.rule(sf.col("offset")),
+            consequences.passing_rule(sf.col("offset")),
             sf.when(sf.col(received_state(group)) == REACHED, sf.lit(undecided)),
         ),
         grp=sf.lit(group.name),

@@ -63,6 +63,9 @@ EVIDENCE: Mapping[str, Evidence] = {
         frozenset({PRODUCE, LOG, TIMELINE}), _RECORD, frozenset({CONSUME, CONSUMER_EVENTS})
     ),
     "vanished-read": Evidence(frozenset({CONSUME, LOG, LOG_END_OFFSETS, TIMELINE}), _RECORD),
+    "misplaced-delivery": Evidence(
+        frozenset({CONSUME, LOG, LOG_END_OFFSETS, TIMELINE}), frozenset(Dimension)
+    ),
     "unseen": Evidence(
         frozenset({PRODUCE, CONSUME, CONSUMER_EVENTS, LOG, LOG_END_OFFSETS, TIMELINE}),
         frozenset(Dimension),
@@ -84,7 +87,7 @@ EVIDENCE: Mapping[str, Evidence] = {
     "int-nonmonotonic-send": Evidence(frozenset({PRODUCE, LOG, LOG_END_OFFSETS}), _RECORD),
     "precommitted-read": Evidence(frozenset({PRODUCE, CONSUME}), frozenset(Dimension)),
     "commit-ahead": Evidence(_READING, _LANE),
-    "commit-rewind": Evidence(frozenset({CONSUMER_EVENTS, TIMELINE}), _LANE),
+    "commit-rewind": Evidence(_READING, _LANE),
     "double-ownership": Evidence(frozenset({CONSUMER_EVENTS, TIMELINE, CLOCKS}), _LANE),
     "unexpected-rebalance": Evidence(
         frozenset({CONSUMER_EVENTS, TIMELINE, CLOCKS}), frozenset({Dimension.GROUP})
