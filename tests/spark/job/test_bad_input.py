@@ -190,6 +190,71 @@ def clocks(rows: bundles.Rows) -> None:
             row["done_at"] -= 90 * SECOND
 
 
+def changed(table: str, index: int, **values: Any) -> Change:
+    """Change one row of a table."""
+
+    def change(rows: bundles.Rows) -> None:
+        rows.tables[table][index].update(values)
+
+    return change
+
+
+def unheard_of(rows: bundles.Rows) -> None:
+    """A number below 0, a time long ago, and a poll that goes back, in one consumer's ledger."""
+    for index, values in enumerate(({"offset": -1}, {"delivered_at": 7}, {"poll": 90}), 100):
+        changed("consume", index, **values)(rows)
+
+
+ROWS: dict[str, tuple[Change, set[tuple[str, str]]]] = {
+    "an offset below 0 in every ledger": (
+        lambda rows: [
+            changed(table, 5, offset=-7)(rows) for table in ("produce", "consume", "log")
+        ][-1],
+        {
+            ("RowInvalid", "produce/uid-b-0-000000.parquet row 2"),
+            ("RowInvalid", "consume/uid-c-0-000000.parquet row 5"),
+            ("RowInvalid", "log/scoring-000000.parquet row 5"),
+        },
+    ),
+    "a partition that no topic has": (
+        changed("log", 5, partition=-1),
+        {("RowInvalid", "log/scoring-000000.parquet row 5")},
+    ),
+    "a log that ends below 0": (
+        changed("log_end_offsets", 1, high_watermark=-1),
+        {("RowInvalid", "log_end_offsets/scoring-000001.parquet row 0")},
+    ),
+    "a send before the run": (
+        changed("produce", 2, scheduled_at=1, sent_at=1),
+        {("RowInvalid", "produce/uid-a-0-000000.parquet row 1")},
+    ),
+    "an event of a group that is not in the plan": (
+        changed("consumer_events", -1, group="nobody"),
+        {("RowInvalid", "consumer_events/uid-c-0-000002.parquet row 0")},
+    ),
+    "several in one ledger": (
+        unheard_of,
+        {
+            ("RowInvalid", "consume/uid-c-0-000000.parquet row 100"),
+            ("RowInvalid", "consume/uid-c-0-000000.parquet row 101"),
+            ("RowInvalid", "consume/uid-c-0-000000.parquet row 102"),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(ROWS))
+def test_assess_row_that_no_writer_records_is_named(
+    score: Callable[[Path], dict[str, Any]], tmp_path: Path, case: str
+) -> None:
+    change, wanted = ROWS[case]
+    rows = bundles.simulate(SMALL)
+    change(rows)
+    card = score(bundles.write(tmp_path, rows, bundles.plan(SMALL)))
+    assert card["verdict"] == "Inconclusive", card["summary"]
+    assert wanted <= reasons(card), card["inconclusiveReasons"]
+
+
 CONTENTS: dict[str, tuple[Change, set[tuple[str, str]]]] = {
     "mixed runs": (
         another_run,

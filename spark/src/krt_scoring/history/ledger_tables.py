@@ -9,19 +9,34 @@ from pyspark.sql import functions as sf
 from krt_contract.schemas import TABLES
 from krt_scoring.engine import local_rows
 from krt_scoring.history import tables
+from krt_scoring.inputs.row_limits import GROUPED
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.recording import Recording
+    from krt_scoring.inputs.row_limits import RowLimits
 
 
 def read(spark: SparkSession, recording: Recording) -> Tables:
     """Read the ledgers of a recorded run: of each table the files that can be used."""
     rows = {table: _table(spark, recording.inspection, table) for table in TABLES}
+    if recording.limits is not None:
+        for table in recording.inspection.unsound:
+            rows[table] = rows[table].filter(_sound(table, recording.limits))
     return tables.build(recording.run, rows, recording.timeline.events)
+
+
+def _sound(table: str, limits: RowLimits) -> Column:
+    """Return whether a row of a table is within the run's limits; null is."""
+    sound: Column = sf.lit(col=True)
+    for name, (low, high) in limits.ranges(table).items():
+        sound = sound & sf.coalesce(sf.col(name).between(low, high), sf.lit(col=True))
+    if table in GROUPED:
+        sound = sound & sf.col("group").isin(*sorted(limits.groups))
+    return sound
 
 
 def _table(spark: SparkSession, inspection: Inspection, table: str) -> DataFrame:

@@ -44,6 +44,7 @@ class Inspection:
         counters: (consumer, incarnation) → what it counted of deliveries and events.
         constants: table → columns that have the same text in every row, and the text.
         groups: consumer incarnation → its consumer groups, as far as a footer names them.
+        unsound: tables with rows that are outside of the run's limits, and are left out.
     """
 
     bundle: Bundle
@@ -56,6 +57,7 @@ class Inspection:
     counters: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
     constants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unsound: frozenset[str] = frozenset()
 
     @property
     def sends(self) -> tuple[int, int]:

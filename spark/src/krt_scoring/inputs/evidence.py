@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PRODUCE = "produce"
+PRODUCER_SUMMARY = "producer_summary"
 CONSUME = "consume"
 CONSUMER_EVENTS = "consumer_events"
 LOG = "log"

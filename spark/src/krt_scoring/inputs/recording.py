@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from krt_scoring.inputs import fault_windows, timeline
+from krt_scoring.inputs import fault_windows, row_checks, timeline
 from krt_scoring.inputs.evidence import LOG, LOG_END_OFFSETS
 from krt_scoring.inputs.member_logs.partition_states import with_missed_states
 from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
+from krt_scoring.inputs.row_limits import limits_of
 
 if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.fault_windows import FaultWindow
+    from krt_scoring.inputs.row_limits import RowLimits
     from krt_scoring.inputs.timeline import Timeline
 
 
@@ -44,6 +46,7 @@ class Recording:
         faults: when each fault acted.
         inspection: the usable files of the bundle.
         log_ends: from where to where each partition's log was read.
+        limits: what the rows of the run can hold; None where rows were not looked at.
     """
 
     run: Plan
@@ -51,6 +54,7 @@ class Recording:
     faults: tuple[FaultWindow, ...]
     inspection: Inspection
     log_ends: tuple[LogEnd, ...] = ()
+    limits: RowLimits | None = None
 
     def short_partitions(self) -> tuple[tuple[str, int], ...]:
         """Return the partitions of which ``log/`` holds fewer records than were read, in order."""
@@ -63,8 +67,10 @@ def load(inspection: Inspection, run: Plan) -> Recording:
     events = with_missed_states(timeline.read(bundle.timeline), bundle.logs)
     events = with_refused_sequences(events, bundle.logs)
     faults = fault_windows.fault_windows(events.events)
-    log_ends = _log_ends(inspection)
-    return Recording(run, events, faults, _narrowed(inspection, log_ends), log_ends)
+    limits = limits_of(run, events)
+    sound = row_checks.checked(inspection, limits)
+    log_ends = _log_ends(sound, limits)
+    return Recording(run, events, faults, _narrowed(sound, log_ends), log_ends, limits)
 
 
 def _short_partitions(
@@ -98,7 +104,7 @@ def _narrowed(inspection: Inspection, log_ends: tuple[LogEnd, ...]) -> Inspectio
     return replace(inspection, reasons=tuple(reasons))
 
 
-def _log_ends(inspection: Inspection) -> tuple[LogEnd, ...]:
+def _log_ends(inspection: Inspection, limits: RowLimits) -> tuple[LogEnd, ...]:
     columns = [
         *("topic", "partition", "settled", "read_from", "read_to"),
         *("log_start", "high_watermark", "rows_read"),
@@ -107,4 +113,9 @@ def _log_ends(inspection: Inspection) -> tuple[LogEnd, ...]:
     if not files:
         return ()
     table = pa.concat_tables([pq.read_table(path, columns=columns) for path in files])
-    return tuple(LogEnd(**row) for row in table.to_pylist())
+    ranges = limits.ranges(LOG_END_OFFSETS)
+    return tuple(
+        LogEnd(**row)
+        for row in table.to_pylist()
+        if all(low <= row[name] <= high for name, (low, high) in ranges.items())
+    )
