@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
-from krt_contract.timeline import EventName
+from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,7 +86,7 @@ def fault_windows(events: Iterable[Event]) -> tuple[FaultWindow, ...]:
     """Return the faults of a run's events in order of injection, those never injected last."""
     found: dict[str, FaultWindow] = {}
     for event in events:
-        if event.source != "fault":
+        if event.source != Source.FAULT:
             continue
         window = found.setdefault(event.subject, FaultWindow(event.subject))
         detail = event.detail

@@ -114,7 +114,7 @@ def _timeline(events: Iterable[Event], states: Iterable[ShortIsr]) -> list[Event
 def _dip(short: ShortIsr, subject: str, last: Event | None) -> list[Event]:
     full_isr = list(last.detail["isr"]) if last else [*short.isr, len(short.isr)]
     detail = dict(last.detail) if last else {"leader": full_isr[0], "leader_epoch": 0, "version": 0}
-    base = Event(short.begin, 0, "partition", "state", subject, detail)
+    base = Event(short.begin, 0, Source.PARTITION, EventName.STATE, subject, detail)
     version = _version(base)
     return [
         _versioned(replace(base, detail=detail | {"isr": list(short.isr)}), version + 1),

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import Action
-from krt_contract.timeline import Event
+from krt_contract.labels import Component
+from krt_contract.timeline import Event, EventName, Source
+from krt_scoring.inputs.evidence import CONSUME
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.selftest.difference import Difference, ReasonIdentity, identities
 from krt_scoring.selftest.results import CorruptionResult
@@ -72,8 +74,8 @@ def _with_log_end(given: GuardInputs, old: LogEnd, new: LogEnd, code: str) -> Da
 
 def _unrecorded(given: GuardInputs) -> DamagedInputs | None:
     timeline = given.recording.timeline
-    stopped = list(timeline.of("recorder", "stopped"))
-    if not stopped or not any(timeline.of("recorder", "started")):
+    stopped = list(timeline.of(Source.RECORDER, EventName.STOPPED))
+    if not stopped or not any(timeline.of(Source.RECORDER, EventName.STARTED)):
         return None
     left = tuple(event for event in timeline.events if event not in stopped)
     changed = _recorded(given, timeline=Timeline(left, timeline.reasons))
@@ -82,11 +84,11 @@ def _unrecorded(given: GuardInputs) -> DamagedInputs | None:
 
 def _gone(given: GuardInputs) -> DamagedInputs | None:
     timeline = given.recording.timeline
-    pods = list(timeline.of("pod"))
+    pods = list(timeline.of(Source.POD))
     if not pods:
         return None
-    detail = {"uid": GHOST, "component": "producer"}
-    event = Event(pods[-1].at, pods[-1].mono, "pod", "deleted", GHOST, detail)
+    detail = {"uid": GHOST, "component": str(Component.PRODUCER)}
+    event = Event(pods[-1].at, pods[-1].mono, Source.POD, EventName.DELETED, GHOST, detail)
     changed = _recorded(given, timeline=Timeline((*timeline.events, event), timeline.reasons))
     return DamagedInputs(changed, ("coverage", "TrafficPodLost", GHOST))
 
@@ -94,9 +96,9 @@ def _gone(given: GuardInputs) -> DamagedInputs | None:
 def _mixed(given: GuardInputs) -> DamagedInputs | None:
     inspected = given.recording.inspection
     writers = dict(inspected.incarnations)
-    writers["consume"] = writers.get("consume", frozenset()) | {(GHOST, GHOST)}
+    writers[CONSUME] = writers.get(CONSUME, frozenset()) | {(GHOST, GHOST)}
     changed = _recorded(given, inspection=replace(inspected, incarnations=writers))
-    return DamagedInputs(changed, ("evidence", "MixedRuns", f"consume/{GHOST}"))
+    return DamagedInputs(changed, ("evidence", "MixedRuns", f"{CONSUME}/{GHOST}"))
 
 
 def _skipped(given: GuardInputs) -> DamagedInputs | None:

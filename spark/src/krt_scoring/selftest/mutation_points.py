@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from krt_contract.outcomes import LogState
+from krt_contract.outcomes import DeliveryOutcome, LogState, SendOutcome
 from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.baseline import EDGE, MutationPoint, Record
 
@@ -160,7 +160,9 @@ def _record(
         return None
     got: dict[str, Row] = {}
     for row in known.read[position]:
-        intact = row["outcome"] == "ok" and row["checksum_ok"] and _sent(row) == _sent(log)
+        intact = (
+            row["outcome"] == DeliveryOutcome.OK and row["checksum_ok"] and _sent(row) == _sent(log)
+        )
         if not intact or row["group"] in got:
             return None
         got[row["group"]] = row
@@ -171,7 +173,8 @@ def _record(
 
 def _agree(send: Row, log: Row) -> bool:
     """Whether the ledger agrees with the log about a record."""
-    outcome = "failed" if log["state"] == "aborted" else "acked"
+    aborted = log["state"] == LogState.ABORTED
+    outcome = SendOutcome.FAILED if aborted else SendOutcome.ACKED
     return (
         send["outcome"] == outcome
         and bool(log["checksum_ok"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from krt_contract.outcomes import ConsumerEvent, SendOutcome
 from krt_scoring.engine import local_rows
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history.offset_jumps import EXCUSING
@@ -144,9 +145,9 @@ def _flight(ctx: Context, quickest: list[Row]) -> DataFrame:
     asked = local_rows.frame(
         ctx.spark, rows, "tp long, of_pk long, of_seq long, begin long, end long"
     )
-    acked = ctx.history.tables.produce.filter(sf.col("outcome") == "acked").withColumn(
-        "tp", ctx.history.facts.positions.tp_column()
-    )
+    acked = ctx.history.tables.produce.filter(
+        sf.col("outcome") == SendOutcome.ACKED.value
+    ).withColumn("tp", ctx.history.facts.positions.tp_column())
     during = (sf.col("sent_at") >= sf.col("begin")) & (sf.col("done_at") <= sf.col("end"))
     return (
         acked.join(sf.broadcast(asked), "tp")
@@ -160,7 +161,9 @@ def _commits(ctx: Context) -> DataFrame:
     order = Window.partitionBy("group", "topic", "partition").orderBy(
         sf.col("offset").desc(), "incarnation", "event_seq"
     )
-    committed = ctx.history.tables.consumer_events.filter(sf.col("event") == "committed")
+    committed = ctx.history.tables.consumer_events.filter(
+        sf.col("event") == ConsumerEvent.COMMITTED.value
+    )
     ranked = committed.withColumn("rank", sf.row_number().over(order))
     return ranked.filter(sf.col("rank") <= COMMITS + 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from krt_contract.outcomes import LogState
 from krt_scoring.allowances.duplicates import RETRIES
 from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
@@ -73,7 +74,11 @@ def _foreign(baseline: Baseline) -> Iterator[Corruption]:
         topic, partition = point.position
         position = topic, partition, baseline.end(topic, partition) + ABOVE[FOREIGN]
         nobody = dict.fromkeys(("run_uid", "producer", "producer_incarnation", "seq", "key"))
-        stray = row | nobody | {"offset": position[2], "checksum_ok": False, "state": "plain"}
+        stray = (
+            row
+            | nobody
+            | {"offset": position[2], "checksum_ok": False, "state": LogState.PLAIN.value}
+        )
         expected = Difference(
             ledger=Counter(logRecords=1, foreign=1),
             reasons=frozenset({("evidence", "ForeignRecords", "log")}),

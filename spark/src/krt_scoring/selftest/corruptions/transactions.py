@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from krt_contract.outcomes import SendOutcome
+from krt_contract.outcomes import LogState, SendOutcome
 from krt_scoring.selftest.corruption import (
     Corruption,
     Kind,
@@ -65,7 +65,7 @@ def _aborted(baseline: Baseline) -> Iterator[Corruption]:
         near = all(point.around(group, record.offset, record.offset) for group in strict)
         if not record.aborted or not near:
             continue
-        committed = record.log | {"state": "committed"}
+        committed = record.log | {"state": LogState.COMMITTED.value}
         log = [committed if item is record else item.log for item in point.records]
         findings = once(of_record("aborted-read", record, tag="transaction"))
         for group in sorted({group for item in point.records for group in item.got}):
