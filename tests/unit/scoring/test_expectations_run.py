@@ -21,6 +21,7 @@ from tests.unit.scoring.builders import (
 from krt_contract.members import Member, MemberKind
 from krt_scoring.expectations.registry import evaluate
 from krt_scoring.inputs.reasons import Reason
+from krt_scoring.inputs.scope import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +50,17 @@ def test_evaluate_loss_in_one_word(word: str, rules: dict[str | None, int], resu
 def test_evaluate_loss_on_damaged_evidence_is_not_evaluated() -> None:
     reason = Reason("evidence", "FileMissing", "log", "gone", ("lost-write",))
     assert results({"loss": "None"}, reasons=[reason]) == {"loss": "NotEvaluated"}
+
+
+@pytest.mark.parametrize(("void", "result"), [(0, "NotMet"), (2, "NotMet"), (3, "NotEvaluated")])
+def test_evaluate_loss_beside_what_is_void_is_not_met(void: int, result: str) -> None:
+    scope = Scope(("log",), (("foo", 0),))
+    reason = Reason("evidence", "LogNotStable", "foo-0", "moved", ("lost-write",), scope)
+    found = detection({"lost-write": {None: 3}})
+    lost = replace(found.anomaly("lost-write"), void=void)
+    others = [item for item in found.anomalies if item.name != lost.name]
+    detected = replace(found, anomalies=(lost, *others))
+    assert results({"loss": "None"}, detected=detected, reasons=[reason]) == {"loss": result}
 
 
 @pytest.mark.parametrize(

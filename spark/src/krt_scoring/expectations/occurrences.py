@@ -11,12 +11,14 @@ from krt_scoring.expectations.results import (
     not_evaluated,
 )
 from krt_scoring.history.elections import NO_LEADER
+from krt_scoring.inputs.reasons import invalidated, wholly_invalidated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krt_contract.plan import Plan
     from krt_scoring.anomalies.results import Detection
+    from krt_scoring.inputs.reasons import Reason
     from krt_scoring.metrics.partition_states import States
 
 ANOMALIES = {
@@ -39,21 +41,32 @@ ANOMALIES = {
 """Expectation → the anomalies that it is about."""
 
 
+def undecided_anomalies(detection: Detection, reasons: Iterable[Reason]) -> frozenset[str]:
+    """Return the anomalies that missing evidence leaves open.
+
+    Where a violation stands beside what is void, the anomaly was observed.
+    """
+    reasons = tuple(reasons)
+    whole = wholly_invalidated(reasons)
+    standing = {item.name for item in detection.anomalies if item.violations > item.void} - whole
+    return invalidated(reasons) - standing
+
+
 def evaluate_anomalies(
-    expect: Mapping[str, Any], detection: Detection, invalidated: frozenset[str]
+    expect: Mapping[str, Any], detection: Detection, undecided: frozenset[str]
 ) -> Iterator[Result]:
     """Yield the results of the expectations about anomalies.
 
     Args:
         expect: ``spec.expect``.
         detection: what the rules detected.
-        invalidated: the anomalies that rest on damaged evidence.
+        undecided: the anomalies that missing evidence leaves open.
     """
     for expectation, names in ANOMALIES.items():
         if expectation not in expect:
             continue
         word = expect[expectation]
-        damaged = sorted(invalidated & set(names))
+        damaged = sorted(undecided & set(names))
         if damaged:
             cause = f"the evidence of {', '.join(damaged)} is damaged"
             yield not_evaluated(expectation, OCCURRENCES[word], cause)

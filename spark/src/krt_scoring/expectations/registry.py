@@ -29,7 +29,6 @@ from krt_scoring.expectations import (
     unavailability,
 )
 from krt_scoring.expectations.results import Result, not_evaluated
-from krt_scoring.inputs.reasons import invalidated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +89,7 @@ Expect = Mapping[str, Any]
 
 OF_RUN: tuple[Callable[[Expect, ExpectationInputs], Iterator[Result]], ...] = (
     lambda expect, given: occurrences.evaluate_anomalies(
-        expect, given.detection, invalidated(given.reasons)
+        expect, given.detection, occurrences.undecided_anomalies(given.detection, given.reasons)
     ),
     lambda expect, given: occurrences.evaluate_elections(
         expect, given.states, given.run, given.end
