@@ -407,6 +407,18 @@ def test_render_shows_the_scope_of_a_reason_and_what_is_void() -> None:
     assert "2 of them void" in page
 
 
+@pytest.mark.parametrize(("void", "tag"), [(0, "failure"), (2, "failure"), (3, "skipped")])
+def test_junit_of_violations_on_missing_evidence_alone_skips_the_anomaly(
+    void: int, tag: str
+) -> None:
+    lost = replace(anomaly("lost-write", {None: 3}), void=void)
+    text = junit.render(card(anomalies=scorecard_sections.anomalies([lost])))
+    (case,) = ET.fromstring(text).findall("testcase[@classname='anomaly']")  # noqa: S314 (ours)
+    (outcome,) = case
+    assert outcome.tag == tag
+    assert str(void if tag == "skipped" else 3 - void) in str(outcome.get("message"))
+
+
 def test_junit_replaces_characters_that_xml_forbids() -> None:
     reason = Reason("evidence", "FileUnreadable", "log/\x00a", "torn \x1b[0m\ud800 at \x08")
     text = junit.render(card(inconclusiveReasons=[reason.as_dict()]))

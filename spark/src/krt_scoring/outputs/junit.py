@@ -19,8 +19,8 @@ def render(card: Mapping[str, Any]) -> str:
     """Return the scorecard as JUnit XML.
 
     A violation, a missed objective, an expectation that was not met and a missed corruption are
-    failures, a reason for Inconclusive is an error, an expectation that was not evaluated and an
-    anomaly that was not checked are skipped.
+    failures, a reason for Inconclusive is an error, an expectation that was not evaluated, an
+    anomaly that was not checked and one whose violations all rest on missing evidence are skipped.
     """
     run = card["run"]
     suite = ET.Element("testsuite", name=_clean(f"{run['namespace']}/{run['name']}"))
@@ -85,9 +85,16 @@ def _add_anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
     unchecked = card.get("uncheckedAnomalies", [])
     for name, item in sorted(card.get("anomalies", {}).items()):
         case = _add_case(suite, "anomaly", name)
-        if item["violations"]:
-            text = f"{item['violations']} {item['unit']} that the configuration does not permit"
+        void = item.get("void", 0)
+        if item["violations"] > void:
+            standing = item["violations"] - void
+            text = f"{standing} {item['unit']} that the configuration does not permit"
             _add_outcome(case, "failure", text)
+        elif void:
+            text = (
+                f"{void} {item['unit']} not judged, since the evidence that they rest on is missing"
+            )
+            _add_outcome(case, "skipped", text)
         elif item["permitted"]:
             rules = ", ".join(sorted(item["rules"]))
             _add_output(case, f"{item['permitted']} permitted by {rules}")
