@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from krt_scoring.inputs.evidence import EVIDENCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,6 +22,9 @@ SCORED = "Reason"
 
 REPORTED = "add_inconclusive_reason"
 """The controller's functions that report a reason, called with its code first."""
+
+SUMMARIZED = {("ReasonsOmitted", "as those it stands for")}
+"""What stands for reasons that the status cannot hold, of either kind."""
 
 Reasons = set[tuple[str, str]]
 """Code and kind of each reason."""
@@ -108,4 +113,25 @@ def test_reasons_found_in_the_code_are_those_of_scoring_and_of_the_controller() 
 
 
 def test_table_of_reasons_names_every_reason_with_its_kind() -> None:
-    assert documented() == scored() | reported()
+    assert documented() == scored() | reported() | SUMMARIZED
+
+
+def test_table_of_evidence_names_what_every_anomaly_is_judged_by() -> None:
+    section = PAGE.read_text(encoding="utf-8").split("| is judged by | a finding names |")[1]
+    found = {}
+    for row in section.split("\n\n")[0].splitlines():
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        for name in re.findall(r"`([a-z-]+)`", cells[0]):
+            always, _, _ = cells[1].partition(";")
+            words = {*re.findall(r"`(\w+)`", always), *re.findall(r"timeline|clocks", always)}
+            found[name] = words, set(cells[2].split(", "))
+    assert found == {
+        name: (set(evidence.tables) - IMPLIED.get(name, set()), set(map(str, evidence.by)))
+        for name, evidence in EVIDENCE.items()
+    }
+
+
+IMPLIED = {name: {"log_end_offsets"} for name, item in EVIDENCE.items() if "log" in item.tables} | {
+    "replica-divergence": {"replica_bounds"}
+}
+"""Tables without which another one that the document names cannot be read."""
