@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
     from krt_operator.phases.injection_context import InjectionContext
+
+MEMBERS_NOT_RUNNING: Final = "MembersNotRunning"
 
 
 def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
@@ -47,9 +49,9 @@ def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:
     limit = ctx.run.spec.timeouts.recovery
     message = f"{fault.name}: not recovered {limit} after the revert: {not_running or missing}"
     ctx.record(journal.fault(fault.name, recovery_timed_out_at=ctx.now, message=cut(message)))
-    reason = "MembersNotRunning" if not_running else "RecoveryTimedOut"
+    reason = MEMBERS_NOT_RUNNING if not_running else "RecoveryTimedOut"
     if not_running:
-        ctx.add_inconclusive_reason(reason, message, fault=fault.name)
+        ctx.add_inconclusive_reason(MEMBERS_NOT_RUNNING, message, fault=fault.name)
     ctx.set_condition(ConditionType.RECOVERED, ConditionStatus.FALSE, reason, message)
     ctx.emit_event(reason, message, warning=True)
 
