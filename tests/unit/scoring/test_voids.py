@@ -225,7 +225,16 @@ def test_unknown_leaders_are_about_the_partitions_whose_leader_was_not_recorded(
     config = {"unclean.leader.election.enable": "true"}
     run = replace(RUN, topics=(replace(RUN.topics[0], partitions=2, config=config),))
     states = (
-        event(40 + n, "partition", "state", "foo-0", version=n, leader_epoch=epoch)
+        event(
+            40 + n,
+            "partition",
+            "state",
+            "foo-0",
+            version=n,
+            leader_epoch=epoch,
+            leader=0,
+            isr=[0, 1],
+        )
         for n, epoch in enumerate(epochs)
     )
     ends = (LOG_END, replace(LOG_END, partition=1))

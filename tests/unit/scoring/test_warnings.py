@@ -13,7 +13,7 @@ from krt_scoring.metrics.histogram import bin_of
 from krt_scoring.metrics.latency import Latencies
 from krt_scoring.metrics.measures import Measures
 from krt_scoring.metrics.transactions import Transactions, Transform
-from krt_scoring.verdict import conclusion, warnings
+from krt_scoring.verdict import conclusion, reasons, warnings
 
 LIMIT = SECOND // 2
 KIND = ("read", "g")
@@ -81,7 +81,7 @@ def test_conclude_with_a_warning_keeps_the_verdict_and_names_it() -> None:
         replace(item, detection=detection({}, {"acked": 9, "attempted": 9}))
         for item in (plain, contradicting)
     ]
-    without, with_warning = (conclusion.conclude(item) for item in given)
+    without, with_warning = (conclusion.conclude(item, reasons.collect(item)) for item in given)
     assert [item.code for item in with_warning.warnings] == ["LatencyExceedsGaps"]
     assert without.decision.verdict == with_warning.decision.verdict
     assert with_warning.summary.endswith("warning: LatencyExceedsGaps read g")
