@@ -20,6 +20,7 @@ from tests.unit.scoring.builders import (
 
 from krt_contract.members import Member, MemberKind
 from krt_scoring.expectations.registry import evaluate
+from krt_scoring.expectations.results import Noun, count_bounds
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.inputs.scope import Scope
 
@@ -89,6 +90,25 @@ def test_evaluate_records_compares_ledger_outcomes() -> None:
     }
     reason = Reason("evidence", "LedgerDoesNotBalance", "", "off by one")
     assert set(results(expect, detected=detected, reasons=[reason]).values()) == {"NotEvaluated"}
+
+
+def test_evaluate_records_without_an_outcome_is_not_evaluated() -> None:
+    expect = {"records": [{"term": "unknown", "max": 0}]}
+    assert results(expect, detected=detection(ledger={"unknown": 0})) == {"records": "NotEvaluated"}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        ({"min": 1}, "at least 1 leader change"),
+        ({"max": 1}, "at most 1 leader change"),
+        ({"max": 0}, "no leader changes"),
+        ({"min": 1, "max": 1}, "exactly 1 leader change"),
+        ({"min": 1, "max": 6}, "1 to 6 leader changes"),
+    ],
+)
+def test_count_bounds_agree_in_number(bounds: dict[str, int], text: str) -> None:
+    assert count_bounds(bounds, Noun("leader change", "leader changes")) == text
 
 
 def test_evaluate_rejections_counts_by_error(tmp_path: Path) -> None:
@@ -200,7 +220,7 @@ def test_evaluate_closest_replica_fetches_compares_zones(tmp_path: Path) -> None
     members = tuple(Member(f"kafka-{i}", MemberKind.KAFKA, i, zone) for i, zone in enumerate("ab"))
     plan = replace(expecting_run(expect, traffic={"consumers": [consumer]}), members=members)
     (found,) = evaluate(expectation_inputs(expect, run=plan, files=files))
-    assert (found.result, found.observed) == ("Met", "1 partitions read in zone b: foo-0")
+    assert (found.result, found.observed) == ("Met", "1 partition read in zone b: foo-0")
     (found,) = evaluate(expectation_inputs(expect, run=plan))
     assert found.result == "NotEvaluated"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import ObservationKind
 from krt_contract.timeline import EventName, Source
-from krt_scoring.expectations.results import Result, evaluate_count, not_evaluated
+from krt_scoring.expectations.results import Noun, Result, evaluate_count, not_evaluated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ def evaluate(expect: Mapping[str, Any], span: FaultSpan, recording: Recording) -
             f"{span.name}.blockedEvictions",
             bounds,
             len(refused),
-            "evictions refused",
+            Noun("eviction refused", "evictions refused"),
             where=where,
         )
     if word := expect.get("replicaCatchUp"):

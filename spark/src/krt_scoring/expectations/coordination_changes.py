@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.timeline import Source
+from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.results import (
+    Noun,
     Result,
     count_bounds,
     evaluate_count,
@@ -42,10 +43,26 @@ def evaluate(expect: Mapping[str, Any], span: FaultSpan, timeline: Timeline) -> 
 
 
 EVENTS = {
-    "brokerSessionExpirations": ("broker", "unregistered", "expired broker sessions"),
-    "controllerChanges": ("controller", "elected", "changes of controller"),
-    "zookeeperLeaderChanges": (Source.ZOOKEEPER, "leader", "changes of ZooKeeper's leader"),
-    "quorumLosses": (Source.ZOOKEEPER, "quorum-lost", "losses of ZooKeeper's quorum"),
+    "brokerSessionExpirations": (
+        Source.BROKER,
+        EventName.UNREGISTERED,
+        Noun("expired broker session", "expired broker sessions"),
+    ),
+    "controllerChanges": (
+        Source.CONTROLLER,
+        EventName.ELECTED,
+        Noun("change of controller", "changes of controller"),
+    ),
+    "zookeeperLeaderChanges": (
+        Source.ZOOKEEPER,
+        EventName.LEADER,
+        Noun("change of ZooKeeper's leader", "changes of ZooKeeper's leader"),
+    ),
+    "quorumLosses": (
+        Source.ZOOKEEPER,
+        EventName.QUORUM_LOST,
+        Noun("loss of ZooKeeper's quorum", "losses of ZooKeeper's quorum"),
+    ),
 }
 """Field → source and event of the timeline, and what they count."""
 

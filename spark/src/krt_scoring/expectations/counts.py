@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from krt_contract.outcomes import SendOutcome
 from krt_scoring.expectations.results import (
+    Noun,
     Result,
     count_bounds,
     evaluate_count,
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.ledger_columns import Files
     from krt_scoring.inputs.reasons import Reason
 
+RECORDS = Noun("record", "records")
+SENDS = Noun("send", "sends")
+
 UNBALANCED = "LedgerDoesNotBalance"
 
 
@@ -31,14 +35,18 @@ def evaluate_records(
     """Yield the results of ``records``."""
     unbalanced = any(reason.code == UNBALANCED for reason in reasons)
     for item in expect.get("records") or ():
-        outcome = item["outcome"]
+        outcome = item.get("outcome")
         expectation = f"records {outcome}"
-        if unbalanced or outcome not in ledger:
+        if outcome is None:
             yield not_evaluated(
-                expectation, count_bounds(item, "records"), "the ledger does not balance"
+                "records", count_bounds(item, RECORDS), "the expectation names no outcome"
+            )
+        elif unbalanced or outcome not in ledger:
+            yield not_evaluated(
+                expectation, count_bounds(item, RECORDS), "the ledger does not balance"
             )
         else:
-            yield evaluate_count(expectation, item, ledger[outcome], "records")
+            yield evaluate_count(expectation, item, ledger[outcome], RECORDS)
 
 
 def evaluate_rejections(expect: Mapping[str, Any], files: Files) -> Iterator[Result]:
@@ -51,10 +59,10 @@ def evaluate_rejections(expect: Mapping[str, Any], files: Files) -> Iterator[Res
         expectation = f"rejections {item['error']}"
         if not files.get("produce"):
             yield not_evaluated(
-                expectation, count_bounds(item, "sends"), "there is no produce ledger"
+                expectation, count_bounds(item, SENDS), "there is no produce ledger"
             )
         else:
-            yield evaluate_count(expectation, item, found.get(item["error"], 0), "sends")
+            yield evaluate_count(expectation, item, found.get(item["error"], 0), SENDS)
 
 
 def count_rejections(files: Files) -> dict[str, int]:

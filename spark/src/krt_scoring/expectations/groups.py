@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krt_contract.outcomes import ConsumerEvent
 from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.results import (
+    Noun,
     Result,
     count_bounds,
     evaluate_count,
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krt_scoring.inputs.recording import Recording
+
+MEMBERS = Noun("member without a partition", "members without a partition")
+REBALANCES = Noun("rebalance of any single member", "rebalances of any single member")
 
 FIRST, LAST = "Injecting", "Draining"
 """Phases between which rebalances count: joining and leaving are not caused by faults."""
@@ -35,7 +39,7 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
     if not (expect.get("rebalances") or expect.get("unassignedConsumers")):
         return
     if not recording.inspection.files.get("consumer_events"):
-        for field, what in (("rebalances", "rebalances"), ("unassignedConsumers", "members")):
+        for field, what in (("rebalances", REBALANCES), ("unassignedConsumers", MEMBERS)):
             for item in expect.get(field) or ():
                 expectation = f"{field} {item['group']}"
                 yield not_evaluated(
@@ -50,8 +54,8 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
             for (group, _, _), found in assigned.items()
             if group == item["group"]
         ]
-        what = "rebalances of any single member"
-        yield evaluate_count(f"rebalances {item['group']}", item, max(rounds, default=0), what)
+        most = max(rounds, default=0)
+        yield evaluate_count(f"rebalances {item['group']}", item, most, REBALANCES)
     for item in expect.get("unassignedConsumers") or ():
         busy: dict[str, bool] = {}
         for (group, consumer, _), found in assigned.items():
@@ -59,7 +63,8 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
                 got = any(partitions for _, partitions in found)
                 busy[consumer] = busy.get(consumer, False) or got
         idle = sorted(consumer for consumer, got in busy.items() if not got)
-        what = f"members of {len(busy)} without a partition"
+        rest = f"of {len(busy)} without a partition"
+        what = Noun(f"member {rest}", f"members {rest}")
         yield evaluate_count(
             f"unassignedConsumers {item['group']}", item, len(idle), what, where=", ".join(idle)
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from krt_scoring.expectations.results import (
+    Noun,
     Result,
     count_bounds,
     evaluate_count,
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.ledger_columns import Files
 
 
+NON_EMPTY = Noun("partition with records", "partitions with records")
+OF_A_KEY = Noun("partition of one key at most", "partitions of one key at most")
+
+
 def evaluate(expect: Mapping[str, Any], files: Files) -> Iterator[Result]:
     """Yield the results of ``nonEmptyPartitions`` and ``partitionsPerKey``."""
     for item in expect.get("nonEmptyPartitions") or ():
-        expectation, what = f"nonEmptyPartitions {item['topic']}", "partitions with records"
+        expectation, what = f"nonEmptyPartitions {item['topic']}", NON_EMPTY
         if not files.get("log_end_offsets"):
             yield not_evaluated(expectation, count_bounds(item, what), "the topics were not read")
             continue
@@ -43,7 +48,7 @@ def evaluate(expect: Mapping[str, Any], files: Files) -> Iterator[Result]:
 
 
 def _per_key(bounds: Mapping[str, Any], files: Files) -> Result:
-    expectation, what = "partitionsPerKey", "partitions of one key at most"
+    expectation, what = "partitionsPerKey", OF_A_KEY
     found: dict[tuple[str, str], set[int]] = defaultdict(set)
     for batch in read_batches(files, "log", "topic", "key", "partition"):
         kinds = pa.Table.from_batches([batch]).group_by(batch.schema.names).aggregate([])

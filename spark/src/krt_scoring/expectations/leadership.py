@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.members import member_of
 from krt_scoring.expectations.results import (
+    Noun,
     Result,
     count_bounds,
     evaluate_count,
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 NO_STATES = "the timeline shows no state of a partition"
 
 END_UNOBSERVED = "the last states of the partitions were not recorded: ZooKeeper gave no answer"
+
+UNRELATED = "away from a broker that no fault affected"
+"""What tells an unrelated leader change."""
 
 SHOWN = 8
 """Elections named in a result."""
@@ -46,7 +50,7 @@ def evaluate(
             f"{span.name}.offlinePartitions",
             bounds,
             len(offline),
-            "offline partitions",
+            Noun("offline partition", "offline partitions"),
             states,
             at_least=bool(states.hidden(span.start, span.end) - offline),
             where=names(offline),
@@ -61,7 +65,7 @@ def evaluate(
             f"{span.name}.leaderChanges",
             bounds,
             len(elections),
-            "leader changes",
+            Noun("leader change", "leader changes"),
             states,
             at_least=missed,
             where=names({place for place, _, _ in elections}),
@@ -77,7 +81,7 @@ def evaluate(
             f"{span.name}.unrelatedLeaderChanges",
             bounds,
             len(unrelated),
-            "leader changes away from a broker that no fault affected",
+            Noun(f"leader change {UNRELATED}", f"leader changes {UNRELATED}"),
             states,
             at_least=missed,
             where=where,
@@ -98,8 +102,9 @@ def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iter
             for place, history in states.known.items()
             if int(item["broker"]) in history[-1].isr
         }
-        expectation, what = f"inIsr {item['broker']}", "partitions with the broker in the ISR"
-        yield _count_at_end(expectation, item, places, what, states, end)
+        rest = "with the broker in the ISR"
+        what = Noun(f"partition {rest}", f"partitions {rest}")
+        yield _count_at_end(f"inIsr {item['broker']}", item, places, what, states, end)
     bounds = expect.get("nonPreferredLeaders")
     if not bounds:
         return
@@ -108,7 +113,8 @@ def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iter
         for place, history in states.known.items()
         if (replicas := states.replicas_at(place, end)) and history[-1].leader != replicas[0]
     }
-    what = "partitions not led by their preferred replica"
+    rest = "not led by the preferred replica"
+    what = Noun(f"partition {rest}", f"partitions {rest}")
     yield _count_at_end("nonPreferredLeaders", bounds, places, what, states, end)
 
 
@@ -126,7 +132,7 @@ def _count_at_end(  # noqa: PLR0913, PLR0917 (as `_count`, by the last states)
     expectation: str,
     bounds: Mapping[str, Any],
     places: set[Place],
-    what: str,
+    what: Noun,
     states: States,
     end: int,
 ) -> Result:
@@ -139,7 +145,7 @@ def _count(  # noqa: PLR0913 (as `evaluate_count`, which it guards)
     expectation: str,
     bounds: Mapping[str, Any],
     value: int,
-    what: str,
+    what: Noun,
     states: States,
     *,
     at_least: bool = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krt_contract.members import broker_of
 from krt_contract.outcomes import ConsumerEvent
 from krt_contract.settings import CLIENT_RACK
-from krt_scoring.expectations.results import count_bounds, evaluate_count, not_evaluated
+from krt_scoring.expectations.results import Noun, count_bounds, evaluate_count, not_evaluated
 from krt_scoring.inputs.ledger_columns import read_rows
 from krt_scoring.metrics.partition_states import names
 
@@ -32,7 +32,7 @@ def evaluate(expect: Mapping[str, Any], run: Plan, files: Files) -> Iterator[Res
     found = list(_fetches(files))
     for item in expected:
         expectation, zone = f"closestReplicaFetches {item['group']}", racks.get(item["group"], "")
-        what = f"partitions read in zone {zone}"
+        what = Noun(f"partition read in zone {zone}", f"partitions read in zone {zone}")
         own = [(place, broker) for group, place, broker in found if group == item["group"]]
         if not own:
             yield not_evaluated(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_scoring.expectations.leadership import END_UNOBSERVED, NO_STATES
 from krt_scoring.expectations.results import (
+    Noun,
     Result,
     count_bounds,
     duration_bounds,
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.metrics.partition_states import States
     from krt_scoring.metrics.recovery import Recovery
+
+SHRANK = Noun("partition whose ISR shrank", "partitions whose ISR shrank")
 
 
 def evaluate(
@@ -42,7 +45,7 @@ def evaluate(
         if after.at > start and set(before.isr) - set(after.isr)
     ]
     if bounds := expect.get("isrShrinks"):
-        expectation, what = f"{span.name}.isrShrinks", "partitions whose ISR shrank"
+        expectation, what = f"{span.name}.isrShrinks", SHRANK
         places = {place for place, _ in shrinks}
         if states.known:
             missed = bool(states.missed(start, end) - places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from krt_contract.durations import Duration
 from krt_scoring import durations
@@ -19,6 +19,22 @@ OCCURRENCES = {
     "Required": "at least one, and only what the settings permit",
 }
 """What an expectation in one word says."""
+
+
+class Noun(NamedTuple):
+    """What an expectation counts, in words.
+
+    Attributes:
+        singular: for one of it.
+        plural: for any other number.
+    """
+
+    singular: str
+    plural: str
+
+    def of(self, number: int) -> str:
+        """Return the word that stands behind a number."""
+        return self.singular if number == 1 else self.plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +75,7 @@ def evaluate_count(  # noqa: PLR0913 (an expectation, its bounds and what was ob
     expectation: str,
     bounds: Mapping[str, Any],
     value: int,
-    what: str,
+    what: Noun,
     *,
     at_least: bool = False,
     where: str = "",
@@ -76,7 +92,7 @@ def evaluate_count(  # noqa: PLR0913 (an expectation, its bounds and what was ob
         where: what it was observed on, in words.
     """
     low, high = bounds.get("min"), bounds.get("max")
-    observed = f"{value} {what}{': ' + where if where else ''}"
+    observed = f"{value} {what.of(value)}{': ' + where if where else ''}"
     numbers = {"value": value}
     if high is not None and value > high:
         return Result(expectation, count_bounds(bounds, what), "NotMet", observed, numbers)
@@ -124,11 +140,12 @@ def evaluate_occurrence(
     return Result(expectation, OCCURRENCES[word], "Met" if met else "NotMet", observed, numbers)
 
 
-def count_bounds(bounds: Mapping[str, Any], what: str) -> str:
-    """Return bounds of a count in words: ``at least 1 leaders``, ``no leaders``."""
+def count_bounds(bounds: Mapping[str, Any], what: Noun) -> str:
+    """Return bounds of a count in words: ``at least 1 leader change``, ``no leader changes``."""
     if bounds.get("min") is None and bounds.get("max") == 0:
-        return f"no {what}"
-    return f"{_between(bounds.get('min'), bounds.get('max'))} {what}"
+        return f"no {what.plural}"
+    last = bounds["min"] if bounds.get("max") is None else bounds["max"]
+    return f"{_between(bounds.get('min'), bounds.get('max'))} {what.of(last)}"
 
 
 def _between(low: Any, high: Any) -> str:

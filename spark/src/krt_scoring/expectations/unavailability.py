@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from krt_contract.durations import Duration
 from krt_scoring import durations
 from krt_scoring.expectations.results import (
+    Noun,
     Result,
     count_bounds,
     evaluate_count,
@@ -35,7 +36,7 @@ def _evaluate(item: Mapping[str, Any], span: FaultSpan, measures: Measures) -> R
     topic, group = item.get("topic"), item.get("group")
     scope = "".join(f" {word} {value}" for word, value in (("of", topic), ("by", group)) if value)
     expectation = f"{span.name}.unavailability {item['of']}{scope} longer than {item['longerThan']}"
-    what = "partitions"
+    what = Noun("partition", "partitions")
 
     def matches(found_direction: str, found_group: str, found_topic: str) -> bool:
         return (
@@ -71,8 +72,13 @@ def _evaluate(item: Mapping[str, Any], span: FaultSpan, measures: Measures) -> R
     longest = max((gap.duration for gap in gaps), default=None)
     seen = durations.show_longest(longest, limit)
     where = f"{names(long)}{'; ' if long else ''}{'' if longest is None else 'longest '}{seen}"
+    rest = f"of {len(measured)} measured"
     found = evaluate_count(
-        expectation, item, len(long), f"{what} of {len(measured)} measured", where=where
+        expectation,
+        item,
+        len(long),
+        Noun(f"partition {rest}", f"partitions {rest}"),
+        where=where,
     )
     return Result(
         expectation,
