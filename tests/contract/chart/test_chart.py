@@ -138,10 +138,10 @@ def test_every_pod_is_restricted(helm: str) -> None:
 
 def test_releasing_is_told_the_same_settings(helm: str) -> None:
     """`release` reads them all too, and ends with a usage error where one is missing."""
-    told = {
+    images = {
         one["kind"]: one["spec"]["template"]["spec"]["containers"][0]["env"]
         for one in template(helm)
         if one["kind"] in {"Deployment", "Job"}
     }
     health = {"name": "KRT_HEALTH_PORT", "value": "8080"}
-    assert told["Deployment"] == [*told["Job"], health]
+    assert images["Deployment"] == [*images["Job"], health]

@@ -134,8 +134,8 @@ def test_columns(server: ApiServer) -> None:
     assert lines[0].split() == [
         *("NAME", "PHASE", "VERDICT", "SCORE", "EXPECTED", "FAULT", "SUMMARY", "AGE")
     ]
-    told = lines[1].split()[:6]
-    assert told == ["finished", "Completed", "Passed", "97", "True", "leader-down"]
+    columns = lines[1].split()[:6]
+    assert columns == ["finished", "Completed", "Passed", "97", "True", "leader-down"]
     narrow = server.run("get", RESOURCE).output.splitlines()[0]
     assert "SUMMARY" not in narrow
 

@@ -104,11 +104,11 @@ def test_topics_are_read_between_their_bounds(
     table = pq.read_table(root / "log")
     assert table.schema.names == LOG.names
     rows = sorted(table.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
-    told = [
+    messages = [
         (row["partition"], row["offset"], row["producer"], row["seq"], row["checksum_ok"])
         for row in rows
     ]
-    assert told == [
+    assert messages == [
         *((0, seq, "plain-0", seq, True) for seq in range(5)),
         (0, 5, None, None, False),
         (0, 6, "plain-0", 5, False),

@@ -220,19 +220,19 @@ class Simulation:
         dump(self.tables, TOPIC, self.ends, BROKERS)
 
     def events(self) -> list[Any]:
-        told = [event(-SECOND, "recorder", "started", "recorder")]
-        told += [_state(-SECOND, partition, 0, 0, [0, 1, 2]) for partition in self.ends]
+        timeline = [event(-SECOND, "recorder", "started", "recorder")]
+        timeline += [_state(-SECOND, partition, 0, 0, [0, 1, 2]) for partition in self.ends]
         # A clean election: the leader was in the ISR before.
-        told += [
+        timeline += [
             _state(ELECTED, 0, 1, 0, [0, 1]),
             _state(ELECTED + SECOND, 0, 2, 1, [0, 1]),
             _state(ELECTED + 2 * SECOND, 0, 3, 1, [0, 1, 2]),
         ]
-        told += [
+        timeline += [
             event(at - T0, "pod", "deleted", uid, uid=uid, component="consumer")
             for uid, at in self.deaths
         ]
-        return told
+        return timeline
 
 
 @dataclass

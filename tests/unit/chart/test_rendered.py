@@ -97,7 +97,7 @@ def test_one_controller_under_restricted_pod_security() -> None:
 def test_the_controller_is_told_what_its_settings_read() -> None:
     (deployment,) = [one for one in OBJECTS if one["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    told = {one["name"] for one in container["env"]}
+    names = {one["name"] for one in container["env"]}
     read = {f"KRT_{name.upper()}" for name in Settings.model_fields}
-    assert read <= told
+    assert read <= names
     assert set(CHART_VALUES) == set(Settings.model_fields)

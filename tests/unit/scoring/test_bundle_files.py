@@ -112,7 +112,7 @@ def test_inspect_other_schema_is_left_out(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "expected"),
     [
         ([["r", "r"], ["r"]], {"run_uid": "r"}),
         ([["r"], ["other"]], {}),
@@ -122,7 +122,7 @@ def test_inspect_other_schema_is_left_out(bundle: Bundle) -> None:
     ],
 )
 def test_inspect_text_equal_in_every_row_is_a_constant(
-    files: list[list[str | None]], told: dict[str, str], bundle: Bundle
+    files: list[list[str | None]], expected: dict[str, str], bundle: Bundle
 ) -> None:
     folder = bundle.table("log")
     folder.mkdir()
@@ -130,7 +130,7 @@ def test_inspect_text_equal_in_every_row_is_a_constant(
         columns = {field.name: pa.nulls(len(runs), field.type) for field in TABLES["log"]}
         columns["run_uid"] = pa.array(runs, pa.string())
         pq.write_table(pa.table(columns), folder / f"{number}.parquet")
-    assert bundle_files.inspect(bundle).constants["log"] == told
+    assert bundle_files.inspect(bundle).constants["log"] == expected
 
 
 @pytest.mark.parametrize(("table", "column"), [("produce", "outcome"), ("consume", "group")])
@@ -155,10 +155,10 @@ def test_require_bundle_other_path_is_refused(
         bundle_files.require_bundle(tmp_path)
     for path in (tmp_path, tmp_path / "missing"):
         assert cli.main([str(path)]) == 2
-        told = capsys.readouterr()
-        assert told.out == ""
-        assert told.err.startswith(f"krt-score: {path}")
-        assert told.err.count("\n") == 1
+        expected = capsys.readouterr()
+        assert expected.out == ""
+        assert expected.err.startswith(f"krt-score: {path}")
+        assert expected.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_files_run_damaged_copies_are_found_and_the_bundle_is_unchanged(
     bundle: Bundle, seed: int
 ) -> None:
     before = {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")}
-    told, lacking = files.run(bundle_files.inspect(bundle), seed)
-    assert [item.as_dict() for item in told if not item.detected] == []
-    assert {item.name for item in told} == set(files.KINDS)
+    expected, lacking = files.run(bundle_files.inspect(bundle), seed)
+    assert [item.as_dict() for item in expected if not item.detected] == []
+    assert {item.name for item in expected} == set(files.KINDS)
     assert lacking == {}
     assert {path: path.read_bytes() for path in bundle.root.rglob("*.parquet")} == before
 
@@ -216,6 +216,6 @@ def test_files_run_damaged_copies_are_found_and_the_bundle_is_unchanged(
 def test_files_run_one_file_a_writer_cannot_lack_one_between(bundle: Bundle) -> None:
     for number in (1, 2):
         (bundle.table("produce") / f"p-0-i-{number:06d}.parquet").unlink()
-    told, lacking = files.run(bundle_files.inspect(bundle), 1)
-    assert {item.name for item in told} == {"torn-file", "doubled-file"}
+    expected, lacking = files.run(bundle_files.inspect(bundle), 1)
+    assert {item.name for item in expected} == {"torn-file", "doubled-file"}
     assert set(lacking) == {"missing-file"}

@@ -141,9 +141,9 @@ def test_evaluate_blocked_evictions_counts_observations() -> None:
     ("wanted", "result"), [("TimedOut", "Met"), ("Answered", "NotMet"), (None, "NotEvaluated")]
 )
 def test_evaluate_admin_requests_compares_the_last_answer(wanted: str | None, result: str) -> None:
-    told = {"request": "CreateTopic", "answer": "TimedOut", "error": "_TIMED_OUT", "took": SECOND}
-    asked = [second_event(13, "admin-request", "answered", "down", **told)] if wanted else []
-    late = second_event(50, "admin-request", "answered", "down", **told | {"answer": "Answered"})
+    answer = {"request": "CreateTopic", "answer": "TimedOut", "error": "_TIMED_OUT", "took": SECOND}
+    asked = [second_event(13, "admin-request", "answered", "down", **answer)] if wanted else []
+    late = second_event(50, "admin-request", "answered", "down", **answer | {"answer": "Answered"})
     expect = of_fault(adminRequests=[{"request": "CreateTopic", "answer": wanted or "TimedOut"}])
     assert results(expect, *asked, late) == {"down.adminRequests CreateTopic": result}
 

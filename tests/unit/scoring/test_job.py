@@ -162,10 +162,10 @@ def test_sizing_more_rows_need_more_partitions(
 def test_flags_huge_pages_are_used_where_the_system_offers_them(
     offered: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, asked: bool
 ) -> None:
-    told = tmp_path / "enabled"
+    setting = tmp_path / "enabled"
     if offered:
-        told.write_text(f"{offered}\n")
-    monkeypatch.setattr(jvm, "HUGE_PAGES", told)
+        setting.write_text(f"{offered}\n")
+    monkeypatch.setattr(jvm, "HUGE_PAGES", setting)
     flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 

@@ -64,8 +64,8 @@ def test_between_positions_outside_have_no_inversions(owned: list[list[int]], ke
     """Inversions of a key, adjacent deliveries of it, are the same without the places outside."""
     extents = [extent(n, positions[0], positions[-1]) for n, positions in enumerate(owned)]
     spans = list(rewinds.between(extents))
-    told = [position for positions in owned for position in positions]
-    first = list(dict.fromkeys(told))
+    positions_in_order = [position for positions in owned for position in positions]
+    first = list(dict.fromkeys(positions_in_order))
     near = [p for p in first if any(low <= p <= high for *_, low, high in spans)]
     assert _inversions(near, keys) == _inversions(first, keys)
 

@@ -42,9 +42,9 @@ def states(world: World) -> list[str]:
     def record(obj: dict[str, Any]) -> Any:
         if obj["kind"] == "ConfigMap" and obj["metadata"]["name"] == "t-control":
             ends = json.loads(obj["data"].get("endOffsets", "{}"))
-            told = " ".join([obj["data"]["state"], *sorted(ends)])
-            if told not in found[-1:]:
-                found.append(told)
+            snapshot = " ".join([obj["data"]["state"], *sorted(ends)])
+            if snapshot not in found[-1:]:
+                found.append(snapshot)
         return put(obj)
 
     world.put = record  # type: ignore[method-assign]  # records what is stored

@@ -47,9 +47,9 @@ def test_dump_requested_covers_every_broker_before_scoring(world: World) -> None
     assert dumps(world) == JOBS
     assert all(f"t-kafka-{number}" in world.names_of("StatefulSet") for number in range(3))
     world.run(until="Scoring")
-    told = world.condition("ReplicasDumped")
-    assert (told["status"], told["reason"]) == ("True", "Dumped")
-    assert told["message"] == "30 offsets of 6 replicas on 3 brokers are in the evidence"
+    dumped = world.condition("ReplicasDumped")
+    assert (dumped["status"], dumped["reason"]) == ("True", "Dumped")
+    assert dumped["message"] == "30 offsets of 6 replicas on 3 brokers are in the evidence"
     way = world.phases()
     assert way[way.index("Draining") :] == ["Draining", "DumpingReplicas", "Scoring"]
     status = world.run()
@@ -76,8 +76,11 @@ def test_dump_pod_runs_on_the_broker_node_without_its_traffic(world: World) -> N
 
 
 def test_dump_incomplete_is_reported_and_scored(world: World) -> None:
-    told = {"counts": {"replicas": 2, "rows": 9, "problems": 1}, "error": "foo-0: 5 bytes are odd"}
-    world.dumped = (0, json.dumps(told))
+    dumped = {
+        "counts": {"replicas": 2, "rows": 9, "problems": 1},
+        "error": "foo-0: 5 bytes are odd",
+    }
+    world.dumped = (0, json.dumps(dumped))
     status = world.run()
     assert codes(world) == [("ReplicasNotDumped", "coverage")] * 3
     message = status["inconclusiveReasons"][0]["message"]

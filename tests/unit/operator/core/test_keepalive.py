@@ -51,9 +51,9 @@ def test_stuck_pods_with_unschedulable_broker_replaces_it(
     again = world.objects["Pod", BROKER]
     assert again["metadata"]["uid"] != uid
     assert again["status"]["phase"] == "Running"
-    (told,) = [one for one in world.events if one["reason"] == "MemberUnscheduled"]
-    assert BROKER in told["message"]
-    assert "no node" in told["message"]
+    (event,) = [one for one in world.events if one["reason"] == "MemberUnscheduled"]
+    assert BROKER in event["message"]
+    assert "no node" in event["message"]
     assert world.run(controller=engine)["verdict"] == "Passed"
 
 

@@ -49,8 +49,8 @@ def test_run_undisturbed_reports_the_result_of_scoring(world: World) -> None:
 
 def test_run_with_self_test_reports_its_result(make_world: Callable[..., World]) -> None:
     world = make_world()
-    told = json.loads(world.result[1]) | {"selfTest": {"detected": 30, "total": 31}}
-    world.result = (0, json.dumps(told))
+    scored = json.loads(world.result[1]) | {"selfTest": {"detected": 30, "total": 31}}
+    world.result = (0, json.dumps(scored))
     assert world.run()["selfTest"] == {"detected": 30, "total": 31}
     assert "selfTest" not in make_world().run()
 

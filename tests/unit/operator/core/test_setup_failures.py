@@ -45,9 +45,9 @@ def test_placement_without_labelled_nodes_names_the_rack_label(
 
 def test_placement_with_too_few_nodes_names_the_zookeeper_replicas(world: World) -> None:
     world.nodes = world.nodes[:4]
-    told = _refused(world, "Provisioned", "TooFewNodes")
-    assert "spec.zookeeper.replicas" in told
-    assert "separateZooKeeper" in told
+    message = _refused(world, "Provisioned", "TooFewNodes")
+    assert "spec.zookeeper.replicas" in message
+    assert "separateZooKeeper" in message
 
 
 def test_storage_check_with_missing_named_claim_ends_the_run(
@@ -73,16 +73,16 @@ def test_storage_check_without_storage_class_ends_the_run(world: World) -> None:
 
 def test_preflight_with_unshared_volume_ends_the_run(world: World) -> None:
     world.preflight = None
-    told = _refused(world, "Provisioned", "EvidenceNotShared")
-    assert "spec.evidence.claimName" in told
-    assert "within 65 s" in told
+    message = _refused(world, "Provisioned", "EvidenceNotShared")
+    assert "spec.evidence.claimName" in message
+    assert "within 65 s" in message
 
 
 def test_preflight_with_pod_that_never_ran_times_out(world: World) -> None:
     world.preflight = None
     world.stuck = {"t-preflight-write"}
-    told = _refused(world, "Provisioned", "PreflightTimedOut")
-    assert "t-preflight-write" in told
+    message = _refused(world, "Provisioned", "PreflightTimedOut")
+    assert "t-preflight-write" in message
 
 
 def test_preflight_with_late_pod_passes(world: World) -> None:
@@ -97,9 +97,9 @@ def test_preflight_with_late_pod_passes(world: World) -> None:
 
 def test_evidence_claim_never_bound_ends_the_run(world: World) -> None:
     world.binding = timedelta(days=1)
-    told = _refused(world, "Provisioned", "EvidenceNotBound")
-    assert "spec.evidence.claimName" in told
-    assert "kubectl describe pvc krt-evidence -n ns" in told
+    message = _refused(world, "Provisioned", "EvidenceNotBound")
+    assert "spec.evidence.claimName" in message
+    assert "kubectl describe pvc krt-evidence -n ns" in message
     assert world.names_of("Pod") == set()
 
 
@@ -128,8 +128,8 @@ def test_storage_check_with_missing_member_class_names_the_field(
     make_world: Callable[..., World],
 ) -> None:
     world = make_world(kafka={"storage": {"storageClassName": "fast"}})
-    told = _refused(world, "Provisioned", "StorageClassMissing")
-    assert "spec.kafka.storage.storageClassName" in told
+    message = _refused(world, "Provisioned", "StorageClassMissing")
+    assert "spec.kafka.storage.storageClassName" in message
 
 
 def test_provisioning_with_unpullable_image_ends_the_run(world: World) -> None:
@@ -141,9 +141,9 @@ def test_provisioning_with_unpullable_image_ends_the_run(world: World) -> None:
         "phase": "Pending",
         "initContainerStatuses": [{"image": "kafka:1", "state": {"waiting": waiting}}],
     }
-    told = _refused(world, "Provisioned", "ImageUnpullable")
-    assert "images.kafka" in told
-    assert "no such image" in told
+    message = _refused(world, "Provisioned", "ImageUnpullable")
+    assert "images.kafka" in message
+    assert "no such image" in message
 
 
 def test_preflight_with_image_without_kafka_ends_the_run(world: World) -> None:
@@ -162,9 +162,9 @@ def test_provisioning_with_members_never_ready_names_the_obstacle(world: World) 
     _until_there(world, "Pod", "t-kafka-1-0")
     unscheduled = {"type": "PodScheduled", "status": "False", "message": "Insufficient memory"}
     world.objects["Pod", "t-kafka-1-0"]["status"]["conditions"] = [unscheduled]
-    told = _refused(world, "Provisioned", "ProvisioningTimedOut")
-    assert "kafka-1" in told
-    assert "Insufficient memory" in told
+    message = _refused(world, "Provisioned", "ProvisioningTimedOut")
+    assert "kafka-1" in message
+    assert "Insufficient memory" in message
 
 
 def test_rack_check_with_wrong_rack_ends_the_run(world: World) -> None:
@@ -177,8 +177,8 @@ def test_rack_check_with_wrong_rack_ends_the_run(world: World) -> None:
 def test_warmup_without_traffic_ends_the_run(world: World) -> None:
     world.run(until="Warmup")
     world.stuck = {"t-producer-a-0"}
-    told = _refused(world, "TrafficEstablished", "TrafficNotEstablished")
-    assert "t-producer-a-0" in told
+    message = _refused(world, "TrafficEstablished", "TrafficNotEstablished")
+    assert "t-producer-a-0" in message
 
 
 @pytest.mark.parametrize("left", ["t-kafka-0", "t-old"])
@@ -198,14 +198,14 @@ def crash(name: str, **fields: Any) -> dict[str, Any]:
 
 def test_feasibility_with_unknown_zone_ends_the_run(make_world: Callable[..., World]) -> None:
     world = make_world(faults=[crash("rack", target={"role": "Rack", "zone": "zone-x"})])
-    told = _refused(world, "Provisioned", "NoSuchZone")
-    assert told.startswith("spec.faults[rack].target.zone")
+    message = _refused(world, "Provisioned", "NoSuchZone")
+    assert message.startswith("spec.faults[rack].target.zone")
 
 
 def test_feasibility_with_two_faults_on_one_pod_ends_the_run(
     make_world: Callable[..., World],
 ) -> None:
     world = make_world(faults=[crash("a"), crash("b", startsAfter={"event": "Started"})])
-    told = _refused(world, "Provisioned", "FaultsCollide")
-    assert "spec.faults[b] targets kafka-1 while a is open on it" in told
+    message = _refused(world, "Provisioned", "FaultsCollide")
+    assert "spec.faults[b] targets kafka-1 while a is open on it" in message
     assert world.names_of("ConfigMap") == set(), "nothing may be built before it is known to fit"

@@ -91,10 +91,10 @@ def test_warmup_with_slow_writes_starts_again(make_world: Callable[..., World]) 
     assert world.condition("TrafficEstablished")["status"] == "True"
     world.write_takes = 4
     world.run(seconds=4, controller=engine)
-    told = world.condition("TrafficEstablished")
-    assert (told["status"], told["reason"]) == ("False", "ProduceLatencyHigh")
-    assert "foo-0, foo-1 without a record of the last 2500 ms" in told["message"]
-    assert "a gap of 15s (spec.scoring.objectives)" in told["message"]
+    condition = world.condition("TrafficEstablished")
+    assert (condition["status"], condition["reason"]) == ("False", "ProduceLatencyHigh")
+    assert "foo-0, foo-1 without a record of the last 2500 ms" in condition["message"]
+    assert "a gap of 15s (spec.scoring.objectives)" in condition["message"]
     quiet = world.time
     world.write_takes = 0.01
     status = world.run(controller=engine)
