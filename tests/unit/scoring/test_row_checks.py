@@ -174,6 +174,27 @@ def test_checked_of_polls_in_several_files_compares_them(tmp_path: Path) -> None
     assert [item.subject for item in found.reasons] == ["consume/c.parquet row 0"]
 
 
+@pytest.mark.parametrize(
+    ("files", "subjects"),
+    [
+        ({"a": [(0, 1), (3, 4)], "b": [(1, 2), (2, 3), (4, 5)]}, []),
+        ({"a": [(0, 1), (3, 4)], "b": [(1, 2), (2, 9)]}, ["consume/a.parquet row 1"]),
+        ({"a": [(0, 1), (3, 9)], "b": [(1, 2), (4, 5)]}, ["consume/b.parquet row 1"]),
+    ],
+)
+def test_checked_of_polls_in_interleaved_files_puts_them_in_order(
+    tmp_path: Path, files: dict[str, list[tuple[int, int]]], subjects: list[str]
+) -> None:
+    folder = tmp_path / "consume"
+    folder.mkdir()
+    for name, polls in files.items():
+        rows = [DELIVERY | {"event_seq": seq, "poll": poll} for seq, poll in polls]
+        ledger_file(folder, "consume", rows)
+        (folder / "consume.parquet").rename(folder / f"{name}.parquet")
+    found = row_checks.checked(bundle_files.inspect(Bundle(tmp_path), needed=()), LIMITS)
+    assert [item.subject for item in found.reasons] == subjects
+
+
 def test_checked_of_polls_of_two_incarnations_in_one_file_keeps_them_apart(tmp_path: Path) -> None:
     other = DELIVERY | {"incarnation": "uid-d"}
     rows = [

@@ -88,7 +88,8 @@ def collect(tables: Tables, facts: Facts, starts: Iterable[offset_jumps.Begin]) 
         facts: the run's.
         starts: the first deliveries after each assignment (``Reading.starts``).
     """
-    events = tables.consumer_events.filter(sf.col("event").isin(*ENDING)).select(
+    asked = (*ENDING, ConsumerEvent.RESET)
+    events = tables.consumer_events.filter(sf.col("event").isin(*asked)).select(
         facts.group_index().alias("grp"),
         facts.positions.tp_column().alias("tp"),
         sf.col("topic").isNull().alias("whole"),
@@ -97,8 +98,13 @@ def collect(tables: Tables, facts: Facts, starts: Iterable[offset_jumps.Begin]) 
     deaths = deaths_of(tables.timeline)
     found: list[Interval] = []
     by_incarnation: dict[tuple[int, str], list[Row]] = {}
+    resets: Resets = {}
     for row in events.collect():
-        if row["grp"] is not None:
+        if row["event"] == ConsumerEvent.RESET:
+            resets.setdefault((row["grp"], row["tp"], row["incarnation"]), []).append(
+                row["event_seq"]
+            )
+        elif row["grp"] is not None:
             by_incarnation.setdefault((row["grp"], row["incarnation"]), []).append(row)
     for (group, incarnation), rows in by_incarnation.items():
         death = deaths.get(incarnation, FOREVER)
@@ -110,7 +116,7 @@ def collect(tables: Tables, facts: Facts, starts: Iterable[offset_jumps.Begin]) 
     found.sort(key=lambda item: (item.group, item.tp, item.begin, item.incarnation, item.first_seq))
     numbered = tuple(replace(item, number=number) for number, item in enumerate(found))
     lapsed = freezes.with_lapses(numbered, freezes.collect(tables.timeline), facts)
-    begun = with_deliveries(lapsed, starts)
+    begun = with_deliveries(lapsed, starts, resets)
     return Ownership(tables, facts, with_commits(tables, facts, begun), tuple(members))
 
 
@@ -215,14 +221,22 @@ def with_commits(tables: Tables, facts: Facts, owned: tuple[Interval, ...]) -> t
     )
 
 
+Resets = dict[tuple[int, int, str], list[int]]
+"""Group, topic-partition id and incarnation → numbers of the events by which it was reset."""
+
+
 def with_deliveries(
-    owned: tuple[Interval, ...], starts: Iterable[offset_jumps.Begin]
+    owned: tuple[Interval, ...], starts: Iterable[offset_jumps.Begin], resets: Resets
 ) -> tuple[Interval, ...]:
     """Return the intervals with the first ok delivery in each.
+
+    After a recorded reset, which a truncated log forces upon a member, a first delivery does not
+    show where the assignment let it begin.
 
     Args:
         owned: the intervals.
         starts: first deliveries after events that let a member begin anywhere.
+        resets: recorded resets.
     """
     by_lane: dict[tuple[int, int, str], list[offset_jumps.Begin]] = {}
     for begin in starts:
@@ -232,5 +246,9 @@ def with_deliveries(
         begins = by_lane.get((item.group, item.tp, item.incarnation), [])
         within = [it for it in begins if item.first_seq <= it.event_seq < item.last_seq]
         first = min(within, key=lambda it: it.event_seq, default=None)
-        found.append(replace(item, delivered=first.offset) if first else item)
+        numbers = resets.get((item.group, item.tp, item.incarnation), [])
+        if first and not any(item.first_seq < number < first.event_seq for number in numbers):
+            found.append(replace(item, delivered=first.offset))
+        else:
+            found.append(item)
     return tuple(found)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 ORDER = ("incarnation", "event_seq")
@@ -42,11 +42,20 @@ class StepBack:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """The deliveries of one incarnation in one row group, in order: the first and the last one."""
+    """The deliveries of one incarnation in one row group, in order: the first and the last one.
+
+    Attributes:
+        group: number of the row group in the file.
+        start: number of its first row in the file, from 0.
+        row: number in the file of the first delivery.
+    """
 
     path: Path
+    group: int
+    start: int
     row: int
     first_seq: int
+    last_seq: int
     first_poll: int
     last_poll: int
 
@@ -58,18 +67,46 @@ def polls_back(files: Iterable[Path]) -> Iterator[StepBack]:
         with pq.ParquetFile(path, read_dictionary=["incarnation"]) as file:
             start = 0
             for number in range(file.num_row_groups):
-                rows = file.read_row_group(number, columns=[*ORDER, "poll"])
+                rows = _read(file, number)
                 for incarnation, own in _by_incarnation(rows):
                     back = _first_back(own.polls)
                     if back is not None:
                         polls = own.polls[back].as_py(), own.polls[back - 1].as_py()
                         yield StepBack(path, start + own.row(back), *polls)
-                    pieces[incarnation].append(own.piece(path, start))
+                    pieces[incarnation].append(own.piece(path, number, start))
                 start += rows.num_rows
-    for own_pieces in pieces.values():
-        for before, piece in pairwise(sorted(own_pieces, key=lambda item: item.first_seq)):
+    for incarnation, own_pieces in pieces.items():
+        ordered = sorted(own_pieces, key=lambda item: item.first_seq)
+        if any(piece.first_seq < before.last_seq for before, piece in pairwise(ordered)):
+            yield from _between_interleaved(incarnation, ordered)
+            continue
+        for before, piece in pairwise(ordered):
             if piece.first_poll < before.last_poll:
                 yield StepBack(piece.path, piece.row, piece.first_poll, before.last_poll)
+
+
+def _read(file: pq.ParquetFile, group: int) -> pa.Table:
+    return file.read_row_group(group, columns=[*ORDER, "poll"])
+
+
+def _between_interleaved(incarnation: str, pieces: Sequence[_Piece]) -> Iterator[StepBack]:
+    """Yield the first such delivery whose predecessor lies in another row group.
+
+    No writer spreads the deliveries of an incarnation so that row groups overlap; who copied the
+    files may have. All of them are put in order then.
+    """
+    found: list[tuple[int, int, int, int]] = []
+    for index, piece in enumerate(pieces):
+        with pq.ParquetFile(piece.path, read_dictionary=["incarnation"]) as file:
+            own = dict(_by_incarnation(_read(file, piece.group)))[incarnation]
+        rows = range(len(own.seqs))
+        numbers = [piece.start + own.row(row) for row in rows]
+        seqs, polls = own.seqs.to_pylist(), own.polls.to_pylist()
+        found += zip(seqs, polls, [index] * len(rows), numbers, strict=True)
+    for (_, before, left, _), (_, poll, right, row) in pairwise(sorted(found)):
+        if poll < before and left != right:
+            yield StepBack(pieces[right].path, row, poll, before)
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +125,15 @@ class _Own:
         """Return the number in the row group of one of them."""
         return index if self.rows is None else int(self.rows[index].as_py())
 
-    def piece(self, path: Path, start: int) -> _Piece:
+    def piece(self, path: Path, group: int, start: int) -> _Piece:
         """Return the first and the last one, of a row group that begins at a row."""
         return _Piece(
             path,
+            group,
+            start,
             start + self.row(0),
             self.seqs[0].as_py(),
+            self.seqs[-1].as_py(),
             self.polls[0].as_py(),
             self.polls[-1].as_py(),
         )
