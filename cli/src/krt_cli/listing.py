@@ -6,8 +6,6 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 from krt_cli.resource import Test, seconds
 
 if TYPE_CHECKING:
@@ -39,21 +37,28 @@ def list_tests(kubectl: Kubectl, console: Console, *, everywhere: bool, as_json:
         place = "any namespace" if everywhere else f"namespace {kubectl.namespace or 'default'}"
         console.print(f"no KafkaResilienceTest in {place}")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("namespace", "name", "phase", "verdict", "score", "lost", "took", "summary"):
-        table.add_column(name, overflow="fold", no_wrap=name != "summary")
-    for item in rows:
-        table.add_row(
-            item["namespace"],
-            item["name"],
-            item["phase"],
-            item["verdict"] or "-",
-            _number(item["score"]),
-            _number(item["lost"]),
-            _duration(item["seconds"]),
-            item["summary"],
-        )
-    console.print(table)
+    # As kubectl prints tables: no wider than needed, never cut; the last column is not padded.
+    cells = [COLUMNS, *(_cells(item) for item in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        padded = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
+        console.print("  ".join(padded).rstrip(), markup=False)
+
+
+COLUMNS = ("NAMESPACE", "NAME", "PHASE", "VERDICT", "SCORE", "LOST", "TOOK", "SUMMARY")
+
+
+def _cells(item: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        item["namespace"],
+        item["name"],
+        item["phase"],
+        item["verdict"] or "-",
+        _number(item["score"]),
+        _number(item["lost"]),
+        _duration(item["seconds"]),
+        item["summary"],
+    )
 
 
 def row(test: Test, now: datetime) -> dict[str, Any]:

@@ -184,10 +184,23 @@ def test_list_shows_the_latest_first_and_unknown_numbers_as_such(
     kubectl.answers("get --all-namespaces", json.dumps({"items": [older, newer]}))
     assert run(["list", "-A"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0][:4] == ["namespace", "name", "phase", "verdict"]
+    assert lines[0][:4] == ["NAMESPACE", "NAME", "PHASE", "VERDICT"]
     assert lines[1][1] == "newer"
     assert lines[1][4:6] == ["-", "-"]
     assert lines[2] == ["ns", "sample", "Completed", "Passed", "97", "3", "3m00s", "3", "lost"]
+
+
+def test_list_of_long_names_cuts_nothing_where_the_terminal_is_narrow(
+    kubectl: FakeKubectl, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    test = state(summary="9 records lost, as the configuration permits")
+    test["metadata"] = test["metadata"] | {"namespace": "a-namespace-with-a-long-name"}
+    kubectl.answers("get", json.dumps({"items": [test]}))
+    assert run(["list"]) == 0
+    _, line = capsys.readouterr().out.splitlines()
+    assert line.startswith("a-namespace-with-a-long-name  sample  Completed  Passed   97 ")
+    assert line.endswith("3m00s  9 records lost, as the configuration permits")
 
 
 def test_list_as_json_is_for_programs(
