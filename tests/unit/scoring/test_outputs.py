@@ -93,6 +93,13 @@ def test_slim_of_a_large_scorecard_leaves_out_gaps() -> None:
     assert json.loads(text)["gapsTruncated"] is True
 
 
+def test_message_names_a_loss_before_more_frequent_consequences() -> None:
+    lost = {"class": "AllowedByConfig", "count": 2}
+    again = {"class": "AllowedByConfig", "count": 900}
+    message = termination.message(card(anomalies={"duplicate-delivery": again, "lost-write": lost}))
+    assert json.loads(message)["topAnomaly"] == {"anomaly": "lost-write", **lost}
+
+
 def test_message_fits_and_names_the_top_anomaly() -> None:
     message = json.loads(termination.message(card()))
     assert (message["verdict"], message["inconclusiveReasons"]) == ("Failed", ["FaultNotVerified"])

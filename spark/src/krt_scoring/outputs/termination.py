@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.outputs.severity import by_severity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -93,15 +95,11 @@ def _encodable(text: str) -> str:
 
 
 def _top_anomaly(card: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The anomaly to name first: violations before what is permitted, the larger count first."""
-    found = [
-        (item["class"] != "Violation", -item["count"], name)
-        for name, item in card.get("anomalies", {}).items()
-        if item["count"]
-    ]
-    if not found:
+    """The anomaly to name first, as in the report."""
+    names = by_severity(card.get("anomalies", {}))
+    if not names:
         return None
-    name = min(found)[2]
+    name = names[0]
     item = card["anomalies"][name]
     return {"anomaly": name, "class": item["class"], "count": item["count"]}
 
