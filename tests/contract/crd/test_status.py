@@ -9,6 +9,7 @@ from tests.contract.crd.cases import sample
 
 from krt_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from krt_operator.api.status import (
+    Ending,
     ExpectationResults,
     FaultState,
     FaultStatus,
@@ -18,6 +19,7 @@ from krt_operator.api.status import (
     ObservationKind,
     Phase,
     PhaseRecord,
+    ReconcileFailure,
     Report,
     SelfTest,
     Status,
@@ -38,6 +40,7 @@ FULL = Status(
     start_time=NOW,
     completion_time=NOW,
     verdict=Verdict.PASSED,
+    ending=Ending.VERDICT_REACHED,
     score=97,
     summary="nothing lost",
     conditions=tuple(
@@ -92,6 +95,7 @@ FULL = Status(
     ),
     self_test=SelfTest(detected=30, total=31),
     report=Report(config_map="finished-scorecard", path="n/finished/u"),
+    reconcile_failure=ReconcileFailure(reason="Refused", since=NOW, reported=True),
     scoring_attempt=1,
 )
 
