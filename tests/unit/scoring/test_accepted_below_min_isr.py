@@ -7,8 +7,9 @@ import pytest
 from tests.unit.scoring.builders import SECOND, second_event, state
 
 from krt_contract.plan import Plan
-from krt_scoring.anomalies.accepted_below_min_isr import FOREVER, windows
+from krt_scoring.anomalies.accepted_below_min_isr import windows
 from krt_scoring.history.positions import Positions
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event

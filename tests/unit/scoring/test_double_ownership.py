@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from krt_scoring.anomalies.double_ownership import in_order
-from krt_scoring.history.intervals import FOREVER, Interval
+from krt_scoring.history.intervals import Interval
+from krt_scoring.inputs.timeline import FOREVER
 
 
 def interval(incarnation: str, begin: int, end: int, generation: int | None) -> Interval:

@@ -16,8 +16,8 @@ from tests.unit.scoring.builders import (
 )
 
 from krt_scoring.history.intervals import Interval
-from krt_scoring.inputs.fault_windows import FOREVER
 from krt_scoring.inputs.footers import Counted
+from krt_scoring.inputs.timeline import FOREVER
 
 
 def test_producer_summary_of_a_killed_producer_gives_no_reason() -> None:

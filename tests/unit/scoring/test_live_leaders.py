@@ -14,9 +14,9 @@ from tests.unit.scoring.builders import (
 )
 
 from krt_contract.timeline import EventName, Source
-from krt_scoring.inputs.timeline import Timeline
+from krt_scoring.inputs.timeline import FOREVER, Timeline
 from krt_scoring.metrics import leadership
-from krt_scoring.metrics.live_leaders import FOREVER, deaths
+from krt_scoring.metrics.live_leaders import deaths
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event

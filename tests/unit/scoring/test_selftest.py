@@ -16,8 +16,9 @@ from krt_contract.plan import Plan
 from krt_scoring.history.facts import Bounds, Facts, Start
 from krt_scoring.history.groups import groups_of
 from krt_scoring.history.identity import Incarnation, ProducerSummary
-from krt_scoring.history.intervals import FOREVER, Interval
+from krt_scoring.history.intervals import Interval
 from krt_scoring.history.positions import Positions
+from krt_scoring.inputs.timeline import FOREVER
 from krt_scoring.selftest import mutation_points, packing
 from krt_scoring.selftest import results as selftest_results
 from krt_scoring.selftest.baseline import STRIDE, Baseline, MutationPoint

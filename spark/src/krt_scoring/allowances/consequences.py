@@ -27,9 +27,9 @@ from pyspark.sql.types import (
 
 from krt_scoring.allowances import group_positions
 from krt_scoring.engine import local_rows
-from krt_scoring.history.intervals import FOREVER
 from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.history.record_columns import delivery_count
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -25,6 +25,7 @@ from krt_scoring.history.record_columns import (
 )
 from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.inputs.member_logs.refused_sequences import EVENT, SOURCE
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,10 +38,6 @@ REFUSAL = "skipped-sequence"
 
 EXPIRY_ERROR = "_MSG_TIMED_OUT"
 """librdkafka's name of a message that outlived message.timeout.ms, as ledgers hold it."""
-
-
-_EVER = (1 << 62) - 1
-"""Stands for the end of a send that no ledger has: it may have been in flight to the last."""
 
 
 def write_rule(history: History, rows: DataFrame) -> DataFrame:
@@ -67,7 +64,8 @@ def _with_expiries(history: History, rows: DataFrame) -> DataFrame:
         "pk",
         "seq",
         sf.coalesce("sent_at", sf.lit(0)).alias("_from"),
-        sf.coalesce("done_at", sf.lit(_EVER)).alias("_to"),
+        # Of a send whose end no ledger has: it may have been in flight to the last.
+        sf.coalesce("done_at", sf.lit(FOREVER)).alias("_to"),
     )
     expiries = history.tables.produce.filter(
         (sf.col("outcome") == SendOutcome.UNKNOWN.value) & sf.col("error").contains(EXPIRY_ERROR)

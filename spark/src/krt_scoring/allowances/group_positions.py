@@ -21,7 +21,8 @@ from pyspark.sql.types import (
 from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_scoring.engine import local_rows
 from krt_scoring.engine.caching import cache
-from krt_scoring.history.intervals import FOREVER, with_lane
+from krt_scoring.history.intervals import with_lane
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from krt_scoring.engine import local_rows
 from krt_scoring.history.elections import states
 from krt_scoring.history.record_columns import ACKED
 from krt_scoring.history.records import with_names
-from krt_scoring.inputs.timeline import unobserved_from
+from krt_scoring.inputs.timeline import FOREVER, unobserved_from
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,8 +23,6 @@ NAME = "accepted-below-min-isr"
 
 SETTLING = 1_000_000
 """µs after ZooKeeper has the smaller ISR in which the leader may not have taken it over yet."""
-
-FOREVER = (1 << 62) - 1
 
 
 def windows(ctx: Context) -> list[tuple[int, int, int]]:

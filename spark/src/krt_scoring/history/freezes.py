@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from krt_contract.members import member_of
 from krt_contract.timeline import EventName, Source
-from krt_scoring.history.intervals import FOREVER
 from krt_scoring.inputs import client_settings
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

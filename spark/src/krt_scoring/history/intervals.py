@@ -14,14 +14,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from krt_scoring.engine import local_rows
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from krt_scoring.history.facts import Facts
-
-FOREVER = (1 << 62) - 1
-"""End of an interval or a freeze that nothing ended, in µs; far above any clock."""
 
 _LANE = {"group_index": "int", "tp": "long", "incarnation": "string"}
 """What an ownership is of. The types are part of it: a hash tells 1 as an int from 1 as a long."""

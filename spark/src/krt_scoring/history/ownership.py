@@ -13,7 +13,8 @@ from krt_contract.outcomes import ConsumerEvent
 from krt_contract.timeline import EventName, Source
 from krt_scoring.engine import local_rows
 from krt_scoring.history import extents, freezes, intervals
-from krt_scoring.history.intervals import FOREVER, Interval, Member, with_lane
+from krt_scoring.history.intervals import Interval, Member, with_lane
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sf
 
 from krt_contract.timeline import EventName, Source
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from krt_contract.timeline import Event
-
-FOREVER = (1 << 62) - 1
-"""A time in µs that never came; far above any clock."""
 
 PARTS = ("before", "during", "after")
 """The parts of a run, in order."""

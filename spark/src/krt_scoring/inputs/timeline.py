@@ -24,6 +24,9 @@ LATE = frozenset({PROCESS, ZOOKEEPER})
 BACKLOG_MICROS = 250_000
 """After such a silence, how long what waited may take to be read: the recorder's own beat."""
 
+FOREVER = (1 << 62) - 1
+"""A time in µs that never came; far above any clock."""
+
 _ZOOKEEPER_STATES = frozenset({Source.BROKER, Source.CONTROLLER, Source.PARTITION})
 """Sources of the events that are read from ZooKeeper's nodes."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from krt_contract.members import broker_of
 from krt_contract.timeline import EventName, Source
 from krt_scoring.history.elections import NO_LEADER
+from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 Spell = tuple[int, int]
 """From when until when, UTC µs."""
-
-FOREVER = (1 << 62) - 1
-"""A time in µs that never came."""
 
 
 @dataclass(frozen=True, slots=True)

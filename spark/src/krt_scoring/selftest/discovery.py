@@ -11,8 +11,8 @@ from krt_contract.clients import Acks
 from krt_scoring.allowances import truncations
 from krt_scoring.allowances.offsets import losses
 from krt_scoring.history.elections import elections, states
-from krt_scoring.history.intervals import FOREVER
 from krt_scoring.history.positions import OFFSET_BITS
+from krt_scoring.inputs.timeline import FOREVER
 from krt_scoring.selftest import mutation_points
 from krt_scoring.selftest.baseline import STRIDE, Baseline
 from krt_scoring.selftest.mutation_points import REACH
