@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING
 from krt_operator.api.spec import Separation
 from krt_operator.errors import UserError
 from krt_operator.health import pod_state
-from krt_operator.health.member_startup import find_startup_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from krt_operator.api.plan import Plan
     from krt_operator.engine.progress import Observed
+    from krt_operator.health.member_startup import StartupFailure
     from krt_operator.kafka.views import ClusterView
 
 
-def not_ready(plan: Plan, observed: Observed) -> str:
-    """Which members' pods are not ready, as a sentence; empty when all are."""
+def not_ready(plan: Plan, observed: Observed, failures: Sequence[StartupFailure]) -> str:
+    """Which members' pods are not ready, as a sentence; empty when all are.
+
+    Args:
+        plan: the members.
+        observed: their pods.
+        failures: the members that failed to start.
+    """
     pods = {member.member: observed.pod(member.pod) for member in plan.members}
     missing = [name for name, pod in pods.items() if pod is None or not pod.ready]
     if not missing:
         return ""
-    failures = find_startup_failures(plan, observed)
     failed = {failure.member.member for failure in failures}
     others = [pod for name, pod in pods.items() if pod is not None and name not in failed]
     waiting = f"waiting for {', '.join(missing)}"

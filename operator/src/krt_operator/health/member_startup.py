@@ -11,7 +11,7 @@ from krt_operator.errors import UserError
 from krt_operator.health.pod_state import last_line, message_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from krt_contract.members import Member
     from krt_operator.api.plan import Plan
@@ -74,15 +74,13 @@ def find_startup_failures(plan: Plan, observed: Observed) -> tuple[StartupFailur
     return tuple(found)
 
 
-def check_startup(plan: Plan, observed: Observed) -> None:
+def check_startup(failures: Iterable[StartupFailure]) -> None:
     """Look for members that will not start, however often they are started again.
 
     Raises:
         UserError: MemberCannotStart.
     """
-    hopeless = [
-        failure for failure in find_startup_failures(plan, observed) if failure.failures >= FAILURES
-    ]
+    hopeless = [failure for failure in failures if failure.failures >= FAILURES]
     if hopeless:
         first, *others = hopeless
         also = ", ".join(failure.member.member for failure in others)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
+    from krt_operator.health.member_startup import StartupFailure
 
 UNKNOWN_SETTING: Final = "UnknownSetting"
 """Reason of SettingsRecognized, and of the event, where the brokers ignore a setting."""
@@ -73,11 +74,14 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         return replace(_wait(run, observed, message, desired), delete=preflight_pods_left)
 
     desired += [*build_budgets(plan), *build_members(plan, pull)]
-    check_startup(plan, observed)
-    not_ready = cluster.not_ready(plan, observed)
+    failures = find_startup_failures(plan, observed)
+    check_startup(failures)
+    not_ready = cluster.not_ready(plan, observed, failures)
     if not_ready:
         waiting = _wait(run, observed, not_ready, desired)
-        return replace(_report_failing(run, plan, observed, waiting), delete=preflight_pods_left)
+        if failures:
+            waiting = _report_failing(run, observed, failures[0], not_ready, waiting)
+        return replace(waiting, delete=preflight_pods_left)
     return _join(run, observed, ports, desired)
 
 
@@ -97,18 +101,16 @@ def _preflight(
     return replace(waiting, side_effects=_claim(plan, settings.evidence_storage_class))
 
 
-def _report_failing(run: Run, plan: Plan, observed: Observed, waiting: Progress) -> Progress:
+def _report_failing(
+    run: Run, observed: Observed, failure: StartupFailure, message: str, waiting: Progress
+) -> Progress:
     """Say at once that a member has failed, long before it is known whether it will start."""
-    failures = find_startup_failures(plan, observed)
-    if not failures:
-        return waiting
-    message = cluster.not_ready(plan, observed)
     condition = journal.set_condition(
         ConditionType.PROVISIONED, ConditionStatus.UNKNOWN, FAILING, message, at=observed.at
     )
     known = find_condition(run.status.conditions, ConditionType.PROVISIONED)
     reported = known is not None and known.reason == FAILING
-    events = () if reported else (Event(FAILING, str(failures[0]), warning=True),)
+    events = () if reported else (Event(FAILING, str(failure), warning=True),)
     return replace(waiting, changes=(condition,), events=events)
 
 
