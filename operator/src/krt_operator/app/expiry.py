@@ -63,8 +63,8 @@ class Sweeper:
         self._metrics = metrics
         self._failures: dict[str, str] = {}
         """Uid of a test to the error of its last sweep."""
-        self._reported: dict[str, str] = {}
-        """Uid of a test to the error that an event on it has named."""
+        self._reported: set[str] = set()
+        """Uids of the tests on which an event has named the error."""
 
     def sweep(self) -> None:
         """Delete what has expired; raises nothing, but logs and counts what fails."""
@@ -80,9 +80,9 @@ class Sweeper:
             for test in tests:
                 seen.add(str(test["metadata"]["uid"]))
                 self._expire(test)
-        for known in (self._failures, self._reported):
-            for uid in known.keys() - seen:
-                del known[uid]
+        for uid in self._failures.keys() - seen:
+            del self._failures[uid]
+        self._reported &= seen
 
     def _expire(self, test: Json) -> None:
         meta = test["metadata"]
@@ -96,7 +96,7 @@ class Sweeper:
             self._failed(test, uid, f"{type(error).__name__}: {error}")
         else:
             self._failures.pop(uid, None)
-            self._reported.pop(uid, None)
+            self._reported.discard(uid)
 
     def _failed(self, test: Json, uid: str, cause: str) -> None:
         """Log a failure once, and tell the test what happens to it the second time."""
@@ -121,7 +121,7 @@ class Sweeper:
             self._metrics.expiry_failed(error)
             _LOG.warning("%s: event ExpiryFailed: %s", where, error)
         else:
-            self._reported[uid] = cause
+            self._reported.add(uid)
 
 
 def expired(test: Json, now: datetime) -> Deletion | None:
