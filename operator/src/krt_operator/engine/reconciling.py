@@ -25,8 +25,8 @@ FINISHED: Final = "RunFinished"
 
 def failing_since(status: Status, reason: str, at: datetime) -> datetime:
     """Since when passes fail for this reason; `at` where the last one did not."""
-    failure = status.reconcile_failure
-    return failure.since if failure is not None and failure.reason == reason else at
+    before = _same_failure(status, reason)
+    return at if before is None else before.since
 
 
 def failing(
@@ -41,11 +41,10 @@ def failing(
         at: when.
         reported: whether the failure is to be seen in the condition already.
     """
-    before = status.reconcile_failure
-    known = before is not None and before.reason == reason
-    shown = known and before is not None and before.reported
+    before = _same_failure(status, reason)
+    shown = before is not None and before.reported
     failure = ReconcileFailure(
-        reason=reason, since=failing_since(status, reason, at), reported=reported or shown
+        reason=reason, since=before.since if before else at, reported=reported or shown
     )
     changes: list[Change] = [journal.put(reconcile_failure=failure)]
     if failure.reported:
@@ -74,6 +73,12 @@ def finished(status: Status, at: datetime) -> tuple[Change, ...]:
     if find_condition(status.conditions, ConditionType.RECONCILING) is None:
         return ()
     return (_condition(ConditionStatus.FALSE, FINISHED, "the run is over", at),)
+
+
+def _same_failure(status: Status, reason: str) -> ReconcileFailure | None:
+    """The failure of the pass before; None where that pass did not fail for this reason."""
+    before = status.reconcile_failure
+    return before if before is not None and before.reason == reason else None
 
 
 def _condition(status: ConditionStatus, reason: str, message: str, at: datetime) -> Change:
