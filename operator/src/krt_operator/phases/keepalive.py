@@ -80,8 +80,7 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
             desired.append(build_traffic_pod(plan, client, pull))
         elif pod.ended and not pod.deleting:
             cause = _unexplained_end(run, client, pod, control)
-            message = f"{client.pod} was lost: {cause}"
-            if cause and not journal.is_known_reason(run.status, POD_LOST, message):
+            if cause and not _is_known_lost(run, client, cause):
                 # Before the pod is replaced: afterwards nobody could say how it ended.
                 intents.append(_lost(client, cause, observed))
                 events.append(Event(POD_LOST, f"{client.pod}: {cause}", warning=True))
@@ -156,11 +155,16 @@ def _unexplained_end(run: Run, client: TrafficPod, pod: PodView, control: Contro
 
 def _lost(client: TrafficPod, cause: str, observed: Observed) -> Change:
     return journal.add_inconclusive_reason(
-        POD_LOST,
-        InconclusiveReasonKind.COVERAGE,
-        f"{client.pod} was lost: {cause}",
-        observed.at,
+        POD_LOST, InconclusiveReasonKind.COVERAGE, _lost_message(client, cause), observed.at
     )
+
+
+def _is_known_lost(run: Run, client: TrafficPod, cause: str) -> bool:
+    return journal.is_known_reason(run.status, POD_LOST, _lost_message(client, cause))
+
+
+def _lost_message(client: TrafficPod, cause: str) -> str:
+    return f"{client.pod} was lost: {cause}"
 
 
 def _replace(pod: PodView, following: Json) -> SideEffect:
