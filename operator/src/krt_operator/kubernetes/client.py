@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+import tenacity
+
 from krt_contract.labels import GROUP, KIND, FieldManager
 from krt_operator.engine.progress import Eviction
 from krt_operator.errors import ConflictError, GoneError, RefusedError
@@ -211,6 +213,11 @@ class ApiCluster:
         except NotFoundError as error:
             raise GoneError(f"{KIND} {name} is gone") from error
 
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception_type(ConflictError),
+        stop=tenacity.stop_after_attempt(FINALIZER_ATTEMPTS),
+        reraise=True,
+    )
     def remove_finalizers(self, name: str) -> bool:
         """Remove the controller's finalizer from a test; False where there was none.
 
@@ -218,26 +225,20 @@ class ApiCluster:
             ConflictError: the test was changed between reading and writing, each time.
             TransientError, RefusedError: a call failed.
         """
-        for attempt in range(1, FINALIZER_ATTEMPTS + 1):
-            found = self.get(KIND, name)
-            if found is None:
-                return False
-            before = found["metadata"].get("finalizers") or []
-            after = [finalizer for finalizer in before if not finalizer.startswith(f"{GROUP}/")]
-            if before == after:
-                return False
-            version = found["metadata"]["resourceVersion"]
-            body = {"metadata": {"resourceVersion": version, "finalizers": after}}
-            try:
-                self._rest.call("PATCH", self._path(KIND, name), body=body, content_type=MERGE)
-            except NotFoundError:
-                return False
-            except ConflictError:
-                if attempt == FINALIZER_ATTEMPTS:
-                    raise
-            else:
-                return True
-        return False
+        found = self.get(KIND, name)
+        if found is None:
+            return False
+        before = found["metadata"].get("finalizers") or []
+        after = [finalizer for finalizer in before if not finalizer.startswith(f"{GROUP}/")]
+        if before == after:
+            return False
+        version = found["metadata"]["resourceVersion"]
+        body = {"metadata": {"resourceVersion": version, "finalizers": after}}
+        try:
+            self._rest.call("PATCH", self._path(KIND, name), body=body, content_type=MERGE)
+        except NotFoundError:
+            return False
+        return True
 
     def emit(self, event: Json) -> None:
         """Create a core/v1 Event; one of its name is the same event and is left alone."""
