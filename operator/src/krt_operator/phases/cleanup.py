@@ -130,9 +130,7 @@ def _deletions(observed: Observed) -> list[Deletion]:
     found += _deletions_of("StatefulSet", observed.stateful_sets.values())
     found += [_deletion("Job", job) for job in _jobs_to_delete(observed)]
     found += _deletions_of("PersistentVolumeClaim", observed.claims.values())
-    for kind, objects in _by_kind(observed).items():
-        found += _deletions_of(kind, objects)
-    return found
+    return [*found, *_other_deletions(observed)]
 
 
 def _jobs_to_delete(observed: Observed) -> list[JobView]:
@@ -146,15 +144,11 @@ def _jobs_to_delete(observed: Observed) -> list[JobView]:
     return found
 
 
-def _by_kind(observed: Observed) -> dict[str, list[Json]]:
-    """The other objects of transient components; plan, control, scripts and scoring stay."""
-    objects = [("ConfigMap", obj) for obj in observed.config_maps.values()]
-    objects += [(kind, obj) for (kind, _), obj in sorted(observed.others.items())]
-    found: dict[str, list[Json]] = {}
-    for kind, obj in objects:
-        if _component(ObjectView(obj)) in TRANSIENT:
-            found.setdefault(kind, []).append(obj)
-    return found
+def _other_deletions(observed: Observed) -> list[Deletion]:
+    """Of the other objects of transient components; plan, control, scripts and scoring stay."""
+    objects = [("ConfigMap", ObjectView(obj)) for obj in observed.config_maps.values()]
+    objects += [(kind, ObjectView(obj)) for (kind, _), obj in sorted(observed.others.items())]
+    return [_deletion(kind, obj) for kind, obj in objects if _component(obj) in TRANSIENT]
 
 
 def _deletions_of(kind: str, objects: Iterable[Json]) -> list[Deletion]:
