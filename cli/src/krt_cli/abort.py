@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from krt_cli.errors import CouldNotRunError
+from krt_cli.following import follow
 from krt_cli.resource import Test
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def abort(kubectl: Kubectl, name: str, console: Console, *, waiting: bool) -> No
         waiting: return only once the test has ended.
 
     Raises:
-        CouldNotRunError: there is no such test, or it has ended already.
+        CouldNotRunError: there is no such test, it has ended already, or it cannot be followed to
+            its end.
     """
     test = Test(kubectl.get("krt", name))
     if test.finished:
@@ -39,11 +41,5 @@ def abort(kubectl: Kubectl, name: str, console: Console, *, waiting: bool) -> No
         console.print(f"{name}: abort requested; krt watch {name} follows it")
         return
     console.print(f"{name}: abort requested; waiting for its end")
-    for state in kubectl.states(name):
-        test = Test(state)
-        if test.finished:
-            console.print(f"{name}: {test.status.get('phase')}, cleaned up")
-            return
-    raise CouldNotRunError(
-        f"the watch ended before the test {name} did", f"kubectl get krt {name} shows its state"
-    )
+    test = follow(kubectl, name)
+    console.print(f"{name}: {test.status.get('phase')}, cleaned up")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from krt_cli.errors import CouldNotRunError, ExitCode
-from krt_cli.resource import Test
+from krt_cli.errors import ExitCode
+from krt_cli.following import follow
 from krt_cli.watch.closing import LABEL, closing
 from krt_cli.watch.progress import Progress
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from krt_cli.kubectl import Kubectl
+    from krt_cli.resource import Test
 
 
 VERDICTS = {
@@ -47,15 +48,12 @@ def watch(kubectl: Kubectl, name: str, evidence: Path | None, console: Console) 
         CouldNotRunError: the test cannot be followed to its end.
     """
     progress = Progress()
-    for state in kubectl.states(name):
-        test = Test(state)
+
+    def show(test: Test) -> None:
         for line in progress.lines(test):
             console.print(Text(line, "bold" if "s  phase " in line else ""))
-        if test.finished:
-            return _close(test, evidence, console)
-    raise CouldNotRunError(
-        f"the watch ended before the test {name} did", f"kubectl get krt {name} shows its state"
-    )
+
+    return _close(follow(kubectl, name, show), evidence, console)
 
 
 def _close(test: Test, evidence: Path | None, console: Console) -> ExitCode:
