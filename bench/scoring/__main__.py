@@ -18,11 +18,14 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.scoring import lines, tables
 from bench.scoring.history import BUNDLE, Planted
 from krt_contract.bundle import Bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 POLL_S = 0.2
 """Seconds between looks at the processes; their own high-water marks and clocks are read."""
@@ -123,15 +126,23 @@ def history(sends: int) -> tuple[Path, float]:
     return final, time.monotonic() - started
 
 
-def score(folder: Path, options: argparse.Namespace) -> tuple[Cost, dict[str, Any]]:
-    """Score a history in a process of its own, from its files to the scorecard."""
+def score(folder: Path, cores: int, driver_memory: str | None = None) -> tuple[Cost, bytes]:
+    """Score a history in a process of its own, from its files to the scorecard.
+
+    Args:
+        folder: of the history.
+        cores: worker threads.
+        driver_memory: heap of the Spark process; None: by size.
+
+    Returns:
+        What it took, and the scorecard as it was written.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary) / "scorecard.json"
         command = [sys.executable, "-m", "krt_scoring.cli", str(folder / BUNDLE)]
-        command += ["--out", str(out), "--cores", str(options.cores)]
-        command += ["--driver-memory", options.driver_memory] if options.driver_memory else []
-        cost = measure(command)
-        return cost, json.loads(out.read_text(encoding="utf-8"))
+        command += ["--out", str(out), "--cores", str(cores)]
+        command += ["--driver-memory", driver_memory] if driver_memory else []
+        return measure(command), out.read_bytes()
 
 
 def plain(folder: Path) -> tuple[Cost, dict[str, Any]]:
@@ -156,6 +167,18 @@ def differences(sends: int, card: dict[str, Any], compared: dict[str, Any] | Non
         missing = planted.lost + planted.unseen
         pairs.append(("plain comparison", missing, compared["missing"]))
     return [f"{name}: {found}, planted: {known}" for name, known, found in pairs if known != found]
+
+
+def write_head(columns: Sequence[str]) -> None:
+    """Write the first two lines of a Markdown table."""
+    write_row(columns)
+    sys.stdout.write("|---" * len(columns) + "|\n")
+
+
+def write_row(cells: Sequence[str]) -> None:
+    """Write a line of a Markdown table at once: the next one may take minutes."""
+    sys.stdout.write("| " + " | ".join(cells) + " |\n")
+    sys.stdout.flush()
 
 
 HEAD = (
@@ -183,12 +206,13 @@ def main() -> None:
     parser.add_argument("--driver-memory", help="heap of the Spark process (by size if not given)")
     parser.add_argument("--no-plain", action="store_true", help="leave the plain comparison out")
     options = parser.parse_args()
-    sys.stdout.write("| " + " | ".join(HEAD) + " |\n" + "|---" * len(HEAD) + "|\n")
+    write_head(HEAD)
     first, wrong = 0.0, False
     for millions in options.millions:
         sends = int(millions * MILLION)
         folder, generated = history(sends)
-        cost, card = score(folder, options)
+        cost, written = score(folder, options.cores, options.driver_memory)
+        card = json.loads(written)
         compared = None
         beside = ("", "", "")
         if not options.no_plain:
@@ -208,8 +232,7 @@ def main() -> None:
             f"{cost.seconds / records / first:.2f}",
             *beside,
         )
-        sys.stdout.write("| " + " | ".join(row) + " |\n")
-        sys.stdout.flush()
+        write_row(row)
         for line in differences(sends, card, compared):
             wrong = True
             sys.stderr.write(f"{sends:,} sends: {line}\n")
