@@ -1,8 +1,9 @@
 """The flow of records before the first fault, and whether writes are prompt.
 
-Scoring reports a gap from three times the 99th percentile of the baseline on, so a machine that is
-busy during the warm-up hides the very gaps a test is about. Writes are prompt while every partition
-has a replicated record younger than a sixth of the shortest gap that the test has a limit for.
+Scoring reports a gap from the detection limit on, which is at most three times the 99th percentile
+of the baseline, so a machine that is busy during the warm-up hides the very gaps a test is about.
+Writes are prompt while every partition has a replicated record younger than a sixth of the shortest
+gap that the test has a limit for.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from krt_operator.kafka.views import Bounds
 
 THRESHOLD_FACTOR: Final = 3
-"""Multiple of the 99th percentile at which scoring reports a gap (docs/concepts/scoring.md)."""
+"""Multiple of the 99th percentile from which on scoring reports every gap: the detection limit is
+at most that long (docs/concepts/scoring.md)."""
 
 MARGIN: Final = 2
 """Factor by which the 99th percentile may exceed the latency of the sampled writes."""
