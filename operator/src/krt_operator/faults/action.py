@@ -144,6 +144,9 @@ class FaultAction(ABC):
     reverts_itself: ClassVar[bool] = False
     """Whether an active fault ends on time without the controller."""
 
+    ends_after_duration: ClassVar[bool] = True
+    """Whether the fault ends `duration` after its injection, and not when its work is done."""
+
     runs_in_job: ClassVar[bool] = False
     """Whether `act` creates a Job. A Job takes seconds to start, so the fault was injected in time
     if the Job was created in time."""

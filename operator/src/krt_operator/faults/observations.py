@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.faults import IMPLIED, Action, ObservationKind
+from krt_contract.faults import IMPLIED, ObservationKind
 from krt_operator.api.spec import Role
 from krt_operator.api.status import Observation
 from krt_operator.faults.kafka_state import group_of
@@ -135,6 +135,7 @@ def observe_partitions(
 ) -> list[Observation]:
     """What the metadata shows of the partitions that a fault moves or elects leaders for."""
     observations = []
+    implied = IMPLIED[fault.action]
     for topic, number in (
         target_partitions(fault, plan) if fault.target.role is Role.PARTITION else ()
     ):
@@ -142,14 +143,18 @@ def observe_partitions(
         if partition is None:
             continue
         replicas = list(partition.replicas)
-        if fault.action is Action.REASSIGN and set(replicas) == set(fault.target_replicas):
-            kind, detail = ObservationKind.REPLICAS_MOVED, f"its replicas are {replicas}"
-        elif fault.action is Action.ELECT_PREFERRED_LEADERS and partition.leader == replicas[0]:
-            kind = ObservationKind.PREFERRED_LEADER_ELECTED
-            detail = f"broker {partition.leader} leads, the first of its replicas {replicas}"
-        else:
-            continue
-        observations.append(Observation(kind=kind, subject=partition.name, at=now, detail=detail))
+        found = {}
+        if set(replicas) == set(fault.target_replicas):
+            found[ObservationKind.REPLICAS_MOVED] = f"its replicas are {replicas}"
+        if partition.leader == replicas[0]:
+            found[ObservationKind.PREFERRED_LEADER_ELECTED] = (
+                f"broker {partition.leader} leads, the first of its replicas {replicas}"
+            )
+        observations += [
+            Observation(kind=kind, subject=partition.name, at=now, detail=detail)
+            for kind, detail in found.items()
+            if kind in implied
+        ]
     return observations
 
 

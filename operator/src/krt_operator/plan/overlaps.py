@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Action, Role, StartEvent
+from krt_operator.api.spec import Role, StartEvent
 from krt_operator.faults.kafka_state import KafkaState
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.targets import find_candidates, target_count
@@ -73,7 +73,8 @@ def windows(plan: Plan) -> dict[str, Window]:
         elif before is not None:
             since = f"{after.fault} {after.event}"
         begin += fault.delay.micros
-        lasts = math.inf if fault.action is Action.ROLLING_RESTART else fault.duration.micros
+        timed = ACTIONS[fault.action].ends_after_duration
+        lasts = fault.duration.micros if timed else math.inf
         found[fault.name] = Window(since, begin, begin + lasts)
     return found
 

@@ -30,6 +30,7 @@ class RollingRestart(FaultAction):
     """Deletes the targets gracefully, one at a time."""
 
     hits_all = True
+    ends_after_duration = False
 
     def is_lasting(self, fault: Fault) -> bool:
         """Always: `act` restarts only the first member."""
