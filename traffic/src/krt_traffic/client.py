@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from krt_contract.plan import Plan
 
 log = logging.getLogger(__name__)
+
+Client = TypeVar("Client", Producer, Consumer)
 
 REFUSALS: Final = (TypeError, ValueError, AttributeError)
 """What the client raises, besides its own exception, for a setting that takes a function."""
@@ -29,22 +31,12 @@ def make_producer(settings: dict[str, Any], field: str) -> Producer:
     Raises:
         UnusableError: the client refuses a setting.
     """
-    try:
-        return Producer(settings, logger=log)
-    except KafkaException as error:
-        raise _translated(error, field) from error
-    except REFUSALS as error:
-        raise _refused(str(error), field) from error
+    return _make(Producer, settings, field)
 
 
 def make_consumer(settings: dict[str, Any], field: str) -> Consumer:
     """Return a consumer with these settings; otherwise as `make_producer`."""
-    try:
-        return Consumer(settings, logger=log)
-    except KafkaException as error:
-        raise _translated(error, field) from error
-    except REFUSALS as error:
-        raise _refused(str(error), field) from error
+    return _make(Consumer, settings, field)
 
 
 def producer_field(plan: Plan, entry: ProducerSpec) -> str:
@@ -58,6 +50,15 @@ def producer_field(plan: Plan, entry: ProducerSpec) -> str:
 def consumer_field(entry: ConsumerSpec) -> str:
     """Return the path of a consumer's settings in the resource."""
     return f"spec.traffic.consumers[{entry.name}].config"
+
+
+def _make(kind: type[Client], settings: dict[str, Any], field: str) -> Client:
+    try:
+        return kind(settings, logger=log)
+    except KafkaException as error:
+        raise _translated(error, field) from error
+    except REFUSALS as error:
+        raise _refused(str(error), field) from error
 
 
 def _translated(exception: KafkaException, field: str) -> Exception:
