@@ -17,3 +17,5 @@ class TrafficExit(IntEnum):
     BEHIND = 4
     """A consumer that knew the end offsets and ended before them; starting again would not give it
     the time that it did not have."""
+    NOT_RECORDED = 5
+    """The recorder could not write what happened; started again, it records the gap and goes on."""

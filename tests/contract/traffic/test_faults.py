@@ -11,7 +11,7 @@ from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 from tests.contract.traffic.pods import Pods, plan_document
 from tests.contract.traffic.test_traffic import acked, end_offsets
 
-from krt_traffic.errors import EXIT_BEHIND
+from krt_contract.exits import TrafficExit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +178,7 @@ def test_consumer_ending_before_its_end_offsets_reports_it(
     if end == "terminated":
         wait_until("it drains", lambda: "draining to" in pods.log("c1"))
         consumer.terminate()
-    assert consumer.wait(SECONDS) == EXIT_BEHIND, pods.log("c1")
+    assert consumer.wait(SECONDS) == TrafficExit.BEHIND, pods.log("c1")
     assert "drained" not in {row["event"] for row in pods.rows("consumer_events")}
     message = pods.message("c1")
     assert message["reason"] == ("behind" if end == "timed out" else "terminated")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.traffic.plans import document
 
-from krt_traffic.errors import EXIT_DONE, EXIT_UNUSABLE
+from krt_contract.exits import TrafficExit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def test_preflight_with_settings_the_client_knows_passes(pod: Any) -> None:
     status, message = pod(
         "preflight", plan_with(producer={"linger.ms": "5"}, consumer={"session.timeout.ms": "9000"})
     )
-    assert status == EXIT_DONE
+    assert status == TrafficExit.DONE
     assert message["counts"] == {"checked": 4}
 
 
@@ -119,7 +119,11 @@ def test_preflight_with_refused_setting_names_it_and_the_remedy(
     pod: Any, config: dict[str, dict[str, str]], field: str, says: str
 ) -> None:
     status, message = pod("preflight", plan_with(**config))
-    assert (status, message["field"], message["reason"]) == (EXIT_UNUSABLE, field, "unusable")
+    assert (status, message["field"], message["reason"]) == (
+        TrafficExit.UNUSABLE,
+        field,
+        "unusable",
+    )
     assert message["error"].startswith(f"the Kafka client refuses {field}: ")
     assert says in message["error"]
     assert message["error"].endswith("correct it or leave it out")
@@ -139,12 +143,12 @@ def test_pod_with_refused_setting_exits_unusable_with_a_message(
     refused = {"no.such.setting": "1"}
     plan = plan_with(producer=refused, consumer=refused, output=refused)
     status, message = pod(role, plan, name)
-    assert (status, message["kind"], message["field"]) == (EXIT_UNUSABLE, role, field)
+    assert (status, message["kind"], message["field"]) == (TrafficExit.UNUSABLE, role, field)
     assert "no.such.setting" in message["error"]
 
 
 def test_pod_without_environment_still_writes_a_message(tmp_path: Path) -> None:
     log = tmp_path / "termination-log"
-    assert run("producer", {"KRT_TERMINATION_LOG": str(log)}) == EXIT_UNUSABLE
+    assert run("producer", {"KRT_TERMINATION_LOG": str(log)}) == TrafficExit.UNUSABLE
     message = json.loads(log.read_text())
     assert (message["reason"], "KRT_PLAN" in message["error"]) == ("unusable", True)

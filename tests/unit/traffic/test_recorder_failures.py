@@ -19,11 +19,11 @@ from tests.unit.traffic.zookeeper_double import Stat, Tree
 
 from krt_contract import bundle
 from krt_contract.control import ControlState
+from krt_contract.exits import TrafficExit
 from krt_contract.faults import AdminAnswer
 from krt_contract.timeline import TimelineWriter
 from krt_traffic.control import Control, Instruction
 from krt_traffic.environment import Environment
-from krt_traffic.errors import EXIT_DONE, EXIT_NOT_RECORDED
 from krt_traffic.kubernetes.client import KubernetesClient
 from krt_traffic.recorder import admin_requests, logs, quorum, run, run_json, znodes
 
@@ -172,7 +172,7 @@ def test_run_with_a_full_volume_in_any_thread_ends_with_the_remedy(
     refuse(monkeypatch, THREADS[thread])
     recorder.requests = ("ListTopics",) if thread == "admin request" else ()
     recorder.start()
-    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert recorder.message["reason"] == "failed"
     assert "No space left on device" in recorder.message["error"]
     assert "spec.evidence" in recorder.message["error"]
@@ -188,7 +188,7 @@ def test_run_whose_log_files_cannot_be_written_ends_with_the_remedy(
 
     monkeypatch.setattr(logs, "append", full)
     recorder.start()
-    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert "logs/t-kafka-0-0-u1.log (No space left on device)" in recorder.message["error"]
     assert ("recorder", "stopped") not in recorder.events
 
@@ -205,7 +205,7 @@ def test_run_whose_run_json_cannot_be_replaced_ends_with_the_remedy(
 
     monkeypatch.setattr(run_json, "write_json", full)
     recorder.start()
-    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert "run.json (Input/output error)" in recorder.message["error"]
 
 
@@ -216,7 +216,7 @@ def test_run_that_cannot_record_its_own_suspension_ends_with_the_remedy(
     monkeypatch.setattr(run, "mono", lambda: next(steps))
     refuse(monkeypatch, ("recorder", "gap"))
     recorder.start()
-    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert ("recorder", "stopped") not in recorder.events
 
 
@@ -230,7 +230,7 @@ def test_run_with_a_volume_that_lost_what_it_took_never_says_it_stopped(
     recorder.start()
     wait_for(lambda: recorder.control.instruction is not None)
     recorder.control.update(Instruction(ControlState.DONE))
-    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert ("recorder", "stopped") not in recorder.events
 
 
@@ -239,7 +239,7 @@ def test_run_with_a_volume_that_is_full_from_the_start_ends_with_the_remedy(
 ) -> None:
     refuse(monkeypatch, ("recorder", "started"))
     recorder.start()
-    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert "No space left on device" in recorder.message["error"]
 
 
@@ -251,7 +251,7 @@ def test_run_whose_thread_meets_a_defect_names_the_thread(
 
     monkeypatch.setattr(quorum, "mode", crash)
     recorder.start()
-    assert recorder.exit_status() == EXIT_NOT_RECORDED
+    assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert "thread quorum failed: KeyError('mode')" in recorder.message["error"]
     assert ("recorder", "stopped") not in recorder.events
 
@@ -260,7 +260,7 @@ def test_run_terminated_before_the_run_is_done_never_says_it_stopped(recorder: R
     recorder.start()
     wait_for(lambda: recorder.control.instruction is not None)
     recorder.control.terminate()
-    assert recorder.exit_status() == EXIT_DONE
+    assert recorder.exit_status() == TrafficExit.DONE
     assert recorder.message["reason"] == "aborted"
     assert ("recorder", "stopped") not in recorder.events
 
@@ -273,7 +273,7 @@ def test_run_on_a_sound_volume_stops_in_order(recorder: Recorder) -> None:
     wait_for(lambda: recorder.control.instruction is not None)
     wait_for(lambda: expected <= {*recorder.events} and log.exists() and log.stat().st_size > 0)
     recorder.control.update(Instruction(ControlState.DONE))
-    assert recorder.exit_status() == EXIT_DONE
+    assert recorder.exit_status() == TrafficExit.DONE
     assert recorder.message["reason"] == "finished"
     assert recorder.message["counts"]["events"] == len(recorder.events)
     assert recorder.events[-1] == ("recorder", "stopped")

@@ -10,9 +10,10 @@ import signal
 import sys
 from pathlib import Path
 
+from krt_contract.exits import TrafficExit
 from krt_traffic import termination
 from krt_traffic.environment import TERMINATION_LOG, Environment
-from krt_traffic.errors import EXIT_UNUSABLE, UnusableError
+from krt_traffic.errors import UnusableError
 from krt_traffic.plan import load
 
 ROLES = ("producer", "consumer", "recorder", "replicas", "preflight")
@@ -22,7 +23,7 @@ GROUP_WRITABLE = 0o002
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one role and return the exit status (``krt_traffic.errors``)."""
+    """Run one role and return the exit status (``krt_contract.exits``)."""
     parser = argparse.ArgumentParser(prog="krt_traffic", description=__doc__)
     parser.add_argument("role", choices=ROLES)
     role = parser.parse_args(arguments).role
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UnusableError as error:
         logging.getLogger(__name__).error("%s", error)  # noqa: TRY400 - the message says it all
         _report(role, error)
-        return EXIT_UNUSABLE
+        return TrafficExit.UNUSABLE
 
 
 def _report(role: str, error: UnusableError) -> None:

@@ -1,17 +1,6 @@
-"""How a pod of the traffic image ends: its exit status says what the controller may do next."""
+"""What ends a pod of the traffic image before its work is done."""
 
 from __future__ import annotations
-
-from krt_contract.exits import TrafficExit
-
-EXIT_DONE = TrafficExit.DONE
-EXIT_UNUSABLE = TrafficExit.UNUSABLE
-EXIT_FATAL = TrafficExit.FATAL
-EXIT_BEHIND = TrafficExit.BEHIND
-
-
-EXIT_NOT_RECORDED = 5
-"""The recorder could not write what happened; started again, it records the gap and goes on."""
 
 
 class UnusableError(Exception):

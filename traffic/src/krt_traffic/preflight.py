@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.exits import TrafficExit
 from krt_traffic import termination
 from krt_traffic.client import consumer_field, make_consumer, make_producer, producer_field
 from krt_traffic.consumer.settings import client_settings as consumer_settings
-from krt_traffic.errors import EXIT_DONE, UnusableError
+from krt_traffic.errors import UnusableError
 from krt_traffic.sending.settings import client_settings as producer_settings
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def run(environment: Environment, plan: Plan) -> int:
         client.check()
     text = termination.message("clients", {"checked": len(clients)}, reason="checked")
     termination.write(environment.termination_log, text)
-    return EXIT_DONE
+    return TrafficExit.DONE
 
 
 def _clients(plan: Plan) -> Iterator[_Client]:

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from krt_contract.clients import Commit
 from krt_contract.control import ControlState
+from krt_contract.exits import TrafficExit
 from krt_contract.outcomes import ConsumerEvent
 from krt_traffic import termination
 from krt_traffic.client import consumer_field, make_consumer
@@ -22,12 +23,7 @@ from krt_traffic.consumer.positions import location_of, partition_of
 from krt_traffic.consumer.settings import client_settings, cooperative
 from krt_traffic.consumer.transform import Transform
 from krt_traffic.error_throttle import ErrorThrottle
-from krt_traffic.errors import (
-    EXIT_BEHIND,
-    EXIT_DONE,
-    EXIT_FATAL,
-    FatalClientError,
-)
+from krt_traffic.errors import FatalClientError
 from krt_traffic.ledger_thread import LedgerThread
 from krt_traffic.plan import find_consumer
 from krt_traffic.rolling_writer import RollingWriter, writer
@@ -95,7 +91,7 @@ class ConsumerRun:
         self._drain: Drain | None = None
 
     def run(self) -> int:
-        """Consume until the run ends and return the exit status (``krt_traffic.errors``)."""
+        """Consume until the run ends and return the exit status (``krt_contract.exits``)."""
         self._ledger.start()
         error: str | None = None
         try:
@@ -145,10 +141,10 @@ class ConsumerRun:
 
     def _status(self, reason: str) -> int:
         if reason == "fatal":
-            return EXIT_FATAL
+            return TrafficExit.FATAL
         # Whatever ended it: once the end is known, only a consumer that reached it is done.
         behind = self._drain is not None and reason != "drained"
-        return EXIT_BEHIND if behind else EXIT_DONE
+        return TrafficExit.BEHIND if behind else TrafficExit.DONE
 
     @property
     def _drained_in(self) -> tuple[ControlState, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from krt_contract.exits import TrafficExit
 from krt_contract.ledger import LedgerWriter
 from krt_traffic import termination
 from krt_traffic.clock import mono
-from krt_traffic.errors import EXIT_DONE, EXIT_FATAL, FatalClientError
+from krt_traffic.errors import FatalClientError
 from krt_traffic.ledger_thread import LedgerThread
 from krt_traffic.plan import find_producer
 from krt_traffic.producer.schedule import MICROS, Schedule
@@ -64,7 +65,7 @@ class ProducerRun:
         self._transactions = self._make_transactions(member)
 
     def run(self) -> int:
-        """Produce until the run ends and return the exit status (``krt_traffic.errors``)."""
+        """Produce until the run ends and return the exit status (``krt_contract.exits``)."""
         self._ledger.start()
         error: str | None = None
         try:
@@ -77,7 +78,7 @@ class ProducerRun:
         if self._transactions is not None:
             self._transactions.abandon()
         self._end(error)
-        return EXIT_DONE if error is None else EXIT_FATAL
+        return TrafficExit.DONE if error is None else TrafficExit.FATAL
 
     def _produce(self) -> None:
         if self._control.current().producers_stop:

@@ -10,12 +10,13 @@ from lightkube.core.resource import api_info
 
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
+from krt_contract.exits import TrafficExit
 from krt_contract.labels import LABEL_TEST_UID
 from krt_contract.timeline import PROCESS, EventName, Source
 from krt_traffic import termination
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
-from krt_traffic.errors import EXIT_DONE, EXIT_NOT_RECORDED, RecordingError
+from krt_traffic.errors import RecordingError
 from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.kubernetes.watch import Watch
 from krt_traffic.recorder.admin_requests import AdminRequests
@@ -43,7 +44,7 @@ BEAT_SECONDS = 0.25
 
 
 def run(client: KubernetesClient, environment: Environment, plan: Plan, control: Control) -> int:
-    """Record until the run is done and return the exit status (``krt_traffic.errors``).
+    """Record until the run is done and return the exit status (``krt_contract.exits``).
 
     Args:
         client: of the API server.
@@ -55,10 +56,10 @@ def run(client: KubernetesClient, environment: Environment, plan: Plan, control:
         counts = RecorderRun(client, environment, plan, control).record()
     except RecordingError as error:
         log.error("%s", error)  # noqa: TRY400 - the message says it all
-        status = EXIT_NOT_RECORDED
+        status = TrafficExit.NOT_RECORDED
         text = termination.message("recorder", {}, reason="failed", error=str(error))
     else:
-        status = EXIT_DONE
+        status = TrafficExit.DONE
         reason = "aborted" if control.aborted else "finished"
         text = termination.message("recorder", counts, reason=reason)
     termination.write(environment.termination_log, text)

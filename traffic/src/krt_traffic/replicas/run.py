@@ -8,9 +8,9 @@ import os
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle
+from krt_contract.exits import TrafficExit
 from krt_traffic import termination
 from krt_traffic.clock import wall
-from krt_traffic.errors import EXIT_DONE, EXIT_UNUSABLE
 from krt_traffic.replicas.reader import Reader
 from krt_traffic.replicas.table import Tables
 
@@ -48,4 +48,4 @@ def run(environment: Environment, plan: Plan) -> int:
         "replicas", counts, reason="dumped", error="; ".join(problems) or None
     )
     termination.write(environment.termination_log, text)
-    return EXIT_DONE if reader.done else EXIT_UNUSABLE
+    return TrafficExit.DONE if reader.done else TrafficExit.UNUSABLE
