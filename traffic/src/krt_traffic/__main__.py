@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _report(role: str, error: UnusableError) -> None:
     """Tell the controller why this pod cannot start, which may be why there is no environment."""
-    text = termination.unusable(role, str(error), error.field)
+    text = termination.message(role, {}, reason="unusable", error=str(error), field=error.field)
     path = Path(os.environ.get("KRT_TERMINATION_LOG") or TERMINATION_LOG)
     with contextlib.suppress(OSError):  # the log has it, too
         termination.write(path, text)

@@ -15,13 +15,14 @@ ERROR_LIMIT = 500
 """Characters kept of an error, so that the counts always fit beside it."""
 
 
-def message(
+def message(  # noqa: PLR0913 (the fields of the message)
     kind: str,
     counts: dict[str, int],
     *,
     reason: str,
     positions: dict[str, int] | None = None,
     error: str | None = None,
+    field: str | None = None,
 ) -> str:
     """Return the message as one line of JSON of at most LIMIT_BYTES.
 
@@ -29,14 +30,19 @@ def message(
     ``positionsLeftOut`` says how many.
 
     Args:
-        kind: producer, consumer, recorder, replicas or clients.
+        kind: producer, consumer, recorder, replicas or clients; of a pod that cannot start,
+            its role.
         counts: totals over the incarnation.
         reason: why it ended.
         positions: ``topic-partition`` → last acked offset or next offset.
         error: the error that ended it, if one did.
+        field: path in the resource of what the error is about, where it kept the pod from starting;
+            empty where there is none.
     """
     body: dict[str, Any] = {"kind": kind, "counts": counts, "reason": reason}
     body["error"] = error[:ERROR_LIMIT] if error else None
+    if field is not None:
+        body["field"] = field
     if positions is None:
         return _encode(body)
     kept = sorted(positions.items())
@@ -48,25 +54,6 @@ def message(
         if len(text.encode()) <= LIMIT_BYTES or not kept:
             return text
         kept = kept[: len(kept) * 9 // 10]
-
-
-def unusable(role: str, error: str, field: str) -> str:
-    """Return the message of a pod that cannot start, and would not if it were started again.
-
-    Args:
-        role: of the pod.
-        error: what cannot be used, and the remedy.
-        field: path in the resource of what the error is about; empty where there is none.
-    """
-    return _encode(
-        {
-            "kind": role,
-            "counts": {},
-            "reason": "unusable",
-            "error": error[:ERROR_LIMIT],
-            "field": field,
-        }
-    )
 
 
 def write(path: Path, text: str) -> None:
