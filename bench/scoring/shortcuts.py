@@ -28,10 +28,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("millions", type=float, help="million sends of the history")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--without",
+        action="append",
+        choices=[str(name) for name in Shortcut],
+        help="measure this shortcut (all if not given; may be repeated)",
+    )
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args()
     folder, _ = history(int(options.millions * MILLION))
-    sessions = {ALL: "", **{f"without {name}": str(name) for name in Shortcut}}
+    measured = options.without or [str(name) for name in Shortcut]
+    sessions = {ALL: "", **{f"without {name}": name for name in measured}}
     costs: dict[str, list[Cost]] = {name: [] for name in sessions}
     cards = set()
     for _ in range(options.rounds):
