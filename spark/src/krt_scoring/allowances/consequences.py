@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from krt_scoring.history.history import History
 
 CLOCK_SLACK = 1_000_000
-"""µs by which a member's clock may differ from the recorder's before that counts against one."""
+"""µs by which the clocks of two processes may differ before that counts against a member; clocks
+further apart are found by a guard."""
 
 PREFIX = "after-"
 """A consequence's rule is ``after-`` and the rule of the loss it follows from."""

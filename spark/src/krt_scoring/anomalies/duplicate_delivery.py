@@ -40,10 +40,6 @@ OWNERSHIP = (
 )
 """What is asked of the ownership of the delivery before."""
 
-CLOCK_SLACK = 1_000_000
-"""µs by which the clocks of two members may differ without consequence; clocks further apart are
-found by a guard."""
-
 
 def possible(ctx: Context) -> bool:
     """Whether any record was delivered more than once, or from elsewhere."""
@@ -69,7 +65,7 @@ def find(ctx: Context) -> DataFrame:
     def newer(name: str) -> Column:
         return sf.when(belated, sf.col(f"prev_{name}")).otherwise(sf.col(name))
 
-    limit = newer("begin") + CLOCK_SLACK
+    limit = newer("begin") + consequences.CLOCK_SLACK
     # The owner before either reported the end, died, never used it again, or stood still
     # for longer than its session and soon learnt of it.
     ended = (
