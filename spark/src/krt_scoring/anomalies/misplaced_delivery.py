@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from krt_contract.outcomes import DeliveryOutcome
 from krt_scoring.allowances.losses import appended_by, committed_rule
 from krt_scoring.anomalies.schema import finding
+from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history import partition_bounds
 from krt_scoring.history.identity import ours
 from krt_scoring.history.positions import offset_of, partition_of, tp_of
@@ -41,7 +42,7 @@ def find(ctx: Context) -> DataFrame:
         found.append(_of_records(ctx))
     if ctx.history.facts.stray_deliveries:
         found.append(_of_nobody(ctx))
-    return found[0].unionAll(found[1]) if len(found) > 1 else found[0]
+    return union_all(found)
 
 
 def _of_records(ctx: Context) -> DataFrame:
