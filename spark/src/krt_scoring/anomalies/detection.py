@@ -17,6 +17,7 @@ from krt_scoring.anomalies.schema import FINDING
 from krt_scoring.engine.caching import cache
 from krt_scoring.engine.dataframes import coalesced, union_all
 from krt_scoring.history import ledger_identity, missing
+from krt_scoring.inputs.reasons import wholly_invalidated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,8 +101,8 @@ def with_voids(
         reasons: why a part of the run proves nothing.
     """
     reasons = tuple(reasons)
-    void = voids.count(findings, reasons, detection.violations)
     scopes = voids.narrow_scopes(reasons)
+    void = voids.count(findings, wholly_invalidated(reasons), scopes, detection.violations)
     partly = {name: scopes[name] for name in void if name in scopes}
     examples: dict[str, list[dict[str, Any]]] = {}
     if findings is not None and partly:

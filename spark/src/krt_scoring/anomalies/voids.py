@@ -27,23 +27,21 @@ if TYPE_CHECKING:
 
 
 def count(
-    findings: DataFrame | None, reasons: Iterable[Reason], violations: Mapping[str, int]
+    findings: DataFrame | None,
+    whole: Iterable[str],
+    scopes: Mapping[str, tuple[Scope, ...]],
+    violations: Mapping[str, int],
 ) -> dict[str, int]:
     """Return anomaly → violations that rest on missing evidence, zeros left out.
 
     Args:
         findings: of every rule, cached; None where no rule found anything.
-        reasons: why a part of the run proves nothing.
+        whole: the anomalies of which every finding rests on missing evidence.
+        scopes: of others, as ``narrow_scopes`` returns them.
         violations: anomaly → findings that the configuration does not permit.
     """
-    reasons = tuple(reasons)
-    whole = wholly_invalidated(reasons)
     found = {name: violations[name] for name in sorted(whole) if violations.get(name)}
-    partly = {
-        name: scopes
-        for name, scopes in narrow_scopes(reasons).items()
-        if violations.get(name) and name not in whole
-    }
+    partly = {name: parts for name, parts in scopes.items() if violations.get(name)}
     if findings is None or not partly:
         return found
     rows = (
