@@ -20,6 +20,8 @@ from krt_scoring.metrics.partition_states import States
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from krt_contract.plan import Plan
+    from krt_scoring.history.groups import Group
     from krt_scoring.history.intervals import Interval
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.recording import Recording
@@ -37,29 +39,44 @@ def implied_outages(
         recording: what was recorded.
         ownerships: who owned which partition in which group, and when.
     """
+    run, groups = recording.run, groups_of(recording.run)
+    states = States.of(recording.timeline, run)
     found: dict[tuple[str, str], tuple[int, str]] = {}
     for window in recording.faults:
         if window.action not in ABRUPT or window.injected_at is None:
             continue
-        for kind, session in _sessions(window, window.injected_at, recording, ownerships):
+        at = window.injected_at
+        sessions = (
+            *_of_brokers(window, at, states, run, groups),
+            *_of_members(window, at, ownerships, run, groups),
+        )
+        for kind, session in sessions:
             frozen = window.action == Action.FREEZE_POD and window.duration
             outage = min(session, window.duration) if frozen else session
             found[kind] = min(found.get(kind, (outage, window.name)), (outage, window.name))
     return found
 
 
-def _sessions(
-    window: FaultWindow, at: int, recording: Recording, ownerships: Sequence[Interval]
+def _of_brokers(
+    window: FaultWindow, at: int, states: States, run: Plan, groups: Sequence[Group]
 ) -> Iterator[tuple[tuple[str, str], int]]:
-    """Yield what a fault interrupts, and for how long a session keeps others from taking over."""
-    run, groups = recording.run, groups_of(recording.run)
+    """Yield what the sessions of brokers keep others from taking over, and for how long."""
     brokers = {broker_of(member) for member in window.members}
-    states = States.of(recording.timeline, run)
     if any(seen and seen[0].leader in brokers for seen in states.during(at, at).values()):
         session = run.zookeeper_session.micros
         yield (WRITE, ""), session
         for group in groups:
             yield (READ, group.name), session
+
+
+def _of_members(
+    window: FaultWindow,
+    at: int,
+    ownerships: Sequence[Interval],
+    run: Plan,
+    groups: Sequence[Group],
+) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield what the sessions of group members keep others from taking over, and for how long."""
     for item in ownerships:
         if item.incarnation in window.target_uids and item.begin <= at <= item.end:
             name = groups[item.group].name
