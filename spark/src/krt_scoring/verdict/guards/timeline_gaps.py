@@ -39,17 +39,16 @@ if TYPE_CHECKING:
 
 def check(recording: Recording) -> Iterator[Reason]:
     """Yield ``TimelineGap`` for each gap during traffic, and for an end that was not written."""
-    unseen = [
-        item
-        for item in unseen_leaders.find(recording)
-        if unknown_leaders.permitting(recording, item.topic) is not None
+    unseen = unseen_leaders.find(recording)
+    permitting = [
+        item for item in unseen if unknown_leaders.permitting(recording, item.topic) is not None
     ]
     first, _ = recording.inspection.sends
     for stream, start, end in sorted(recording.timeline.silences()):
         if end < first:
             continue
         if stream in timeline.LATE and not any(
-            item.end is not None and item.start <= end and start <= item.end for item in unseen
+            item.end is not None and item.start <= end and start <= item.end for item in permitting
         ):
             continue
         message = (
@@ -66,7 +65,7 @@ def check(recording: Recording) -> Iterator[Reason]:
         )
         yield Reason("coverage", "TimelineGap", "recorder", message)
     elif _unobserved_end(recording):
-        partitions = unseen_leaders.names(unseen_leaders.find(recording))
+        partitions = unseen_leaders.names(unseen)
         message = (
             "ZooKeeper gave no answer until the recorder ended, so the last leaders and ISRs of "
             f"{partitions} may be missing. See ZooKeeper's logs in the evidence and run the test "
