@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from krt_scoring import durations
+from krt_scoring.outputs import objective_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,8 @@ def render(card: Mapping[str, Any]) -> str:
     _add_anomalies(suite, card)
     for item in card.get("objectives", []):
         case = _add_case(suite, "objective", item["name"])
-        text = f"{_measured(item)}, limit {_quantity(item, item['limit'])}"
+        value, limit = objective_values.show(item, "value"), objective_values.show(item, "limit")
+        text = f"{value}, limit {limit}"
         if item["met"]:
             _add_output(case, text)
         else:
@@ -50,19 +51,6 @@ def render(card: Mapping[str, Any]) -> str:
     suite.set("tests", str(len(suite.findall("testcase"))))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _measured(item: Mapping[str, Any]) -> str:
-    """Return what was measured for an objective, in words; never 0 for what was not seen."""
-    if "detectionLimit" in item:
-        return durations.show_longest(item.get("value"), item["detectionLimit"])
-    if item["name"] == "maxRecovery" and ("value" in item or not item.get("affected", True)):
-        return durations.show_recovery(item.get("value"))
-    return _quantity(item, item["value"]) if "value" in item else "not measured"
-
-
-def _quantity(item: Mapping[str, Any], value: int) -> str:
-    return durations.show(value) if item["unit"] == "us" else f"{value} {item['unit']}"
 
 
 def _add_case(suite: ET.Element, kind: str, name: str) -> ET.Element:

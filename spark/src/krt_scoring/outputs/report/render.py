@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from krt_scoring import durations
+from krt_scoring.outputs import objective_values
 from krt_scoring.outputs.report import chart
 from krt_scoring.outputs.severity import by_severity
 
@@ -61,7 +63,7 @@ def render(card: Mapping[str, Any], events: Timeline) -> str:
             "recovery": recovery,
             "clock": clock,
             "number": number,
-            "value": objective_value,
+            "value": partial(objective_values.show, number=number),
             "cell": cell,
             "lines": lines,
         }
@@ -130,20 +132,6 @@ def recovery(item: Mapping[str, Any]) -> str:
     if item["duration"]:
         return f"Recovered {durations.show(item['duration'])} after the revert."
     return "Recovered before the revert."
-
-
-def objective_value(item: Mapping[str, Any], key: str) -> str:
-    """Return an objective's value or limit in its unit."""
-    if key == "value" and "detectionLimit" in item:
-        return durations.show_longest(item.get("value"), item["detectionLimit"])
-    known = "value" in item or not item.get("affected", True)
-    if key == "value" and item["name"] == "maxRecovery" and known:
-        return durations.show_recovery(item.get("value"))
-    if key not in item:
-        return "not measured"
-    if item["unit"] == "us":
-        return durations.show(item[key])
-    return f"{number(item[key])} {item['unit']}"
 
 
 def _identity(ledger: Mapping[str, int]) -> list[dict[str, Any]]:
