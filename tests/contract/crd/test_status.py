@@ -74,6 +74,7 @@ FULL = Status(
             injected_at=NOW,
             reverted_at=NOW,
             recovered_at=NOW,
+            recovery_timed_out_at=NOW,
             attempt=1,
             verified=True,
             observations=tuple(
