@@ -75,4 +75,19 @@ def test_draining_group_has_read_everything_acked(
         assert sorted(ns) == list(range(len(ns)))
     events = pods.rows("consumer_events")
     assert {row["event"] for row in events} >= {"assigned", "committed", "drained", "closed"}
-    assert {row["generation"] for row in events if row["event"] in {"assigned", "committed"}} == {1}
+    owners: dict[tuple[int, int], set[str]] = {}
+    for uid in ("c0", "c1"):
+        own = sorted(
+            (
+                row
+                for row in events
+                if row["incarnation"] == uid and row["event"] in {"assigned", "committed"}
+            ),
+            key=lambda row: row["event_seq"],
+        )
+        generations = [row["generation"] for row in own]
+        assert None not in generations
+        assert generations == sorted(generations)
+        for row in own:
+            owners.setdefault((row["generation"], row["partition"]), set()).add(uid)
+    assert all(len(uids) == 1 for uids in owners.values()), owners
