@@ -82,10 +82,12 @@ manifests: ## Render manifests/ and the resource reference from their sources
 	@hack/render
 
 ## Measuring
-.PHONY: bench-traffic bench-scoring bench-detection
+.PHONY: bench-traffic bench-scoring bench-detection bench-mutation
 bench-traffic: ## Compare our producer with kafka-producer-perf-test (BENCH='--seconds 5')
 	@$(RUN) python -m bench.traffic $(BENCH)
 bench-scoring: ## Score generated histories of 1, 3 and 10 million sends, beside plain Python (BENCH=1)
 	@$(RUN) python -m bench.scoring $(BENCH)
 bench-detection: ## Plant outages in generated histories and print which are seen (BENCH='--seeds 50')
 	@$(RUN) python -m bench.detection $(BENCH)
+bench-mutation: ## Alter the conditions of the rules one by one; print what no test notices (BENCH='losses --every 5')
+	@$(RUN) python -m bench.mutation $(BENCH)

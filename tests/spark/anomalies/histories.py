@@ -142,6 +142,18 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
     return outcomes
 
 
+def deviations(case: Case, outcome: Outcome) -> list[str]:
+    """Return where what was detected in a case is not what it expects; empty where it is."""
+    found = []
+    if outcome.findings != case.expected:
+        found.append(f"found {dict(outcome.findings)}, expected {dict(case.expected)}")
+    if case.name.startswith("voids.") and +outcome.void != case.void:
+        found.append(f"void {dict(+outcome.void)}, expected {dict(case.void)}")
+    if case.outcomes is not None and outcome.outcomes != case.outcomes:
+        found.append(f"outcomes {outcome.outcomes}, expected {case.outcomes}")
+    return found
+
+
 def owner_of(row: Row, names: Iterable[str]) -> str:
     """The case of a finding without a topic: of its group or its producer."""
     prefixes = {name: f"{name}-" for name in names}
