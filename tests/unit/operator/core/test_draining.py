@@ -92,12 +92,12 @@ def test_drain_with_slow_reader_waits_for_its_ledger(world: World) -> None:
     engine, _ = told_the_end(world)
     delete, leaving = world.delete, []
 
-    def slowly(deletion: Deletion) -> bool:
+    def slowly(deletion: Deletion) -> None:
         if deletion.name != READER:
-            return bool(delete(deletion))
+            delete(deletion)
+            return
         leaving.append(world.time)
         world.objects["Pod", READER]["metadata"]["deletionTimestamp"] = world.time.isoformat()
-        return True
 
     world.delete = slowly  # type: ignore[method-assign]  # deletion takes a while
     while world.status["phase"] != "Scoring":

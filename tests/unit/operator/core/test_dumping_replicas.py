@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.operator.doubles.world import Killed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,25 +162,3 @@ def test_dump_aborted_leaves_no_job(world: World) -> None:
     assert dumps(world) == set()
     assert world.names_of("Pod") == set()
     assert world.names_of("PersistentVolumeClaim") == {"krt-evidence"}
-
-
-@pytest.mark.parametrize("part", range(4))
-def test_controller_killed_after_any_change_ends_the_same(
-    make_world: Callable[..., World], part: int
-) -> None:
-    undisturbed = make_world(**COMPARED)
-    undisturbed.run(until="DumpingReplicas")
-    begun = undisturbed.mutations
-    undisturbed.run()
-    for number in range(begun + 1 + part, undisturbed.mutations + 1, 4):
-        world = make_world(**COMPARED)
-        world.kill_at = number
-        try:
-            world.run()
-        except Killed:
-            world.tick(1)
-            world.run()
-        assert world.phases() == undisturbed.phases()
-        assert codes(world) == []
-        assert world.condition("ReplicasDumped")["status"] == "True"
-        assert dumps(world) == set()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from tests.unit.operator.doubles.world import START
+from tests.unit.operator.doubles.kubelets import START
 
 import krt_operator
 from krt_operator.api.status import Ending, InconclusiveReasonKind, Phase, Status, Verdict

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.operator.doubles.world import Killed
+
+from krt_operator.errors import ConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from tests.unit.operator.doubles.world import World
 
     from krt_operator.engine.progress import Deletion
+    from krt_operator.engine.reconcile import Reconciler
 
 WAY = [
     "Pending",
@@ -67,9 +70,9 @@ def test_cleanup_deletes_pods_before_their_stateful_sets(
     gone = []
     delete = world.delete
 
-    def record(deletion: Deletion) -> bool:
+    def record(deletion: Deletion) -> None:
         gone.append((deletion.kind, deletion.name, deletion.grace_seconds))
-        return bool(delete(deletion))
+        delete(deletion)
 
     monkeypatch.setattr(world, "delete", record)
     world.run()
@@ -149,23 +152,9 @@ def _end(world: World) -> tuple[Any, ...]:
     return (*kept, conditions, world.phases(), left)
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_controller_killed_after_any_change_ends_the_same(
-    make_world: Callable[..., World], part: int
-) -> None:
-    undisturbed = make_world()
-    undisturbed.run()
-    expected = _end(undisturbed)
-    # Every fourth change in each part: all of them over the parts, spread over workers.
-    for number in range(1 + part, undisturbed.mutations + 1, 4):
-        world = make_world()
-        world.kill_at = number
-        try:
-            world.run()
-        except Killed:
-            world.tick(1)
-            world.run()
-        assert _end(world) == expected, f"killed after change {number}"
+def _pass_of(controller: Reconciler) -> None:
+    with contextlib.suppress(ConflictError):
+        controller.run_once("t")
 
 
 def test_two_controllers_at_the_same_time_end_like_one(make_world: Callable[..., World]) -> None:
@@ -175,8 +164,11 @@ def test_two_controllers_at_the_same_time_end_like_one(make_world: Callable[...,
     first, second = world.controller(), world.controller()
     for _ in range(2000):
         # The other one makes a whole pass between this one's reading and its writing.
-        world.before_write = lambda: second.run_once("t")
-        delay = first.run_once("t")
+        world.before_write = lambda: _pass_of(second)
+        try:
+            delay = first.run_once("t")
+        except ConflictError:
+            delay = 1.0
         world.before_write = None
         if delay is None:
             break
@@ -214,12 +206,12 @@ def test_abort_with_frozen_process_continues_it(
     world = make_world(faults=[FREEZE], cleanup=cleanup)
     world.run(until="Injecting")
     world.run(seconds=20)
-    assert world.frozen == {"t-kafka-0-0"}
+    assert set(world.frozen) == {"t-kafka-0-0"}
     assert world.status["faults"][0]["state"] == "Active"
     world.test["spec"]["abort"] = True
     status = world.run()
     assert (status["phase"], status["faults"][0]["state"]) == ("Aborted", "Reverted")
-    kept = world.frozen & world.names_of("Pod")
+    kept = set(world.frozen) & world.names_of("Pod")
     assert kept == set()
 
 

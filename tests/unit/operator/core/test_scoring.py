@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.unit.operator.doubles.world import RESULT
+from tests.unit.operator.doubles.kubelets import RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,6 +9,7 @@ from krt_operator import names
 from krt_operator.api.times import to_micros
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import (
+    NO_BROKER,
     Bounds,
     Broker,
     ClusterView,
@@ -50,17 +51,32 @@ class FakeKafka:
         pass
 
     def view(self) -> ClusterView:
-        brokers = tuple(Broker(one, "host") for one in self.racks())
-        partitions = [
-            Partition(topic.name, number, ids[0], tuple(ids), tuple(ids))
-            for topic in self.world.topics.values()
-            for number, ids in topic.assignment.items()
-        ]
-        return ClusterView(brokers, 0, tuple(partitions))
+        silent = self.world.silent_brokers()
+        known = {*self.racks(), *self.world.fell, *self._frozen()} - silent
+        return ClusterView(
+            tuple(Broker(one, "host") for one in sorted(known)),
+            min(known, default=NO_BROKER),
+            tuple(
+                _partition(topic.name, number, self._replicas(topic, number), silent)
+                for topic in self.world.topics.values()
+                for number in topic.assignment
+            ),
+        )
+
+    def _frozen(self) -> set[int]:
+        """Brokers that are stopped, of which Kafka may not know yet."""
+        return {
+            int(pod["metadata"]["labels"][LABEL_MEMBER].removeprefix("kafka-"))
+            for pod in self.world.up("kafka")
+            if pod["metadata"]["name"] in self.world.frozen
+        }
+
+    def _replicas(self, topic: Topic, number: int) -> tuple[int, ...]:
+        return self.world.replicas.get((topic.name, number), tuple(topic.assignment[number]))
 
     def racks(self) -> dict[int, str]:
         found = {}
-        for pod in self.world.up("kafka"):
+        for pod in self.world.serving("kafka"):
             member = pod["metadata"]["labels"][LABEL_MEMBER]
             files = self.world.objects["ConfigMap", names.of_member(self.world.name, member)][
                 "data"
@@ -108,7 +124,8 @@ class FakeKafka:
                 isr=ids,
             )
             for name in topics
-            for number, ids in self.world.topics[name].assignment.items()
+            for number in self.world.topics[name].assignment
+            for ids in (self._replicas(self.world.topics[name], number),)
         ]
 
     def offsets_since(
@@ -125,6 +142,28 @@ class FakeKafka:
         return {}
 
     def group(self, group: str) -> GroupView:
-        committed = {("foo", 0): int(self.world.written)}
-        member = GroupMember("m", "c", "h", (("foo", 0),))
-        return GroupView(group, "STABLE", 0, (member,), committed)
+        (entry,) = (
+            consumer
+            for consumer in self.world.test["spec"]["traffic"]["consumers"]
+            if consumer["group"] == group
+        )
+        committed = {
+            (topic, number): int(self.world.written)
+            for topic in entry["topics"]
+            for number in (
+                self.world.topics[topic].assignment if topic in self.world.topics else ()
+            )
+        }
+        members = tuple(
+            GroupMember(f"m{number}", "c", f"h{number}", ())
+            for number in range(entry.get("replicas", 1))
+        )
+        return GroupView(group, "STABLE", 0, members, committed)
+
+
+def _partition(
+    topic: str, number: int, replicas: tuple[int, ...], silent: frozenset[int]
+) -> Partition:
+    """The first replica in sync leads."""
+    isr = tuple(broker for broker in replicas if broker not in silent)
+    return Partition(topic, number, isr[0] if isr else NO_BROKER, replicas, isr)
