@@ -6,7 +6,8 @@ Waiting is not an error: a phase that waits returns a delay. What is raised is o
   in phase Error with a condition naming the field and the remedy.
 * `TransientError`: the API server, a broker or the network failed for now.
   Retried with a growing delay, counted, never ends a test by itself (the phase's deadline does).
-* `ConflictError`: the object was changed since it was read. It is read again at once.
+* `ConflictError`: the object was changed since it was read. It is read again at once; conflicts in
+  succession are retried with a growing delay, as any TransientError.
 * `RefusedError`, `KafkaDefectError`, `ResourceUnreadableError`: retried, too, because a quota may
   be raised and a right be granted. The run ends if it lasts.
 * `PlanUnreadableError`: nothing that the controller can wait for; the run ends.
@@ -40,7 +41,15 @@ class UserError(KrtError):
 
 
 class TransientError(KrtError):
-    """A call failed; the same call may succeed later."""
+    """A call failed; the same call may succeed later.
+
+    Attributes:
+        retry_after: seconds after which the server asked to be called again; 0: it did not.
+    """
+
+    def __init__(self, message: str, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class ConflictError(TransientError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import tenacity
 
-from krt_operator.errors import KrtError
+from krt_operator.errors import KrtError, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,6 +24,16 @@ half of that and all of it, so that tests do not all return to an API server at 
 BACKOFF: Final = tenacity.wait_exponential(
     multiplier=FIRST_RETRY / 2, max=LAST_RETRY / 2
 ) + tenacity.wait_random_exponential(multiplier=FIRST_RETRY / 2, max=LAST_RETRY / 2)
+
+LONGEST_RETRY_AFTER: Final = 60.0
+"""Seconds for which a server may ask to be left alone; deadlines are looked at after that."""
+
+
+def _pause(state: tenacity.RetryCallState) -> float:
+    """The growing pause, or the longer one that the server asked for (HTTP 429, 503)."""
+    error = None if state.outcome is None else state.outcome.exception()
+    asked = error.retry_after if isinstance(error, TransientError) else 0.0
+    return max(BACKOFF(state), min(asked, LONGEST_RETRY_AFTER))
 
 
 def retrying(
@@ -58,7 +68,7 @@ def retrying(
         await waiting
 
     return tenacity.AsyncRetrying(
-        wait=BACKOFF,
+        wait=_pause,
         stop=lambda _: stopped(),
         sleep=pause,
         before_sleep=report,

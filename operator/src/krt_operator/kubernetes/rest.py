@@ -49,8 +49,8 @@ class TooManyRequestsError(TransientError):
         causes: reason to message, as the answer details them.
     """
 
-    def __init__(self, message: str, causes: Mapping[str, str]) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, causes: Mapping[str, str], retry_after: float = 0.0) -> None:
+        super().__init__(message, retry_after)
         self.causes = causes
 
 
@@ -118,10 +118,11 @@ class Rest:
         except (urllib3.exceptions.HTTPError, OSError, ApiException) as error:
             message = f"{method} {path}: the API server did not answer: {error}"
             raise TransientError(message) from error
-        return _parse(method, path, answer.status, raw)
+        return read_answer(method, path, answer.status, raw, answer.headers)
 
 
-def _parse(method: str, path: str, status: int, raw: bytes) -> Any:
+def read_answer(method: str, path: str, status: int, raw: bytes, headers: Mapping[str, str]) -> Any:
+    """The parsed body of an answer; raises as `Rest.call` says where it is no success."""
     try:
         parsed = json.loads(raw) if raw else {}
     except ValueError:
@@ -137,11 +138,17 @@ def _parse(method: str, path: str, status: int, raw: bytes) -> Any:
     if status in REFUSED:
         raise RefusedError(message)
     if status == TOO_MANY_REQUESTS:
-        raise TooManyRequestsError(message, _causes(parsed))
-    raise TransientError(message)
+        raise TooManyRequestsError(message, _causes(parsed), _retry_after(headers))
+    raise TransientError(message, _retry_after(headers))
 
 
 def _causes(answer: Any) -> dict[str, str]:
     details = answer.get("details") if isinstance(answer, dict) else None
     found = (details or {}).get("causes") or []
     return {cause.get("reason", ""): cause.get("message", "") for cause in found}
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds that the API server asks to wait; 0 where it asks for none."""
+    value = headers.get("Retry-After") or ""
+    return float(value) if value.isdecimal() else 0.0

@@ -65,6 +65,18 @@ def test_retrying_pauses_grow_to_the_limit_with_jitter() -> None:
         assert longest / 2 <= pause <= longest
 
 
+@pytest.mark.parametrize(
+    ("asked", "shortest", "longest"), [(7.0, 7.0, 7.0), (3600.0, 60.0, 60.0), (0.0, 0.5, 1.0)]
+)
+def test_retrying_waits_as_long_as_the_server_asks(
+    asked: float, shortest: float, longest: float
+) -> None:
+    daemon = Daemon(1, TransientError("HTTP 429", retry_after=asked))
+    daemon.run()
+    (pause,) = daemon.pauses
+    assert shortest <= pause <= longest
+
+
 def test_retrying_when_stopped_returns_none() -> None:
     daemon = Daemon(1000, TransientError("HTTP 503"), stop_after=2)
     assert daemon.run() is None
