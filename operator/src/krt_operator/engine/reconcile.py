@@ -92,6 +92,7 @@ class Reconciler:
         self._metrics = metrics
         self._events = EventQueue(tests.emit, metrics.failed)
         self._status_refused = False
+        self._conflicts = 0
 
     def run_once(self, name: str) -> float | None:
         """One pass over a test.
@@ -116,16 +117,22 @@ class Reconciler:
             observed = observe(self._ports, run.uid, run.status.phase)
             run = with_plan(run, observed)
             progress = self._step(run, observed, self._ports)
-            return self._carry_out(run, observed, progress, written)
+            delay = self._carry_out(run, observed, progress, written)
         except ConflictError as conflict:
             _LOG.debug("%s/%s: %s", run.namespace, run.name, conflict)
-            return 0.0
+            self._conflicts += 1
+            if self._conflicts == 1:
+                return 0.0
+            self._report(run, written, conflict)
+            raise
         except GoneError as gone:
             _LOG.debug("%s/%s: %s", run.namespace, run.name, gone)
             return GONE_PAUSE
         except Exception as error:
             self._report(run, written, error)
             raise
+        self._conflicts = 0
+        return delay
 
     def flush_events(self) -> None:
         """Try once more to create the events that wait."""
