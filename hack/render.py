@@ -1,7 +1,8 @@
 """Renders the generated files, or with --check names those that differ from their source.
 
-The CRD, in the chart and alone, and the resource's reference come from krt_operator.api;
-manifests/operator.yaml comes from the chart with its default values.
+The CRD, in the chart and alone, and the resource's reference come from krt_operator.api, the page
+of reasons from krt_contract.reasons. manifests/operator.yaml comes from the chart with its default
+values.
 """
 
 import argparse
@@ -12,8 +13,8 @@ from typing import Any
 
 import yaml
 
+from krt_operator.api import reasons_reference, reference
 from krt_operator.api.crd import crd
-from krt_operator.api.reference import page
 
 ROOT = Path(__file__).parent.parent
 CHART = ROOT / "helm/kafka-resilience"
@@ -96,7 +97,8 @@ def rendered(helm: str | None) -> dict[Path, str]:
     files = {
         CHART / "templates/crd.yaml": chart_crd(),
         ROOT / "manifests/crd.yaml": NOTE.format(source=MODELS) + dump(crd()),
-        ROOT / "docs/reference/resource.md": page(crd()),
+        ROOT / "docs/reference/resource.md": reference.page(crd()),
+        ROOT / "docs/reference/reasons.md": reasons_reference.page(),
     }
     if helm:
         files[ROOT / "manifests/operator.yaml"] = operator_manifest(helm)

@@ -1,4 +1,4 @@
-"""The documents name every inconclusive reason, with the kind that the code gives it."""
+"""The table of reasons has every inconclusive reason, with the kind that the code gives it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from krt_contract.reasons import COVERAGE, EITHER, REASONS
 from krt_scoring.inputs.evidence import EVIDENCE
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SCORED = "Reason"
 REPORTED = "add_inconclusive_reason"
 """The controller's functions that report a reason, called with its code first."""
 
-SUMMARIZED = {("ReasonsOmitted", "as those it stands for")}
+SUMMARIZED = {("ReasonsOmitted", EITHER)}
 """What stands for reasons that the status cannot hold, of either kind."""
 
 Reasons = set[tuple[str, str]]
@@ -92,15 +93,9 @@ def reported() -> Reasons:
     return found
 
 
-def documented() -> Reasons:
-    """The rows of the table: codes, kind, when."""
-    section = PAGE.read_text(encoding="utf-8").split("## What makes a run Inconclusive")[1]
-    found: Reasons = set()
-    for row in section.split("\n## ")[0].splitlines():
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
-        if row.startswith("| `"):
-            found |= {(code, cells[1]) for code in re.findall(r"`([A-Z]\w+)`", cells[0])}
-    return found
+def tabled() -> Reasons:
+    """What the table of reasons holds of inconclusive reasons."""
+    return {(reason.code, reason.kind) for reason in REASONS.values() if reason.kind}
 
 
 def test_reasons_found_in_the_code_are_those_of_scoring_and_of_the_controller() -> None:
@@ -113,7 +108,14 @@ def test_reasons_found_in_the_code_are_those_of_scoring_and_of_the_controller() 
 
 
 def test_table_of_reasons_names_every_reason_with_its_kind() -> None:
-    assert documented() == scored() | reported() | SUMMARIZED
+    assert tabled() == scored() | reported() | SUMMARIZED
+
+
+def test_inconclusive_reason_of_the_table_has_a_remedy_and_says_what_it_makes_void() -> None:
+    for reason in REASONS.values():
+        if reason.kind:
+            assert reason.remedy, reason.code
+            assert bool(reason.void) == (reason.kind != COVERAGE), reason.code
 
 
 def test_table_of_evidence_names_what_every_anomaly_is_judged_by() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.reasons import REASONS
 from krt_operator import __version__
 from krt_operator.constants import REFUSAL_PATIENCE
 from krt_operator.engine.remedies import cut
@@ -56,10 +57,7 @@ REFUSALS: Final[Mapping[str, str]] = {
 """Words of a refusal to its remedy; nothing but the words of a message depends on them."""
 
 REFUSED: Final = Failure(
-    "RequestRefused",
-    "correct in the spec what the API server names; if the spec does not hold it, install CRD, "
-    "chart and controller of one release, and report a defect if that does not help",
-    patience=REFUSAL_PATIENCE,
+    "RequestRefused", REASONS["RequestRefused"].remedy, patience=REFUSAL_PATIENCE
 )
 
 KNOWN: Final[Mapping[type[Exception], Failure]] = {
@@ -74,23 +72,12 @@ KNOWN: Final[Mapping[type[Exception], Failure]] = {
         "release and create the test again",
         patience=REFUSAL_PATIENCE,
     ),
-    KafkaDefectError: Failure(
-        "KafkaRequestFailed", "look at the brokers' logs, and run the test again"
-    ),
-    TransientError: Failure(
-        "RequestFailed",
-        "the controller tries again; if this lasts, look at the API server, its webhooks and the "
-        "network",
-        passing=True,
-    ),
+    KafkaDefectError: Failure("KafkaRequestFailed", REASONS["KafkaRequestFailed"].remedy),
+    TransientError: Failure("RequestFailed", REASONS["RequestFailed"].remedy, passing=True),
 }
 """Errors by their class; a subclass has the reason of its base."""
 
-DEFECT: Final = Failure(
-    "ControllerDefect",
-    "this is a defect of the controller: report it with the controller's log; a fixed release "
-    "continues the test",
-)
+DEFECT: Final = Failure("ControllerDefect", REASONS["ControllerDefect"].remedy)
 
 
 def classify(error: Exception) -> Failure:

@@ -18,6 +18,7 @@ import pytest
 from tests.unit.operator.doubles.kubelets import START
 
 import krt_operator
+from krt_contract.reasons import PROGRESS, REASONS, RUN, SCORING, SETUP
 from krt_operator.api.status import Ending, InconclusiveReasonKind, Phase, Status, Verdict
 from krt_operator.engine import journal
 from krt_operator.engine.remedies import MAX_MESSAGE, REMEDIES, with_remedy
@@ -228,6 +229,21 @@ def test_every_reason_is_found(given: list[Given]) -> None:
     known = {*REMEDIES, *(name for name, why in NO_REMEDY_NEEDED.items() if why != "the summary")}
     elsewhere = {"Reconciled", "RunFinished", "NotMet", "NotEvaluated", "AllMet"}
     assert known - reasons - elsewhere == set(), "a reason that nothing gives any more"
+
+
+def test_table_of_reasons_has_every_reason_of_the_controller_and_no_other(
+    given: list[Given],
+) -> None:
+    found = {each.reason for each in given} | set(NO_REMEDY_NEEDED)
+    found |= {failure.reason for failure in (*KNOWN.values(), REFUSED, DEFECT)}
+    found = (found | {"NotMet", "ReasonsOmitted"}) - {Verdict.PENDING.value}
+    assert found == {reason.code for reason in (*SETUP, *RUN, *PROGRESS)}
+
+
+def test_reason_of_the_table_has_a_remedy_exactly_if_it_is_no_progress() -> None:
+    assert all(reason.remedy for reason in (*SETUP, *RUN, *SCORING))
+    assert not any(reason.remedy for reason in PROGRESS)
+    assert len(REASONS) == len(SETUP) + len(RUN) + len(SCORING) + len(PROGRESS)
 
 
 @pytest.mark.parametrize("failure", [*KNOWN.values(), REFUSED, DEFECT], ids=lambda it: it.reason)
