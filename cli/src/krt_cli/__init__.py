@@ -1,1 +1,1 @@
-"""The command ``krt``: watch a KafkaResilienceTest, run the scenarios, read their results."""
+"""The command ``krt``: run a KafkaResilienceTest, read its results, run the scenarios."""

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -163,6 +164,37 @@ class Kubectl:
         found: dict[str, Any] = json.loads(self("get", *arguments, "--output", "json"))
         return found
 
+    @contextmanager
+    def pipe(self, *arguments: str, stdin: str = "") -> Iterator[IO[bytes]]:
+        """Run a command and yield its standard output as it comes.
+
+        Args:
+            arguments: of the command.
+            stdin: what it reads from standard input.
+
+        Raises:
+            KubectlError: it failed.
+        """
+        command = self._command(*arguments)
+        with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as source:
+            source.write(stdin.encode())
+            source.seek(0)
+            process = _start(command, stderr, source)
+            output = process.stdout
+            try:
+                if output is not None:
+                    yield output
+                    while output.read(CHUNK):
+                        pass  # an archive ends before the padding behind it
+            finally:
+                if output is not None:
+                    output.close()
+                code = process.wait()
+            stderr.seek(0)
+            complaint = stderr.read().decode(errors="replace").strip()
+        if code:
+            raise KubectlError(f"{' '.join(command)} ended with exit code {code}: {complaint}")
+
     def watch(self, *arguments: str) -> Watch:
         """Start a watch whose documents are ``{"type", "object"}``."""
         options = ("--watch", "--output-watch-events", "--output", "json")
@@ -216,7 +248,7 @@ class Kubectl:
 
 
 def _start(
-    command: list[str], stderr: IO[bytes], stdin: int = subprocess.DEVNULL
+    command: list[str], stderr: IO[bytes], stdin: int | IO[bytes] = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603 - kubectl as the user has it

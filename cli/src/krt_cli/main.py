@@ -8,29 +8,29 @@ from importlib import metadata
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from krt_cli import results_commands
 from krt_cli.abort import abort as abort_test
 from krt_cli.errors import CouldNotRunError, ExitCode, ExitWithCode
 from krt_cli.kubectl import Kubectl
 from krt_cli.listing import list_tests
 from krt_cli.manifest import read as read_manifest
-from krt_cli.options import Context, Evidence, Kubeconfig, Name, Namespace
+from krt_cli.options import (
+    Accepted,
+    Context,
+    Evidence,
+    Kubeconfig,
+    Name,
+    Namespace,
+    accepted,
+    new_console,
+)
 from krt_cli.run import run as run_test
 from krt_cli.scenarios.commands import app as scenarios_app
-from krt_cli.watch.command import VERDICTS
 from krt_cli.watch.command import watch as watch_test
 
 USAGE = 2
 """What typer ends with where the arguments are wrong."""
-
-
-class Verdict(StrEnum):
-    """Verdicts that can be accepted."""
-
-    DEGRADED = "Degraded"
-    FAILED = "Failed"
-    INCONCLUSIVE = "Inconclusive"
 
 
 class Output(StrEnum):
@@ -44,10 +44,11 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="Runs and follows tests of kind KafkaResilienceTest, and the scenarios. Also installed as "
-    "the kubectl plugin `kubectl krt`.",
+    help="Checks a cluster, runs and follows tests of kind KafkaResilienceTest, reads their "
+    "results, and runs the scenarios. Also installed as the kubectl plugin `kubectl krt`.",
 )
 app.add_typer(scenarios_app, name="scenarios")
+results_commands.register(app)
 
 
 def _version(requested: bool) -> None:
@@ -67,16 +68,6 @@ def _root(
     ] = False,
 ) -> None:
     """Take the options that come before a command."""
-
-
-Accepted = Annotated[
-    list[Verdict] | None,
-    typer.Option(
-        "--accept",
-        help="A verdict that ends with exit code 0, too: Degraded, Failed or Inconclusive; may be "
-        "given several times.",
-    ),
-]
 
 
 @app.command("run")
@@ -103,8 +94,8 @@ def run_file(  # noqa: PLR0913 - the options of a command
     manifest = read_manifest(file)
     kubectl = Kubectl(namespace, context, kubeconfig)
     with _interruptible(manifest.name):
-        code = run_test(kubectl, manifest, evidence, _console(), replacing=replace)
-    raise ExitWithCode(_accepted(code, accept))
+        code = run_test(kubectl, manifest, evidence, new_console(), replacing=replace)
+    raise ExitWithCode(accepted(code, accept))
 
 
 @app.command()
@@ -126,8 +117,8 @@ def watch(  # noqa: PLR0913 - the options of a command
     """
     kubectl = Kubectl(namespace, context, kubeconfig)
     with _interruptible(name):
-        code = watch_test(kubectl, name, evidence, _console())
-    raise ExitWithCode(_accepted(code, accept))
+        code = watch_test(kubectl, name, evidence, new_console())
+    raise ExitWithCode(accepted(code, accept))
 
 
 @app.command("list")
@@ -145,7 +136,7 @@ def list_(
 ) -> None:
     """List tests with phase, verdict, score, lost records and summary, the latest first."""
     kubectl = Kubectl(namespace, context, kubeconfig)
-    list_tests(kubectl, _console(), everywhere=all_namespaces, as_json=output is Output.JSON)
+    list_tests(kubectl, new_console(), everywhere=all_namespaces, as_json=output is Output.JSON)
 
 
 @app.command("abort")
@@ -158,17 +149,7 @@ def abort_(
     wait: Annotated[bool, typer.Option(help="Wait until the test has ended.")] = True,
 ) -> None:
     """End a test early: revert its faults, clean up, and give no verdict."""
-    abort_test(Kubectl(namespace, context, kubeconfig), name, _console(), waiting=wait)
-
-
-def _console() -> Console:
-    return Console(highlight=False, soft_wrap=True)
-
-
-def _accepted(code: ExitCode, accept: list[Verdict] | None) -> ExitCode:
-    """Return the exit code, 0 for a verdict that is accepted."""
-    accepted = {VERDICTS[verdict.value] for verdict in accept or ()}
-    return ExitCode.PASSED if code in accepted else code
+    abort_test(Kubectl(namespace, context, kubeconfig), name, new_console(), waiting=wait)
 
 
 @contextmanager

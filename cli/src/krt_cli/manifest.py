@@ -28,6 +28,7 @@ class Manifest:
 
     def __init__(self, text: str, where: str) -> None:
         self.text = text
+        self.where = where
         try:
             documents = [item for item in yaml.safe_load_all(text) if item]
         except yaml.YAMLError as error:
@@ -47,6 +48,7 @@ class Manifest:
             )
         self.name = str(metadata["name"])
         self.namespace: str | None = metadata.get("namespace")
+        self.spec: dict[str, Any] = tests[0].get("spec") or {}
 
 
 def read(file: str) -> Manifest:

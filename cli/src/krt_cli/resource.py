@@ -93,6 +93,12 @@ class Test:
         return found
 
     @property
+    def spec(self) -> dict[str, Any]:
+        """Its spec."""
+        found: dict[str, Any] = self.body.get("spec", {})
+        return found
+
+    @property
     def created(self) -> str:
         """When it was created."""
         return str(self.body["metadata"]["creationTimestamp"])

@@ -10,18 +10,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCRIPT = """#!{python}
-import json, os, pathlib, sys, time
+import json, os, pathlib, subprocess, sys, time
 home = pathlib.Path({home!r})
 line = " ".join(sys.argv[1:])
 with open(home / "calls", "a") as calls:
     calls.write(json.dumps([os.getpid(), line]) + "\\n")
-if "-" in sys.argv:
-    (home / "stdin").write_text(sys.stdin.read())
+stdin = sys.stdin.read() if "-" in sys.argv else ""
+if stdin:
+    (home / "stdin").write_text(stdin)
 for path in sorted(home.glob("answer-*.json")):
     answer = json.loads(path.read_text())
     if set(answer["words"].split()) <= set(sys.argv):
         if not answer["always"]:
             path.unlink()
+        if answer["volume"]:
+            command = sys.argv[sys.argv.index("--") + 1 :]
+            command = [word.replace("/evidence/", answer["volume"] + "/") for word in command]
+            done = subprocess.run(command, input=stdin.encode(), stdout=subprocess.PIPE)
+            output = done.stdout[: answer["cut"]] if answer["cut"] else done.stdout
+            sys.stdout.buffer.write(output)
+            sys.exit(done.returncode)
         sys.stdout.write(answer["stdout"])
         sys.stdout.flush()
         sys.stderr.write(answer["stderr"])
@@ -57,8 +65,14 @@ class FakeKubectl:
         stderr: str = "",
         stay: bool = False,
         always: bool = False,
+        volume: str = "",
+        cut: int = 0,
     ) -> None:
-        """Answer the next call (or every call) whose arguments hold all ``words``."""
+        """Answer the next call (or every call) whose arguments hold all ``words``.
+
+        With ``volume``, what stands behind ``--`` is executed, with that folder for /evidence; with
+        ``cut``, only the first bytes of its output arrive.
+        """
         answer = {
             "words": words,
             "stdout": stdout,
@@ -66,6 +80,8 @@ class FakeKubectl:
             "stderr": stderr,
             "stay": stay,
             "always": always,
+            "volume": volume,
+            "cut": cut,
         }
         (self.home / f"answer-{self._count:03}.json").write_text(json.dumps(answer))
         self._count += 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from krt_cli.places import local_bundles
 from krt_cli.resource import Test, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 LABEL = 14
 """Width of the labels."""
@@ -57,15 +58,16 @@ def _expectations(results: dict[str, Any]) -> str:
 
 def _evidence(test: Test, evidence: Path | None) -> Iterator[tuple[str, str]]:
     """Yield where the evidence lies: on this machine if it does, else on its volume."""
-    tail = Path(*test.identity)
-    bundles = (
-        sorted(evidence.glob(f"*/{tail}")) or sorted(evidence.glob(str(tail))) if evidence else []
-    )
+    bundles = local_bundles(test, evidence)
     for bundle in bundles:
         yield "evidence", str(bundle)
         yield "report", str(bundle / "report.html")
     report = test.status.get("report") or {}
     if not bundles and report.get("path"):
-        yield "evidence", f"{report['path']} on the evidence volume, with report.html"
+        name = test.identity[1]
+        yield "evidence", f"{report['path']} on the evidence volume; krt evidence {name} copies it"
+        yield "report", f"krt report {name} --open"
     if not bundles and report.get("configMap"):
         yield "scorecard", f"configmap/{report['configMap']}"
+    if test.status.get("verdict") != "Passed":
+        yield "why", f"krt explain {test.identity[1]}"

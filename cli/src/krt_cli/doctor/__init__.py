@@ -1,0 +1,1 @@
+"""``krt doctor``: checks a cluster before the first test."""

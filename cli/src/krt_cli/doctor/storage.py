@@ -1,0 +1,109 @@
+"""The evidence claim, or the storage class that the controller would create it with."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from krt_cli.doctor.finding import Finding, blocker, ok, warning
+from krt_cli.errors import KubectlError
+
+if TYPE_CHECKING:
+    from krt_cli.kubectl import Kubectl
+
+CHECK: Final = "evidence"
+SHARED_MODE: Final = "ReadWriteMany"
+
+SHARED: Final = frozenset(
+    {
+        "cephfs.csi.ceph.com",
+        "efs.csi.aws.com",
+        "file.csi.azure.com",
+        "filestore.csi.storage.gke.io",
+        "fsx.csi.aws.com",
+        "nfs.csi.k8s.io",
+        "openshift-storage.cephfs.csi.ceph.com",
+        "rook-ceph.cephfs.csi.ceph.com",
+    }
+)
+"""Provisioners whose volumes every node can write at the same time."""
+
+SINGLE: Final = frozenset(
+    {
+        "cinder.csi.openstack.org",
+        "disk.csi.azure.com",
+        "ebs.csi.aws.com",
+        "kubernetes.io/aws-ebs",
+        "kubernetes.io/azure-disk",
+        "kubernetes.io/gce-pd",
+        "pd.csi.storage.gke.io",
+        "topolvm.io",
+    }
+)
+"""Provisioners of block devices: one node at a time."""
+
+REMEDY: Final = (
+    "name a class that supports ReadWriteMany in the chart value evidence.storageClass (EFS, "
+    "Azure Files, Filestore, NFS, CephFS; docs/how-to/install.md), or a claim of your own in "
+    "spec.evidence.claimName"
+)
+
+
+def evidence(kubectl: Kubectl, claim: str, class_name: str | None) -> Finding:
+    """Check where the evidence of a test would go.
+
+    Args:
+        kubectl: bound to the namespace of the test.
+        claim: the claim of the test.
+        class_name: the class that the controller creates a missing claim with; None if unknown.
+    """
+    text = kubectl("get", "pvc", claim, "--ignore-not-found", "--output", "json").strip()
+    if text:
+        return _claim(claim, json.loads(text))
+    if class_name is None:
+        return warning(
+            CHECK,
+            f"there is no claim {claim}, and the controller's storage class is not known to you",
+            f"create the claim {claim} ({SHARED_MODE}), or ask who installed the controller",
+        )
+    return _class(kubectl, claim, class_name)
+
+
+def _claim(name: str, body: dict[str, Any]) -> Finding:
+    modes = body["spec"].get("accessModes") or []
+    phase = (body.get("status") or {}).get("phase", "Pending")
+    if SHARED_MODE not in modes:
+        return blocker(CHECK, f"claim {name} is {', '.join(modes)}, not {SHARED_MODE}", REMEDY)
+    if phase == "Lost":
+        return blocker(CHECK, f"claim {name} has lost its volume", "delete the claim")
+    if phase != "Bound":
+        return warning(
+            CHECK, f"claim {name} is {phase}", f"kubectl describe pvc {name} says what is missing"
+        )
+    return ok(CHECK, f"claim {name} is bound and {SHARED_MODE}")
+
+
+def _class(kubectl: Kubectl, claim: str, name: str) -> Finding:
+    try:
+        found = kubectl("get", "storageclass", name, "--ignore-not-found", "--output", "json")
+    except KubectlError:
+        return warning(
+            CHECK, f"you may not read the storage class {name}", "check that it exists" + MODE
+        )
+    if not found.strip():
+        return blocker(CHECK, f"storage class {name} does not exist", REMEDY)
+    provisioner = str(json.loads(found).get("provisioner", ""))
+    if provisioner in SHARED:
+        return ok(CHECK, f"claim {claim} will be created with class {name} ({provisioner})")
+    if provisioner in SINGLE:
+        return blocker(
+            CHECK, f"class {name} ({provisioner}) provides volumes for one node at a time", REMEDY
+        )
+    return warning(
+        CHECK,
+        f"whether class {name} ({provisioner}) supports {SHARED_MODE} is not known here",
+        "the preflight of the first test checks it; if it fails with EvidenceNotShared, " + REMEDY,
+    )
+
+
+MODE: Final = f" and supports {SHARED_MODE}"

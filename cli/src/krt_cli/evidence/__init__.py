@@ -1,0 +1,1 @@
+"""Evidence and report of a test, copied through the API server."""

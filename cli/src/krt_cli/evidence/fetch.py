@@ -1,0 +1,158 @@
+"""``krt evidence`` and ``krt report``: evidence of a test, on this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import webbrowser
+from typing import TYPE_CHECKING, Final
+
+from krt_cli.errors import CouldNotRunError
+from krt_cli.evidence import sums
+from krt_cli.evidence.reader import claim_of, reading
+from krt_cli.evidence.transfer import RemoteBundle, copy, remote_files
+from krt_cli.places import local_bundles
+from krt_cli.resource import Test
+from krt_cli.ticker import Ticker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from krt_cli.evidence.transfer import RemoteFile
+    from krt_cli.kubectl import Kubectl
+
+REPORT: Final = "report.html"
+RESULTS: Final = (REPORT, "junit.xml", "scorecard.json")
+"""What `krt report` copies."""
+
+RUN_JSON: Final = "run.json"
+MEGABYTE: Final = 1_000_000
+
+
+def evidence(
+    kubectl: Kubectl, name: str, folder: Path, console: Console, *, image: str | None
+) -> list[str]:
+    """Copy the whole evidence of a test into a folder, verified by checksums.
+
+    Args:
+        kubectl: bound to the namespace of the test.
+        name: of the test.
+        folder: becomes the bundle; what is there already is not copied again.
+        console: where the lines go.
+        image: of the pod that reads the claim; None for the controller's.
+
+    Returns:
+        The names of the files.
+
+    Raises:
+        CouldNotRunError: it could not be copied completely.
+    """
+    test = Test(kubectl.get("krt", name))
+    _require_own_folder(folder, test)
+    files = _fetch(kubectl, test, folder, console, image=image)
+    sums.write(folder, files)
+    console.print(
+        f"{len(files)} files, {sum(file.size for file in files) / MEGABYTE:.1f} MB, checksums "
+        f"verified: {folder}",
+        markup=False,
+    )
+    return [file.name for file in files]
+
+
+def report(  # noqa: PLR0913 - what the command takes
+    kubectl: Kubectl,
+    name: str,
+    folder: Path,
+    console: Console,
+    *,
+    image: str | None,
+    local: Path | None,
+    show: bool,
+) -> Path:
+    """Copy report, JUnit file and scorecard of a test into a folder, and return the report's path.
+
+    Args:
+        kubectl: bound to the namespace of the test.
+        name: of the test.
+        folder: where the files go.
+        console: where the lines go.
+        image: of the pod that reads the claim; None for the controller's.
+        local: the folder on this machine that holds the evidence volumes; None for none.
+        show: open the report in a browser.
+
+    Raises:
+        CouldNotRunError: the test has no report, or it could not be copied.
+    """
+    test = Test(kubectl.get("krt", name))
+    bundles = local_bundles(test, local)
+    if bundles:
+        folder.mkdir(parents=True, exist_ok=True)
+        for result in RESULTS:
+            if (bundles[0] / result).is_file():
+                shutil.copyfile(bundles[0] / result, folder / result)
+    else:
+        _fetch(kubectl, test, folder, console, image=image, names=RESULTS)
+    path = folder / REPORT
+    if not path.is_file():
+        raise CouldNotRunError(
+            f"the test {name} has no report (phase {test.status.get('phase', 'Pending')})",
+            f"a test has one once it is scored; krt explain {name} says how it ended, and krt "
+            "evidence copies what was recorded",
+        )
+    console.print(str(path), markup=False)
+    if show and not webbrowser.open(path.resolve().as_uri()):
+        console.print("no browser could be started: open the file yourself", markup=False)
+    return path
+
+
+def _fetch(  # noqa: PLR0913 - what is copied, from where and to where
+    kubectl: Kubectl,
+    test: Test,
+    folder: Path,
+    console: Console,
+    *,
+    image: str | None,
+    names: Iterable[str] | None = None,
+) -> list[RemoteFile]:
+    namespace, name, uid = test.identity
+    path = str((test.status.get("report") or {}).get("path") or f"{namespace}/{name}/{uid}")
+    ticker = Ticker(console, f"reading {path} on claim {claim_of(test)}")
+    with ticker, reading(kubectl, test, image) as pod:
+        bundle = RemoteBundle(kubectl, pod, path)
+        there = remote_files(bundle)
+        files = [file for file in there.values() if names is None or file.name in set(names)]
+        total = sum(file.size for file in files) / MEGABYTE
+        folder.mkdir(parents=True, exist_ok=True)
+
+        def received(count: int) -> None:
+            ticker.show(f"copied {count / MEGABYTE:.1f} of {total:.1f} MB")
+
+        copy(bundle, files, folder, received)
+    return files
+
+
+def _require_own_folder(folder: Path, test: Test) -> None:
+    """Refuse a folder that holds anything but evidence of this test.
+
+    Raises:
+        CouldNotRunError: it does.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    uid = None
+    try:
+        run = json.loads((folder / RUN_JSON).read_text(encoding="utf-8"))
+        uid = str(run["bundle"]).rpartition("/")[2]
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    if uid is not None and uid != test.identity[2]:
+        raise CouldNotRunError(
+            f"{folder} holds the evidence of another run", "name an empty folder with -o"
+        )
+    if uid is None and not any(folder.rglob("*.parquet")):
+        raise CouldNotRunError(
+            f"{folder} is not empty and holds no evidence", "name an empty folder with -o"
+        )

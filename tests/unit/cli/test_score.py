@@ -1,0 +1,129 @@
+"""Scoring on this machine: Java, the scorer, checksums, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from krt_cli import score as module
+from krt_cli.errors import CouldNotRunError, ExitCode
+from krt_cli.main import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+PYTHON = sys.executable
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!{PYTHON}\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder first on PATH, with a Java 17 that prints its version; no scorer beside Python."""
+    folder = tmp_path / "bin"
+    java = "import sys; sys.stderr.write('openjdk version \"17.0.9\" 2023-10-17')"
+    program(folder, "java", java)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "elsewhere/python"))
+    return folder
+
+
+def scorer(folder: Path, verdict: str) -> None:
+    card = json.dumps({"verdict": verdict})
+    program(
+        folder,
+        "krt-score",
+        "import pathlib, sys\n"
+        f"(pathlib.Path(sys.argv[1]) / 'scorecard.json').write_text({card!r})\n"
+        f"print('{verdict}: summary', *sys.argv[2:])",
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "accept", "code"),
+    [
+        ("Passed", (), ExitCode.PASSED),
+        ("Failed", (), ExitCode.FAILED),
+        ("Degraded", ("--accept", "Degraded"), ExitCode.PASSED),
+        ("Inconclusive", (), ExitCode.INCONCLUSIVE),
+    ],
+)
+def test_score_ends_with_the_verdict(
+    tools: Path, tmp_path: Path, verdict: str, accept: tuple[str, ...], code: int
+) -> None:
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    scorer(tools, verdict)
+    assert run(["score", str(bundle), *accept]) == code
+
+
+def test_score_passes_its_options_on(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    scorer(tools, "Passed")
+    assert run(["score", str(bundle), "--self-test", "--driver-memory", "2g"]) == 0
+    assert "Passed: summary --self-test --driver-memory 2g" in capsys.readouterr().out
+
+
+def test_score_of_changed_evidence_does_not_start_the_scorer(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64}  run.json\n")
+    scorer(tools, "Passed")
+    assert run(["score", str(tmp_path)]) == ExitCode.COULD_NOT_RUN
+    assert "run.json is missing" in capsys.readouterr().err
+    assert not (tmp_path / "scorecard.json").exists()
+
+
+def test_score_without_scorer_says_how_to_install_it(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tools.is_dir()
+    assert run(["score", str(tmp_path)]) == ExitCode.COULD_NOT_RUN
+    assert "uv tool install './cli[score]'" in capsys.readouterr().err
+
+
+def test_score_that_fails_repeats_the_scorers_words(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program(tools, "krt-score", "import sys\nsys.stderr.write('no bundle')\nsys.exit(2)")
+    assert run(["score", str(tmp_path)]) == ExitCode.COULD_NOT_RUN
+    assert "exit code 2: no bundle" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("print('openjdk version \"11.0.1\"')", "needs Java 17 or later"),
+        ("print('nothing')", "does not say its version"),
+    ],
+)
+def test_require_java_too_old_or_silent_says_how_to_get_it(
+    tools: Path, script: str, message: str
+) -> None:
+    program(tools, "java", script)
+    with pytest.raises(CouldNotRunError, match=message) as caught:
+        module.require_java()
+    assert "apt-get install" in caught.value.remedy
+
+
+def test_require_java_missing_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(CouldNotRunError, match="cannot be run") as caught:
+        module.require_java()
+    assert "brew install" in caught.value.remedy
