@@ -2,16 +2,18 @@
 
 The CRD, in the chart and alone, and the resource's reference come from krt_operator.api, the page
 of reasons from krt_contract.reasons. manifests/operator.yaml comes from the chart with its default
-values.
+values, and the values in the chart's README and schema from the comments in its values.yaml.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
+from hack import chart_values
 
 from krt_operator.api import reasons_reference, reference
 from krt_operator.api.crd import crd
@@ -100,6 +102,10 @@ def rendered(helm: str | None) -> dict[Path, str]:
         ROOT / "docs/reference/resource.md": reference.page(crd()),
         ROOT / "docs/reference/reasons.md": reasons_reference.page(),
     }
+    values = (CHART / "values.yaml").read_text()
+    page, schema = CHART / "README.md", CHART / "values.schema.json"
+    files[page] = chart_values.readme(page.read_text(), values)
+    files[schema] = chart_values.schema(json.loads(schema.read_text()), values)
     if helm:
         files[ROOT / "manifests/operator.yaml"] = operator_manifest(helm)
     return files

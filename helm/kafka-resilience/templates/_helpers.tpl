@@ -5,17 +5,33 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Name of the chart, as names and labels have it. */}}
+{{- define "krt.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 53 | trimSuffix "-" -}}
+{{- end -}}
+
 {{/* Name of the controller's objects: release and chart, once if they are the same. */}}
 {{- define "krt.fullname" -}}
-{{- if contains .Chart.Name .Release.Name -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 53 | trimSuffix "-" -}}
+{{- else if contains (include "krt.name" .) .Release.Name -}}
 {{- .Release.Name | trunc 53 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 53 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "krt.name" .) | trunc 53 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Service account of the controller. */}}
+{{- define "krt.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "krt.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "krt.selector" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "krt.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end -}}
@@ -28,13 +44,21 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{/* Reference of an image: list of the image's values and the default tag. */}}
+{{/* Reference of an image: list of the root and of the image's name in the values. */}}
 {{- define "krt.image" -}}
-{{- $image := index . 0 -}}
-{{- $tag := $image.tag | default (index . 1) -}}
-{{- with $image.registry }}{{ . }}/{{ end -}}
+{{- $root := index . 0 -}}
+{{- $image := index $root.Values.images (index . 1) -}}
+{{- $tag := $image.tag | default $root.Chart.AppVersion -}}
+{{- with $image.registry | default $root.Values.global.imageRegistry }}{{ . }}/{{ end -}}
 {{- $image.repository -}}
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $tag }}{{ end -}}
+{{- end -}}
+
+{{/* Names of the pull secrets, joined by commas. */}}
+{{- define "krt.pullSecrets" -}}
+{{- $names := list -}}
+{{- range .Values.imagePullSecrets }}{{- $names = append $names .name -}}{{- end -}}
+{{- join "," $names -}}
 {{- end -}}
 
 {{/* Restricted pod security of the chart's pods. */}}
@@ -52,15 +76,17 @@ capabilities: {drop: [ALL]}
 finalizers. */}}
 {{- define "krt.settings" -}}
 - name: KRT_IMAGE_OPERATOR
-  value: {{ include "krt.image" (list .Values.images.operator .Chart.AppVersion) | quote }}
+  value: {{ include "krt.image" (list . "operator") | quote }}
 - name: KRT_IMAGE_TRAFFIC
-  value: {{ include "krt.image" (list .Values.images.traffic .Chart.AppVersion) | quote }}
+  value: {{ include "krt.image" (list . "traffic") | quote }}
 - name: KRT_IMAGE_SCORING
-  value: {{ include "krt.image" (list .Values.images.scoring .Chart.AppVersion) | quote }}
+  value: {{ include "krt.image" (list . "scoring") | quote }}
 - name: KRT_IMAGE_KAFKA
-  value: {{ include "krt.image" (list .Values.images.kafka .Chart.AppVersion) | quote }}
+  value: {{ include "krt.image" (list . "kafka") | quote }}
 - name: KRT_IMAGE_PULL_POLICY
   value: {{ .Values.imagePullPolicy | quote }}
+- name: KRT_IMAGE_PULL_SECRETS
+  value: {{ include "krt.pullSecrets" . | quote }}
 - name: KRT_EVIDENCE_STORAGE_CLASS
   value: {{ .Values.evidence.storageClass | quote }}
 - name: KRT_MAX_CONCURRENT_TESTS

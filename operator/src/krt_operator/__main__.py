@@ -68,17 +68,31 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(settings: Settings) -> int:
     import kopf  # noqa: PLC0415 - 40 MiB that `remove-finalizers` does not need
 
-    import krt_operator.app.handlers  # noqa: F401, PLC0415 - registers the handlers
+    # Kopf takes it as an argument and does not export it. It knows what is watched.
+    from kopf._cogs.structs.references import Insights  # noqa: PLC0415 - as above
+
+    from krt_operator.app import handlers, readiness  # noqa: PLC0415 - registers the handlers
 
     watched = settings.watch_namespaces
-    asyncio.run(
-        kopf.operator(
-            standalone=True,
-            clusterwide=not watched,
-            namespaces=list(watched),
-            liveness_endpoint=f"http://0.0.0.0:{os.environ.get('KRT_HEALTH_PORT', '8080')}/healthz",
-        )
-    )
+
+    async def run() -> None:
+        insights = Insights()
+
+        def obstacle() -> str:
+            return handlers.obstacle(has_watches=bool(insights.watched_resources))
+
+        port = int(os.environ.get("KRT_READY_PORT", "8081"))
+        health = os.environ.get("KRT_HEALTH_PORT", "8080")
+        async with readiness.serving(port, obstacle):
+            await kopf.operator(
+                standalone=True,
+                clusterwide=not watched,
+                namespaces=list(watched),
+                liveness_endpoint=f"http://0.0.0.0:{health}/healthz",
+                insights=insights,
+            )
+
+    asyncio.run(run())
     return 0
 
 

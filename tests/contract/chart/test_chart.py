@@ -49,7 +49,8 @@ def test_lint(helm: str) -> None:
 
 def test_everything_rendered_is_current(helm: str) -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "hack/render.py"), "--check", "--helm", helm],
+        [sys.executable, "-m", "hack.render", "--check", "--helm", helm],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -144,4 +145,123 @@ def test_releasing_is_told_the_same_settings(helm: str) -> None:
         if one["kind"] in {"Deployment", "Job"}
     }
     health = {"name": "KRT_HEALTH_PORT", "value": "8080"}
-    assert images["Deployment"] == [*images["Job"], health]
+    ready = {"name": "KRT_READY_PORT", "value": "8081"}
+    assert images["Deployment"] == [*images["Job"], health, ready]
+
+
+def of_kind(objects: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [one for one in objects if one["kind"] == kind]
+
+
+def test_global_registry_applies_to_images_without_one(helm: str) -> None:
+    objects = template(helm, "global.imageRegistry=here:5000/team", "images.kafka.registry=there")
+    (deployment,) = of_kind(objects, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    env = {one["name"]: one.get("value") for one in container["env"]}
+    assert container["image"] == "here:5000/team/kafka-resilience/operator:0.1.0"
+    assert env["KRT_IMAGE_KAFKA"] == "there/apache/kafka:3.9.1"
+
+
+def test_names_can_be_overridden_and_selectors_agree(helm: str) -> None:
+    objects = template(helm, "fullnameOverride=mine", "nameOverride=other")
+    (deployment,) = of_kind(objects, "Deployment")
+    assert deployment["metadata"]["name"] == "mine"
+    selector = deployment["spec"]["selector"]["matchLabels"]
+    assert selector["app.kubernetes.io/name"] == "other"
+    assert selector.items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "accounts"),
+    [
+        ((), "krt-kafka-resilience", ["krt-kafka-resilience"]),
+        (("serviceAccount.name=mine",), "mine", ["mine"]),
+        (("serviceAccount.create=false",), "default", []),
+        (("serviceAccount.create=false", "serviceAccount.name=mine"), "mine", []),
+    ],
+)
+def test_service_account_is_created_and_bound_as_named(
+    helm: str, values: tuple[str, ...], name: str, accounts: list[str]
+) -> None:
+    objects = template(helm, *values)
+    (deployment,) = of_kind(objects, "Deployment")
+    assert deployment["spec"]["template"]["spec"]["serviceAccountName"] == name
+    hook = "krt-kafka-resilience-remove-finalizers"
+    created = [one["metadata"]["name"] for one in of_kind(objects, "ServiceAccount")]
+    assert [one for one in created if one != hook] == accounts
+    bound = {
+        subject["name"]
+        for one in of_kind(objects, "ClusterRoleBinding")
+        for subject in one["subjects"]
+    }
+    assert bound == {name, hook}
+
+
+def test_without_rbac_no_role_is_created(helm: str) -> None:
+    kinds = {one["kind"] for one in template(helm, "rbac.create=false")}
+    assert not kinds & {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Job"}
+    assert {"Deployment", "ServiceAccount", "CustomResourceDefinition"} <= kinds
+
+
+def test_pull_secrets_reach_the_controller_and_its_settings(helm: str) -> None:
+    objects = template(helm, "imagePullSecrets[0].name=one", "imagePullSecrets[1].name=two")
+    (deployment,) = of_kind(objects, "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["imagePullSecrets"] == [{"name": "one"}, {"name": "two"}]
+    env = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
+    assert env["KRT_IMAGE_PULL_SECRETS"] == "one,two"
+
+
+def test_extra_environment_and_arguments_are_passed_on(helm: str) -> None:
+    objects = template(
+        helm, "extraEnv[0].name=KRT_LOG_LEVEL", "extraEnv[0].value=DEBUG", "extraArgs={--one}"
+    )
+    (deployment,) = of_kind(objects, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "KRT_LOG_LEVEL", "value": "DEBUG"} in container["env"]
+    assert container["args"] == ["--one"]
+
+
+def test_controller_is_ready_by_another_endpoint_than_it_is_live(helm: str) -> None:
+    (deployment,) = of_kind(template(helm), "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+    assert ports == {"health": 8080, "ready": 8081, "metrics": 9090}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "ready"}
+
+
+MONITORING = {
+    "metrics.podMonitor.enabled=true": {"PodMonitor"},
+    "metrics.serviceMonitor.enabled=true": {"Service", "ServiceMonitor"},
+    "metrics.prometheusRule.enabled=true": {"PrometheusRule"},
+    "metrics.dashboard.enabled=true": {"ConfigMap"},
+    "networkPolicy.enabled=true": {"NetworkPolicy"},
+}
+
+
+@pytest.mark.parametrize("value", MONITORING)
+def test_monitoring_and_policies_are_off_until_enabled(helm: str, value: str) -> None:
+    before = {one["kind"] for one in template(helm)}
+    assert {one["kind"] for one in template(helm, value)} - before == MONITORING[value]
+
+
+@pytest.mark.parametrize("value", [one for one in MONITORING if one.startswith("metrics")])
+def test_monitoring_without_metrics_is_not_rendered(helm: str, value: str) -> None:
+    kinds = {one["kind"] for one in template(helm, value, "metrics.port=0")}
+    assert not kinds & MONITORING[value]
+
+
+def test_monitors_select_ports_that_exist(helm: str) -> None:
+    objects = template(
+        helm, "metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"
+    )
+    (deployment,) = of_kind(objects, "Deployment")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    (pod_monitor,) = of_kind(objects, "PodMonitor")
+    assert pod_monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    (service,) = of_kind(objects, "Service")
+    assert service["spec"]["selector"].items() <= labels.items()
+    (monitor,) = of_kind(objects, "ServiceMonitor")
+    selected = monitor["spec"]["selector"]["matchLabels"]
+    assert selected.items() <= service["metadata"]["labels"].items()
+    assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]

@@ -66,9 +66,14 @@ class Sweeper:
         self._reported: set[str] = set()
         """Uids of the tests on which an event has named the error."""
 
-    def sweep(self) -> None:
-        """Delete what has expired; raises nothing, but logs and counts what fails."""
+    def sweep(self) -> bool:
+        """Delete what has expired; raises nothing, but logs and counts what fails.
+
+        Returns:
+            Whether the tests of every namespace could be listed.
+        """
         seen: set[str] = set()
+        listed = True
         for namespace in self._namespaces:
             try:
                 tests = self._tests(namespace).list(KIND)
@@ -76,6 +81,7 @@ class Sweeper:
                 self._metrics.expiry_failed(error)
                 _LOG.warning("expired tests of %s: %s", namespace or "all namespaces", error)
                 seen |= {*self._failures, *self._reported}
+                listed = False
                 continue
             for test in tests:
                 seen.add(str(test["metadata"]["uid"]))
@@ -83,6 +89,7 @@ class Sweeper:
         for uid in self._failures.keys() - seen:
             del self._failures[uid]
         self._reported &= seen
+        return listed
 
     def _expire(self, test: Json) -> None:
         meta = test["metadata"]

@@ -93,12 +93,25 @@ async def _sweep(assembly: Assembly) -> None:
     loop = asyncio.get_running_loop()
     while True:
         try:
-            await loop.run_in_executor(_memory["pool"], sweeper.sweep)
+            _memory["listed"] = await loop.run_in_executor(_memory["pool"], sweeper.sweep)
         except Exception as error:  # noqa: BLE001 - logged, with its traceback
             # Without this task no finished test would be deleted until the next restart.
             assembly.metrics.expiry_failed(error)
             _LOG.exception("deletion of expired tests")
         await asyncio.sleep(SWEEP)
+
+
+def obstacle(*, has_watches: bool) -> str:
+    """Why the controller does not watch the tests; empty if it does.
+
+    Args:
+        has_watches: whether Kopf found the resource and watches it.
+    """
+    if not has_watches:
+        return f"{PLURAL}.{GROUP} is not watched: the CRD is not installed"
+    if not _memory.get("listed"):
+        return f"{PLURAL}.{GROUP} cannot be listed: the log says why"
+    return ""
 
 
 @kopf.on.cleanup()

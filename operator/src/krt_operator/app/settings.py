@@ -15,6 +15,7 @@ CHART_VALUES = {
     "image_scoring": "images.scoring",
     "image_kafka": "images.kafka",
     "image_pull_policy": "imagePullPolicy",
+    "image_pull_secrets": "imagePullSecrets",
     "evidence_storage_class": "evidence.storageClass",
     "max_concurrent_tests": "maxConcurrentTests",
     "watch_namespaces": "watchNamespaces",
@@ -29,6 +30,7 @@ class Settings(BaseSettings):
     Attributes:
         image_operator, image_traffic, image_scoring, image_kafka: image references.
         image_pull_policy: of every container the controller creates.
+        image_pull_secrets: of the pods of tests that name none in spec.podTemplate.
         evidence_storage_class: class of the evidence claims that the controller creates.
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
         watch_namespaces: namespaces whose tests are run; empty: all.
@@ -44,12 +46,13 @@ class Settings(BaseSettings):
     image_scoring: str = Field(min_length=1)
     image_kafka: str = Field(min_length=1)
     image_pull_policy: str = "IfNotPresent"
+    image_pull_secrets: Annotated[tuple[str, ...], NoDecode] = ()
     evidence_storage_class: str = "krt-evidence"
     max_concurrent_tests: int = Field(default=8, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
     metrics_port: int = Field(default=0, ge=0)
 
-    @field_validator("watch_namespaces", mode="before")
+    @field_validator("watch_namespaces", "image_pull_secrets", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if not isinstance(value, str):

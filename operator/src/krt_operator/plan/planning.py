@@ -9,6 +9,7 @@ from krt_contract.members import Member, MemberKind, join_addresses, member_name
 from krt_contract.settings import ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS
 from krt_operator import names
 from krt_operator.api.plan import Plan
+from krt_operator.api.pods import PullSecret
 from krt_operator.constants import (
     INTERNAL_REPLICAS,
     TICK_MILLIS,
@@ -74,6 +75,17 @@ def _session_bounds(spec: Spec) -> dict[str, str]:
     return {}
 
 
+def with_pull_secrets(spec: Spec, names: Sequence[str]) -> Spec:
+    """The spec with the installation's pull secrets, where it has none of its own."""
+    template = spec.pod_template
+    if template.image_pull_secrets or not names:
+        return spec
+    secrets = tuple(PullSecret(name=name) for name in names)
+    return spec.model_copy(
+        update={"pod_template": template.model_copy(update={"image_pull_secrets": secrets})}
+    )
+
+
 def make_plan(
     run: Run,
     zones: tuple[Sequence[str], Sequence[str]],
@@ -124,7 +136,7 @@ def make_plan(
         name=run.name,
         uid=run.uid,
         seed=run.spec.seed,
-        resolved_spec=run.spec.dump(),
+        resolved_spec=with_pull_secrets(run.spec, settings.image_pull_secrets).dump(),
         bootstrap=join_addresses(kafka),
         zookeeper=join_addresses(zookeeper),
         members=(*kafka, *zookeeper),

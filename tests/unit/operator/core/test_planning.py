@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krt_operator.api.spec import Spec
-from krt_operator.plan.planning import zookeeper_config
+from krt_operator.plan.planning import with_pull_secrets, zookeeper_config
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,28 @@ def test_zookeeper_config_includes_the_requested_session_timeout(
     )
     found = zookeeper_config(spec)
     assert {name: value for name, value in found.items() if "SessionTimeout" in name} == bounds
+
+
+@pytest.mark.parametrize(
+    ("own", "installation", "expected"),
+    [((), (), []), ((), ("one", "two"), ["one", "two"]), (("mine",), ("one",), ["mine"])],
+)
+def test_with_pull_secrets_uses_those_of_the_installation_where_the_spec_has_none(
+    own: tuple[str, ...], installation: tuple[str, ...], expected: list[str]
+) -> None:
+    template = {"imagePullSecrets": [{"name": name} for name in own]}
+    spec = Spec.model_validate(
+        {
+            "kafka": {"replicas": 1},
+            "zookeeper": {"replicas": 1},
+            "podTemplate": template,
+            "topics": [{"name": "foo", "replicationFactor": 1}],
+            "traffic": {
+                "producers": [{"name": "a", "topic": "foo"}],
+                "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
+            },
+        }
+    )
+    found = with_pull_secrets(spec, installation).dump()
+    secrets = found["podTemplate"].get("imagePullSecrets", [])
+    assert [secret["name"] for secret in secrets] == expected
