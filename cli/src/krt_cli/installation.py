@@ -16,6 +16,12 @@ SELECTOR: Final = f"app.kubernetes.io/part-of={PRODUCT},{LABEL_COMPONENT}=operat
 
 VERSION_LABEL: Final = "app.kubernetes.io/version"
 
+OPERATOR: Final = "operator"
+"""Component of the controller itself."""
+
+OF_TESTS: Final = ("kafka", "scoring", "traffic")
+"""Components of a test whose images the controller has in its settings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Controller:
@@ -67,12 +73,9 @@ class Controller:
     @property
     def images(self) -> dict[str, str]:
         """Component → image of the pods of a test, and of the controller itself."""
-        found = {
-            name.removeprefix("KRT_IMAGE_").lower(): value
-            for name, value in self.settings.items()
-            if name.startswith("KRT_IMAGE_") and name != "KRT_IMAGE_PULL_POLICY"
-        }
-        return found | {"operator": self.image}
+        settings = self.settings
+        images = {name: settings.get(f"KRT_IMAGE_{name.upper()}", "") for name in OF_TESTS}
+        return {name: image for name, image in images.items() if image} | {OPERATOR: self.image}
 
     @property
     def _container(self) -> dict[str, Any]:

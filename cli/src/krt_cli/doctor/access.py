@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.doctor.finding import Finding, blocker, ok, warning
 from krt_cli.errors import KubectlError
+from krt_cli.installation import OPERATOR
 from krt_contract.labels import GROUP, PLURAL
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def images(kubectl: Kubectl, controller: Controller) -> Iterator[Finding]:
     there = _on_nodes(kubectl)
     for name, image in sorted(controller.images.items()):
         check = f"image {name}"
-        if image in failed:
+        if name == OPERATOR and controller.ready:
+            yield ok(check, f"{image} is what the controller runs")
+        elif image in failed:
             yield blocker(
                 check,
                 f"{image} cannot be pulled: {failed[image]}",
