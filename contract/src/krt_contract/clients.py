@@ -153,6 +153,8 @@ class ConsumerSpec:
         replicas: pods of the entry.
         commit: when it commits.
         isolation: which records of transactions it sees.
+        static_membership: whether each pod is a static member of the group (KIP-345), with its
+            identity as ``group.instance.id``.
         config: further settings of the client.
         output: with Transactional, the producer of what it makes of each record; it has the
             consumer's name and replicas. Else None.
@@ -164,6 +166,7 @@ class ConsumerSpec:
     replicas: int = 1
     commit: Commit = Commit.AFTER_PROCESSING
     isolation: Isolation = Isolation.READ_COMMITTED
+    static_membership: bool = False
     config: Mapping[str, str] = field(default_factory=dict)
     output: ProducerSpec | None = None
 
@@ -195,6 +198,7 @@ class ConsumerSpec:
             replicas=replicas,
             commit=fields.choice("commit", Commit, default=Commit.AFTER_PROCESSING),
             isolation=fields.choice("isolation", Isolation, default=Isolation.READ_COMMITTED),
+            static_membership=fields.flag("staticMembership", default=False),
             config=fields.settings("config"),
             output=_output(output, name, replicas, partitions) if output else None,
         )

@@ -137,6 +137,7 @@ def assigned(consumer: str, n: int, at: float, partition: int | None) -> dict[st
         "event_seq": n,
         "at": round(at * SECOND),
         "event": "assigned",
+        "generation": None,
         "topic": topic,
         "partition": partition,
     }
@@ -162,6 +163,39 @@ def test_evaluate_groups_counts_rebalances_and_unassigned_consumers(tmp_path: Pa
     found = results(expect, drains, files=ledger_file(tmp_path, "consumer_events", rows))
     assert found == {"rebalances g": "Met", "unassignedConsumers g": "Met"}
     assert set(results(expect).values()) == {"NotEvaluated"}
+
+
+NEXT = {"incarnation": "next"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "most"),
+    [
+        # A static member is back, in the generation that the group had: no rebalance.
+        ([assigned("a", 0, 15, 0) | NEXT | {"generation": 2}], 0),
+        # Its return gave the group a new generation; so did what followed.
+        ([assigned("a", 0, 15, 0) | NEXT | {"generation": 3}], 1),
+        (
+            [
+                assigned("a", 0, 15, 0) | NEXT | {"generation": 2},
+                assigned("a", 5, 16, 0) | NEXT | {"generation": 3},
+            ],
+            1,
+        ),
+        # A group that lost its state counts from the beginning; this member was there all along.
+        ([assigned("b", 5, 15, 1) | {"generation": 2}], 1),
+        # Nobody recorded generations.
+        ([assigned("a", 0, 15, 0) | NEXT], 1),
+    ],
+)
+def test_evaluate_rebalances_of_a_member_that_is_back_counts_new_generations(
+    tmp_path: Path, rows: list[dict[str, Any]], most: int
+) -> None:
+    before = [assigned(name, 0, 1, n) | {"generation": 2} for n, name in enumerate("ab")]
+    expect = {"rebalances": [{"group": "g", "min": most, "max": most}]}
+    drains = second_event(50, "phase", "entered", "Draining")
+    files = ledger_file(tmp_path, "consumer_events", [*before, *rows])
+    assert results(expect, drains, files=files) == {"rebalances g": "Met"}
 
 
 def test_evaluate_keys_counts_partitions(tmp_path: Path) -> None:

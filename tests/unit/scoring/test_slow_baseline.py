@@ -28,8 +28,9 @@ SESSION, GROUP_SESSION = 18 * SECOND, 10 * SECOND
 CONSUMER = {"name": "c", "topics": ["foo"], "group": "g", "config": {"session.timeout.ms": "10000"}}
 
 
-def recording(*faults: FaultWindow) -> Recording:
-    run = expecting_run({}, traffic={"producers": [], "consumers": [CONSUMER]})
+def recording(*faults: FaultWindow, static: bool = False) -> Recording:
+    consumer = CONSUMER | {"staticMembership": static}
+    run = expecting_run({}, traffic={"producers": [], "consumers": [consumer]})
     return expectation_inputs({}, *CRASH, run=run, faults=faults).recording
 
 
@@ -57,6 +58,22 @@ def test_implied_outages_are_those_of_the_sessions(
     fault: FaultWindow, implied: dict[tuple[str, str], tuple[int, str]]
 ) -> None:
     assert implied_outages(recording(fault), (OWNED,)) == implied
+
+
+@pytest.mark.parametrize(
+    ("duration", "implied"),
+    [
+        (4 * SECOND, {READ: (4 * SECOND, "reader")}),
+        (40 * SECOND, {READ: (GROUP_SESSION, "reader")}),
+        # Nothing says how soon its next pod is there.
+        (0, {}),
+    ],
+)
+def test_implied_outages_of_a_static_member_end_when_it_is_back(
+    duration: int, implied: dict[tuple[str, str], tuple[int, str]]
+) -> None:
+    fault = replace(READER, duration=duration)
+    assert implied_outages(recording(fault, static=True), (OWNED,)) == implied
 
 
 def messages(limits: dict[tuple[str, str], int], *faults: FaultWindow) -> list[tuple[str, str]]:

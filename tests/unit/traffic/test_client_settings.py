@@ -65,6 +65,19 @@ def test_consumer_settings_leave_storing_and_resetting_offsets_to_the_program(
     assert cooperative({"partition.assignment.strategy": "cooperative-sticky"})
 
 
+@pytest.mark.parametrize(("static", "instance"), [(True, "read-0"), (False, None)])
+def test_consumer_settings_of_a_static_member_name_its_instance(
+    tmp_path: Path, static: bool, instance: str | None
+) -> None:
+    body = document()
+    body["spec"]["traffic"]["consumers"][0]["staticMembership"] = static
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(body))
+    read = load(path)
+    settings = consumer_settings(read, read.consumer("read"), "read-0")
+    assert settings.get("group.instance.id") == instance
+
+
 def test_producer_settings_bound_in_flight_requests_unless_the_resource_does(
     tmp_path: Path,
 ) -> None:

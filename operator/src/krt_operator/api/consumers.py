@@ -98,10 +98,17 @@ class Consumer(ApiModel):
     isolation: Isolation = Field(
         default=Isolation.READ_COMMITTED, description="Which records of transactions are read."
     )
+    static_membership: bool = Field(
+        default=False,
+        description="Makes each pod a static member of the group, with <name>-<replica> as "
+        "group.instance.id: a pod that is back within session.timeout.ms keeps its partitions, "
+        "and no rebalance takes place.",
+    )
     config: Settings = Field(
         default={},
         description="Settings of the client, as in librdkafka, in place of its defaults. "
-        "bootstrap.servers, group.id, isolation.level and the commit settings are set by fields.",
+        "bootstrap.servers, group.id, group.instance.id, isolation.level and the commit settings "
+        "are set by fields.",
         json_schema_extra=client_config(CONSUMER),
     )
     resources: Resources = Field(default=TRAFFIC_RESOURCES, description="Resources of each pod.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.outcomes import ConsumerEvent
@@ -24,8 +26,24 @@ if TYPE_CHECKING:
 MEMBERS = Noun("member without a partition", "members without a partition")
 REBALANCES = Noun("rebalance of any single member", "rebalances of any single member")
 
+
 FIRST, LAST = "Injecting", "Draining"
 """Phases between which rebalances count: joining and leaving are not caused by faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a member was assigned at once.
+
+    Attributes:
+        at: when, UTC µs.
+        generation: of the group; None where the client did not record it.
+        partitions: topic and number of the partitions it was given.
+    """
+
+    at: int
+    generation: int | None
+    partitions: set[tuple[str, int]]
 
 
 def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Iterator[Result]:
@@ -49,18 +67,14 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
     assigned = _assignments(recording)
     start, end = _injecting(recording, end)
     for item in expect.get("rebalances") or ():
-        rounds = [
-            sum(start <= at <= end for at, _ in found)
-            for (group, _, _), found in assigned.items()
-            if group == item["group"]
-        ]
-        most = max(rounds, default=0)
+        of_group = [found for (group, _, _), found in assigned.items() if group == item["group"]]
+        most = max((_rebalances(found, of_group, start, end) for found in of_group), default=0)
         yield evaluate_count(f"rebalances {item['group']}", item, most, REBALANCES)
     for item in expect.get("unassignedConsumers") or ():
         busy: dict[str, bool] = {}
         for (group, consumer, _), found in assigned.items():
             if group == item["group"]:
-                got = any(partitions for _, partitions in found)
+                got = any(assignment.partitions for assignment in found)
                 busy[consumer] = busy.get(consumer, False) or got
         idle = sorted(consumer for consumer, got in busy.items() if not got)
         rest = f"of {len(busy)} without a partition"
@@ -79,31 +93,48 @@ def _injecting(recording: Recording, run_end: int) -> tuple[int, int]:
     return start, entered.get(LAST, run_end)
 
 
-def _assignments(
-    recording: Recording,
-) -> dict[tuple[str, str, str], list[tuple[int, int]]]:
-    """Group, consumer, incarnation → (when, partitions taken) of each assignment, in order.
+def _rebalances(
+    found: list[Assignment], of_group: list[list[Assignment]], start: int, end: int
+) -> int:
+    """How many rebalances gave a member its assignments between two times.
+
+    A rebalance gives its group a new generation. A static member that is back is first assigned
+    what it had, in the generation that the group had before.
+    """
+    earlier = [item for member in of_group for item in member if item.at < start]
+    before = max(earlier, key=attrgetter("at")).generation if earlier else None
+    rounds = [item for item in found if start <= item.at <= end]
+    back = bool(rounds) and rounds[0] is found[0] and rounds[0].generation == before is not None
+    return len(rounds) - back
+
+
+def _assignments(recording: Recording) -> dict[tuple[str, str, str], list[Assignment]]:
+    """Group, consumer, incarnation → its assignments, in order.
 
     An assignment is written as a row for each partition, or a row without a partition, at
     consecutive numbers; the next assignment repeats a partition or follows another event.
     """
-    columns = ("group", "consumer", "incarnation", "event_seq", "at", "event", "topic", "partition")
-    rows: dict[tuple[str, str, str], list[tuple[int, int, tuple[str, int] | None]]]
-    rows = defaultdict(list)
+    columns = (
+        *("group", "consumer", "incarnation", "event_seq", "at", "event", "generation"),
+        *("topic", "partition"),
+    )
+    rows: dict[tuple[str, str, str], list[tuple[int, int, int | None, tuple[str, int] | None]]] = (
+        defaultdict(list)
+    )
     for row in read_rows(recording.inspection.files, "consumer_events", *columns):
-        group, consumer, incarnation, number, at, event, topic, partition = row
+        group, consumer, incarnation, number, at, event, generation, topic, partition = row
         if event == ConsumerEvent.ASSIGNED:
             place = None if topic is None else (topic, partition)
-            rows[group, consumer, incarnation].append((number, at, place))
-    found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+            rows[group, consumer, incarnation].append((number, at, generation, place))
+    found: dict[tuple[str, str, str], list[Assignment]] = {}
     for member, events in rows.items():
-        rounds: list[tuple[int, set[tuple[str, int]]]] = []
+        rounds: list[Assignment] = []
         last = -2
-        for number, at, place in sorted(events, key=lambda event: event[0]):
-            if number != last + 1 or place is None or place in rounds[-1][1]:
-                rounds.append((at, set()))
+        for number, at, generation, place in sorted(events, key=lambda event: event[0]):
+            if number != last + 1 or place is None or place in rounds[-1].partitions:
+                rounds.append(Assignment(at, generation, set()))
             if place is not None:
-                rounds[-1][1].add(place)
+                rounds[-1].partitions.add(place)
             last = number
-        found[member] = [(at, len(partitions)) for at, partitions in rounds]
+        found[member] = rounds
     return found

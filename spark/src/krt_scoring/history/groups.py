@@ -23,6 +23,8 @@ class Group:
         committed_only: whether its members read with read_committed.
         commits: the commit modes of its consumers.
         topics: what it subscribes.
+        static: whether all its members are static: one that is back within the session timeout
+            takes its partitions again.
     """
 
     index: int
@@ -30,6 +32,7 @@ class Group:
     committed_only: bool
     commits: frozenset[str]
     topics: frozenset[str]
+    static: bool = False
 
     @property
     def transactional(self) -> bool:
@@ -59,6 +62,7 @@ def groups_of(run: Plan) -> tuple[Group, ...]:
                 committed_only=any(item.isolation == "read_committed" for item in members),
                 commits=frozenset(item.commit for item in members),
                 topics=frozenset(topic for item in members for topic in item.topics),
+                static=all(item.static_membership for item in members),
             )
         )
     return tuple(found)

@@ -2,8 +2,9 @@
 
 A broker that is killed keeps its session, and with it its leadership, until the session expires; a
 consumer that is killed keeps its partitions until its group's session timeout. Until then nobody
-else can serve them. A frozen process causes the same, or an outage as long as it was frozen. A
-process that is asked to stop hands over first, so it implies nothing.
+else can serve them. A frozen process and a static member cause the same, or an outage as long as
+the fault, if that is shorter. A process that is asked to stop hands over first, so it implies
+nothing.
 """
 
 from __future__ import annotations
@@ -78,6 +79,12 @@ def _of_members(
 ) -> Iterator[tuple[tuple[str, str], int]]:
     """Yield what the sessions of group members keep others from taking over, and for how long."""
     for item in ownerships:
-        if item.incarnation in window.target_uids and item.begin <= at <= item.end:
-            name = groups[item.group].name
-            yield (READ, name), session_timeout(run, name)
+        if item.incarnation not in window.target_uids or not item.begin <= at <= item.end:
+            continue
+        group = groups[item.group]
+        session = session_timeout(run, group.name)
+        if not group.static:
+            yield (READ, group.name), session
+        elif window.duration:
+            # A static member ends the outage itself where it is back within the session.
+            yield (READ, group.name), min(session, window.duration)

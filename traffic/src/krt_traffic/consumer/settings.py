@@ -45,6 +45,8 @@ def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str
             "enable.partition.eof": True,
         }
     )
+    if consumer.static_membership:
+        settings["group.instance.id"] = member
     return settings
 
 
