@@ -7,6 +7,8 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from krt_scoring.history.ledger_identity import ACKED_OUTCOMES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -26,6 +28,10 @@ def test_recorded_leader_crash_passes_with_its_outage_measured(
     assert card["inconclusiveReasons"] == []
     assert card["ledger"]["acked"] == card["ledger"]["attempted"] == SENT
     assert card["ledger"]["lost"] == card["ledger"]["undelivered"] == 0
+    producers = card["producers"]
+    assert [item["producer"] for item in producers] == ["idem", "plain"]
+    for term in (*ACKED_OUTCOMES, "attempted", "acked", "failed", "unknown"):
+        assert sum(item[term] for item in producers) == card["ledger"][term], term
     pauses = {item["name"]: item.get("value") for item in card["objectives"]}
     session_timeout, longest = 6_000_000, 15_000_000
     assert session_timeout < pauses["maxWriteUnavailability"] < longest

@@ -8,7 +8,7 @@ import pytest
 from krt_contract.plan import Plan
 from krt_scoring.history.facts import Facts
 from krt_scoring.history.identity import Incarnation, ProducerSummary
-from krt_scoring.history.ledger_identity import Totals, ledger
+from krt_scoring.history.ledger_identity import Totals, ledger, ledgers
 from krt_scoring.history.outcomes import RECORD_OUTCOMES
 from krt_scoring.history.positions import Positions
 
@@ -144,3 +144,32 @@ def test_ledger_of_unbalanced_sums_alone_is_about_every_producer() -> None:
     _, (reason,) = ledger(totals(delivered=2, unknownInLog=1), facts(item))
     assert reason.scope.incarnations == ()
     assert "lost-write" in reason.invalidates
+
+
+def test_ledgers_of_producers_count_each_ones_own_sends() -> None:
+    entries = [
+        {"name": name, "topic": "foo", "acks": acks, "replicas": 2}
+        for name, acks in (("one", "1"), ("all", "all"), ("idle", "0"))
+    ]
+    run = Plan.from_document(
+        {
+            "schemaVersion": 2,
+            "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
+            "spec": {"traffic": {"producers": entries}},
+            "topics": [{"name": "foo", "partitions": 1, "replicationFactor": 3}],
+        }
+    )
+    killed = replace(
+        incarnation(), producer="one-1", known=7, acked=2, failed=0, outcomes={"lost": 2}
+    )
+    closed = replace(
+        incarnation(ProducerSummary(3, 1, 1, 1)), producer="all-0", outcomes={"delivered": 1}
+    )
+    found = {item["producer"]: item for item in ledgers(replace(facts(killed, closed), run=run))}
+    assert list(found) == ["one", "all", "idle"]
+    one = found["one"]
+    assert (one["topic"], one["acks"], one["attempted"]) == ("foo", "1", 8)
+    # Five sends of the killed incarnation have no row.
+    assert (one["acked"], one["failed"], one["unknown"], one["lost"]) == (2, 0, 6, 2)
+    assert (found["all"]["attempted"], found["all"]["delivered"], found["all"]["lost"]) == (3, 1, 0)
+    assert found["idle"]["attempted"] == 0

@@ -83,6 +83,7 @@ def count_findings(ctx: Context, findings: DataFrame | None) -> Detection:
         anomalies=_results(findings, ctx),
         reasons=reasons,
         truncations=tuple(item.as_dict() for item in ctx.allowances.truncations),
+        producers=ledger_identity.ledgers(ctx.history.facts),
     )
 
 

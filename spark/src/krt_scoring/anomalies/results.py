@@ -58,12 +58,15 @@ class Detection:
             (LedgerDoesNotBalance, ForeignRecords, GroupNeverStarted, DuplicateLogRows).
         truncations: per cut of a partition's log that the timeline explains:
             ``{"topic", "partition", "at", "epoch", "leader", "firstOffsetCut", "unclean"}``.
+        producers: per producer of the plan ``producer``, ``topic``, ``acks`` and the terms of its
+            own ledger.
     """
 
     ledger: dict[str, int]
     anomalies: tuple[AnomalyResult, ...]
     reasons: tuple[Reason, ...]
     truncations: tuple[dict[str, int | str], ...]
+    producers: tuple[dict[str, Any], ...] = ()
 
     @property
     def violations(self) -> dict[str, int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column
 
     from krt_contract.plan import Plan
@@ -48,6 +50,7 @@ class Incarnation:
         repeated: ledger rows beyond the first of a send.
         summaries: producer summaries; more than one is an error of the evidence.
         summary: the producer summary, None where the incarnation was killed.
+        outcomes: outcome of the ledger identity → records that its ledger has.
     """
 
     key: int
@@ -63,6 +66,12 @@ class Incarnation:
     repeated: int
     summaries: int
     summary: ProducerSummary | None
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def unrecorded(self) -> int:
+        """Sends that a killed incarnation attempted and has no ledger row of."""
+        return self.attempted - self.rows if self.summary is None else 0
 
     @property
     def attempted(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,16 @@ def _incarnation(
         repeated=_repeated(tallies),
         summaries=len(summaries),
         summary=_summary(summaries) if summaries else None,
+        outcomes=_outcomes(tallies),
     )
+
+
+def _outcomes(tallies: list[Tally]) -> dict[str, int]:
+    found = Counter[str]()
+    for tally in tallies:
+        if tally.outcome is not None:
+            found[tally.record_outcome] += tally.records
+    return dict(found)
 
 
 def _repeated(tallies: list[Tally]) -> int:

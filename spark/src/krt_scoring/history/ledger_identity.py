@@ -9,7 +9,7 @@ apart from the rows; of an incarnation that was killed from the highest seq in t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.identity import Incarnation, ProducerSummary
     from krt_scoring.history.tally import Tally
+
+
+ACKED_OUTCOMES = ("lost", "expired", "undelivered", "deliveredLate", "delivered")
+"""What an acknowledged record is, each exactly one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
     problems = {item.incarnation: found for item in incarnations if (found := _problems(item))}
     acked = sum(item.acked for item in incarnations)
     failed = sum(item.failed for item in incarnations)
-    blind = sum(item.attempted - item.rows for item in incarnations if item.summary is None)
+    blind = sum(item.unrecorded for item in incarnations)
     unknown = sum(item.unknown for item in incarnations) + blind
     attempted = sum(item.attempted for item in incarnations)
     known = totals["unknownInLog"] + totals["unledgered"]
@@ -170,6 +174,33 @@ def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, 
     ]
     terms["balanced"] = 0 if reasons else 1
     return terms, tuple(sorted(reasons))
+
+
+def ledgers(facts: Facts) -> tuple[dict[str, Any], ...]:
+    """Return the terms of each producer of the plan, of the consumers' outputs too, by name.
+
+    ``acked`` is broken down as in the ledger of the whole run; ``unknown`` includes the sends of a
+    killed producer that have no row.
+    """
+    found = []
+    for entry in facts.run.writers:
+        names = set(entry.identities)
+        own = [item for item in facts.incarnations.values() if item.producer in names]
+        found.append(
+            {
+                "producer": entry.name,
+                "topic": entry.topic,
+                "acks": str(entry.acks),
+                "attempted": sum(item.attempted for item in own),
+                "acked": sum(item.acked for item in own),
+                "failed": sum(item.failed for item in own),
+                "unknown": sum(item.unknown + item.unrecorded for item in own),
+                **{
+                    name: sum(item.outcomes.get(name, 0) for item in own) for name in ACKED_OUTCOMES
+                },
+            }
+        )
+    return tuple(found)
 
 
 def _unbalanced(text: str, incarnations: tuple[str, ...]) -> Reason:
@@ -204,7 +235,7 @@ def _against_summary(name: str, item: Incarnation, summary: ProducerSummary) -> 
 def _sums(terms: dict[str, int]) -> list[str]:
     rules = {
         "attempted": ("acked", "failed", "unknown"),
-        "acked": ("lost", "expired", "undelivered", "deliveredLate", "delivered"),
+        "acked": ACKED_OUTCOMES,
         "unknown": ("unknownInLog", "unknownNotInLog"),
         "failed": ("failedNotInLog", "failedInLog"),
     }

@@ -69,6 +69,7 @@ def build(given: GuardInputs, conclusion: Conclusion, evaluated: Evaluated) -> d
         "inconclusiveReasons": [reason.as_dict() for reason in decision.reasons],
         "warnings": [warning.as_dict() for warning in conclusion.warnings],
         "ledger": detection.ledger,
+        "producers": list(detection.producers),
         "anomalies": sections.anomalies(detection.anomalies),
         "uncheckedAnomalies": list(anomalies.unchecked(compares_replicas=run.compares_replicas)),
         "allowances": sections.allowances(detection.anomalies),
