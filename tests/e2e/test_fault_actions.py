@@ -303,5 +303,8 @@ def test_faults_that_collide_end_the_run_before_traffic(kubectl: Kubectl) -> Non
     status = run.finish(120)
     assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive")
     assert run.condition("Provisioned")["reason"] == "FaultsCollide"
-    assert "spec.faults[b] hits kafka-0" in run.condition("Provisioned")["message"]
+    assert (
+        "spec.faults[b] targets kafka-0 while a is open on it"
+        in run.condition("Provisioned")["message"]
+    )
     assert run.remaining() == []
