@@ -8,10 +8,11 @@ UV := hack/uv
 RUN := $(UV) run --frozen
 
 # Of `make scenarios`: which (joined by commas; all if empty), how many results of each, whether
-# to run them again whatever is stored, and how many in parallel.
+# to run them again whatever is stored, only those of the durability matrix, and how many in parallel.
 SCENARIOS ?=
 REPEAT ?= 1
 RERUN ?=
+MATRIX ?=
 PARALLEL ?= 1
 COMMA := ,
 
@@ -69,9 +70,9 @@ spark-tests: ## Run the scoring on local Spark
 	@$(RUN) pytest -q -n auto --dist loadscope --durations=30 tests/spark
 e2e: deploy ## Run the end-to-end tests on the kind cluster (ONLY='-k expression' selects)
 	@hack/e2e $(ONLY)
-scenarios: deploy ## Run scenarios and keep their results (SCENARIOS=a,b REPEAT=3 RERUN=1 PARALLEL=2)
+scenarios: deploy ## Run scenarios and keep their results (SCENARIOS=a,b REPEAT=3 RERUN=1 MATRIX=1 PARALLEL=2)
 	@eval "$$(hack/env)"; $(RUN) krt scenarios run $(subst $(COMMA), ,$(SCENARIOS)) \
-	  --repeat $(REPEAT) --parallel $(PARALLEL) $(if $(RERUN),--rerun)
+	  --repeat $(REPEAT) --parallel $(PARALLEL) $(if $(RERUN),--rerun) $(if $(MATRIX),--matrix)
 docs: ## Build a page and a report for each scenario in build/docs, from the results in git
 	@$(RUN) krt scenarios results pages
 	@$(RUN) python hack/reports.py

@@ -320,7 +320,7 @@ def test_kept_scorecard_of_the_last_run_holds_what_a_report_needs_and_few_exampl
         2,
         ledger={"acked": 1},
         anomalies={"lost-write": anomaly},
-        availability=[{"topic": "foo", "gaps": gaps}],
+        availability=[{"topic": "foo", "direction": "write", "gaps": gaps}],
         faults=[CARD["faults"][0] | {"observations": observations}],
         latency={"write": {}},
         timeline=[{"large": True}],
@@ -534,6 +534,8 @@ def test_table_in_git_is_what_its_data_make_of_it() -> None:
     text = pages.table(every, archive.Archive(ROOT / "docs/scenarios/results"))
     stale = "run: hack/uv run --frozen krt scenarios results pages"
     assert (ROOT / "docs/scenarios/README.md").read_text() == text, stale
+    text = pages.matrix(every, archive.Archive(ROOT / "docs/scenarios/results"))
+    assert (ROOT / "docs/scenarios/matrix.md").read_text() == text, stale
 
 
 def test_list_names_all_or_the_chosen_ones(

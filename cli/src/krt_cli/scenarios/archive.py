@@ -31,6 +31,7 @@ OF_A_CARD = (
     "inconclusiveReasons",
     "ledger",
     "objectives",
+    "producers",
 )
 """What is kept of the scorecard of every run: what runs are compared by."""
 
@@ -117,6 +118,10 @@ def compact(run: Result, *, last: bool) -> Result:
         "status": {name: run.status[name] for name in OF_A_TEST if name in run.status},
     }
     card = {name: run.card[name] for name in OF_A_CARD if name in run.card}
+    if "availability" in run.card:
+        card["pauses"] = _pauses(run.card["availability"])
+    elif "pauses" in run.card:
+        card["pauses"] = run.card["pauses"]
     if last and run.card:
         card |= {name: run.card[name] for name in OF_THE_LAST_CARD if name in run.card}
         card["faults"] = [_fault(fault) for fault in run.card.get("faults", [])]
@@ -143,6 +148,19 @@ def _anomaly(anomaly: dict[str, Any]) -> dict[str, Any]:
         for example in anomaly.get("examples", [])[:EXAMPLES]
     ]
     return {**anomaly, "examples": examples}
+
+
+def _pauses(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep the longest gap and the greatest detection limit of each topic, direction and group."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        key = (row["topic"], row["direction"], row.get("group") or "")
+        names = dict(zip(("topic", "direction", "group"), key, strict=True))
+        kept = found.setdefault(key, names)
+        for name in ("max", "detectionLimit"):
+            if name in row:
+                kept[name] = max(row[name], kept.get(name, 0))
+    return [found[key] for key in sorted(found)]
 
 
 def _availability(row: dict[str, Any]) -> dict[str, Any]:

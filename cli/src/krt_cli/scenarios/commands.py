@@ -11,6 +11,7 @@ from krt_cli.scenarios import pages
 from krt_cli.scenarios.catalogue import Scenario, scenarios
 from krt_cli.scenarios.check import Selection
 from krt_cli.scenarios.check import check as check_runs
+from krt_cli.scenarios.matrix import is_of_matrix
 from krt_cli.scenarios.places import Places, default_state
 from krt_cli.scenarios.results import read, stored_count
 from krt_cli.scenarios.runner import Runner, tasks
@@ -75,6 +76,10 @@ def run(  # noqa: PLR0913 - the options of a command
             "run (with --rerun: every run made now) met what is expected.",
         ),
     ] = False,
+    matrix: Annotated[
+        bool,
+        typer.Option("--matrix", help="Only the scenarios that fill the durability matrix."),
+    ] = False,
     list_only: Annotated[
         bool, typer.Option("--list", help="Print what is stored and requested; run nothing.")
     ] = False,
@@ -88,6 +93,8 @@ def run(  # noqa: PLR0913 - the options of a command
     places: Places = context.obj
     console = _console(stderr=not (check or list_only))
     chosen = scenarios(places.manifests, names or ())
+    if matrix:
+        chosen = [item for item in chosen if is_of_matrix(item)]
     if list_only:
         for item in chosen:
             stored = stored_count(places.store, item.name, item.key(places.images))
@@ -145,7 +152,7 @@ def write_pages(
     places: Places = context.obj
     every = scenarios(places.manifests)
     count = pages.write(every, places.archive, out)
-    places.table.write_text(pages.table(every, places.archive), encoding="utf-8")
+    _write(places, every)
     _console(stderr=True).print(f"{count} of {len(every)} scenarios written to {out}")
 
 
@@ -163,6 +170,11 @@ def _check(places: Places, selections: list[Selection], console: Console) -> Non
         raise ExitWithCode(1)
 
 
+def _write(places: Places, every: list[Scenario]) -> None:
+    places.table.write_text(pages.table(every, places.archive), encoding="utf-8")
+    places.matrix.write_text(pages.matrix(every, places.archive), encoding="utf-8")
+
+
 def _keep(places: Places, console: Console) -> None:
     every = scenarios(places.manifests)
     runs = {item.name: places.archive.merge(item, places.store) for item in every}
@@ -177,5 +189,5 @@ def _keep(places: Places, console: Console) -> None:
         console.print(f"no scenario has been run; nothing written to {places.docs}")
         return
     places.archive.prune(names)
-    places.table.write_text(pages.table(every, places.archive), encoding="utf-8")
+    _write(places, every)
     console.print(f"{len(names)} of {len(every)} scenarios written to {places.docs}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from krt_cli.scenarios.catalogue import CATEGORIES
+from krt_cli.scenarios.matrix import ACKS, tables
 from krt_cli.scenarios.spread import spread
 
 if TYPE_CHECKING:
@@ -146,6 +147,13 @@ def table(scenarios: Sequence[Scenario], archive: Archive, *, built: bool = Fals
     )
 
 
+def matrix(scenarios: Sequence[Scenario], archive: Archive, *, built: bool = False) -> str:
+    """Return the durability matrix; arguments as of `table`."""
+    return _template("matrix.md.j2").render(
+        root=FROM_BUILD if built else FROM_DOCS, tables=tables(scenarios, archive), columns=ACKS
+    )
+
+
 def write(scenarios: Sequence[Scenario], archive: Archive, out: Path) -> int:
     """Write the table and the page of each scenario, and return how many there are.
 
@@ -161,6 +169,7 @@ def write(scenarios: Sequence[Scenario], archive: Archive, out: Path) -> int:
         )
         (out / f"{entry.name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
     (out / "README.md").write_text(table(scenarios, archive, built=True), encoding="utf-8")
+    (out / "matrix.md").write_text(matrix(scenarios, archive, built=True), encoding="utf-8")
     return len(found)
 
 

@@ -52,6 +52,11 @@ class Places:
         return Archive(self.docs / "results")
 
     @property
+    def matrix(self) -> Path:
+        """The durability matrix."""
+        return self.docs / "matrix.md"
+
+    @property
     def table(self) -> Path:
         """The table of all scenarios."""
         return self.docs / "README.md"

@@ -143,6 +143,28 @@ class Result:
         value = self.card.get("ledger", {}).get("acked")
         return None if value is None else Measurement(value)
 
+    def count(self, producer: str, term: str) -> Measurement | None:
+        """Return a term of the ledger of one producer; None where the run has none.
+
+        Args:
+            producer: its name in ``spec.traffic.producers``.
+            term: of the ledger identity.
+        """
+        for item in self.card.get("producers", ()):
+            if item["producer"] == producer:
+                return Measurement(item[term])
+        return None
+
+    def pause(self, topic: str) -> Measurement | None:
+        """Return the longest pause of writes to a topic, or the limit below which none was seen."""
+        for item in self.card.get("pauses", ()):
+            if item["topic"] == topic and item["direction"] == "write":
+                value, limit = item.get("max"), item.get("detectionLimit")
+                if value:
+                    return Measurement(value, duration=True)
+                return Measurement(limit, duration=True, below=True) if limit else None
+        return None
+
     def objective(self, name: str) -> Measurement | None:
         """Return what was measured for an objective that is a duration.
 
