@@ -54,11 +54,12 @@ clean-cache: clean ## Delete the caches too
 ## While developing
 .PHONY: fast lint typing unit contract spark-tests e2e scenarios docs format manifests
 fast: lint typing unit contract spark-tests ## Run every check that needs no cluster
-lint: ## Run ruff, shellcheck and the import contracts; check the lock file
+lint: ## Run ruff, shellcheck, actionlint and the import contracts; check the lock file
 	@$(RUN) ruff check $(PYTHON_PACKAGES)
 	@$(RUN) ruff format --check $(PYTHON_PACKAGES)
 	@$(RUN) lint-imports
 	@hack/shellcheck
+	@hack/actionlint
 	@$(UV) lock --check --quiet
 typing: ## Run mypy --strict
 	@$(RUN) mypy

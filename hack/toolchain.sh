@@ -23,6 +23,7 @@ case $NAME in
     LDFLAGS="$LDFLAGS -X $stamp.gitVersion=$VERSION -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
     LDFLAGS="$LDFLAGS -X $stamp.gitTreeState=clean"
     ;;
+  actionlint) VERSION=$ACTIONLINT_VERSION PACKAGE=github.com/rhysd/actionlint ;;
   kind) VERSION=$KIND_VERSION PACKAGE=sigs.k8s.io/kind ;;
   helm)
     VERSION=$HELM_VERSION PACKAGE=helm.sh/helm/v3

@@ -108,7 +108,7 @@ def obstacle(*, has_watches: bool) -> str:
         has_watches: whether Kopf found the resource and watches it.
     """
     if not has_watches:
-        return f"{PLURAL}.{GROUP} is not watched: the CRD is not installed"
+        return f"{PLURAL}.{GROUP} is not watched: the CRD was not installed at the start; restart"
     if not _memory.get("listed"):
         return f"{PLURAL}.{GROUP} cannot be listed: the log says why"
     return ""

@@ -40,8 +40,8 @@ def test_serving_with_obstacle_answers_503_and_says_which() -> None:
 @pytest.mark.parametrize(
     ("has_watches", "listed", "words"),
     [
-        (False, None, "CRD is not installed"),
-        (False, True, "CRD is not installed"),
+        (False, None, "CRD was not installed"),
+        (False, True, "CRD was not installed"),
         (True, None, "cannot be listed"),
         (True, False, "cannot be listed"),
         (True, True, ""),
