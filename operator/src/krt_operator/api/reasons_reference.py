@@ -18,11 +18,12 @@ HEAD = """\
 
 Whatever keeps a test from a verdict has a *reason*: a CamelCase word in a condition, in an event,
 or in `status.inconclusiveReasons`. The message beside it says what happened and, where that depends
-on what happened, what to do. `kubectl describe krt/NAME` shows both.
+on what happened, what to do. `krt explain NAME` prints both for one test, with what to do next.
 
 Which condition has which reason is described in
 [phases and conditions](../concepts/controller.md). How inconclusive reasons act on a verdict is
 described in [scoring](../concepts/scoring.md#what-makes-a-run-inconclusive).
+[Debug an inconclusive run](../how-to/inconclusive.md) is a guide to the common ones.
 """
 
 SECTIONS = (
