@@ -47,8 +47,6 @@ app = typer.Typer(
     help="Checks a cluster, runs and follows tests of kind KafkaResilienceTest, reads their "
     "results, and runs the scenarios. Also installed as the kubectl plugin `kubectl krt`.",
 )
-app.add_typer(scenarios_app, name="scenarios")
-results_commands.register(app)
 
 
 def _version(requested: bool) -> None:
@@ -150,6 +148,10 @@ def abort_(
 ) -> None:
     """End a test early: revert its faults, clean up, and give no verdict."""
     abort_test(Kubectl(namespace, context, kubeconfig), name, new_console(), waiting=wait)
+
+
+results_commands.register(app)
+app.add_typer(scenarios_app, name="scenarios")
 
 
 @contextmanager

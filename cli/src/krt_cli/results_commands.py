@@ -141,5 +141,5 @@ def doctor(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    for command in (report, evidence, score, explain, doctor):
+    for command in (explain, report, evidence, score, doctor):
         app.command()(command)
