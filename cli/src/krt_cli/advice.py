@@ -35,6 +35,10 @@ MICROSECONDS: Final = "us"
 """Unit of durations in the scorecard."""
 
 
+LOSSES: Final = frozenset({"lost-write", "vanished-read", "accepted-below-min-isr", "unseen"})
+"""Anomalies that are named first: what is lost, or was not delivered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One cause of a verdict.
@@ -116,7 +120,8 @@ def reasons(test: Test, card: dict[str, Any]) -> Iterator[Advice]:
 def findings(card: dict[str, Any]) -> Iterator[Advice]:
     """Yield anomalies that are violations, those that are permitted, and missed objectives."""
     anomalies: dict[str, dict[str, Any]] = card.get("anomalies", {})
-    for name, item in sorted(anomalies.items()):
+    ordered = sorted(anomalies.items(), key=_severity)
+    for name, item in ordered:
         if item.get("violations"):
             yield Advice(
                 "Violation",
@@ -126,7 +131,7 @@ def findings(card: dict[str, Any]) -> Iterator[Advice]:
                 "the configuration of the test does not permit it",
                 "the report shows the history of each; docs/concepts/anomalies.md defines it",
             )
-    for name, item in sorted(anomalies.items()):
+    for name, item in ordered:
         if item.get("permitted"):
             rules = ", ".join(sorted(item.get("rules") or ()))
             count = f"{item['permitted']} {item.get('unit', 'findings')}"
@@ -148,6 +153,11 @@ def findings(card: dict[str, Any]) -> Iterator[Advice]:
                 "",
                 "the report shows the parts of the time; spec.scoring.objectives has the limits",
             )
+
+
+def _severity(item: tuple[str, dict[str, Any]]) -> tuple[bool, int, str]:
+    name, body = item
+    return name not in LOSSES, -int(body.get("count", 0)), name
 
 
 def expectations(card: dict[str, Any]) -> Iterator[Advice]:

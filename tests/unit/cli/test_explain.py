@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from krt_cli.advice import findings
 from krt_cli.main import run
 from krt_contract.reasons import REASONS
 
@@ -103,6 +104,19 @@ def test_explain_names_each_cause_with_its_remedy_and_the_next_command(
     assert "key-order" not in text
     assert "krt report sample --open" in text
     assert "krt evidence sample -o sample-evidence" in text
+
+
+def test_findings_name_a_loss_before_what_follows_from_it() -> None:
+    def permitted(count: int) -> dict[str, Any]:
+        return {"unit": "records", "count": count, "permitted": count, "violations": 0}
+
+    names = {"duplicate-delivery": 9, "key-order": 20, "lost-write": 1}
+    card = {"anomalies": {name: permitted(count) for name, count in names.items()}}
+    assert [item.code for item in findings(card)] == [
+        "lost-write",
+        "key-order",
+        "duplicate-delivery",
+    ]
 
 
 def test_explain_as_json_holds_the_same_causes(
