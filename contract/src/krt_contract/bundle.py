@@ -52,6 +52,11 @@ class Bundle:
         return self.root / "scorecard.json"
 
     @property
+    def series(self) -> Path:
+        """The run second by second: what the report's charts are drawn of."""
+        return self.root / "series.json"
+
+    @property
     def scoring(self) -> Path:
         """How the scoring itself went: times, memory, versions."""
         return self.root / "scoring.json"

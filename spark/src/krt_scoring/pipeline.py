@@ -26,7 +26,7 @@ from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics.measures import measure
 from krt_scoring.metrics.partition_states import States
 from krt_scoring.metrics.span import span_of
-from krt_scoring.outputs import scorecard
+from krt_scoring.outputs import scorecard, series
 from krt_scoring.selftest.evaluate import Detected
 from krt_scoring.verdict import reasons
 from krt_scoring.verdict.conclusion import conclude
@@ -51,11 +51,13 @@ class Assessment:
         card: the scorecard.
         run: the plan; None where it could not be used.
         events: the timeline, for the report.
+        series: the run second by second; None where nothing was measured.
     """
 
     card: dict[str, Any]
     run: Plan | None
     events: Timeline = field(default_factory=lambda: Timeline(()))
+    series: dict[str, Any] | None = None
 
 
 def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = False) -> Assessment:
@@ -107,8 +109,13 @@ def _assess(spark: SparkSession, recorded: Recording, *, self_test: bool) -> Ass
             end,
         )
     )
-    card = scorecard.build(given, conclusion, scorecard.Evaluated(states, end, results, tested))
-    return Assessment(card, recorded.run, recorded.timeline)
+    evaluated = scorecard.Evaluated(states, end, results, tested)
+    return Assessment(
+        scorecard.build(given, conclusion, evaluated),
+        recorded.run,
+        recorded.timeline,
+        series.build(given, evaluated),
+    )
 
 
 def _analyse(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.job import rich
@@ -11,13 +11,15 @@ from krt_contract.bundle import Bundle
 from krt_scoring.anomalies.results import MAX_EXAMPLES
 from krt_scoring.engine import session
 from krt_scoring.inputs import bundle_files
-from krt_scoring.outputs.scorecard import dump
+from krt_scoring.outputs import scorecard, series
 from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from krt_scoring.pipeline import Assessment
 
 PIECES = {
     1: {
@@ -36,15 +38,21 @@ PIECES = {
 """In how many pieces work is done: what is read, and what is shuffled."""
 
 
-def score(spark: SparkSession, root: Path, pieces: int) -> dict[str, Any]:
+def score(spark: SparkSession, root: Path, pieces: int) -> Assessment:
     before = {name: str(spark.conf.get(name)) for name in PIECES[pieces]}
     for name, wanted in PIECES[pieces].items():
         spark.conf.set(name, wanted)
     try:
-        return assess(spark, bundle_files.inspect(Bundle(root))).card
+        return assess(spark, bundle_files.inspect(Bundle(root)))
     finally:
         for name, value in before.items():
             spark.conf.set(name, value)
+
+
+def dump(result: Assessment) -> tuple[str, str]:
+    """Return the bytes of scorecard and series."""
+    assert result.series is not None
+    return scorecard.dump(result.card), series.dump(result.series)
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +61,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def card(spark: SparkSession, root: Path) -> dict[str, Any]:
+def result(spark: SparkSession, root: Path) -> Assessment:
     return score(spark, root, pieces=1)
 
 
-def test_assess_rich_bundle_finds_more_than_it_shows(card: dict[str, Any]) -> None:
+def test_assess_rich_bundle_finds_more_than_it_shows(result: Assessment) -> None:
+    card = result.card
     found = card["anomalies"]
     cut = {name for name, told in found.items() if told["count"] > len(told["examples"])}
     assert len(cut) >= 12
@@ -67,13 +76,13 @@ def test_assess_rich_bundle_finds_more_than_it_shows(card: dict[str, Any]) -> No
 
 
 def test_assess_in_other_pieces_gives_the_same_bytes(
-    spark: SparkSession, root: Path, card: dict[str, Any]
+    spark: SparkSession, root: Path, result: Assessment
 ) -> None:
-    assert dump(score(spark, root, pieces=4)) == dump(card)
+    assert dump(score(spark, root, pieces=4)) == dump(result)
 
 
 def test_assess_files_in_another_order_give_the_same_bytes(
-    spark: SparkSession, card: dict[str, Any], tmp_path: Path
+    spark: SparkSession, result: Assessment, tmp_path: Path
 ) -> None:
     turned = rich.write(tmp_path, turned=True)
-    assert dump(score(spark, turned, pieces=4)) == dump(card)
+    assert dump(score(spark, turned, pieces=4)) == dump(result)

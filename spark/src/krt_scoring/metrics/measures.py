@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from krt_scoring.engine.caching import cache
-from krt_scoring.metrics import breakdown, counting, operations, recovery
+from krt_scoring.metrics import breakdown, counting, operations, recovery, seconds
 from krt_scoring.metrics import gaps as gap_finder
 from krt_scoring.metrics.span import span_of
 from krt_scoring.metrics.transactions import count_transactions
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from krt_scoring.metrics.gaps import Gap, PartitionOperations
     from krt_scoring.metrics.operations import Lanes
     from krt_scoring.metrics.recovery import Recovery
+    from krt_scoring.metrics.seconds import Seconds
     from krt_scoring.metrics.span import Span
     from krt_scoring.metrics.transactions import Transactions
 
@@ -39,6 +40,7 @@ class Measures:
         recoveries: of each injected fault.
         assigned: (group, topic, partition) → when it was assigned to a member, UTC µs.
         transactions: how transactions ended; None where the run has none.
+        seconds: what was sent, acknowledged and delivered in each second.
     """
 
     counts: OperationCounts
@@ -48,6 +50,7 @@ class Measures:
     recoveries: Sequence[Recovery] = ()
     assigned: Mapping[tuple[str, str, int], Sequence[int]] = field(default_factory=dict)
     transactions: Transactions | None = None
+    seconds: Seconds | None = None
 
     def longest_gap(self, direction: str, group: str | None = None) -> int | None:
         """Return the longest gap of a direction, of one group if given, µs; None: none was seen."""
@@ -79,7 +82,7 @@ class Measures:
 
 
 def measure(history: History, recording: Recording) -> Measures:
-    """Measure a run in two passes over its operations.
+    """Measure a run in three passes over its operations.
 
     Args:
         history: the history of the run.
@@ -100,6 +103,7 @@ def measure(history: History, recording: Recording) -> Measures:
         recovery.recoveries(faults, isrs, served, counts.last_read, span.end),
         breakdown.assignments(history),
         count_transactions(recording.run, recording.inspection.files),
+        seconds.count(history, span, latencies=not recording.run.imported),
     )
 
 
