@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import resource
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from py4j.protocol import Py4JError
 
 from krt_contract.bundle import Bundle, write_json
 from krt_contract.control import BOUNDS_KEY
-from krt_scoring.engine import executors, kubernetes_pods, session, spark_errors
+from krt_scoring.engine import executors, kubernetes_pods, session, shutdown, spark_errors
 from krt_scoring.errors import (
     NoExecutorsError,
     NotWritableError,
@@ -182,10 +183,10 @@ def run(settings: Settings) -> Assessment:
 
 
 def _stop(spark: SparkSession) -> None:
-    """End the session; its executors are also deleted with the Job that owns them."""
+    """End the session and its JVM; its executors are also deleted with the Job that owns them."""
     try:
-        spark.stop()
-    except (Py4JError, OSError) as error:
+        shutdown.stop(spark)
+    except (Py4JError, OSError, subprocess.TimeoutExpired) as error:
         log.warning("Spark did not stop in order: %s", error)
 
 
