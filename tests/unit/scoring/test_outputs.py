@@ -272,7 +272,7 @@ def test_render_shows_replicas_and_brokers_that_kept_a_lost_record() -> None:
     page = report.render(document, Timeline(()))
     assert "&lt;i&gt; the dump broke off" in page
     assert "0: 0 to 9; 1: 0 to 4" in page
-    assert "<th>presentOnBrokers</th>" in page
+    assert '<th scope="col">presentOnBrokers</th>' in page
     assert "<td>0, 2</td>" in page
     assert "<td>none</td>" in page
     assert "Not checked" not in page

@@ -25,8 +25,9 @@ def write(bundle: Bundle, result: Assessment) -> None:
     write_text(bundle.scorecard, dump(result.card))
     if result.series is not None:
         write_text(bundle.series, series.dump(result.series))
-    write_text(bundle.report, render(result.card, result.events))
     write_text(bundle.junit, junit.render(result.card))
+    page = render(result.card, result.events, result.series, result.run)
+    write_text(bundle.report, page)
 
 
 def require_place(bundle: Bundle, out: Path | None) -> None:
