@@ -68,6 +68,7 @@ def test_report_without_scripts_has_still_charts_that_fit(
     assert box is not None
     assert width * 0.75 < box["width"] <= width
     assert page.locator(".zoom:visible").count() == 0
+    assert page.evaluate(OVERFLOW) == 0
 
 
 def test_report_shows_the_figures_of_the_scorecard(

@@ -112,6 +112,11 @@ def test_tiles_of_a_scorecard_without_detection_limits_do_not_show_0() -> None:
 
 
 @pytest.mark.parametrize("name", ["Inconclusive", "Failed"])
-def test_tiles_without_objectives_say_not_measured(name: str) -> None:
+def test_tiles_without_objectives_say_so(name: str) -> None:
     bare = scorecard.header("ns", "t", "uid", None) | {"verdict": name}
-    assert [tile.value for tile in tiles(bare)] == ["not measured"] * 4
+    assert [tile.value for tile in tiles(bare)] == ["not recorded"] * 4
+
+
+def test_sentence_of_a_scorecard_without_objectives_says_that_outages_are_not_recorded() -> None:
+    text = sentence(card(objectives=[]))
+    assert "no acknowledged record was found lost; outages are not recorded here. Kafka" in text

@@ -78,7 +78,7 @@ def tiles(card: Mapping[str, Any]) -> list[Tile]:
 
 def _tile(name: str, item: Mapping[str, Any] | None, card: Mapping[str, Any]) -> Tile:
     if item is None:
-        value = "not measured"
+        value = "not recorded"
         if name == "lostRecords" and "lost" in card.get("ledger", {}):
             value = number(card["ledger"]["lost"])
         return Tile(name, TILES[name], value, "no objective recorded", None, "")
@@ -128,8 +128,7 @@ def sentence(card: Mapping[str, Any]) -> str:
     """Return what happened and what it means, in one or two sentences."""
     if "ledger" not in card:
         return "Nothing was judged: what the run should have done is not known."
-    told = f"{_faults(card)}: {_lost(card)}, {_outage(card, 'write')}, and {_outage(card, 'read')}."
-    return f"{told} {_meaning(card)}"
+    return f"{_faults(card)}: {_lost(card)}{_outages(card)}. {_meaning(card)}"
 
 
 def _faults(card: Mapping[str, Any]) -> str:
@@ -161,11 +160,16 @@ def _lost(card: Mapping[str, Any]) -> str:
     return f"{found}, as the configuration permits ({', '.join(sorted(permitted))})"
 
 
-def _outage(card: Mapping[str, Any], direction: str) -> str:
-    name = "maxWriteUnavailability" if direction == "write" else "maxReadUnavailability"
-    item = next((item for item in card.get("objectives", []) if item["name"] == name), None)
-    if item is None:
-        return f"{direction}s were not measured"
+def _outages(card: Mapping[str, Any]) -> str:
+    objectives = {item["name"]: item for item in card.get("objectives", [])}
+    if not objectives:
+        return "; outages are not recorded here"
+    write = _outage(objectives.get("maxWriteUnavailability", {}), "write")
+    read = _outage(objectives.get("maxReadUnavailability", {}), "read")
+    return f", {write}, and {read}"
+
+
+def _outage(item: Mapping[str, Any], direction: str) -> str:
     if item.get("value"):
         what = "writes to" if direction == "write" else "reads of"
         return f"{what} a partition stopped for up to {durations.show(item['value'])}"

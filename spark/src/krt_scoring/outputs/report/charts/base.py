@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 Row = dict[str, Any]
 
-WIDE, NARROW = 1000, 312
+WIDE, NARROW = 1000, 290
 """Inner widths of the drawings that stand where scripts are off: for a screen, and for a phone."""
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 34
