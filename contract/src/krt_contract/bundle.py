@@ -71,6 +71,11 @@ class Bundle:
         """The report for CI."""
         return self.root / "junit.xml"
 
+    @property
+    def summary(self) -> Path:
+        """The result as Markdown, for the page of a CI job."""
+        return self.root / "summary.md"
+
     def table(self, name: str) -> Path:
         """Return the folder of a ledger table named in ``schemas.TABLES``."""
         return self.root / name

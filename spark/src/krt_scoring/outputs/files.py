@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.bundle import make_directory, write_text
 from krt_scoring.errors import NotWritableError
-from krt_scoring.outputs import junit, series
+from krt_scoring.outputs import job_summary, junit, series
 from krt_scoring.outputs.report import render
 from krt_scoring.outputs.scorecard import dump
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 
 def write(bundle: Bundle, result: Assessment) -> None:
-    """Write scorecard, series, report and JUnit file, each whole or not at all."""
+    """Write scorecard, series, JUnit file, summary and report, each whole or not at all."""
     write_text(bundle.scorecard, dump(result.card))
     if result.series is not None:
         write_text(bundle.series, series.dump(result.series))
     write_text(bundle.junit, junit.render(result.card))
+    write_text(bundle.summary, job_summary.render(result.card))
     page = render(result.card, result.events, result.series, result.run)
     write_text(bundle.report, page)
 
