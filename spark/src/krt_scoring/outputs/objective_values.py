@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+UNAVAILABILITY = ("maxReadUnavailability", "maxWriteUnavailability")
+"""Objectives of which a scorecard of an early build holds 0 where nothing was seen."""
+
+
 def show(
     item: Mapping[str, Any], key: Literal["value", "limit"], number: Callable[[int], str] = str
 ) -> str:
@@ -22,6 +26,8 @@ def show(
     """
     if key == "value" and "detectionLimit" in item:
         return durations.show_longest(item.get("value"), item["detectionLimit"])
+    if key == "value" and item["name"] in UNAVAILABILITY and item.get("value") == 0:
+        return "none seen (detection limit not recorded)"
     known = "value" in item or not item.get("affected", True)
     if key == "value" and item["name"] == "maxRecovery" and known:
         return durations.show_recovery(item.get("value"))

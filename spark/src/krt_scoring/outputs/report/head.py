@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring import durations
-from krt_scoring.outputs.report.words import number, objective_value, plural
+from krt_scoring.outputs import objective_values
+from krt_scoring.outputs.report.words import number, plural
 from krt_scoring.outputs.severity import by_severity
 from krt_scoring.verdict.score_inputs import LOSS
 
@@ -82,10 +83,10 @@ def _tile(name: str, item: Mapping[str, Any] | None, card: Mapping[str, Any]) ->
         if name == "lostRecords" and "lost" in card.get("ledger", {}):
             value = number(card["ledger"]["lost"])
         return Tile(name, TILES[name], value, "no objective recorded", None, "")
-    value = objective_value(item, "value")
+    value = objective_values.show(item, "value", number)
     if name == "lostRecords" and "value" in item:
         value = number(item["value"])
-    objective = f"objective: at most {objective_value(item, 'limit')}"
+    objective = f"objective: at most {objective_values.show(item, 'limit', number)}"
     return Tile(
         name,
         TILES[name],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
 
 from krt_scoring import durations
+from krt_scoring.outputs import objective_values
 from krt_scoring.outputs.report import findings, head, ledger, score, tested, words
 from krt_scoring.outputs.report.charts import drawing
 from krt_scoring.outputs.report.charts.outages import PARTS
@@ -26,7 +28,7 @@ FILTERS = {
     "recovery": words.recovery,
     "clock": words.clock,
     "number": words.number,
-    "value": words.objective_value,
+    "value": partial(objective_values.show, number=words.number),
     "cell": words.cell,
 }
 

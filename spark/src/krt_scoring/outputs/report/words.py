@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 EPOCH_MICROS = 1_000_000_000_000_000
 """Times are µs since 1970; no count or offset of a run comes near this."""
 
-UNAVAILABILITY = ("maxReadUnavailability", "maxWriteUnavailability")
-
 
 def clock(at: int) -> str:
     """Return a time of day in UTC to the millisecond."""
@@ -63,19 +61,3 @@ def recovery(item: Mapping[str, Any]) -> str:
     if item["duration"]:
         return f"Recovered {durations.show(item['duration'])} after the revert."
     return "Recovered before the revert."
-
-
-def objective_value(item: Mapping[str, Any], key: str) -> str:
-    """Return an objective's value or limit in its unit; never 0 for what was not seen."""
-    if key == "value" and "detectionLimit" in item:
-        return durations.show_longest(item.get("value"), item["detectionLimit"])
-    if key == "value" and item["name"] in UNAVAILABILITY and item.get("value") == 0:
-        return "none seen (detection limit not recorded)"
-    known = "value" in item or not item.get("affected", True)
-    if key == "value" and item["name"] == "maxRecovery" and known:
-        return durations.show_recovery(item.get("value"))
-    if key not in item:
-        return "not measured"
-    if item["unit"] == "us":
-        return durations.show(item[key])
-    return f"{number(item[key])} {item['unit']}"
