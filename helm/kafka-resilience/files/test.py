@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - the text of helm test, no module of a package
-"""Checks with the account of the controller that the CRD is served and its rights are granted."""
+"""Checks with the controller's account: the CRD is served, rights, the storage class."""
 
 import json
 import os
@@ -54,6 +54,16 @@ try:
 except urllib.error.HTTPError as error:
     sys.exit(f"the CRD is not installed (HTTP {error.code}); set the chart value crds.enabled=true")
 sys.stdout.write(f"served: {', '.join(one['name'] for one in served)}\n")
+name = os.environ["STORAGE_CLASS"]
+try:
+    found = call(f"/apis/storage.k8s.io/v1/storageclasses/{name}")
+    sys.stdout.write(f"evidence: storage class {name} of {found['provisioner']}\n")
+except urllib.error.HTTPError as error:
+    # No failure: every test may name a claim of its own.
+    sys.stdout.write(
+        f"evidence: storage class {name} cannot be read (HTTP {error.code}); set the chart value "
+        "evidence.storageClass, or name a claim in spec.evidence.claimName of each test\n"
+    )
 missing = [
     f"{verb} {resource} in {namespace or 'every namespace'}"
     for namespace in os.environ["NAMESPACES"].split(",")
