@@ -29,7 +29,7 @@ VERDICT_WORDS: Final = {
 }
 
 PROGRESS_CONDITIONS: Final = ("Finished", "Succeeded", "ExpectationsMet", "Scored")
-"""Conditions whose causes are told elsewhere."""
+"""Conditions whose causes are given elsewhere."""
 
 MICROSECONDS: Final = "us"
 """Unit of durations in the scorecard."""

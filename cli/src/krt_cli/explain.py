@@ -95,19 +95,20 @@ def _lines(test: Test, verdict: str, found: list[Advice], following: list[str]) 
 
 def _next(test: Test, found: list[Advice]) -> Iterator[str]:
     """Yield the commands that help now."""
-    name = test.identity[1]
+    namespace, name, _ = test.identity
+    where = f"--namespace {namespace}"
     status = test.status
     if not test.finished:
-        yield f"krt watch {name}"
+        yield f"krt watch {name} {where}"
         return
     if status.get("phase") == "Error":
-        yield f"kubectl describe krt/{name}"
-        yield "krt doctor FILE, with the file of the test"
-        yield "krt run FILE --replace, once the cause is removed"
+        yield f"kubectl describe krt/{name} {where}"
+        yield f"krt doctor FILE {where}, with the file of the test"
+        yield f"krt run FILE {where} --replace, once the cause is removed"
         return
     if (status.get("report") or {}).get("path"):
-        yield f"krt report {name} --open"
+        yield f"krt report {name} {where} --open"
         if status.get("verdict") != "Passed" or found:
-            yield f"krt evidence {name} -o {name}-evidence"
+            yield f"krt evidence {name} {where} -o {name}-evidence"
     if status.get("verdict") == "Inconclusive":
-        yield "krt run FILE --replace, once the cause is removed"
+        yield f"krt run FILE {where} --replace, once the cause is removed"

@@ -69,7 +69,7 @@ def evidence(  # noqa: PLR0913 - the options of a command
     kubeconfig: Kubeconfig = None,
     image: Image = None,
 ) -> None:
-    """Copy the whole evidence of a test to this machine, verified by checksums.
+    """Copy all evidence of a test to this machine, verified by checksums.
 
     The folder can be scored with krt score. A copy that was interrupted goes on where it stopped.
     You need the rights to create pods and pods/exec in the namespace of the test.

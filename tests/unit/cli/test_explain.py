@@ -102,8 +102,8 @@ def test_explain_names_each_cause_with_its_remedy_and_the_next_command(
     assert "objective missed: maxWriteUnavailability: 8.25 s, the limit is 5.00 s" in text
     assert "expectation leaderChanges NotMet: expected at least 1; observed 0" in text
     assert "key-order" not in text
-    assert "krt report sample --open" in text
-    assert "krt evidence sample -o sample-evidence" in text
+    assert "krt report sample --namespace ns --open" in text
+    assert "krt evidence sample --namespace ns -o sample-evidence" in text
 
 
 def test_findings_name_a_loss_before_what_follows_from_it() -> None:
@@ -161,7 +161,7 @@ def test_explain_of_a_test_that_could_not_be_set_up_gives_its_condition_once(
     assert text.count("add nodes or zones") == 1
     assert "condition Provisioned=False TooFewNodes" in text
     assert REASONS["TooFewNodes"].meaning in text
-    assert "krt run FILE --replace" in text
+    assert "krt run FILE --namespace ns --replace" in text
 
 
 def test_explain_of_a_controllers_reason_repeats_no_remedy(
@@ -186,7 +186,7 @@ def test_explain_of_a_test_that_is_running_says_how_to_follow_it(
     assert run(["explain", "sample"]) == 0
     text = capsys.readouterr().out
     assert "The test is running: phase Warmup." in text
-    assert "krt watch sample" in text
+    assert "krt watch sample --namespace ns" in text
 
 
 def test_explain_without_the_scorecard_explains_by_the_status_alone(

@@ -35,7 +35,7 @@ MEGABYTE: Final = 1_000_000
 def evidence(
     kubectl: Kubectl, name: str, folder: Path, console: Console, *, image: str | None
 ) -> list[str]:
-    """Copy the whole evidence of a test into a folder, verified by checksums.
+    """Copy all evidence of a test into a folder, verified by checksums.
 
     Args:
         kubectl: bound to the namespace of the test.

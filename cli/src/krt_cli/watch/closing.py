@@ -59,15 +59,16 @@ def _expectations(results: dict[str, Any]) -> str:
 def _evidence(test: Test, evidence: Path | None) -> Iterator[tuple[str, str]]:
     """Yield where the evidence lies: on this machine if it does, else on its volume."""
     bundles = local_bundles(test, evidence)
+    namespace, name, _ = test.identity
+    which = f"{name} --namespace {namespace}"
     for bundle in bundles:
         yield "evidence", str(bundle)
         yield "report", str(bundle / "report.html")
     report = test.status.get("report") or {}
     if not bundles and report.get("path"):
-        name = test.identity[1]
-        yield "evidence", f"{report['path']} on the evidence volume; krt evidence {name} copies it"
-        yield "report", f"krt report {name} --open"
+        yield "evidence", f"{report['path']} on the evidence volume"
+        yield "report", f"krt report {which} --open"
     if not bundles and report.get("configMap"):
         yield "scorecard", f"configmap/{report['configMap']}"
     if test.status.get("verdict") != "Passed":
-        yield "why", f"krt explain {test.identity[1]}"
+        yield "why", f"krt explain {which}"
