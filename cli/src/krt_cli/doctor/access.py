@@ -73,7 +73,7 @@ def admitted(kubectl: Kubectl, manifest: Manifest) -> Finding:
 
 
 def images(kubectl: Kubectl, controller: Controller) -> Iterator[Finding]:
-    """Check the images as far as is known without a pull: which nodes have them, which pulls failed."""
+    """Check the images as far as is known without a pull: who has them, whose pulls failed."""
     failed = _failed(kubectl)
     there = _on_nodes(kubectl)
     for name, image in sorted(controller.images.items()):
