@@ -95,7 +95,7 @@ def test_sentence_without_a_plan_says_that_nothing_was_judged() -> None:
 def test_tiles_show_objectives_and_detection_limits_and_never_an_unseen_0() -> None:
     lost, write, read, recovery = tiles(card())
     assert (lost.value, lost.met) == ("0", True)
-    assert "each of 9 acknowledged was looked up" in lost.limit
+    assert "all 9 acknowledged were looked up" in lost.limit
     assert (write.value, write.objective) == ("9.00 s", "objective: at most 15.00 s, met")
     assert (write.limit, read.limit) == ("detection limit: 8.30 s",) * 2
     assert read.value == "none longer than 8.30 s (detection limit)"
@@ -109,6 +109,17 @@ def test_tiles_of_a_scorecard_without_detection_limits_do_not_show_0() -> None:
     old = {"name": "maxReadUnavailability", "limit": 5, "value": 0, "met": True, "unit": "us"}
     read = tiles(card(objectives=[old]))[2]
     assert read.value == "none seen (detection limit not recorded)"
+
+
+def test_tile_of_losses_on_missing_evidence_is_not_0() -> None:
+    reasons = [{"code": "FileMissing", "subject": "log", "invalidates": ["lost-write", "unseen"]}]
+    document = card("Inconclusive", inconclusiveReasons=reasons)
+    lost = tiles(document)[0]
+    assert (lost.value, lost.limit) == (
+        "none found",
+        "detection limit: not known, since evidence is missing",
+    )
+    assert "found lost, though evidence of some is missing" in sentence(document)
 
 
 @pytest.mark.parametrize("name", ["Inconclusive", "Failed"])

@@ -85,7 +85,7 @@ def _tile(name: str, item: Mapping[str, Any] | None, card: Mapping[str, Any]) ->
         return Tile(name, TILES[name], value, "no objective recorded", None, "")
     value = objective_values.show(item, "value", number)
     if name == "lostRecords" and "value" in item:
-        value = number(item["value"])
+        value = number(item["value"]) if item["value"] or _complete(card) else "none found"
     objective = f"objective: at most {objective_values.show(item, 'limit', number)}"
     return Tile(
         name,
@@ -98,12 +98,20 @@ def _tile(name: str, item: Mapping[str, Any] | None, card: Mapping[str, Any]) ->
     )
 
 
+def _complete(card: Mapping[str, Any]) -> bool:
+    """Return whether every acknowledged record could be looked up."""
+    return not any(
+        set(LOSS) & set(reason.get("invalidates", []))
+        for reason in card.get("inconclusiveReasons", [])
+    )
+
+
 def _limit(name: str, item: Mapping[str, Any], card: Mapping[str, Any]) -> str:
     if name == "lostRecords":
-        acked = card.get("ledger", {}).get("acked")
-        if acked is None:
-            return ""
-        return f"detection limit: 1 record; each of {number(acked)} acknowledged was looked up"
+        if not _complete(card):
+            return "detection limit: not known, since evidence is missing"
+        acked = number(card.get("ledger", {}).get("acked", 0))
+        return f"detection limit: 1 record; all {acked} acknowledged were looked up in the log"
     if "detectionLimit" in item:
         return f"detection limit: {durations.show(item['detectionLimit'])}"
     if name == "maxRecovery":
@@ -150,7 +158,8 @@ def _faults(card: Mapping[str, Any]) -> str:
 def _lost(card: Mapping[str, Any]) -> str:
     lost = card["ledger"].get("lost", 0)
     if not lost:
-        return "no acknowledged record was found lost"
+        some = "" if _complete(card) else ", though evidence of some is missing"
+        return f"no acknowledged record was found lost{some}"
     permitted = {
         rule for name in LOSS for rule in card.get("anomalies", {}).get(name, {}).get("rules", {})
     }
