@@ -1,0 +1,255 @@
+"""The rules of commits and of who owns a partition.
+
+docs/concepts/anomalies.md, the table and "Places"; allowances.md, "A consumer that was frozen" and
+"Clocks".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.spark.oracle.elections import elections, permits_any_loss
+from tests.spark.oracle.history import CLOCKS, SECOND, Finding, place_of
+from tests.spark.oracle.ownership import (
+    acts,
+    excused,
+    newer,
+    of_incarnation,
+    owner_of,
+    ownerships,
+    time_of,
+    truncations,
+)
+from tests.spark.oracle.unreadable import aborted, outputs
+
+if TYPE_CHECKING:
+    from tests.spark.oracle.history import Group, History, Record, Row
+    from tests.spark.oracle.ownership import Ownership
+
+
+def committed(history: History, group: Group, partition: int) -> list[Row]:
+    """Return the commits of a group that are known to have succeeded."""
+    return [
+        row
+        for row in history.events
+        if row["event"] == "committed"
+        and row["group"] == group.name
+        and row["partition"] == partition
+        and row["offset"] is not None
+    ]
+
+
+def generation_of(owned: list[Ownership], row: Row) -> int | None:
+    """Return the generation a commit was made in."""
+    if row["generation"] is not None:
+        return int(row["generation"])
+    owner = owner_of(owned, row)
+    return owner.generation if owner is not None else None
+
+
+def last_commit(
+    history: History, group: Group, partition: int, owned: list[Ownership], owner: Ownership
+) -> Row | None:
+    """Return the last commit before an ownership."""
+    before = []
+    for row in committed(history, group, partition):
+        generation = generation_of(owned, row)
+        if row["incarnation"] == owner.incarnation:
+            earlier = row["event_seq"] < owner.first_seq
+        elif generation is not None and owner.generation is not None:
+            earlier = generation < owner.generation
+        else:
+            earlier = row["at"] + CLOCKS <= owner.start
+        if earlier:
+            before.append((generation if generation is not None else -1, row["at"], row))
+    return max(before, key=lambda item: item[:2])[2] if before else None
+
+
+def in_window(  # noqa: PLR0913
+    history: History,
+    group: Group,
+    partition: int,
+    owned: list[Ownership],
+    one: Row,
+    other: Row,
+) -> bool:
+    """Whether a repetition is of what a member had not committed when its ownership ended."""
+    first, second = owner_of(owned, one), owner_of(owned, other)
+    if group.transactional or first is None or second is None or first is second:
+        return False
+    later = newer(first, second)
+    earlier, its_row = (first, other) if later is second else (second, one)
+    if earlier.end > its_row["delivered_at"] + CLOCKS:
+        return False
+    last = last_commit(history, group, partition, owned, later)
+    return last is None or one["offset"] >= last["offset"]
+
+
+def offsets_rule(
+    history: History, group: Group, partition: int, owner: Ownership
+) -> str | None:
+    """Return the rule by which an owner resumed from commits that were lost."""
+    owned = ownerships(history, group, partition)
+    last = last_commit(history, group, partition, owned, owner)
+    if last is None:
+        return None
+    for event in history.timeline:
+        if not event.subject.startswith("__consumer_offsets-"):
+            continue
+        for election in elections(history, -1, event.subject):
+            if permits_any_loss(history, election, event.subject) is None:
+                continue
+            if last["at"] < election.at <= owner.start:
+                return "offsets-partition-loss"
+    return None
+
+
+def undecided_rule(history: History, record: Record, group: Group) -> str | None:
+    """Return the rule by which the output of input may be lost, if nothing decides about it."""
+    if not group.transactional:
+        return None
+    rules = [
+        permits_any_loss(history, election)
+        for partition in range(4)
+        for election in elections(history, partition)
+    ]
+    rule = next((rule for rule in rules if rule), None)
+    for row in record.deliveries:
+        undecided = row["group"] == group.name and row["outcome"] == "unknown"
+        if undecided and not aborted(history, row["incarnation"], row["transaction"]):
+            return f"after-{rule}" if rule else None
+    return None
+
+
+def was_handed(history: History, record: Record, group: Group) -> bool:
+    """Whether a group was given a record from its own place, whatever became of the poll."""
+    for row in record.deliveries:
+        if row["group"] != group.name:
+            continue
+        if history.judged(place_of(row)) and place_of(row) not in map(place_of, record.log):
+            continue
+        if row["outcome"] == "ok" or not group.transactional:
+            return True
+    return False
+
+
+def commit_ahead(history: History, group: Group, partition: int) -> list[Finding]:
+    """Find commits above a visible, owed record that the group was never given."""
+    from tests.spark.oracle.polls import owed_place  # noqa: PLC0415
+
+    missed: list[int] = []
+    for record in history.records:
+        place = owed_place(history, record, group)
+        if place is None or place[0] != partition or was_handed(history, record, group):
+            continue
+        missed.append(place[1])
+    found: list[Finding] = []
+    for row in committed(history, group, partition):
+        below = [offset for offset in missed if offset < row["offset"]]
+        if not below:
+            continue
+        rule = None
+        for truncation in truncations(history, group, partition):
+            reset = truncation.reset
+            limit = reset["offset"] if reset is not None else None
+            if all(
+                excused(truncation, offset) and (limit is None or offset < limit)
+                for offset in below
+            ):
+                rule = truncation.rule
+        found.append(Finding("commit-ahead", rule, partition, group.name))
+    return found
+
+
+def commit_rewind(history: History, group: Group, partition: int) -> list[Finding]:
+    """Find ownerships that begin below the last commit."""
+    found: list[Finding] = []
+    owned = ownerships(history, group, partition)
+    for owner in owned:
+        last = last_commit(history, group, partition, owned, owner)
+        if last is None:
+            continue
+        starts = [owner.offset] if owner.offset is not None else []
+        for row in of_incarnation(history, group, owner.incarnation):
+            if not owner.first_seq < row["event_seq"] < owner.last_seq:
+                continue
+            if row["partition"] != partition:
+                continue
+            if row.get("event") == "reset":
+                break
+            if "event" not in row and row["outcome"] == "ok":
+                starts.append(row["offset"])
+                break
+        below = [offset for offset in starts if offset < last["offset"]]
+        if not below:
+            continue
+        rule = None
+        for truncation in truncations(history, group, partition):
+            reset = truncation.reset
+            after = owner.start > truncation.election.at
+            kept = reset is not None and last["at"] > reset["at"]
+            if after and not kept and all(excused(truncation, offset) for offset in below):
+                rule = truncation.rule
+        rule = rule or offsets_rule(history, group, partition, owner)
+        found.append(Finding("commit-rewind", rule, partition, group.name))
+    return found
+
+
+def double_ownership(history: History, group: Group, partition: int) -> list[Finding]:
+    """Find pairs of members that both go on as owners of a partition."""
+    found: list[Finding] = []
+    owned = ownerships(history, group, partition)
+    for index, one in enumerate(owned):
+        for other in owned[index + 1 :]:
+            if one.incarnation == other.incarnation:
+                continue
+            later = newer(one, other)
+            after = later.start + group.handover + CLOCKS
+            both = [
+                any(after < time_of(row) <= item.end for row in acts(history, group, item))
+                for item in (one, other)
+            ]
+            if all(both):
+                found.append(Finding("double-ownership", None, partition, group.name))
+    return found
+
+
+def unexpected_rebalance(history: History, group: Group) -> list[Finding]:
+    """Find new generations of a group that no join, leave or death explains."""
+    assigned = [
+        row
+        for row in history.events
+        if row["event"] == "assigned"
+        and row["group"] == group.name
+        and row["generation"] is not None
+    ]
+    generations = sorted({row["generation"] for row in assigned})
+    window = group.session + group.poll_interval
+    members = {row["incarnation"] for row in history.events if row["group"] == group.name}
+    found: list[Finding] = []
+    for generation in generations[1:]:
+        at = min(row["at"] for row in assigned if row["generation"] == generation)
+        causes = [
+            min(row["at"] for row in history.events if row["incarnation"] == member)
+            for member in members
+        ]
+        causes += [
+            row["at"]
+            for row in history.events
+            if row["group"] == group.name and row["event"] in ("closed", "lost")
+        ]
+        causes += [
+            item.at
+            for item in history.timeline
+            if item.detail.get("uid") in members
+            and (item.source, item.event)
+            in {("pod", "exited"), ("pod", "deleted"), ("member", "frozen")}
+        ]
+        if not any(at - window <= cause <= at + SECOND for cause in causes):
+            found.append(Finding("unexpected-rebalance", "reported-only", group=group.name))
+    return found
+
+
+def has_output(history: History, row: Row) -> bool:
+    """Whether anything tells what a transaction of a consumer wrote."""
+    return bool(outputs(history, row["incarnation"], row["transaction"]))

@@ -1,0 +1,98 @@
+"""What is void: findings that rest on evidence that is missing.
+
+docs/concepts/scoring.md, "What makes a run Inconclusive": the tables there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.spark.oracle.history import identity_of, place_of
+
+if TYPE_CHECKING:
+    from tests.spark.oracle.history import Finding, History
+
+PRODUCE = "produce"
+LOG = "log"
+
+JUDGED_BY: dict[str, tuple[str, ...]] = {
+    "lost-write": (PRODUCE, LOG),
+    "vanished-read": (LOG,),
+    "misplaced-delivery": (LOG,),
+    "unseen": (PRODUCE, LOG),
+    "duplicate-write": (PRODUCE, LOG),
+    "nonmonotonic-send": (PRODUCE, LOG),
+    "int-nonmonotonic-send": (PRODUCE, LOG),
+    "inconsistent-offsets": (PRODUCE, LOG),
+    "aborted-read": (PRODUCE, LOG),
+    "precommitted-read": (PRODUCE,),
+    "corrupt-payload": (PRODUCE,),
+    "accepted-below-min-isr": (PRODUCE,),
+    "replica-divergence": ("log_end_offsets",),
+}
+"""Anomaly → the tables it is judged by, as far as a case can lack them."""
+
+
+@dataclass
+class Missing:
+    """A part of the evidence that is missing."""
+
+    tables: tuple[str, ...]
+    partitions: set[int] | None = None
+    incarnations: set[str] | None = None
+
+
+@dataclass
+class Reasons:
+    """What the evidence of a case lacks."""
+
+    missing: list[Missing] = field(default_factory=list)
+
+
+def reasons(history: History) -> list[Missing]:
+    """Return what the evidence lacks."""
+    found = [Missing((PRODUCE,), incarnations={one}) for one in unbalanced(history)]
+    sent = {row["producer_incarnation"] for row in history.sends}
+    found += [
+        Missing((PRODUCE,), incarnations={one}) for one in sent if one not in history.summaries
+    ]
+    unstable = {number for number, row in history.bounds.items() if not row["settled"]}
+    found += [Missing((LOG, "log_end_offsets"), partitions={number}) for number in unstable]
+    foreign = {row["partition"] for row in history.log if identity_of(row) is None}
+    found += [Missing((LOG,), partitions={number}) for number in foreign]
+    places = Counter(place_of(row) for row in history.log)
+    twice = {place[0] for place, rows in places.items() if rows > 1}
+    found += [Missing((LOG,), partitions={number}) for number in twice]
+    return found
+
+
+def unbalanced(history: History) -> set[str]:
+    """Return the incarnations whose summary says something else than their rows."""
+    found: set[str] = set()
+    for incarnation, summary in history.summaries.items():
+        rows = [row for row in history.sends if row["producer_incarnation"] == incarnation]
+        seqs = sorted(row["seq"] for row in rows)
+        if seqs != list(range(summary["attempted"])):
+            found.add(incarnation)
+        counts = Counter(row["outcome"] for row in rows)
+        if any(counts[name] != summary[name] for name in ("acked", "failed", "unknown")):
+            found.add(incarnation)
+    return found
+
+
+def is_void(history: History, finding: Finding) -> bool:
+    """Whether a finding rests on evidence that is missing."""
+    tables = JUDGED_BY.get(finding.anomaly, ())
+    for missing in reasons(history):
+        if not set(tables) & set(missing.tables):
+            continue
+        if missing.partitions is not None:
+            if finding.partition is not None and finding.partition not in missing.partitions:
+                continue
+        if missing.incarnations is not None:
+            if finding.incarnation is not None and finding.incarnation not in missing.incarnations:
+                continue
+        return True
+    return False

@@ -1,0 +1,164 @@
+"""The rules of writes: order of sends, own writes, small ISRs, and what replicas hold.
+
+docs/concepts/anomalies.md, the table; allowances.md, "Clocks"; docs/concepts/replicas.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.spark.oracle.elections import acked_place, states
+from tests.spark.oracle.history import CLOCKS, Finding, place_of
+
+if TYPE_CHECKING:
+    from tests.spark.oracle.history import History, Place, Record, Row
+
+
+def first_place(history: History, record: Record, partition: int) -> Place | None:
+    """Return the first place of a record in a partition, as far as it is known."""
+    found = [place_of(row) for row in record.log if row["partition"] == partition]
+    if not history.read(partition):
+        found = [place_of(row) for row in record.ok if row["partition"] == partition]
+        acked = acked_place(history, record)
+        if acked is not None and acked[0] == partition:
+            found.append(acked)
+    return min(found, default=None)
+
+
+def nonmonotonic_send(history: History) -> list[Finding]:
+    """Find neighbours among the sends to a partition that lie in the log in reverse order."""
+    found: list[Finding] = []
+    incarnations = sorted({record.identity[:2] for record in history.records})
+    for producer, incarnation in incarnations:
+        for partition in range(4):
+            of_incarnation = sorted(
+                (record for record in history.records if record.identity[1] == incarnation),
+                key=lambda record: record.identity[2],
+            )
+            known = [
+                (record, place)
+                for record in of_incarnation
+                if (place := first_place(history, record, partition)) is not None
+            ]
+            for (one, lower), (other, upper) in zip(known, known[1:], strict=False):
+                if upper >= lower:
+                    continue
+                inside = (
+                    one.send is not None
+                    and other.send is not None
+                    and one.send["transaction"] is not None
+                    and one.send["transaction"] == other.send["transaction"]
+                )
+                free = (
+                    not history.idempotent(producer)
+                    and history.retries(producer)
+                    and history.in_flight(producer) > 1
+                )
+                found.append(
+                    Finding(
+                        "int-nonmonotonic-send" if inside else "nonmonotonic-send",
+                        "retries-without-idempotence" if free else None,
+                        partition,
+                        incarnation=incarnation,
+                    )
+                )
+    return found
+
+
+def precommitted_read(history: History) -> list[Finding]:
+    """Find writes of a transaction that their own pod reads before it has ended."""
+    found: list[Finding] = []
+    committed_only = {group.name for group in history.groups if group.committed_only}
+    for record in history.records:
+        send = record.send
+        if send is None or send["transaction"] is None:
+            continue
+        last = max(
+            row["sent_at"]
+            for row in history.sends
+            if row["producer_incarnation"] == send["producer_incarnation"]
+            and row["transaction"] == send["transaction"]
+        )
+        rows = [
+            row
+            for row in record.ok
+            if row["incarnation"] == send["producer_incarnation"]
+            and row["group"] in committed_only
+            and row["delivered_at"] < last
+        ]
+        if rows:
+            found.append(
+                Finding(
+                    "precommitted-read",
+                    None,
+                    rows[0]["partition"],
+                    rows[0]["group"],
+                    record.identity[1],
+                )
+            )
+    return found
+
+
+def accepted_below_min_isr(history: History) -> list[Finding]:
+    """Find acks=all sends that were acknowledged while the ISR was too small."""
+    smallest = int(history.case.topic.get("min.insync.replicas", 1))
+    found: list[Finding] = []
+    for send in history.sends:
+        if send["outcome"] != "acked" or history.acks(send["producer"]) != "all":
+            continue
+        if send["partition"] is None:
+            continue
+        seen = states(history, f"{history.case.name}-{send['partition']}")
+        before = [state for state in seen if state.at <= send["sent_at"] - CLOCKS]
+        during = [
+            state for state in seen if send["sent_at"] - CLOCKS < state.at <= send["done_at"]
+        ]
+        observed = [*before[-1:], *during]
+        if before and all(len(state.detail["isr"]) < smallest for state in observed):
+            found.append(
+                Finding(
+                    "accepted-below-min-isr",
+                    None,
+                    send["partition"],
+                    incarnation=send["producer_incarnation"],
+                )
+            )
+    return found
+
+
+def replica_divergence(history: History) -> list[Finding]:
+    """Find offsets below the high watermark at which replicas in sync differ."""
+    found: list[Finding] = []
+    for partition, bounds in history.bounds.items():
+        in_sync = set(bounds["isr"])
+        seen = states(history, f"{history.case.name}-{partition}")
+        if seen:
+            in_sync &= set(seen[-1].detail["isr"])
+        dumps = {
+            row["broker"]: row
+            for row in history.case.rows["replica_bounds"]
+            if row["partition"] == partition and row["broker"] in in_sync
+        }
+        rows = [
+            row
+            for row in history.case.rows["replica_log"]
+            if row["partition"] == partition and row["broker"] in dumps
+        ]
+        for offset in sorted({row["offset"] for row in rows}):
+            if not bounds["log_start"] <= offset < bounds["high_watermark"]:
+                continue
+            held = {row["broker"]: row for row in rows if row["offset"] == offset}
+            lacking = [
+                broker
+                for broker, dump in dumps.items()
+                if broker not in held and dump["problem"] is None
+            ]
+            if lacking or len({contents(row) for row in held.values()}) > 1:
+                found.append(Finding("replica-divergence", None, partition))
+    return found
+
+
+def contents(row: Row) -> tuple[object, ...]:
+    """Return what replicas must agree on."""
+    names = ("leader_epoch", "batch", "batch_last", "size", "crc", "valid")
+    return tuple(row[name] for name in names)
