@@ -20,7 +20,7 @@ from tests.spark.oracle.ownership import (
     time_of,
     truncations,
 )
-from tests.spark.oracle.unreadable import aborted, outputs
+from tests.spark.oracle.unreadable import aborted
 
 if TYPE_CHECKING:
     from tests.spark.oracle.history import Group, History, Record, Row
@@ -65,14 +65,7 @@ def last_commit(
     return max(before, key=lambda item: item[:2])[2] if before else None
 
 
-def in_window(  # noqa: PLR0913
-    history: History,
-    group: Group,
-    partition: int,
-    owned: list[Ownership],
-    one: Row,
-    other: Row,
-) -> bool:
+def in_window(history: History, group: Group, owned: list[Ownership], one: Row, other: Row) -> bool:
     """Whether a repetition is of what a member had not committed when its ownership ended."""
     first, second = owner_of(owned, one), owner_of(owned, other)
     if group.transactional or first is None or second is None or first is second:
@@ -81,13 +74,11 @@ def in_window(  # noqa: PLR0913
     earlier, its_row = (first, other) if later is second else (second, one)
     if earlier.end > its_row["delivered_at"] + CLOCKS:
         return False
-    last = last_commit(history, group, partition, owned, later)
+    last = last_commit(history, group, one["partition"], owned, later)
     return last is None or one["offset"] >= last["offset"]
 
 
-def offsets_rule(
-    history: History, group: Group, partition: int, owner: Ownership
-) -> str | None:
+def offsets_rule(history: History, group: Group, partition: int, owner: Ownership) -> str | None:
     """Return the rule by which an owner resumed from commits that were lost."""
     owned = ownerships(history, group, partition)
     last = last_commit(history, group, partition, owned, owner)
@@ -169,18 +160,7 @@ def commit_rewind(history: History, group: Group, partition: int) -> list[Findin
         last = last_commit(history, group, partition, owned, owner)
         if last is None:
             continue
-        starts = [owner.offset] if owner.offset is not None else []
-        for row in of_incarnation(history, group, owner.incarnation):
-            if not owner.first_seq < row["event_seq"] < owner.last_seq:
-                continue
-            if row["partition"] != partition:
-                continue
-            if row.get("event") == "reset":
-                break
-            if "event" not in row and row["outcome"] == "ok":
-                starts.append(row["offset"])
-                break
-        below = [offset for offset in starts if offset < last["offset"]]
+        below = [offset for offset in begins(history, group, owner) if offset < last["offset"]]
         if not below:
             continue
         rule = None
@@ -192,6 +172,21 @@ def commit_rewind(history: History, group: Group, partition: int) -> list[Findin
                 rule = truncation.rule
         rule = rule or offsets_rule(history, group, partition, owner)
         found.append(Finding("commit-rewind", rule, partition, group.name))
+    return found
+
+
+def begins(history: History, group: Group, owner: Ownership) -> list[int]:
+    """Return where an ownership begins: as it was assigned, and by its first delivery."""
+    found = [owner.offset] if owner.offset is not None else []
+    for row in of_incarnation(history, group, owner.incarnation):
+        if not owner.first_seq < row["event_seq"] < owner.last_seq:
+            continue
+        if row["partition"] != owner.partition:
+            continue
+        if row.get("event") == "reset":
+            break
+        if "event" not in row and row["outcome"] == "ok":
+            return [*found, row["offset"]]
     return found
 
 
@@ -248,8 +243,3 @@ def unexpected_rebalance(history: History, group: Group) -> list[Finding]:
         if not any(at - window <= cause <= at + SECOND for cause in causes):
             found.append(Finding("unexpected-rebalance", "reported-only", group=group.name))
     return found
-
-
-def has_output(history: History, row: Row) -> bool:
-    """Whether anything tells what a transaction of a consumer wrote."""
-    return bool(outputs(history, row["incarnation"], row["transaction"]))

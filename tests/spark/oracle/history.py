@@ -111,13 +111,11 @@ class History:
         self.sends = [dict(row) for row in case.rows["produce"]]
         self.log = [dict(row) for row in case.rows["log"]]
         self.deliveries = [dict(row) for row in case.rows["consume"]]
-        blank = {"partition": None, "offset": None}
+        blank: Row = {"partition": None, "offset": None}
         self.events = [blank | row for row in case.rows["consumer_events"]]
         self.timeline: list[Event] = sorted(case.events, key=lambda item: (item.at, item.line()))
         self.bounds = {row["partition"]: row for row in case.rows["log_end_offsets"]}
-        self.summaries = {
-            row["producer_incarnation"]: row for row in case.rows["producer_summary"]
-        }
+        self.summaries = {row["producer_incarnation"]: row for row in case.rows["producer_summary"]}
         self.groups = [self._group(name) for name in case.groups]
 
     # Settings.

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def outcomes(history: History) -> dict[str, int]:
     """Return how many sends had each outcome."""
     counts = Counter(
-        outcome(history, record)
-        for record in history.records
-        if not history.nobody_sent(record)
+        outcome(history, record) for record in history.records if not history.nobody_sent(record)
     )
     return dict(counts)
 
@@ -48,7 +46,7 @@ def outcome(history: History, record: Record) -> str:
     return "deliveredLate" if late(history, record, owed) else "delivered"
 
 
-def own_places(history: History, record: Record) -> list[Place]:
+def own_places(record: Record) -> list[Place]:
     """Return where an acknowledged record lies or, if its log was not read, was acknowledged."""
     if record.log:
         return [place_of(row) for row in record.log]
@@ -63,7 +61,7 @@ def owed_to(history: History, record: Record, group: Group) -> bool:
     visible = [row for row in record.log if history.visible(row, group)]
     if record.log and not visible:
         return False
-    return any(history.owed(place, group) for place in own_places(history, record))
+    return any(history.owed(place, group) for place in own_places(record))
 
 
 def late(history: History, record: Record, owed: list[Group]) -> bool:
@@ -94,4 +92,4 @@ def late(history: History, record: Record, owed: list[Group]) -> bool:
         )
         for group in owed
     )
-    return last > max(reverted)
+    return bool(last > max(reverted))

@@ -1,6 +1,7 @@
 """Who owned a partition, from when until when, and what a truncation excuses of a group.
 
-docs/reference/allowances.md: "Why consequences are bounded", "A consumer that was frozen", "Clocks".
+docs/reference/allowances.md: "Why consequences are bounded", "A consumer that was frozen" and
+"Clocks".
 """
 
 from __future__ import annotations
@@ -85,9 +86,7 @@ def ownerships(history: History, group: Group, partition: int) -> list[Ownership
     return sorted(found, key=lambda item: (item.start, item.incarnation, item.first_seq))
 
 
-def end_by_pod(
-    history: History, group: Group, incarnation: str, found: list[Ownership]
-) -> None:
+def end_by_pod(history: History, group: Group, incarnation: str, found: list[Ownership]) -> None:
     """End the ownerships of a member that died or was frozen for its session."""
     for owned in found:
         if owned.incarnation != incarnation:
@@ -142,9 +141,9 @@ def owner_of(owned: list[Ownership], row: Row) -> Ownership | None:
 
 def newer(one: Ownership, other: Ownership) -> Ownership:
     """Return the later of two ownerships."""
-    if one.generation is not None and other.generation is not None:
-        if one.generation != other.generation:
-            return max(one, other, key=lambda item: item.generation or 0)
+    generations = one.generation, other.generation
+    if None not in generations and one.generation != other.generation:
+        return max(one, other, key=lambda item: item.generation or 0)
     return max(one, other, key=lambda item: (item.start, item.first_seq))
 
 

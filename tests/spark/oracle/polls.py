@@ -5,6 +5,7 @@ docs/concepts/anomalies.md, the table and "Places"; allowances.md, "Why conseque
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from tests.spark.oracle import commits
@@ -74,16 +75,17 @@ def poll_order(history: History, group: Group, partition: int) -> list[Finding]:
             continue
         rule = None
         if not inside:
-            rule = step_rule(history, group, partition, one, other, touched)
+            rule = step_rule(history, group, (one, other), touched)
         found.append(Finding(inside + name, rule, partition, group.name))
     return found
 
 
-def step_rule(  # noqa: PLR0913
-    history: History, group: Group, partition: int, one: Row, other: Row, touched: list[int]
+def step_rule(
+    history: History, group: Group, step: tuple[Row, Row], touched: list[int]
 ) -> str | None:
     """Return the rule under which a step follows from a truncation."""
-    for truncation in truncations(history, group, partition):
+    one, other = step
+    for truncation in truncations(history, group, other["partition"]):
         if other["delivered_at"] <= truncation.election.at:
             continue
         if both_after_reset(truncation, one, other):
@@ -108,10 +110,10 @@ def duplicate_delivery(history: History, group: Group, partition: int) -> list[F
         if not before:
             continue
         rule = None
-        if commits.in_window(history, group, partition, owned, before[-1], row):
+        if commits.in_window(history, group, owned, before[-1], row):
             rule = "uncommitted-window"
         if rule is None:
-            rule = step_rule(history, group, partition, before[-1], row, [row["offset"]])
+            rule = step_rule(history, group, (before[-1], row), [row["offset"]])
         owner = owner_of(owned, row)
         if rule is None and owner is not None and owner_of(owned, before[-1]) is not owner:
             rule = commits.offsets_rule(history, group, partition, owner)
@@ -133,9 +135,7 @@ def key_order(history: History, group: Group, partition: int) -> list[Finding]:
     first: list[tuple[Record, Row]] = []
     for record in history.records:
         rows = [
-            row
-            for row in record.ok
-            if row["group"] == group.name and row["partition"] == partition
+            row for row in record.ok if row["group"] == group.name and row["partition"] == partition
         ]
         if rows and key_of(record) is not None:
             first.append((record, min(rows, key=lambda row: order_of(owned, row))))
@@ -143,14 +143,12 @@ def key_order(history: History, group: Group, partition: int) -> list[Finding]:
     found: list[Finding] = []
     for key in sorted({str(key_of(record)) for record, _ in first}):
         of_key = [item for item in first if key_of(item[0]) == key]
-        for (one, one_row), (other, other_row) in zip(of_key, of_key[1:], strict=False):
+        for (one, one_row), (other, other_row) in itertools.pairwise(of_key):
             if other_row["offset"] >= one_row["offset"]:
                 continue
             if not were_together(history, one, other):
                 continue
-            rule = step_rule(
-                history, group, partition, one_row, other_row, [other_row["offset"]]
-            )
+            rule = step_rule(history, group, (one_row, other_row), [other_row["offset"]])
             found.append(Finding("key-order", rule, partition, group.name))
     return found
 

@@ -6,12 +6,14 @@ docs/concepts/scoring.md, "What makes a run Inconclusive": the tables there.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.spark.oracle.history import identity_of, place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from tests.spark.oracle.history import Finding, History
 
 PRODUCE = "produce"
@@ -42,13 +44,6 @@ class Missing:
     tables: tuple[str, ...]
     partitions: set[int] | None = None
     incarnations: set[str] | None = None
-
-
-@dataclass
-class Reasons:
-    """What the evidence of a case lacks."""
-
-    missing: list[Missing] = field(default_factory=list)
 
 
 def reasons(history: History) -> list[Missing]:
@@ -88,11 +83,13 @@ def is_void(history: History, finding: Finding) -> bool:
     for missing in reasons(history):
         if not set(tables) & set(missing.tables):
             continue
-        if missing.partitions is not None:
-            if finding.partition is not None and finding.partition not in missing.partitions:
-                continue
-        if missing.incarnations is not None:
-            if finding.incarnation is not None and finding.incarnation not in missing.incarnations:
-                continue
-        return True
+        if within(finding.partition, missing.partitions) and within(
+            finding.incarnation, missing.incarnations
+        ):
+            return True
     return False
+
+
+def within(named: object, missing: AbstractSet[object] | None) -> bool:
+    """Whether what a finding names may be part of what is missing."""
+    return missing is None or named is None or named in missing

@@ -5,6 +5,7 @@ docs/concepts/anomalies.md, the table; allowances.md, "Clocks"; docs/concepts/re
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from tests.spark.oracle.elections import acked_place, states
@@ -40,7 +41,7 @@ def nonmonotonic_send(history: History) -> list[Finding]:
                 for record in of_incarnation
                 if (place := first_place(history, record, partition)) is not None
             ]
-            for (one, lower), (other, upper) in zip(known, known[1:], strict=False):
+            for (one, lower), (other, upper) in itertools.pairwise(known):
                 if upper >= lower:
                     continue
                 inside = (
@@ -110,9 +111,7 @@ def accepted_below_min_isr(history: History) -> list[Finding]:
             continue
         seen = states(history, f"{history.case.name}-{send['partition']}")
         before = [state for state in seen if state.at <= send["sent_at"] - CLOCKS]
-        during = [
-            state for state in seen if send["sent_at"] - CLOCKS < state.at <= send["done_at"]
-        ]
+        during = [state for state in seen if send["sent_at"] - CLOCKS < state.at <= send["done_at"]]
         observed = [*before[-1:], *during]
         if before and all(len(state.detail["isr"]) < smallest for state in observed):
             found.append(

@@ -1,0 +1,76 @@
+"""Random histories, judged by the scorer and by the reference checker: they say the same.
+
+A history on which they differ is shrunk and printed. Decide by docs/concepts/anomalies.md and
+docs/reference/allowances.md which of the two is wrong, put the history into
+tests/spark/anomalies/cases/ with what it should expect, and mend the one that is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.oracle.compare import batches, differences, parse, without
+from tests.spark.oracle.generator import generate
+from tests.spark.oracle.shrink import shrink, subject
+
+if TYPE_CHECKING:
+    from tests.spark.anomalies.language import Case
+    from tests.spark.oracle.checker import Judgement
+    from tests.spark.oracle.compare import Scorer
+
+SHRUNK = 4
+"""How many of the differing histories are shrunk: one of each anomaly, at most so many."""
+
+
+@pytest.mark.timeout(3600)
+def test_scorer_of_random_histories_says_what_the_reference_checker_says(
+    seeds: range, score: Scorer
+) -> None:
+    texts = {f"s{seed}": generate(seed) for seed in seeds}
+    found: dict[str, list[str]] = {}
+    for batch in batches(texts.items()):
+        found |= differences(batch, score)
+    if found:
+        pytest.fail(report(texts, found, score))
+
+
+def report(texts: dict[str, str], found: dict[str, list[str]], score: Scorer) -> str:
+    """Return the differences and, of the first ones, a minimal history to keep as a case."""
+    about: dict[str, str] = {}
+    for name, lines in found.items():
+        if len(about) < SHRUNK and subject(lines[0]) not in about.values():
+            about[name] = subject(lines[0])
+    small = shrink({name: texts[name] for name in about}, score, about)
+    shown = [f"{name}: {'; '.join(lines)}" for name, lines in found.items()]
+    shown.append("(reference checker != scorer)")
+    shown += [f"\n== {about[name]}, seed {name[1:]}\n{text}" for name, text in small.items()]
+    return "\n".join(shown)
+
+
+LOST_BESIDE_A_CLEAN_RECORD = """
+send p/1#0 0@0 acked
+send p/1#1 0@1 acked
+assigned c1 0@0
+got c1 0@0 p/1#0
+drained c1 0
+log 0@0 p/1#0
+"""
+
+
+def test_differences_of_a_scorer_that_misses_an_anomaly_names_it(score: Scorer) -> None:
+    def blind(cases: list[Case]) -> dict[str, Judgement]:
+        return {name: without(item, "lost-write") for name, item in score(cases).items()}
+
+    case = parse("case", LOST_BESIDE_A_CLEAN_RECORD, 1)
+    assert differences([case], score) == {}
+    assert differences([case], blind) == {"case": ["lost-write violation: 1 != 0"]}
+
+
+def test_shrink_of_a_differing_history_leaves_the_lines_that_make_it_differ(score: Scorer) -> None:
+    def blind(cases: list[Case]) -> dict[str, Judgement]:
+        return {name: without(item, "lost-write") for name, item in score(cases).items()}
+
+    about = {"case": "lost-write violation"}
+    small = shrink({"case": LOST_BESIDE_A_CLEAN_RECORD.strip()}, blind, about)
+    assert small == {"case": "send p/1#1 0@1 acked"}
