@@ -15,6 +15,7 @@ from krt_scoring.anomalies import context, detection, voids
 from krt_scoring.history import tables as history_module
 from krt_scoring.history import tally
 from krt_scoring.inputs.bundle_files import Inspection
+from krt_scoring.inputs.reasons import wholly_invalidated
 from krt_scoring.inputs.recording import LogEnd, Recording
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.verdict.guards import log_stability, producer_summary
@@ -116,13 +117,19 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
     ctx = context.build(history_of_cases(spark, cases))
     outcomes = {case.name: Outcome() for case in cases}
     found = detection.find_all(ctx)
+    lacking = reasons(ctx, cases)
+    wholly = wholly_void(lacking, outcomes)
     if found is not None:
-        scopes = voids.narrow_scopes(reasons(ctx, cases))
-        found = found.withColumn("void", voids.within(scopes))
+        by_partition = [reason for reason in lacking if reason.scope.partitions]
+        others = [reason for reason in lacking if not reason.scope.partitions]
+        void = [voids.within(voids.narrow_scopes(some)) for some in (by_partition, others)]
+        found = found.withColumn("void", void[0] | void[1])
     for row in found.collect() if found is not None else []:
-        outcome = outcomes[row["topic"] or owner_of(row, outcomes)]
+        name = row["topic"] or owner_of(row, outcomes)
+        outcome = outcomes[name]
         outcome.findings[row["anomaly"], row["rule"]] += 1
-        outcome.void[row["anomaly"]] += row["void"] and row["rule"] is None
+        rests = row["void"] or row["anomaly"] in wholly[name]
+        outcome.void[row["anomaly"]] += rests and row["rule"] is None
         outcome.rows.append(row.asDict())
     owner = {
         incarnation.key: name
@@ -152,6 +159,19 @@ def deviations(case: Case, outcome: Outcome) -> list[str]:
     if case.outcomes is not None and outcome.outcomes != case.outcomes:
         found.append(f"outcomes {outcome.outcomes}, expected {case.outcomes}")
     return found
+
+
+def wholly_void(lacking: list[Reason], names: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Case → anomalies of which every finding rests on what it lacks, whatever others lack."""
+
+    def concerns(reason: Reason, name: str) -> bool:
+        of_case = any(topic == name for topic, _ in reason.scope.partitions)
+        return of_case or any(one.startswith(f"{name}-") for one in reason.scope.incarnations)
+
+    return {
+        name: frozenset(wholly_invalidated([one for one in lacking if concerns(one, name)]))
+        for name in names
+    }
 
 
 def owner_of(row: Row, names: Iterable[str]) -> str:

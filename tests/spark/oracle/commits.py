@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from tests.spark.oracle.elections import elections, permits_any_loss
 from tests.spark.oracle.history import CLOCKS, SECOND, Finding, place_of
 from tests.spark.oracle.ownership import (
-    acts,
-    excused,
-    newer,
+    follows_reset,
+    in_order,
+    last_act,
     of_incarnation,
     owner_of,
     ownerships,
-    time_of,
+    passed_over,
     truncations,
 )
 from tests.spark.oracle.unreadable import aborted
@@ -39,49 +39,54 @@ def committed(history: History, group: Group, partition: int) -> list[Row]:
     ]
 
 
-def generation_of(owned: list[Ownership], row: Row) -> int | None:
-    """Return the generation a commit was made in."""
-    if row["generation"] is not None:
-        return int(row["generation"])
-    owner = owner_of(owned, row)
-    return owner.generation if owner is not None else None
-
-
-def last_commit(
-    history: History, group: Group, partition: int, owned: list[Ownership], owner: Ownership
-) -> Row | None:
+def last_commit(history: History, group: Group, partition: int, owner: Ownership) -> Row | None:
     """Return the last commit before an ownership."""
-    before = []
+    before: list[Row] = []
     for row in committed(history, group, partition):
-        generation = generation_of(owned, row)
         if row["incarnation"] == owner.incarnation:
             earlier = row["event_seq"] < owner.first_seq
-        elif generation is not None and owner.generation is not None:
-            earlier = generation < owner.generation
+        elif row["generation"] is not None and owner.generation is not None:
+            earlier = row["generation"] < owner.generation
         else:
-            earlier = row["at"] + CLOCKS <= owner.start
+            earlier = row["at"] <= owner.start
         if earlier:
-            before.append((generation if generation is not None else -1, row["at"], row))
-    return max(before, key=lambda item: item[:2])[2] if before else None
+            before.append(row)
+    # Where the generation of any is not known, times alone decide.
+    by_time = any(row["generation"] is None for row in before)
+
+    def order(row: Row) -> tuple[int, int, int, str]:
+        generation = 0 if by_time else row["generation"]
+        return generation, row["at"], row["event_seq"], row["incarnation"]
+
+    return max(before, key=order, default=None)
+
+
+def handed_over(
+    history: History, group: Group, owned: list[Ownership], one: Row, other: Row
+) -> Ownership | None:
+    """Return the newer owner of two that delivered the same, if the older one's time was over."""
+    first, second = owner_of(owned, one), owner_of(owned, other)
+    if first is None or second is None or first is second:
+        return None
+    older, newer = (second, first) if second.start < first.start else (first, second)
+    limit = newer.start + CLOCKS
+    acted = last_act(history, group, older)
+    lapsed = older.lapse <= limit and acted <= older.tolerated
+    return newer if older.end <= limit or acted <= limit or lapsed else None
 
 
 def in_window(history: History, group: Group, owned: list[Ownership], one: Row, other: Row) -> bool:
     """Whether a repetition is of what a member had not committed when its ownership ended."""
-    first, second = owner_of(owned, one), owner_of(owned, other)
-    if group.transactional or first is None or second is None or first is second:
+    newer = handed_over(history, group, owned, one, other)
+    if newer is None or group.transactional:
         return False
-    later = newer(first, second)
-    earlier, its_row = (first, other) if later is second else (second, one)
-    if earlier.end > its_row["delivered_at"] + CLOCKS:
-        return False
-    last = last_commit(history, group, one["partition"], owned, later)
+    last = last_commit(history, group, one["partition"], newer)
     return last is None or one["offset"] >= last["offset"]
 
 
 def offsets_rule(history: History, group: Group, partition: int, owner: Ownership) -> str | None:
     """Return the rule by which an owner resumed from commits that were lost."""
-    owned = ownerships(history, group, partition)
-    last = last_commit(history, group, partition, owned, owner)
+    last = last_commit(history, group, partition, owner)
     if last is None:
         return None
     for event in history.timeline:
@@ -90,7 +95,7 @@ def offsets_rule(history: History, group: Group, partition: int, owner: Ownershi
         for election in elections(history, -1, event.subject):
             if permits_any_loss(history, election, event.subject) is None:
                 continue
-            if last["at"] < election.at <= owner.start:
+            if last["at"] <= election.at + CLOCKS and election.at <= owner.start:
                 return "offsets-partition-loss"
     return None
 
@@ -139,17 +144,18 @@ def commit_ahead(history: History, group: Group, partition: int) -> list[Finding
         below = [offset for offset in missed if offset < row["offset"]]
         if not below:
             continue
-        rule = None
-        for truncation in truncations(history, group, partition):
-            reset = truncation.reset
-            limit = reset["offset"] if reset is not None else None
-            if all(
-                excused(truncation, offset) and (limit is None or offset < limit)
-                for offset in below
-            ):
-                rule = truncation.rule
+        rules = [excuse(history, group, partition, offset) for offset in below]
+        rule = rules[below.index(min(below))] if None not in rules else None
         found.append(Finding("commit-ahead", rule, partition, group.name))
     return found
+
+
+def excuse(history: History, group: Group, partition: int, offset: int) -> str | None:
+    """Return the rule by which a group may never be given a record at an offset."""
+    for truncation in truncations(history, group, partition):
+        if passed_over(truncation, offset):
+            return truncation.rule
+    return None
 
 
 def commit_rewind(history: History, group: Group, partition: int) -> list[Finding]:
@@ -157,22 +163,33 @@ def commit_rewind(history: History, group: Group, partition: int) -> list[Findin
     found: list[Finding] = []
     owned = ownerships(history, group, partition)
     for owner in owned:
-        last = last_commit(history, group, partition, owned, owner)
+        last = last_commit(history, group, partition, owner)
         if last is None:
             continue
         below = [offset for offset in begins(history, group, owner) if offset < last["offset"]]
         if not below:
             continue
-        rule = None
-        for truncation in truncations(history, group, partition):
-            reset = truncation.reset
-            after = owner.start > truncation.election.at
-            kept = reset is not None and last["at"] > reset["at"]
-            if after and not kept and all(excused(truncation, offset) for offset in below):
-                rule = truncation.rule
+        rule = rewind_rule(history, group, owner, last, min(below))
         rule = rule or offsets_rule(history, group, partition, owner)
         found.append(Finding("commit-rewind", rule, partition, group.name))
     return found
+
+
+def rewind_rule(
+    history: History, group: Group, owner: Ownership, last: Row, start: int
+) -> str | None:
+    """Return the rule under which an ownership may begin below a commit."""
+    for truncation in truncations(history, group, owner.partition):
+        anew = [
+            row["at"]
+            for row in committed(history, group, owner.partition)
+            if follows_reset(truncation, row)
+        ]
+        begun = truncation.election.at <= owner.start <= min(anew, default=owner.start)
+        above = truncation.cut < last["offset"] <= truncation.reach
+        if begun and above and start >= truncation.cut:
+            return truncation.rule
+    return None
 
 
 def begins(history: History, group: Group, owner: Ownership) -> list[int]:
@@ -198,13 +215,11 @@ def double_ownership(history: History, group: Group, partition: int) -> list[Fin
         for other in owned[index + 1 :]:
             if one.incarnation == other.incarnation:
                 continue
-            later = newer(one, other)
-            after = later.start + group.handover + CLOCKS
-            both = [
-                any(after < time_of(row) <= item.end for row in acts(history, group, item))
-                for item in (one, other)
-            ]
-            if all(both):
+            older, newer = in_order(one, other)
+            deadline = newer.start + group.handover + CLOCKS
+            acted = [last_act(history, group, item) for item in (older, newer)]
+            lapsed = older.lapse <= deadline and acted[0] <= older.tolerated
+            if older.end > deadline and min(acted) > deadline and not lapsed:
                 found.append(Finding("double-ownership", None, partition, group.name))
     return found
 

@@ -7,17 +7,15 @@ cut".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tests.spark.oracle.history import ZOOKEEPER_SESSION, identity_of
+from tests.spark.oracle.history import ZOOKEEPER_SESSION, place_of
 
 if TYPE_CHECKING:
     from tests.spark.oracle.history import History, Place, Record
 
     from krt_contract.timeline import Event
-
-LOSES_ANYTHING = ("unclean-election", "storage-lost")
-"""The rules that permit to lose what was acknowledged with acks=all."""
 
 
 @dataclass
@@ -27,61 +25,63 @@ class Election:
     partition: int
     at: int
     leader: int
-    deposed: int | None
-    """The leader before it; None where none is known."""
+    deposed: int
+    """The leader before it; -1 where none is known."""
     deposed_since: int
     """When that one became leader."""
     outside_isr: bool
-    last_unclean: int | None
-    """When the ISR was last left before it."""
+    storage_lost: bool
+    left: int | None
+    """When the ISR was last left, or storage lost, before it."""
 
 
 def states(history: History, subject: str) -> list[Event]:
-    """Return the states of a partition in order of time."""
-    return [
+    """Return the states of a partition in the order ZooKeeper had them."""
+    found = [
         item
         for item in history.timeline
         if item.source == "partition" and item.event == "state" and item.subject == subject
     ]
+    return sorted(found, key=lambda item: (item.detail["leader_epoch"], item.detail["version"]))
 
 
 def elections(history: History, partition: int, subject: str | None = None) -> list[Election]:
     """Return the elections of a partition; its first state is none."""
     found: list[Election] = []
-    seen = states(history, subject or f"{history.case.name}-{partition}")
-    last_unclean: int | None = None
-    for index, state in enumerate(seen[1:], start=1):
-        before = seen[index - 1]
-        earlier = [item for item in seen[:index] if item.detail["leader"] >= 0]
-        epochs = [item.detail["leader_epoch"] for item in earlier]
-        if state.detail["leader"] < 0 or state.detail["leader_epoch"] <= max(epochs, default=-1):
+    subject = subject or f"{history.case.name}-{partition}"
+    seen = states(history, subject)
+    deposed, since = -1, 0
+    left: int | None = None
+    for before, state in pairwise(seen):
+        if before.detail["leader"] not in (-1, deposed):
+            deposed, since = before.detail["leader"], before.at
+        epochs = before.detail["leader_epoch"], state.detail["leader_epoch"]
+        if state.detail["leader"] == -1 or epochs[1] <= epochs[0]:
             continue
-        deposed = earlier[-1] if earlier else None
-        since = [
-            item
-            for item in earlier
-            if deposed and item.detail["leader_epoch"] == deposed.detail["leader_epoch"]
-        ]
         outside = state.detail["leader"] not in before.detail["isr"]
+        storage = lost_storage(history, seen, state)
         found.append(
             Election(
                 partition=partition,
                 at=state.at,
                 leader=state.detail["leader"],
-                deposed=deposed.detail["leader"] if deposed else None,
-                deposed_since=since[0].at if since else 0,
+                deposed=deposed,
+                deposed_since=since,
                 outside_isr=outside,
-                last_unclean=last_unclean,
+                storage_lost=storage,
+                left=left,
             )
         )
-        if outside:
-            last_unclean = state.at
+        if outside or storage:
+            left = state.at
     return found
 
 
 def first_offset_cut(history: History, election: Election) -> int:
     """Return the lowest offset at which the new leader's epoch can begin."""
     lowest = 0
+    if election.storage_lost:
+        return lowest
     for record in history.records:
         send = record.send
         if send is None or send["outcome"] != "acked" or send["partition"] != election.partition:
@@ -89,11 +89,12 @@ def first_offset_cut(history: History, election: Election) -> int:
         place = (send["partition"], send["offset"])
         if send["done_at"] >= election.at or send["offset"] is None:
             continue
-        if not any(identity_of(row) == record.identity for row in history.log_at(place)):
+        if {place_of(row) for row in record.log} != {place}:
             continue
         if election.outside_isr:
-            by_deposed = send["done_at"] > election.deposed_since + ZOOKEEPER_SESSION
-            since_left = election.last_unclean is None or send["done_at"] > election.last_unclean
+            by_deposed = send["done_at"] >= election.deposed_since + ZOOKEEPER_SESSION
+            left = election.left
+            since_left = left is None or send["done_at"] >= left + ZOOKEEPER_SESSION
             by_all = history.acks(record.identity[0]) == "all" and since_left
             if not by_deposed and not by_all:
                 continue
@@ -103,63 +104,58 @@ def first_offset_cut(history: History, election: Election) -> int:
 
 def acknowledged_until(history: History, election: Election) -> float:
     """Return until when the deposed leader may have acknowledged sends."""
-    until: float = election.at + ZOOKEEPER_SESSION
-    frozen = False
-    thawed: float | None = None
+    until: float = election.at
+    for begin, end in freezes(history, f"{history.case.name}-kafka-{election.deposed}"):
+        if begin <= election.at:
+            until = max(until, end)
+    return until + ZOOKEEPER_SESSION
+
+
+def freezes(history: History, uid: str) -> list[tuple[int, float]]:
+    """Return from when to when a process was frozen."""
+    found: list[tuple[int, float]] = []
+    begin: int | None = None
     for item in history.timeline:
-        if item.source != "member" or item.subject != f"kafka-{election.deposed}":
+        if item.source != "member" or item.detail.get("uid") != uid:
             continue
-        if item.event == "frozen" and item.at <= election.at:
-            frozen, thawed = True, None
-        if item.event == "thawed" and frozen and thawed is None:
-            thawed = item.at
-    if not frozen:
-        return until
-    return max(until, (thawed if thawed is not None else float("inf")) + ZOOKEEPER_SESSION)
+        if item.event == "frozen":
+            begin = item.at
+        elif item.event == "thawed" and begin is not None:
+            found.append((begin, item.at))
+            begin = None
+    return found if begin is None else [*found, (begin, float("inf"))]
 
 
-def lost_storage(history: History, subject: str, election: Election) -> bool:
-    """Whether a fault had emptied the disk of the leader, or of every member of the ISR."""
-    seen = states(history, subject)
-    index = next(index for index, state in enumerate(seen) if state.at == election.at)
-    before = seen[index - 1].detail["isr"]
-    emptied = {
-        broker: _emptied(history, subject, broker, election)
-        for broker in {*before, election.leader}
-    }
-    return emptied[election.leader] or (bool(before) and all(emptied[one] for one in before))
+def lost_storage(history: History, seen: list[Event], elected: Event) -> bool:
+    """Whether a fault had emptied the disk of a new leader, or of every member of the ISR."""
+    empty: set[int] = set()
+    known: list[tuple[int, int]] = []
+    for before, state in pairwise(seen):
+        for broker, at in emptied(history):
+            if at <= state.at and (broker, at) not in known:
+                known.append((broker, at))
+                empty.add(broker)
+        # Who joins the ISR of another leader has copied all of it again.
+        joined = set(state.detail["isr"]) - set(before.detail["isr"])
+        empty -= joined - {state.detail["leader"]}
+        if state is elected:
+            return state.detail["leader"] in empty or set(before.detail["isr"]) <= empty
+        if state.detail["leader"] != -1:
+            if state.detail["leader_epoch"] > before.detail["leader_epoch"]:
+                # From here on the log is what this leader has.
+                empty.discard(state.detail["leader"])
+    return False
 
 
-def _emptied(history: History, subject: str, broker: int, election: Election) -> bool:
-    """Whether a broker's disk was emptied, and not filled again before an election."""
-    empty = False
-    out = False
-    for item in history.timeline:
-        if item.at > election.at:
-            break
-        if item.source == "fault" and item.event == "injected":
-            targets = [target.get("member") for target in item.detail.get("targets", [])]
-            if item.detail.get("action") == "LoseDisk" and f"kafka-{broker}" in targets:
-                empty, out = True, False
-        if item.source == "partition" and item.subject == subject and item.at < election.at:
-            if item.event != "state":
-                continue
-            if broker not in item.detail["isr"]:
-                out = True
-            elif item.detail["leader"] == broker:
-                # Elected with what was left: from here on the partition begins anew.
-                empty = False if _newly(history, subject, item) else empty
-            elif out and item.detail["leader"] >= 0:
-                empty = False
-    return empty
-
-
-def _newly(history: History, subject: str, state: Event) -> bool:
-    """Whether a state is the first of its epoch, and not the first of all."""
-    seen = states(history, subject)
-    before = [item for item in seen if item.at < state.at]
-    epoch = state.detail["leader_epoch"]
-    return bool(before) and all(item.detail["leader_epoch"] < epoch for item in before)
+def emptied(history: History) -> list[tuple[int, int]]:
+    """Return which broker's disk was lost, and when."""
+    return [
+        (int(target["member"].removeprefix("kafka-")), item.at)
+        for item in history.timeline
+        if item.source == "fault" and item.event == "injected"
+        if item.detail.get("action") == "LoseDisk"
+        for target in item.detail.get("targets", [])
+    ]
 
 
 def permits_any_loss(
@@ -167,12 +163,10 @@ def permits_any_loss(
 ) -> str | None:
     """Return the rule by which an election may lose what was acknowledged with acks=all."""
     topic = history.case.topic
-    unclean = topic.get("unclean.leader.election.enable") == "true" and subject is None
-    if election.outside_isr and unclean:
-        return "unclean-election"
-    if lost_storage(history, subject or f"{history.case.name}-{election.partition}", election):
+    if election.storage_lost:
         return "storage-lost"
-    return None
+    unclean = topic.get("unclean.leader.election.enable") == "true" and subject is None
+    return "unclean-election" if election.outside_isr and unclean else None
 
 
 def may_cut(history: History, election: Election, offset: int | None, written: int) -> bool:
@@ -186,19 +180,18 @@ def loss_permitted(
     history: History, acks: str, partition: int | None, offset: int | None, written: int
 ) -> str | None:
     """Return the rule that permits to lose a record at a place; None where none does."""
-    partitions = range(4) if partition is None else [partition]
-    rules: set[str] = set()
-    for number in partitions:
-        for election in elections(history, number):
-            if not may_cut(history, election, offset, written):
-                continue
-            rule = permits_any_loss(history, election)
-            if rule is not None:
-                rules.add(rule)
-            if acks in ("1", "0"):
-                rules.add(f"acks-{acks}-leader-change")
-    order = (*LOSES_ANYTHING, "acks-1-leader-change", "acks-0-leader-change")
-    return next((rule for rule in order if rule in rules), None)
+    if partition is None:
+        return None
+    cutting = [
+        election
+        for election in elections(history, partition)
+        if may_cut(history, election, offset, written)
+    ]
+    rules = [permits_any_loss(history, election) for election in cutting]
+    rule = next((rule for rule in rules if rule is not None), None)
+    if rule is None and cutting and acks in ("1", "0"):
+        return f"acks-{acks}-leader-change"
+    return rule
 
 
 def usable_offset(history: History, record: Record) -> int | None:

@@ -495,4 +495,14 @@ def generate(seed: int) -> str:
     random = Random(seed + 1_000_000_007)  # noqa: S311
     for _ in range(random.choice([0, 1, 1, 1, 2, 2, 3])):
         lines = edit(random, lines)
-    return "\n".join(lines)
+    return "\n".join(readable(lines))
+
+
+def readable(lines: list[str]) -> list[str]:
+    """Return the lines without records of logs that were not read."""
+    unread = {line.split()[1] for line in lines if line.startswith("unread")}
+    return [
+        line
+        for line in lines
+        if not line.startswith("log") or line.split()[1].partition("@")[0] not in unread
+    ]

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 def outcomes(history: History) -> dict[str, int]:
-    """Return how many sends had each outcome."""
-    counts = Counter(
-        outcome(history, record) for record in history.records if not history.nobody_sent(record)
-    )
-    return dict(counts)
+    """Return how many records had each outcome.
+
+    One that no ledger row tells of counts as unknown; whether it was sent at all is for
+    corrupt-payload to tell.
+    """
+    return dict(Counter(outcome(history, record) for record in history.records))
 
 
 def in_log(history: History, record: Record) -> bool:

@@ -9,8 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.spark.oracle.elections import elections, first_offset_cut, permits_any_loss
-from tests.spark.oracle.history import CLOCKS
+from tests.spark.oracle.elections import (
+    elections,
+    first_offset_cut,
+    freezes,
+    permits_any_loss,
+)
+from tests.spark.oracle.history import CLOCKS, identity_of, place_of
 
 if TYPE_CHECKING:
     from tests.spark.oracle.elections import Election
@@ -33,6 +38,10 @@ class Ownership:
     offset: int | None
     generation: int | None
     end: float = FOREVER
+    lapse: float = FOREVER
+    """When the group's session for it ended because it was frozen."""
+    tolerated: float = FOREVER
+    """Until when it may go on after that, not knowing."""
 
 
 def of_incarnation(history: History, group: Group, incarnation: str) -> list[Row]:
@@ -64,9 +73,7 @@ def ownerships(history: History, group: Group, partition: int) -> list[Ownership
         for row in of_incarnation(history, group, incarnation):
             event = row.get("event")
             if event == "assigned" and row["partition"] == partition:
-                if current is not None:
-                    current.end = min(current.end, row["at"])
-                    current.last_seq = row["event_seq"]
+                end(current, row)
                 current = Ownership(
                     group=group.name,
                     partition=partition,
@@ -78,41 +85,44 @@ def ownerships(history: History, group: Group, partition: int) -> list[Ownership
                     generation=row["generation"],
                 )
                 found.append(current)
-            here = row.get("partition") in (partition, None)
-            ends = event == "closed" or (event in ("revoked", "lost") and here)
-            if ends and current is not None:
-                current.end = min(current.end, row["at"])
+            here = row["partition"] == partition
+            whole = row["partition"] is None
+            if (event in ("revoked", "lost", "closed") and here) or (
+                event in ("lost", "closed") and whole
+            ):
+                end(current, row)
+                current = None
         end_by_pod(history, group, incarnation, found)
     return sorted(found, key=lambda item: (item.start, item.incarnation, item.first_seq))
 
 
+def end(current: Ownership | None, row: Row) -> None:
+    """End an ownership with an event of its member."""
+    if current is not None:
+        current.end = min(current.end, row["at"])
+        current.last_seq = row["event_seq"]
+
+
 def end_by_pod(history: History, group: Group, incarnation: str, found: list[Ownership]) -> None:
-    """End the ownerships of a member that died or was frozen for its session."""
+    """End the ownerships of a member that died, or whose session ended while it was frozen."""
     for owned in found:
         if owned.incarnation != incarnation:
             continue
         for item in history.timeline:
-            if item.detail.get("uid") != incarnation or item.at < owned.start:
-                continue
-            if item.source == "pod" and item.event in ("exited", "deleted"):
-                owned.end = min(owned.end, item.at)
-            if item.source == "member" and item.event == "frozen" and item.at < owned.end:
-                expires = item.at + group.session - group.heartbeat
-                thaws = [
-                    other.at
-                    for other in history.timeline
-                    if other.event == "thawed"
-                    and other.detail.get("uid") == incarnation
-                    and other.at >= item.at
-                ]
-                thaw = min(thaws, default=FOREVER)
-                if thaw >= expires and not goes_on(history, group, owned, thaw):
-                    owned.end = min(owned.end, expires)
+            if item.detail.get("uid") == incarnation and item.source == "pod":
+                if item.event in ("exited", "deleted"):
+                    owned.end = min(owned.end, item.at)
+        for begin, thaw in freezes(history, incarnation):
+            session = group.session - group.heartbeat
+            if owned.start <= begin < owned.end and thaw - begin >= session:
+                owned.lapse = begin + session
+                owned.tolerated = thaw + group.handover
+                break
 
 
-def goes_on(history: History, group: Group, owned: Ownership, thaw: float) -> bool:
-    """Whether a member goes on as an owner for longer than it needs to hear that it is none."""
-    return any(time_of(row) > thaw + group.handover for row in acts(history, group, owned))
+def last_act(history: History, group: Group, owned: Ownership) -> int:
+    """Return when a member last delivered or committed anything in an ownership."""
+    return max((time_of(row) for row in acts(history, group, owned)), default=0)
 
 
 def acts(history: History, group: Group, owned: Ownership) -> list[Row]:
@@ -122,8 +132,13 @@ def acts(history: History, group: Group, owned: Ownership) -> list[Row]:
         for row in of_incarnation(history, group, owned.incarnation)
         if owned.first_seq < row["event_seq"] < owned.last_seq
         and row["partition"] == owned.partition
-        and (row["event"] == "committed" if "event" in row else row["outcome"] == "ok")
+        and (row["event"] == "committed" if "event" in row else given(group, row))
     ]
+
+
+def given(group: Group, row: Row) -> bool:
+    """Whether a delivery reached the application: not what an aborted transaction took back."""
+    return not (group.transactional and row["outcome"] == "failed")
 
 
 def owner_of(owned: list[Ownership], row: Row) -> Ownership | None:
@@ -139,12 +154,16 @@ def owner_of(owned: list[Ownership], row: Row) -> Ownership | None:
     )
 
 
-def newer(one: Ownership, other: Ownership) -> Ownership:
-    """Return the later of two ownerships."""
-    generations = one.generation, other.generation
-    if None not in generations and one.generation != other.generation:
-        return max(one, other, key=lambda item: item.generation or 0)
-    return max(one, other, key=lambda item: (item.start, item.first_seq))
+def in_order(one: Ownership, other: Ownership) -> tuple[Ownership, Ownership]:
+    """Return the older and the newer of two ownerships.
+
+    Generations count again from 1 where the group's state was lost, so they decide only between
+    ownerships that overlap.
+    """
+    older, newer = sorted((one, other), key=lambda item: (item.start, item.incarnation))
+    if older.generation is None or newer.generation is None or older.end <= newer.start:
+        return older, newer
+    return (newer, older) if newer.generation < older.generation else (older, newer)
 
 
 @dataclass
@@ -156,8 +175,8 @@ class Truncation:
     cut: int
     reach: int
     """The highest position that the group had: above it nothing is a consequence."""
-    reset: Row | None
-    """The recorded reset that ends it."""
+    resets: list[Row]
+    """Each member's first recorded reset since: it ends it."""
 
 
 def truncations(history: History, group: Group, partition: int) -> list[Truncation]:
@@ -167,37 +186,68 @@ def truncations(history: History, group: Group, partition: int) -> list[Truncati
         rule = permits_any_loss(history, election)
         if rule is None:
             continue
-        resets = [
-            row
-            for row in history.events
-            if row["event"] == "reset"
-            and row["group"] == group.name
-            and row["partition"] == partition
-            and row["at"] > election.at
-        ]
-        reset = min(resets, key=lambda row: row["at"], default=None)
+        resets = first_resets(history, group, partition, election.at)
         cut = first_offset_cut(history, election)
-        reach = position(history, group, partition, election.at)
+        reach = max(
+            position(history, group, partition, election.at), gone(history, group, partition)
+        )
         if reach > cut:
-            name = "after-" + rule
-            found.append(Truncation(election, name, cut, reach, reset))
+            found.append(Truncation(election, "after-" + rule, cut, reach, resets))
     return found
 
 
+def first_resets(history: History, group: Group, partition: int, at: int) -> list[Row]:
+    """Return each member's first reset on a partition since an election."""
+    found: list[Row] = []
+    for incarnation in incarnations(history, group):
+        resets = [
+            row
+            for row in of_incarnation(history, group, incarnation)
+            if row.get("event") == "reset"
+            and row["partition"] == partition
+            and row["offset"] is not None
+            and row["at"] + CLOCKS >= at
+        ]
+        found += resets[:1]
+    return found
+
+
+def gone(history: History, group: Group, partition: int) -> int:
+    """Return above which offset the group was given nothing that is gone from there."""
+    return max(
+        (
+            row["offset"] + 1
+            for row in history.deliveries
+            if row["group"] == group.name
+            and row["partition"] == partition
+            and row["outcome"] == "ok"
+            and identity_of(row) is not None
+            and history.read(partition)
+            and identity_of(row) not in map(identity_of, history.log_at(place_of(row)))
+        ),
+        default=0,
+    )
+
+
 def position(history: History, group: Group, partition: int, at: int) -> int:
-    """Return the highest position that a group shows until 1 s after an election."""
+    """Return the highest position that a group shows until 1 s after an election.
+
+    Of a member that is reset later, until its reset.
+    """
     highest = 0
+    resets = {
+        row["incarnation"]: row["event_seq"] for row in first_resets(history, group, partition, at)
+    }
     for incarnation in incarnations(history, group):
         for row in of_incarnation(history, group, incarnation):
-            if row["partition"] != partition:
+            if row["partition"] != partition or row["offset"] is None:
                 continue
-            if row.get("event") == "reset" and row["at"] > at:
-                break
-            if time_of(row) > at + CLOCKS or row["offset"] is None:
+            before_reset = row["event_seq"] < resets.get(incarnation, 0)
+            if time_of(row) > at + CLOCKS and not before_reset:
                 continue
-            if "event" not in row and row["outcome"] == "ok":
-                highest = max(highest, row["offset"] + 1)
-            if row.get("event") in ("assigned", "seek", "committed"):
+            if "event" not in row:
+                highest = max(highest, row["offset"] + 1 if row["outcome"] == "ok" else 0)
+            elif row["event"] != "reset":
                 highest = max(highest, row["offset"])
     return highest
 
@@ -207,7 +257,15 @@ def excused(truncation: Truncation, offset: int) -> bool:
     return truncation.cut <= offset < truncation.reach
 
 
-def both_after_reset(truncation: Truncation, one: Row, other: Row) -> bool:
-    """Whether two things happened after the reset that ended a truncation."""
-    reset = truncation.reset
-    return reset is not None and min(time_of(one), time_of(other)) > reset["at"]
+def passed_over(truncation: Truncation, offset: int) -> bool:
+    """Whether the group may have gone by an offset: not at or above where a reset led."""
+    led = min((reset["offset"] for reset in truncation.resets), default=truncation.reach)
+    return excused(truncation, offset) and offset < led
+
+
+def follows_reset(truncation: Truncation, row: Row) -> bool:
+    """Whether a member had been reset before a delivery."""
+    return any(
+        reset["incarnation"] == row["incarnation"] and reset["event_seq"] < row["event_seq"]
+        for reset in truncation.resets
+    )

@@ -5,19 +5,20 @@ docs/concepts/anomalies.md, the table and "Places"; allowances.md, "Why conseque
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.spark.oracle import commits
-from tests.spark.oracle.elections import acked_place, elections, first_offset_cut, may_cut
-from tests.spark.oracle.history import Finding, place_of
+from tests.spark.oracle.elections import acked_place, elections, first_offset_cut
+from tests.spark.oracle.history import CLOCKS, Finding, identity_of, place_of
 from tests.spark.oracle.ownership import (
-    both_after_reset,
     excused,
+    follows_reset,
     incarnations,
     of_incarnation,
     owner_of,
     ownerships,
+    passed_over,
     truncations,
 )
 
@@ -33,13 +34,12 @@ def visible_offsets(history: History, group: Group, partition: int) -> set[int]:
     """Return the offsets that have an index: visible in the log, or delivered."""
     here = [row for row in history.log if row["partition"] == partition]
     offsets = {row["offset"] for row in here if history.visible(row, group)}
-    hidden = {row["offset"] for row in here} - offsets
-    alike = {item.name for item in history.groups if item.committed_only == group.committed_only}
+    strict = {item.name for item in history.groups if item.committed_only}
     delivered = {
         row["offset"]
         for row in history.deliveries
         if row["partition"] == partition and row["outcome"] == "ok"
-        if row["offset"] not in hidden or row["group"] in alike
+        if row["group"] in strict or not group.committed_only
     }
     return offsets | delivered
 
@@ -68,29 +68,28 @@ def poll_order(history: History, group: Group, partition: int) -> list[Finding]:
         inside = "int-" if one["poll"] == other["poll"] else ""
         passed = [item for item in offsets if one["offset"] < item < other["offset"]]
         if passed:
-            name, touched = "poll-skip", passed
+            name = "poll-skip"
+            low, high = one["offset"] + 1, one["offset"] + len(passed)
         elif other["offset"] <= one["offset"]:
-            name, touched = "nonmonotonic-poll", [other["offset"]]
+            name, low, high = "nonmonotonic-poll", other["offset"], one["offset"]
         else:
             continue
-        rule = None
-        if not inside:
-            rule = step_rule(history, group, (one, other), touched)
+        rule = step_rule(history, group, (one, other), (low, high))
         found.append(Finding(inside + name, rule, partition, group.name))
     return found
 
 
 def step_rule(
-    history: History, group: Group, step: tuple[Row, Row], touched: list[int]
+    history: History, group: Group, step: tuple[Row, Row], span: tuple[int, int]
 ) -> str | None:
-    """Return the rule under which a step follows from a truncation."""
+    """Return the rule under which a step over some offsets follows from a truncation."""
     one, other = step
     for truncation in truncations(history, group, other["partition"]):
-        if other["delivered_at"] <= truncation.election.at:
+        if other["delivered_at"] + CLOCKS < truncation.election.at:
             continue
-        if both_after_reset(truncation, one, other):
+        if follows_reset(truncation, one):
             continue
-        if all(excused(truncation, offset) for offset in touched):
+        if excused(truncation, span[0]) and excused(truncation, span[1]):
             return truncation.rule
     return None
 
@@ -113,64 +112,73 @@ def duplicate_delivery(history: History, group: Group, partition: int) -> list[F
         if commits.in_window(history, group, owned, before[-1], row):
             rule = "uncommitted-window"
         if rule is None:
-            rule = step_rule(history, group, (before[-1], row), [row["offset"]])
-        owner = owner_of(owned, row)
-        if rule is None and owner is not None and owner_of(owned, before[-1]) is not owner:
-            rule = commits.offsets_rule(history, group, partition, owner)
+            rule = step_rule(history, group, (before[-1], row), (row["offset"],) * 2)
+        pair = commits.handed_over(history, group, owned, before[-1], row)
+        if rule is None and pair is not None:
+            rule = commits.offsets_rule(history, group, partition, pair)
         found.append(Finding("duplicate-delivery", rule, partition, group.name))
     return found
 
 
-def key_of(record: Record) -> str | None:
-    """Return the key of a record."""
-    for row in [record.send, *record.log]:
-        if row is not None and row["key"] is not None:
-            return str(row["key"])
-    return None
-
-
 def key_order(history: History, group: Group, partition: int) -> list[Finding]:
-    """Find first deliveries of a key's records in another order than the log's."""
+    """Find neighbours among the first deliveries of a key against the order of a log.
+
+    The settled log holds what lies where it was delivered from. An earlier one held what is gone
+    from there, and with it what lies below the first offset that any election can have cut.
+    """
+    if not history.read(partition):
+        return []
     owned = ownerships(history, group, partition)
-    first: list[tuple[Record, Row]] = []
-    for record in history.records:
-        rows = [
-            row for row in record.ok if row["group"] == group.name and row["partition"] == partition
-        ]
-        if rows and key_of(record) is not None:
-            first.append((record, min(rows, key=lambda row: order_of(owned, row))))
-    first.sort(key=lambda item: order_of(owned, item[1]))
+    cuts = [first_offset_cut(history, item) for item in elections(history, partition)]
+    first: dict[tuple[object, ...], Row] = {}
+    for row in history.deliveries:
+        mine = row["group"] == group.name and row["partition"] == partition
+        if not mine or row["outcome"] != "ok":
+            continue
+        here = history.log_at(place_of(row))
+        gone = identity_of(row) is not None and identity_of(row) not in map(identity_of, here)
+        key = sent_key(history, row) if gone else next((one["key"] for one in here), None)
+        if key is None:
+            continue
+        name = (key, gone, row["offset"], identity_of(row) if gone else None)
+        if name not in first or order_of(owned, row) < order_of(owned, first[name]):
+            first[name] = row
     found: list[Finding] = []
-    for key in sorted({str(key_of(record)) for record, _ in first}):
-        of_key = [item for item in first if key_of(item[0]) == key]
-        for (one, one_row), (other, other_row) in itertools.pairwise(of_key):
-            if other_row["offset"] >= one_row["offset"]:
-                continue
-            if not were_together(history, one, other):
-                continue
-            rule = step_rule(history, group, (one_row, other_row), [other_row["offset"]])
-            found.append(Finding("key-order", rule, partition, group.name))
+    for key in sorted({str(name[0]) for name in first}):
+        of_key = [(name, row) for name, row in first.items() if name[0] == key]
+        of_key.sort(key=lambda item: order_of(owned, item[1]))
+        settled = [(row, bool(name[1])) for name, row in of_key if not name[1]]
+        earlier = [
+            (row, bool(name[1]))
+            for name, row in of_key
+            if name[1] or row["offset"] < min(cuts, default=row["offset"] + 1)
+        ]
+        for log in (settled, earlier):
+            for (one, one_gone), (other, other_gone) in pairwise(log):
+                if other["offset"] >= one["offset"]:
+                    continue
+                if log is earlier and not (one_gone or other_gone):
+                    continue
+                span = other["offset"], one["offset"]
+                rule = step_rule(history, group, (one, other), span)
+                found.append(Finding("key-order", rule, partition, group.name))
     return found
 
 
-def order_of(owned: list[Ownership], row: Row) -> tuple[int, int, str, int]:
+def sent_key(history: History, row: Row) -> str | None:
+    """Return the key that the record of a delivery was sent with."""
+    return next(
+        (send["key"] for send in history.sends if identity_of(send) == identity_of(row)), None
+    )
+
+
+def order_of(owned: list[Ownership], row: Row) -> tuple[int, int, str]:
     """Return where a delivery stands in the order of ownerships, and within one."""
     owner = owner_of(owned, row)
-    number = owned.index(owner) if owner is not None else -1
-    start = owner.start if owner is not None else 0
-    return number, start, row["incarnation"], row["event_seq"]
-
-
-def were_together(history: History, one: Record, other: Record) -> bool:
-    """Whether one log held both records: not if one took the place of the other after a cut."""
-    if bool(one.log) == bool(other.log):
-        return True
-    gone, there = (one, other) if other.log else (other, one)
-    was, lies = gone.ok[0], there.log[0]
-    return not any(
-        may_cut(history, election, was["offset"], was["delivered_at"])
-        and lies["offset"] >= first_offset_cut(history, election)
-        for election in elections(history, was["partition"])
+    return (
+        owned.index(owner) if owner is not None else -1,
+        row["event_seq"],
+        row["incarnation"],
     )
 
 
@@ -185,9 +193,7 @@ def unseen(history: History, group: Group) -> list[Finding]:
             continue
         rule = None
         for truncation in truncations(history, group, place[0]):
-            reset = truncation.reset
-            passed_over = reset is None or place[1] < reset["offset"]
-            if excused(truncation, place[1]) and passed_over:
+            if rule is None and passed_over(truncation, place[1]):
                 rule = truncation.rule
         if rule is None:
             rule = commits.undecided_rule(history, record, group)

@@ -37,7 +37,7 @@ def expired(history: History, record: Record) -> bool:
 def transaction_verified(history: History, record: Record) -> bool:
     """Whether some send of an undecided transaction proves that it was committed."""
     send = record.send
-    if send is None or send["transaction"] is None or send["transaction_outcome"] != "unknown":
+    if send is None or send["transaction"] is None:
         return False
     committed_only = {group.name for group in history.groups if group.committed_only}
     for other in history.records:
@@ -57,8 +57,8 @@ def verified(history: History, record: Record) -> bool:
     """Whether an unknown send is known to have been written and not aborted."""
     if record.outcome != "unknown" or history.nobody_sent(record):
         return False
-    if transaction_verified(history, record):
-        return True
+    if record.send is not None and record.send["transaction"] is not None:
+        return transaction_verified(history, record)
     return bool(record.ok) and not any(row["state"] == "aborted" for row in record.log)
 
 
@@ -105,18 +105,39 @@ def lost(history: History, record: Record) -> bool:
 def loss_rule(history: History, record: Record) -> str | None:
     """Return the rule that permits to lose a record."""
     acks = history.acks(record.identity[0])
+    rule = cut_rule(history, record)
+    unproven = acks == "0" and not record.ok and usable_offset(history, record) is None
+    return rule or ("acks-0-not-provably-appended" if unproven else None)
+
+
+def cut_rule(history: History, record: Record) -> str | None:
+    """Return the rule by which an election may have cut a record."""
+    acks = history.acks(record.identity[0])
     send, delivered = record.send, first_delivery(record)
     place = acked_place(history, record)
-    if acks == "0" and not record.deliveries and usable_offset(history, record) is None:
-        return "acks-0-not-provably-appended"
     if place is not None and send is not None:
         return loss_permitted(history, acks, place[0], place[1], send["done_at"])
     if delivered is not None:
-        last = place_of(record.ok[-1])
-        return loss_permitted(history, acks, last[0], last[1], delivered)
+        first = min(place_of(row) for row in record.ok)
+        return loss_permitted(history, acks, *first, appended_by(history, record, first))
     if send is None:
         return None
     return loss_permitted(history, acks, send["partition"], None, send["done_at"])
+
+
+def appended_by(history: History, record: Record, place: Place) -> int:
+    """Return by when a record had been appended at a place.
+
+    Its acknowledgement tells for its own place; for any other, and of what was never
+    acknowledged, the first delivery may tell it earlier.
+    """
+    send, delivered = record.send, first_delivery(record)
+    if send is None:
+        return delivered or 0
+    acked = acked_place(history, record)
+    if send["outcome"] == "acked" and acked in (None, place):
+        return int(send["done_at"])
+    return min(send["done_at"], delivered) if delivered is not None else int(send["done_at"])
 
 
 def lost_write(history: History) -> list[Finding]:
@@ -143,11 +164,7 @@ def acked_in_unread(history: History, record: Record) -> bool:
 def place_rule(history: History, record: Record, row: Row) -> str | None:
     """Return the rule that permits what was delivered from a place to be gone from there."""
     place = place_of(row)
-    send = record.send
-    if send is not None and acked_place(history, record) == place:
-        return loss_permitted(history, "all", *place, send["done_at"])
-    first = min(item["delivered_at"] for item in record.ok)
-    return loss_permitted(history, "all", *place, first)
+    return loss_permitted(history, "all", *place, appended_by(history, record, place))
 
 
 def vanished_read(history: History) -> list[Finding]:
@@ -199,7 +216,7 @@ def misplaced_delivery(history: History) -> list[Finding]:
 def places(history: History, record: Record) -> set[Place]:
     """Return where a record lies; of a log that was not read, where it was delivered from."""
     if record.log:
-        return {place_of(row) for row in record.present}
+        return {place_of(row) for row in record.log}
     return {place_of(row) for row in record.ok if not history.read(row["partition"])}
 
 
@@ -208,15 +225,17 @@ def duplicate_rule(history: History, record: Record) -> str | None:
     producer, incarnation, _ = record.identity
     if not history.idempotent(producer):
         return "retries-without-idempotence" if history.retries(producer) else None
-    if history.transactional(producer):
-        return None
     send = record.send
+    if send is not None and send["transaction"] is not None:
+        return None
+    if any(row["state"] != "plain" for row in record.log):
+        return None
     for other in history.sends:
         if other["producer_incarnation"] != incarnation or other is send:
             continue
-        if other["error"] != "_MSG_TIMED_OUT":
+        if other["error"] != "_MSG_TIMED_OUT" or other["outcome"] != "unknown":
             continue
-        if send is None or send["sent_at"] < other["done_at"] <= send["done_at"]:
+        if send is None or send["sent_at"] <= other["done_at"] <= send["done_at"]:
             return "message-timeout-expiry"
     here = {place[0] for place in places(history, record)}
     for event in history.timeline:
@@ -250,15 +269,13 @@ def aborted_read(history: History) -> list[Finding]:
     for record in history.records:
         of_transaction = record.send is not None and record.send["transaction"] is not None
         to_committed = [row for row in record.ok if row["group"] in committed_only]
-        seen = any(
-            item["state"] == "aborted" and place_of(item) == place_of(row)
-            for row in to_committed
-            for item in record.log
-        )
+        seen = False
         if was_aborted(record):
-            seen = seen or bool(record.present) or bool(to_committed)
+            seen = bool(record.present) or bool(to_committed)
         elif record.outcome == "failed" and not of_transaction:
-            seen = seen or bool(record.present) or bool(record.ok)
+            seen = bool(record.present) or bool(record.ok)
+        if record.log and not record.present:
+            seen = seen or bool(to_committed)
         if seen:
             where = (record.log or record.ok)[0]["partition"]
             found.append(Finding("aborted-read", partition=where, incarnation=record.identity[1]))
@@ -271,7 +288,10 @@ def corrupt_payload(history: History) -> list[Finding]:
     for record in history.records:
         sent_to = record.send["partition"] if record.send is not None else None
         damaged = any(not row["checksum_ok"] for row in [*record.log, *record.deliveries])
-        moved = sent_to is not None and any(row["partition"] != sent_to for row in record.log)
+        in_unread = acked_in_unread(history, record)
+        shown = [row for row in record.ok if not (in_unread and history.judged(place_of(row)))]
+        lies = record.log or shown
+        moved = sent_to is not None and any(row["partition"] != sent_to for row in lies)
         unsent = history.nobody_sent(record) and bool(record.log or record.deliveries)
         if damaged or moved or unsent:
             where = [*record.log, *record.deliveries][0]["partition"]

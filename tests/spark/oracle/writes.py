@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from tests.spark.oracle.history import History, Place, Record, Row
 
 
-def first_place(history: History, record: Record, partition: int) -> Place | None:
-    """Return the first place of a record in a partition, as far as it is known."""
-    found = [place_of(row) for row in record.log if row["partition"] == partition]
-    if not history.read(partition):
-        found = [place_of(row) for row in record.ok if row["partition"] == partition]
-        acked = acked_place(history, record)
-        if acked is not None and acked[0] == partition:
-            found.append(acked)
-    return min(found, default=None)
+def first_place(history: History, record: Record) -> Place | None:
+    """Return the first place of a record; of a log that was not read, as others tell it."""
+    if record.log:
+        return min(place_of(row) for row in record.log)
+    delivered = [place_of(row) for row in record.ok if not history.read(row["partition"])]
+    acked = acked_place(history, record)
+    if not delivered and acked is not None and not history.read(acked[0]):
+        return acked
+    return min(delivered, default=None)
 
 
 def nonmonotonic_send(history: History) -> list[Finding]:
@@ -39,7 +39,7 @@ def nonmonotonic_send(history: History) -> list[Finding]:
             known = [
                 (record, place)
                 for record in of_incarnation
-                if (place := first_place(history, record, partition)) is not None
+                if (place := first_place(history, record)) is not None and place[0] == partition
             ]
             for (one, lower), (other, upper) in itertools.pairwise(known):
                 if upper >= lower:

@@ -83,7 +83,11 @@ def _with_refusals(history: History, rows: DataFrame) -> DataFrame:
     if not found:
         return rows.withColumn("refused", sf.lit(col=False))
     others = local_rows.frame(history.spark, found, "_pk long, _tp long, _at long")
-    meanwhile = (sf.col("sent_at") <= sf.col("_at")) & (sf.col("_at") <= sf.col("done_at"))
+    meanwhile = sf.coalesce(
+        # Of a send that no ledger has: it may have been in flight at any time.
+        (sf.col("sent_at") <= sf.col("_at")) & (sf.col("_at") <= sf.col("done_at")),
+        sf.lit(col=True),
+    )
     same = (sf.col("pk") == sf.col("_pk")) & (sf.col("tp") != sf.col("_tp"))
     refused = rows.join(sf.broadcast(others), same & meanwhile, "left_semi").select("pk", "seq")
     marked = refused.distinct().withColumn("refused", sf.lit(col=True))

@@ -34,16 +34,13 @@ def appended_by(position: Column) -> Column:
     """Return by when, in UTC µs, a record had certainly been appended at a position.
 
     An ack shows that for its own position. For any other, and for a send that failed in the end,
-    the first delivery may show it earlier; null of a send whose end no ledger has.
+    the first delivery may show it earlier; null where neither is known.
 
     Of rows with ``outcome, ack_position, done_at, first_delivered_at``.
     """
     as_acked = (sf.col("outcome") == ACKED) & (sf.coalesce("ack_position", position) == position)
     either = sf.least("done_at", "first_delivered_at")
-    return sf.when(
-        sf.col("done_at").isNotNull(),
-        sf.when(sf.coalesce(as_acked, sf.lit(col=False)), sf.col("done_at")).otherwise(either),
-    )
+    return sf.when(sf.coalesce(as_acked, sf.lit(col=False)), sf.col("done_at")).otherwise(either)
 
 
 def position_rule(position: Column, *, delivered: bool) -> Column:

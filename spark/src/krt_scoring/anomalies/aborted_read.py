@@ -12,6 +12,7 @@ from krt_scoring.history.record_columns import (
     FAILED,
     LOG_ABORTED,
     LOG_COMMITTED,
+    PRESENT,
     delivery_count,
     has,
 )
@@ -34,7 +35,7 @@ def find(ctx: Context) -> DataFrame:
 
     A failed send outside transactions must be nowhere. A send of an aborted transaction may lie
     in the log as aborted and go to read_uncommitted groups, never be committed nor go to a
-    read_committed one. Of a send that no ledger tells of, the log says that it was aborted.
+    read_committed one. What lies in the log as aborted alone was aborted, whatever its ledger says.
     """
     plain = (sf.col("outcome") == FAILED) & sf.col("transaction").isNull()
     somewhere = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
@@ -43,7 +44,7 @@ def find(ctx: Context) -> DataFrame:
         if group.committed_only:
             committed = committed | (sf.col(delivery_count(group)) > 0)
     by_ledger = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
-    aborted = by_ledger | (sf.col("transaction").isNull() & has(LOG_ABORTED))
+    aborted = by_ledger | (has(LOG_ABORTED) & ~has(PRESENT))
     rows = ctx.suspects.filter((plain & somewhere) | (aborted & committed))
     tag = sf.when(aborted, "transaction").otherwise("failedSend")
     return finding(NAME, rows, tag=tag)

@@ -11,7 +11,7 @@ from krt_scoring.history.positions import tp_of
 from krt_scoring.history.record_columns import BAD_DELIVERED, BAD_IN_LOG, has
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from krt_scoring.anomalies.context import Context
 
@@ -29,7 +29,12 @@ def find(ctx: Context) -> DataFrame:
     seen = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
     never = ctx.history.facts.never_sent() & seen
     # A delivery shows where a record lies unless the log says that it does not lie there.
-    shown = sf.when(~sf.col("present") | sf.col("absent_from").isNull(), sf.col("got_first"))
-    elsewhere = sf.col("ledger_tp") != tp_of(sf.coalesce(sf.col("log_first"), shown))
+    delivered = ~sf.col("present") | sf.col("absent_from").isNull()
+    elsewhere: Column = sf.lit(col=False)
+    # Of copies in several partitions, the first or the last is not where it was sent to.
+    for end in ("first", "last"):
+        shown = sf.when(delivered, sf.col(f"got_{end}"))
+        lies = tp_of(sf.coalesce(sf.col(f"log_{end}"), shown))
+        elsewhere = elsewhere | sf.coalesce(sf.col("ledger_tp") != lies, sf.lit(col=False))
     tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")
     return finding(NAME, ctx.suspects.withColumn("tag", tag).filter(sf.col("tag").isNotNull()))

@@ -1,6 +1,7 @@
 """double-ownership: two members both hand out or commit a partition for too long.
 
-Too long is later than max(session timeout, 2 heartbeats) after the newer one was assigned. Which of
+Too long is later than max(session timeout, 2 heartbeats) after the newer one was assigned, and by
+more than their clocks may differ. Which of
 two that overlap is the newer one is said by the group's generations where both are known: a member
 that stood still may learn of an old assignment after another member has got a new one.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.allowances.consequences import CLOCK_SLACK
 from krt_scoring.anomalies import driver_findings
 from krt_scoring.inputs.client_settings import handover_time
 
@@ -28,7 +30,8 @@ def overlaps(ctx: Context) -> list[tuple[Interval, Interval, int]]:
     for (group, _), owners in groupby(
         ctx.history.ownership.intervals, key=lambda item: (item.group, item.tp)
     ):
-        allowed = handover_time(ctx.history.facts.run, ctx.history.facts.groups[group].name)
+        handover = handover_time(ctx.history.facts.run, ctx.history.facts.groups[group].name)
+        allowed = handover + CLOCK_SLACK
         for pair in combinations(owners, 2):
             older, newer = in_order(*pair)
             deadline = newer.begin + allowed

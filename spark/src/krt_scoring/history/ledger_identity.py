@@ -130,9 +130,10 @@ def _terms(facts: Facts) -> dict[str, Column]:
         "skipped": skipped,
         "aborted": sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
         | ((sf.col("outcome") == FAILED) & got)
-        | (unsent & has(LOG_ABORTED)),
+        | (has(LOG_ABORTED) & (unsent | got)),
         "strange": (unsent & (got | (sf.col("log_rows") > 0)))
-        | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first"))),
+        | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first")))
+        | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_last", "got_last"))),
         "oddly": again
         | (sf.col("got_first") != sf.col("got_last"))
         | (sf.coalesce("log_first", sf.lit(-1)) != sf.col("got_first")),

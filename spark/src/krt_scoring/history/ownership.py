@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from krt_contract.outcomes import ConsumerEvent
 from krt_contract.timeline import EventName, Source
@@ -176,8 +176,8 @@ def deaths_of(timeline: Sequence[Event]) -> dict[str, int]:
 def with_commits(tables: Tables, facts: Facts, owned: tuple[Interval, ...]) -> tuple[Interval, ...]:
     """Return the intervals with the group's last known commit before each.
 
-    A commit is before an interval when its generation is lower; where a generation is not
-    known, when it was confirmed earlier. The last one is that of the highest generation, and within
+    A member's own commit is before an interval by the member's own order, another's when its
+    generation is lower; where a generation is not known, when it was confirmed earlier. The last one is that of the highest generation, and within
     it that which was confirmed last; where the generation of any is not known, times alone decide.
     """
     if not owned:
@@ -189,14 +189,27 @@ def with_commits(tables: Tables, facts: Facts, owned: tuple[Interval, ...]) -> t
             StructField("tp", LongType()),
             StructField("begin", LongType()),
             StructField("own_generation", IntegerType()),
+            StructField("own_incarnation", StringType()),
+            StructField("own_seq", LongType()),
         ]
     )
-    rows = [(item.number, item.group, item.tp, item.begin, item.generation) for item in owned]
+    rows = [
+        (
+            *(item.number, item.group, item.tp, item.begin, item.generation),
+            *(item.incarnation, item.first_seq),
+        )
+        for item in owned
+    ]
     side = sf.broadcast(local_rows.frame(tables.spark, rows, schema))
     confirmed = tables.consumer_events.filter(sf.col("event") == ConsumerEvent.COMMITTED.value)
     commits = with_lane(confirmed, facts)
-    earlier = sf.coalesce(
-        sf.col("generation") < sf.col("own_generation"), sf.col("at") <= sf.col("begin")
+    earlier = sf.when(
+        sf.col("incarnation") == sf.col("own_incarnation"),
+        sf.col("event_seq") < sf.col("own_seq"),
+    ).otherwise(
+        sf.coalesce(
+            sf.col("generation") < sf.col("own_generation"), sf.col("at") <= sf.col("begin")
+        )
     )
     # Incarnations last: equal times of two members are put in some order, always the same.
     order = ("at", "event_seq", "incarnation")
