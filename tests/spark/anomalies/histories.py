@@ -126,6 +126,8 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
         found = found.withColumn("void", void[0] | void[1])
     for row in found.collect() if found is not None else []:
         name = row["topic"] or owner_of(row, outcomes)
+        if name is None:
+            continue
         outcome = outcomes[name]
         outcome.findings[row["anomaly"], row["rule"]] += 1
         rests = row["void"] or row["anomaly"] in wholly[name]
@@ -174,11 +176,11 @@ def wholly_void(lacking: list[Reason], names: Iterable[str]) -> dict[str, frozen
     }
 
 
-def owner_of(row: Row, names: Iterable[str]) -> str:
-    """The case of a finding without a topic: of its group or its producer."""
+def owner_of(row: Row, names: Iterable[str]) -> str | None:
+    """The case of a finding without a topic: of its group or its producer; None if it is shared."""
     prefixes = {name: f"{name}-" for name in names}
     named = str(row["grp"] or row["producer"])
-    return next(name for name, prefix in prefixes.items() if named.startswith(prefix))
+    return next((name for name, prefix in prefixes.items() if named.startswith(prefix)), None)
 
 
 def reasons(ctx: Context, cases: list[Case]) -> list[Reason]:

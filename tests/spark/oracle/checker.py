@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.spark.oracle import commits, ledger, polls, records, writes
+from tests.spark.oracle import commits, ledger, losses, polls, records, writes
 from tests.spark.oracle.history import Finding, History
 from tests.spark.oracle.unreadable import prepare
 from tests.spark.oracle.voids import is_void
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tests.spark.anomalies.language import Case
 
 RULES = (
-    records.lost_write,
-    records.vanished_read,
-    records.misplaced_delivery,
+    losses.lost_write,
+    losses.vanished_read,
+    losses.misplaced_delivery,
     records.duplicate_write,
     records.aborted_read,
     records.corrupt_payload,

@@ -9,9 +9,12 @@ from tests.spark.anomalies.histories import detect_side_by_side
 from tests.spark.anomalies.language import SECOND, Case
 from tests.spark.oracle.checker import Judgement, judge
 
+from krt_scoring.history import positions
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    import pytest
     from pyspark.sql import SparkSession
 
     Scorer = Callable[[list[Case]], dict[str, Judgement]]
@@ -19,8 +22,10 @@ if TYPE_CHECKING:
 APART = 10_000 * SECOND
 """How far apart the clocks of cases are: no fault of one is another's."""
 
-BATCH = 120
-"""Cases in one run: the scorer numbers up to 127 topics."""
+BATCH = 300
+"""Cases in one run, whose topics take the bits that partitions do not need here."""
+TOPICS = {"PARTITION_BITS": 8, "_PARTITION_MASK": 255, "MAX_TOPICS": (1 << 15) - 1}
+"""How positions are packed for so many topics of few partitions."""
 GROUPS = 12
 """Groups of different settings in one run: the scorer numbers up to 16."""
 
@@ -47,8 +52,11 @@ def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[Case]]:
         yield batch
 
 
-def scorer(spark: SparkSession) -> Scorer:
+def scorer(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Scorer:
     """Return the scorer as a function from cases to what it says of each."""
+
+    for name, value in TOPICS.items():
+        monkeypatch.setattr(positions, name, value)
 
     def judgements(cases: list[Case]) -> dict[str, Judgement]:
         return {

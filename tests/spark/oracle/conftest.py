@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.oracle.compare import scorer
+from tests.spark.oracle.compare import BATCH, scorer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,22 +26,29 @@ INTERPRETED = {
 """Compiling a query takes far longer than interpreting it on a few hundred rows."""
 
 
-@pytest.fixture(scope="session")
-def seeds() -> range:
-    """Return the seeds of the histories to compare."""
-    first = int(os.environ.get(FIRST_SEED, "0"))
-    return range(first, first + int(os.environ.get(HISTORIES, "300")))
+UNSET = ""
+"""Stands for a setting that the session does not have."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Divide the histories into runs of one batch, so that each ends within pytest's time limit."""
+    if "seeds" in metafunc.fixturenames:
+        first = int(os.environ.get(FIRST_SEED, "0"))
+        end = first + int(os.environ.get(HISTORIES, "300"))
+        runs = [range(seed, min(seed + BATCH, end)) for seed in range(first, end, BATCH)]
+        metafunc.parametrize("seeds", runs, ids=lambda run: f"{run.start}-{run.stop - 1}")
 
 
 @pytest.fixture(scope="module")
 def score(spark: SparkSession) -> Iterator[Scorer]:
     """Return the scorer on a session that interprets its queries."""
-    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in INTERPRETED}
+    before = {key: str(spark.conf.get(key, UNSET)) for key in INTERPRETED}
     for key, value in INTERPRETED.items():
         spark.conf.set(key, value)
-    yield scorer(spark)
+    with pytest.MonkeyPatch.context() as patch:
+        yield scorer(spark, patch)
     for key, value in before.items():
-        if value is None:
+        if value == UNSET:
             spark.conf.unset(key)
         else:
             spark.conf.set(key, value)

@@ -140,10 +140,9 @@ def lost_storage(history: History, seen: list[Event], elected: Event) -> bool:
         empty -= joined - {state.detail["leader"]}
         if state is elected:
             return state.detail["leader"] in empty or set(before.detail["isr"]) <= empty
-        if state.detail["leader"] != -1:
-            if state.detail["leader_epoch"] > before.detail["leader_epoch"]:
-                # From here on the log is what this leader has.
-                empty.discard(state.detail["leader"])
+        if state.detail["leader_epoch"] > before.detail["leader_epoch"]:
+            # From here on the log is what this leader has.
+            empty.discard(state.detail["leader"])
     return False
 
 
@@ -202,6 +201,8 @@ def usable_offset(history: History, record: Record) -> int | None:
     partition, offset = send["partition"], send["offset"]
     if partition is None or offset is None or not history.read(partition):
         return int(offset) if offset is not None else None
+    if (partition, offset) in map(place_of, record.log):
+        return int(offset)
     if offset < history.log_start(partition):
         return None if record.log else int(offset)
     if offset < history.log_end(partition):

@@ -227,19 +227,27 @@ class History:
         """Group the rows by record anew: what they say has changed."""
         self.__dict__.pop("records", None)
 
-    def killed(self, identity: Identity) -> bool:
-        """Whether the incarnation of a record ended without a summary."""
-        return identity[1] not in self.summaries
-
     def nobody_sent(self, record: Record) -> bool:
-        """Whether there was no such send: a summary says so, or only damaged bytes name it."""
-        if record.send is not None:
-            return False
-        if not any(row["checksum_ok"] for row in [*record.log, *record.deliveries]):
-            return True
-        if self.killed(record.identity):
-            return False
-        return record.identity[2] >= int(self.summaries[record.identity[1]]["attempted"])
+        """Whether there was no such send: its number is above all that were attempted."""
+        return record.send is None and record.identity[2] >= self.attempted(record.identity[1])
+
+    def attempted(self, incarnation: str) -> int:
+        """Return how many sends an incarnation attempted.
+
+        Its summary tells, else the highest seq in its ledger or in undamaged bytes.
+        """
+        if incarnation in self.summaries:
+            return int(self.summaries[incarnation]["attempted"])
+        return 1 + max(
+            (
+                record.identity[2]
+                for record in self.records
+                if record.identity[1] == incarnation
+                if record.send is not None
+                or any(row["checksum_ok"] for row in [*record.log, *record.deliveries])
+            ),
+            default=-1,
+        )
 
     # Deliveries.
     def delivers(self, row: Row) -> bool:
@@ -267,9 +275,12 @@ class History:
             if row["event"] == "assigned"
             and row["group"] == group.name
             and row["partition"] == partition
-            and row["offset"] is not None
         ]
-        return min(found, key=lambda row: (row["at"], row["offset"]))["offset"] if found else None
+
+        def order(row: Row) -> tuple[int, str, str, int]:
+            return row["at"], row["consumer"], row["incarnation"], row["event_seq"]
+
+        return min(found, key=order)["offset"] if found else None
 
     def owed(self, place: Place, group: Group) -> bool:
         """Whether what lies at a place is owed to a group."""

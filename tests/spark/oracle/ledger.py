@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tests.spark.oracle.history import place_of
-from tests.spark.oracle.polls import delivered_to
-from tests.spark.oracle.records import expired, lost
+from tests.spark.oracle.losses import lost
+from tests.spark.oracle.presence import delivered_to, in_log, owed
 
 if TYPE_CHECKING:
-    from tests.spark.oracle.history import Group, History, Place, Record
+    from tests.spark.oracle.history import Group, History, Record
 
 
 def outcomes(history: History) -> dict[str, int]:
@@ -25,12 +24,6 @@ def outcomes(history: History) -> dict[str, int]:
     return dict(Counter(outcome(history, record) for record in history.records))
 
 
-def in_log(history: History, record: Record) -> bool:
-    """Whether the log holds a record, as far as it was read."""
-    unread = [row for row in record.ok if not history.read(row["partition"])]
-    return bool(record.present) or (not record.log and bool(unread))
-
-
 def outcome(history: History, record: Record) -> str:
     """Return the one outcome of a send."""
     if record.outcome == "unknown":
@@ -39,35 +32,17 @@ def outcome(history: History, record: Record) -> str:
         return "failedInLog" if in_log(history, record) else "failedNotInLog"
     if lost(history, record):
         return "lost"
-    if not record.present and expired(history, record):
+    if not in_log(history, record):
         return "expired"
-    owed = [group for group in history.groups if owed_to(history, record, group)]
-    if not all(delivered_to(history, record, group) for group in owed):
+    due = [group for group in history.groups if owed(history, record, group)]
+    if not all(delivered_to(history, record, group) for group in due):
         return "undelivered"
-    return "deliveredLate" if late(history, record, owed) else "delivered"
+    return "deliveredLate" if late(history, record, due) else "delivered"
 
 
-def own_places(record: Record) -> list[Place]:
-    """Return where an acknowledged record lies or, if its log was not read, was acknowledged."""
-    if record.log:
-        return [place_of(row) for row in record.log]
-    send = record.send
-    if send is not None and send["partition"] is not None and send["offset"] is not None:
-        return [(send["partition"], send["offset"])]
-    return [place_of(row) for row in record.ok]
-
-
-def owed_to(history: History, record: Record, group: Group) -> bool:
-    """Whether an acknowledged record is owed to a group."""
-    visible = [row for row in record.log if history.visible(row, group)]
-    if record.log and not visible:
-        return False
-    return any(history.owed(place, group) for place in own_places(record))
-
-
-def late(history: History, record: Record, owed: list[Group]) -> bool:
+def late(history: History, record: Record, due: list[Group]) -> bool:
     """Whether the last owed group got a record only after the faults of its time were over."""
-    if record.send is None or not owed:
+    if record.send is None or not due:
         return False
     acked = record.send["done_at"]
     reverted = []
@@ -91,6 +66,6 @@ def late(history: History, record: Record, owed: list[Group]) -> bool:
             for row in record.ok
             if row["group"] == group.name and history.delivers(row)
         )
-        for group in owed
+        for group in due
     )
     return bool(last > max(reverted))

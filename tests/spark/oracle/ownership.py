@@ -108,10 +108,14 @@ def end_by_pod(history: History, group: Group, incarnation: str, found: list[Own
     for owned in found:
         if owned.incarnation != incarnation:
             continue
-        for item in history.timeline:
-            if item.detail.get("uid") == incarnation and item.source == "pod":
-                if item.event in ("exited", "deleted"):
-                    owned.end = min(owned.end, item.at)
+        deaths = [
+            item.at
+            for item in history.timeline
+            if item.detail.get("uid") == incarnation
+            and item.source == "pod"
+            and item.event in ("exited", "deleted")
+        ]
+        owned.end = min([owned.end, *deaths])
         for begin, thaw in freezes(history, incarnation):
             session = group.session - group.heartbeat
             if owned.start <= begin < owned.end and thaw - begin >= session:

@@ -5,13 +5,15 @@ docs/concepts/anomalies.md, the table and "Places"; allowances.md, "Why conseque
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.spark.oracle import commits
-from tests.spark.oracle.elections import acked_place, elections, first_offset_cut
+from tests.spark.oracle.elections import elections, first_offset_cut
 from tests.spark.oracle.history import CLOCKS, Finding, identity_of, place_of
 from tests.spark.oracle.ownership import (
+    FOREVER,
     excused,
     follows_reset,
     incarnations,
@@ -21,9 +23,10 @@ from tests.spark.oracle.ownership import (
     passed_over,
     truncations,
 )
+from tests.spark.oracle.presence import delivered_to, in_unread, lies_at, owed
 
 if TYPE_CHECKING:
-    from tests.spark.oracle.history import Group, History, Record, Row
+    from tests.spark.oracle.history import Group, History, Row
     from tests.spark.oracle.ownership import Ownership
 
 BREAKS = ("assigned", "revoked", "lost", "seek", "reset", "closed")
@@ -120,6 +123,15 @@ def duplicate_delivery(history: History, group: Group, partition: int) -> list[F
     return found
 
 
+@dataclass
+class First:
+    """The first delivery of a place, or of a record that is gone from where it was delivered."""
+
+    key: str
+    gone: bool
+    row: Row
+
+
 def key_order(history: History, group: Group, partition: int) -> list[Finding]:
     """Find neighbours among the first deliveries of a key against the order of a log.
 
@@ -128,41 +140,42 @@ def key_order(history: History, group: Group, partition: int) -> list[Finding]:
     """
     if not history.read(partition):
         return []
-    owned = ownerships(history, group, partition)
     cuts = [first_offset_cut(history, item) for item in elections(history, partition)]
-    first: dict[tuple[object, ...], Row] = {}
-    for row in history.deliveries:
-        mine = row["group"] == group.name and row["partition"] == partition
-        if not mine or row["outcome"] != "ok":
-            continue
+    first = first_deliveries(history, group, partition)
+    found: list[Finding] = []
+    for key in sorted({item.key for item in first}):
+        of_key = [item for item in first if item.key == key]
+        settled = [item for item in of_key if not item.gone]
+        earlier = [
+            item for item in of_key if item.gone or item.row["offset"] < min(cuts, default=FOREVER)
+        ]
+        pairs = [*pairwise(settled)]
+        pairs += [pair for pair in pairwise(earlier) if pair[0].gone or pair[1].gone]
+        for one, other in pairs:
+            span = other.row["offset"], one.row["offset"]
+            if span[0] < span[1]:
+                rule = step_rule(history, group, (one.row, other.row), span)
+                found.append(Finding("key-order", rule, partition, group.name))
+    return found
+
+
+def first_deliveries(history: History, group: Group, partition: int) -> list[First]:
+    """Return the first deliveries that have a key, in the order of ownerships."""
+    owned = ownerships(history, group, partition)
+    found: dict[tuple[object, ...], First] = {}
+    rows = [
+        row
+        for row in history.deliveries
+        if row["group"] == group.name and row["partition"] == partition and row["outcome"] == "ok"
+    ]
+    for row in sorted(rows, key=lambda row: order_of(owned, row)):
         here = history.log_at(place_of(row))
         gone = identity_of(row) is not None and identity_of(row) not in map(identity_of, here)
         key = sent_key(history, row) if gone else next((one["key"] for one in here), None)
-        if key is None:
-            continue
-        name = (key, gone, row["offset"], identity_of(row) if gone else None)
-        if name not in first or order_of(owned, row) < order_of(owned, first[name]):
-            first[name] = row
-    found: list[Finding] = []
-    for key in sorted({str(name[0]) for name in first}):
-        of_key = [(name, row) for name, row in first.items() if name[0] == key]
-        of_key.sort(key=lambda item: order_of(owned, item[1]))
-        settled = [(row, bool(name[1])) for name, row in of_key if not name[1]]
-        earlier = [
-            (row, bool(name[1]))
-            for name, row in of_key
-            if name[1] or row["offset"] < min(cuts, default=row["offset"] + 1)
-        ]
-        for log in (settled, earlier):
-            for (one, one_gone), (other, other_gone) in pairwise(log):
-                if other["offset"] >= one["offset"]:
-                    continue
-                if log is earlier and not (one_gone or other_gone):
-                    continue
-                span = other["offset"], one["offset"]
-                rule = step_rule(history, group, (one, other), span)
-                found.append(Finding("key-order", rule, partition, group.name))
-    return found
+        if key is not None:
+            name = (key, gone, row["offset"], identity_of(row) if gone else None)
+            found.setdefault(name, First(key, gone, row))
+    return list(found.values())
 
 
 def sent_key(history: History, row: Row) -> str | None:
@@ -186,10 +199,14 @@ def unseen(history: History, group: Group) -> list[Finding]:
     """Find what a group that drained was owed and never given."""
     found: list[Finding] = []
     for record in history.records:
-        place = owed_place(history, record, group)
-        if place is None or not history.drained(group, place[0]):
+        place = lies_at(history, record)
+        if place is None or not owed(history, record, group):
             continue
-        if delivered_to(history, record, group):
+        if not history.drained(group, place[0]) or delivered_to(history, record, group):
+            continue
+        # Of a log that was not read, another group's delivery shows what it held.
+        shown = any(delivered_to(history, record, other) for other in history.groups)
+        if in_unread(history, record) and not shown:
             continue
         rule = None
         for truncation in truncations(history, group, place[0]):
@@ -199,22 +216,3 @@ def unseen(history: History, group: Group) -> list[Finding]:
             rule = commits.undecided_rule(history, record, group)
         found.append(Finding("unseen", rule, place[0], group.name, record.identity[1]))
     return found
-
-
-def owed_place(history: History, record: Record, group: Group) -> tuple[int, int] | None:
-    """Return where a record lies that a group is owed; None where it is owed none."""
-    if record.outcome == "failed" or history.nobody_sent(record):
-        return None
-    rows = [row for row in record.present if history.visible(row, group)]
-    places = [place_of(row) for row in rows]
-    if not places and not record.log:
-        places = [place_of(row) for row in record.ok if not history.read(row["partition"])]
-        acked = acked_place(history, record)
-        if not places and acked is not None and not history.read(acked[0]):
-            return None
-    return next((place for place in sorted(places) if history.owed(place, group)), None)
-
-
-def delivered_to(history: History, record: Record, group: Group) -> bool:
-    """Whether a record was delivered to a group from its own place."""
-    return any(row["group"] == group.name and history.delivers(row) for row in record.ok)

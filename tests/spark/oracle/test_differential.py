@@ -23,7 +23,6 @@ SHRUNK = 4
 """How many of the differing histories are shrunk: one of each anomaly, at most so many."""
 
 
-@pytest.mark.timeout(3600)
 def test_scorer_of_random_histories_says_what_the_reference_checker_says(
     seeds: range, score: Scorer
 ) -> None:

@@ -12,14 +12,13 @@ from tests.spark.oracle.elections import acked_place
 from tests.spark.oracle.history import identity_of, place_of
 
 if TYPE_CHECKING:
-    from tests.spark.oracle.history import History, Row
+    from tests.spark.oracle.history import History, Place, Row
 
 
 def prepare(history: History) -> History:
     """Return a history whose rows say what they mean."""
     decide_transactions(history)
-    name_unreadable_log(history)
-    name_unreadable_deliveries(history)
+    name_unreadable(history)
     history.forget()
     return history
 
@@ -31,50 +30,52 @@ def _name(row: Row, owner: Row) -> None:
     row["unreadable"] = True
 
 
-def name_unreadable_log(history: History) -> None:
-    """Take unreadable bytes of the log for the record that has their place."""
-    readable = history.records
-    for row in history.log:
-        if identity_of(row) is not None:
-            continue
-        place = place_of(row)
-        acked = [
-            record.send
-            for record in readable
-            if record.send is not None and acked_place(history, record) == place
-        ]
-        delivered = [
-            item
-            for item in history.deliveries
-            if item["outcome"] == "ok" and identity_of(item) and place_of(item) == place
-        ]
-        if acked:
-            _name(row, max(acked, key=lambda send: send["done_at"]))
-        elif delivered:
-            _name(row, max(delivered, key=lambda item: item["delivered_at"]))
+def owners(history: History, place: Place) -> list[Row]:
+    """Return rows that say whose record has a place, the one that decides first.
+
+    What the log holds there, what was acknowledged there last, what was delivered from there.
+    """
+
+    def name(row: Row) -> tuple[str, str, int]:
+        return row["producer"], row["producer_incarnation"], row["seq"]
+
+    held = [row for row in history.log_at(place) if identity_of(row)]
+    acked = [
+        record.send
+        for record in history.records
+        if record.send is not None and acked_place(history, record) == place
+    ]
+    delivered = [
+        row
+        for row in history.deliveries
+        if row["outcome"] == "ok" and identity_of(row) and place_of(row) == place
+    ]
+    acked.sort(key=lambda send: (-send["done_at"], name(send)))
+    return [*sorted(held, key=name), *acked, *sorted(delivered, key=name)]
 
 
-def name_unreadable_deliveries(history: History) -> None:
-    """Take unreadable bytes that were delivered for the record that the log holds there."""
-    for row in history.deliveries:
-        if identity_of(row) is not None:
-            continue
-        held = [item for item in history.log_at(place_of(row)) if identity_of(item)]
-        if held:
-            _name(row, held[0])
+def name_unreadable(history: History) -> None:
+    """Take unreadable bytes for the record that has their place."""
+    unreadable = [row for row in [*history.log, *history.deliveries] if identity_of(row) is None]
+    named = [(row, owners(history, place_of(row))) for row in unreadable]
+    for row, found in named:
+        if found:
+            _name(row, found[0])
 
 
 def decide_transactions(history: History) -> None:
     """Decide the transactions of consumers whose outcome nobody reported, by their output."""
     groups = {group.name: group for group in history.groups}
     for row in history.deliveries:
-        decided = row["outcome"] == "unknown" and groups[row["group"]].transactional
-        if decided and committed(history, row["incarnation"], row["transaction"]):
-            row["outcome"] = "ok"
+        if row["outcome"] == "unknown" and groups[row["group"]].transactional:
+            row["outcome"] = {True: "ok", False: "failed", None: "unknown"}[
+                committed(history, row["incarnation"], row["transaction"])
+            ]
     for row in history.events:
-        decided = row["event"] == "commit_unknown" and groups[row["group"]].transactional
-        if decided and committed(history, row["incarnation"], row["transaction"]):
-            row["event"] = "committed"
+        if row["event"] == "commit_unknown" and groups[row["group"]].transactional:
+            row["event"] = {True: "committed", False: "commit_failed", None: "commit_unknown"}[
+                committed(history, row["incarnation"], row["transaction"])
+            ]
 
 
 def outputs(history: History, incarnation: str, transaction: int | None) -> set[tuple[str, int]]:
@@ -94,26 +95,19 @@ def outputs(history: History, incarnation: str, transaction: int | None) -> set[
     }
 
 
-def committed(history: History, incarnation: str, transaction: int | None) -> bool:
-    """Whether any output of a transaction is committed in the log or reached a reader of such."""
+def committed(history: History, incarnation: str, transaction: int | None) -> bool | None:
+    """Whether a transaction was committed: its output tells; None if nothing does."""
     written = outputs(history, incarnation, transaction)
     committed_only = {group.name for group in history.groups if group.committed_only}
-    in_log = any(
-        (row["producer_incarnation"], row["seq"]) in written and row["state"] == "committed"
-        for row in history.log
-    )
-    return in_log or any(
+    states = {
+        row["state"] for row in history.log if (row["producer_incarnation"], row["seq"]) in written
+    }
+    read = any(
         (row["producer_incarnation"], row["seq"]) in written
         and row["outcome"] == "ok"
         and row["group"] in committed_only
         for row in history.deliveries
     )
-
-
-def aborted(history: History, incarnation: str, transaction: int | None) -> bool:
-    """Whether the log holds any output of a transaction as aborted."""
-    written = outputs(history, incarnation, transaction)
-    return any(
-        (row["producer_incarnation"], row["seq"]) in written and row["state"] == "aborted"
-        for row in history.log
-    )
+    if read or "committed" in states:
+        return True
+    return False if "aborted" in states else None

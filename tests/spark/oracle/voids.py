@@ -44,6 +44,8 @@ class Missing:
     tables: tuple[str, ...]
     partitions: set[int] | None = None
     incarnations: set[str] | None = None
+    besides: str | None = None
+    """An anomaly that does not rest on it."""
 
 
 def reasons(history: History) -> list[Missing]:
@@ -54,11 +56,14 @@ def reasons(history: History) -> list[Missing]:
         Missing((PRODUCE,), incarnations={one}) for one in sent if one not in history.summaries
     ]
     unstable = {number for number, row in history.bounds.items() if not row["settled"]}
-    found += [Missing((LOG, "log_end_offsets"), partitions={number}) for number in unstable]
+    found += [Missing((LOG,), partitions={number}) for number in unstable]
+    # Of a log that was not read, deliveries tell what is lost.
+    unread = {number for number in range(4) if not history.read(number)}
+    found += [Missing((LOG,), {number}, besides="lost-write") for number in unread]
     foreign = {row["partition"] for row in history.log if identity_of(row) is None}
     found += [Missing((LOG,), partitions={number}) for number in foreign]
-    places = Counter(place_of(row) for row in history.log)
-    twice = {place[0] for place, rows in places.items() if rows > 1}
+    places = Counter((identity_of(row), *place_of(row)) for row in history.log)
+    twice = {place[1] for place, rows in places.items() if rows > 1}
     found += [Missing((LOG,), partitions={number}) for number in twice]
     return found
 
@@ -81,7 +86,7 @@ def is_void(history: History, finding: Finding) -> bool:
     """Whether a finding rests on evidence that is missing."""
     tables = JUDGED_BY.get(finding.anomaly, ())
     for missing in reasons(history):
-        if not set(tables) & set(missing.tables):
+        if not set(tables) & set(missing.tables) or finding.anomaly == missing.besides:
             continue
         if within(finding.partition, missing.partitions) and within(
             finding.incarnation, missing.incarnations

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING
 
 from tests.spark.oracle.elections import acked_place, states
 from tests.spark.oracle.history import CLOCKS, Finding, place_of
+from tests.spark.oracle.presence import in_unread
 
 if TYPE_CHECKING:
     from tests.spark.oracle.history import History, Place, Record, Row
 
 
 def first_place(history: History, record: Record) -> Place | None:
-    """Return the first place of a record; of a log that was not read, as others tell it."""
-    if record.log:
-        return min(place_of(row) for row in record.log)
-    delivered = [place_of(row) for row in record.ok if not history.read(row["partition"])]
-    acked = acked_place(history, record)
-    if not delivered and acked is not None and not history.read(acked[0]):
-        return acked
-    return min(delivered, default=None)
+    """Return the first place of a record; of a log that was not read, as deliveries tell it."""
+    if record.log or not in_unread(history, record):
+        return min((place_of(row) for row in record.log), default=None)
+    return min((place_of(row) for row in record.ok), default=acked_place(history, record))
 
 
 def nonmonotonic_send(history: History) -> list[Finding]:
@@ -111,7 +108,7 @@ def accepted_below_min_isr(history: History) -> list[Finding]:
             continue
         seen = states(history, f"{history.case.name}-{send['partition']}")
         before = [state for state in seen if state.at <= send["sent_at"] - CLOCKS]
-        during = [state for state in seen if send["sent_at"] - CLOCKS < state.at <= send["done_at"]]
+        during = [state for state in seen if send["sent_at"] - CLOCKS < state.at < send["done_at"]]
         observed = [*before[-1:], *during]
         if before and all(len(state.detail["isr"]) < smallest for state in observed):
             found.append(

@@ -10,6 +10,7 @@ from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.record_columns import (
     ABORTED,
     FAILED,
+    IN_LOG,
     LOG_ABORTED,
     LOG_COMMITTED,
     PRESENT,
@@ -39,7 +40,7 @@ def find(ctx: Context) -> DataFrame:
     """
     plain = (sf.col("outcome") == FAILED) & sf.col("transaction").isNull()
     somewhere = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
-    committed: Column = has(LOG_COMMITTED)
+    committed: Column = has(IN_LOG | LOG_COMMITTED)
     for group in ctx.history.facts.groups:
         if group.committed_only:
             committed = committed | (sf.col(delivery_count(group)) > 0)

@@ -34,9 +34,11 @@ def find(ctx: Context) -> DataFrame:
     from where the log does not hold it.
     """
     never = [
-        ctx.suspects.filter(sf.col(owed(group)) & (sf.col(received_state(group)) < REACHED)).select(
-            sf.lit(group.index).alias("group_index"), "tp", "offset"
-        )
+        ctx.suspects.filter(
+            sf.col(owed(group))
+            & (sf.col(received_state(group)) < REACHED)
+            & ~ctx.history.facts.never_sent()
+        ).select(sf.lit(group.index).alias("group_index"), "tp", "offset")
         for group in ctx.history.facts.groups
     ]
     passed = consequences.with_spans(union_all(never), ctx.allowances.consequences).withColumn(

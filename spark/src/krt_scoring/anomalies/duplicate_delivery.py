@@ -21,6 +21,7 @@ from krt_scoring.allowances.offsets import OFFSETS_LOST, resumed
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history import intervals
+from krt_scoring.history.identity import ours
 from krt_scoring.history.positions import offset_of
 from krt_scoring.history.record_columns import delivery_count
 from krt_scoring.history.records import with_offsets
@@ -42,8 +43,8 @@ OWNERSHIP = (
 
 
 def possible(ctx: Context) -> bool:
-    """Whether any record was delivered more than once, or from elsewhere."""
-    return ctx.history.records.totals["oddly"] > 0
+    """Whether any record was delivered more than once, or from elsewhere, or bytes of nobody."""
+    return ctx.history.records.totals["oddly"] > 0 or ctx.history.facts.stray_deliveries > 1
 
 
 def find(ctx: Context) -> DataFrame:
@@ -104,7 +105,10 @@ def find(ctx: Context) -> DataFrame:
 
 
 def _deliveries(ctx: Context) -> DataFrame:
-    """Return every ok delivery at a place of a record that was delivered more than once."""
+    """Return every ok delivery at a place of a record that was delivered more than once.
+
+    And at every place that bytes of nobody came from.
+    """
     odd: Column = (sf.col("got_first") != sf.col("got_last")) | sf.coalesce(
         sf.col("got_first") != sf.col("log_first"), sf.col("got_first").isNotNull()
     )
@@ -112,8 +116,11 @@ def _deliveries(ctx: Context) -> DataFrame:
         odd = odd | (sf.col(delivery_count(group)) > 1)
     suspects = ctx.suspects.filter(odd)
     columns = ("got_first", "got_last", "log_first", "log_last")
-    positions = union_all([suspects.select(sf.col(name).alias("position")) for name in columns])
-    affected = positions.filter(sf.col("position").isNotNull()).distinct()
+    known = [suspects.select(sf.col(name).alias("position")) for name in columns]
+    if ctx.history.facts.stray_deliveries:
+        strays = ctx.history.tables.consume.filter(~ours(ctx.history.tables.run))
+        known.append(strays.select(ctx.history.facts.positions.column().alias("position")))
+    affected = union_all(known).filter(sf.col("position").isNotNull()).distinct()
     rows = ctx.history.tables.consume.filter(
         sf.col("outcome") == DeliveryOutcome.OK.value
     ).withColumn("position", ctx.history.facts.positions.column())

@@ -177,8 +177,9 @@ def with_commits(tables: Tables, facts: Facts, owned: tuple[Interval, ...]) -> t
     """Return the intervals with the group's last known commit before each.
 
     A member's own commit is before an interval by the member's own order, another's when its
-    generation is lower; where a generation is not known, when it was confirmed earlier. The last one is that of the highest generation, and within
-    it that which was confirmed last; where the generation of any is not known, times alone decide.
+    generation is lower; where a generation is not known, when it was confirmed earlier. The last
+    one is that of the highest generation, and within it that which was confirmed last; where the
+    generation of any is not known, times alone decide.
     """
     if not owned:
         return owned

@@ -25,6 +25,10 @@ PARTITION_BITS = 16
 MAX_TOPICS = 127
 """Topic ids take the 7 bits that are left of a positive long."""
 
+FEW_TOPICS = 8
+"""Topics that are told apart by one comparison each; more by a search in a list, since long
+expressions take long to plan."""
+
 _OFFSET_MASK = (1 << OFFSET_BITS) - 1
 _PARTITION_MASK = (1 << PARTITION_BITS) - 1
 
@@ -70,10 +74,15 @@ class Positions:
     def tp_column(self, topic: str = "topic", partition: str = "partition") -> Column:
         """Return the topic-partition id of a row; null for a topic that is not of the run."""
         identifier: Column = sf.lit(None).cast("long")
-        for number in reversed(range(len(self.topics))):
-            identifier = sf.when(
-                sf.col(topic) == self.topics[number], sf.lit(number << PARTITION_BITS).cast("long")
-            ).otherwise(identifier)
+        if len(self.topics) > FEW_TOPICS:
+            index = sf.array_position(self._names(), sf.col(topic)).cast("long") - 1
+            identifier = sf.when(index >= 0, sf.shiftleft(index, PARTITION_BITS))
+        else:
+            for number in reversed(range(len(self.topics))):
+                identifier = sf.when(
+                    sf.col(topic) == self.topics[number],
+                    sf.lit(number << PARTITION_BITS).cast("long"),
+                ).otherwise(identifier)
         return identifier.bitwiseOR(sf.col(partition).cast("long"))
 
     def column(self) -> Column:
@@ -82,8 +91,13 @@ class Positions:
 
     def topic_column(self, tp: Column) -> Column:
         """Return the topic of a topic-partition id."""
-        names = sf.array(*[sf.lit(topic) for topic in self.topics])
-        return sf.get(names, sf.shiftright(tp, PARTITION_BITS).cast("int"))
+        return sf.get(self._names(), sf.shiftright(tp, PARTITION_BITS).cast("int"))
+
+    def _names(self) -> Column:
+        """Return the names of the topics as an array; of many as one text, quick to plan."""
+        if len(self.topics) > FEW_TOPICS:
+            return sf.split(sf.lit("\n".join(self.topics)), "\n")
+        return sf.array(*[sf.lit(topic) for topic in self.topics])
 
 
 def tp_of(position: Column) -> Column:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
 from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome, LogState
 from krt_scoring.engine import local_rows
@@ -26,29 +26,43 @@ if TYPE_CHECKING:
 _SCHEMA = StructType(
     [StructField("incarnation", StringType()), StructField("transaction", LongType())]
 )
+_DECIDED = StructType([*_SCHEMA.fields, StructField("decided", BooleanType())])
 
-_OUTCOMES = {DeliveryOutcome.UNKNOWN.value: DeliveryOutcome.OK.value}
-_EVENTS = {ConsumerEvent.COMMIT_UNKNOWN.value: ConsumerEvent.COMMITTED.value}
-"""What an undecided transaction left → what it is once that is known to be committed."""
+_OUTCOMES = {
+    DeliveryOutcome.UNKNOWN.value: (DeliveryOutcome.OK.value, DeliveryOutcome.FAILED.value)
+}
+_EVENTS = {
+    ConsumerEvent.COMMIT_UNKNOWN.value: (
+        ConsumerEvent.COMMITTED.value,
+        ConsumerEvent.COMMIT_FAILED.value,
+    )
+}
+"""What an undecided transaction left → what it is if that was committed, and if it was aborted."""
 
-WRITER = ("producer", "producer_incarnation", "seq")
+WRITER = ("producer_incarnation", "seq")
+"""What tells a record of a transforming consumer: incarnations are pod uids."""
 
 
 def decide(tables: Tables) -> Tables:
     """Return the evidence with undecided deliveries decided where their output shows how.
 
     Committed: any record of the transaction lies in the log as committed, or was delivered to a
-    read_committed group. Nothing decides the contrary: a transaction without such a record may
-    have been aborted, or its output lost.
+    read_committed group. Aborted: none does, and one lies in the log as aborted. Else nothing
+    decides: it may have been aborted, or its output lost.
     """
     groups = groups_of(tables.run)
     if not any(group.transactional for group in groups):
         return tables
+    undecided = sf.col("outcome") == DeliveryOutcome.UNKNOWN.value
+    unknown = sf.col("event") == ConsumerEvent.COMMIT_UNKNOWN.value
     pending = (
-        tables.consume.filter(
-            (sf.col("outcome") == DeliveryOutcome.UNKNOWN.value) & sf.col("transaction").isNotNull()
-        )
+        tables.consume.filter(undecided & sf.col("transaction").isNotNull())
         .select("incarnation", "transaction")
+        .unionAll(
+            tables.consumer_events.filter(unknown & sf.col("transaction").isNotNull()).select(
+                "incarnation", "transaction"
+            )
+        )
         .distinct()
     )
     # An incarnation ends with the first transaction it cannot decide.
@@ -56,28 +70,43 @@ def decide(tables: Tables) -> Tables:
     if not known:
         return tables
     spark = tables.consume.sparkSession
-    written = tables.produce.withColumnRenamed("producer_incarnation", "incarnation").join(
-        sf.broadcast(local_rows.frame(spark, known, _SCHEMA)), ["incarnation", "transaction"]
+    asked = sf.broadcast(local_rows.frame(spark, known, _SCHEMA))
+    # A member that died may not have written the rows of its last sends.
+    named = tables.consume.filter(sf.col("output_seq").isNotNull()).select(
+        "incarnation", "transaction", sf.col("output_seq").alias("seq")
     )
-    sends = sf.broadcast(
-        written.select("producer", sf.col("incarnation").alias(WRITER[1]), "seq", "transaction")
+    written = (
+        tables.produce.withColumnRenamed("producer_incarnation", "incarnation")
+        .select("incarnation", "transaction", "seq")
+        .unionAll(named)
+        .join(asked, ["incarnation", "transaction"])
+        .distinct()
     )
+    sends = sf.broadcast(written.withColumnRenamed("incarnation", WRITER[0]))
     committed_only = [group.name for group in groups if group.committed_only]
+    mine = ours(tables.run)
+    state = sf.col("state")
     seen = (
-        tables.log.filter(ours(tables.run) & (sf.col("state") == LogState.COMMITTED.value))
-        .select(*WRITER)
+        tables.log.filter(mine & state.isin(LogState.COMMITTED.value, LogState.ABORTED.value))
+        .select(*WRITER, (state == LogState.COMMITTED.value).alias("committed"))
         .unionAll(
             tables.consume.filter(
-                ours(tables.run)
+                mine
                 & (sf.col("outcome") == DeliveryOutcome.OK.value)
                 & sf.col("group").isin(committed_only)
-            ).select(*WRITER)
+            ).select(*WRITER, sf.lit(col=True))
         )
     )
-    found = seen.join(sends, list(WRITER)).select(WRITER[1], "transaction").distinct().collect()
+    found = (
+        seen.join(sends, list(WRITER))
+        .groupBy(WRITER[0], "transaction")
+        .agg(sf.max("committed").alias("committed"))
+        .collect()
+    )
     if not found:
         return tables
-    decided = local_rows.frame(spark, [tuple(row) for row in sorted(found)], _SCHEMA)
+    rows = sorted((row[WRITER[0]], row["transaction"], row["committed"]) for row in found)
+    decided = local_rows.frame(spark, rows, _DECIDED)
     return replace(
         tables,
         consume=_turned(tables.consume, decided, "outcome", _OUTCOMES),
@@ -85,13 +114,16 @@ def decide(tables: Tables) -> Tables:
     )
 
 
-def _turned(rows: DataFrame, decided: DataFrame, name: str, turns: dict[str, str]) -> DataFrame:
-    """Return rows with a column turned where their transaction was committed."""
-    marked = sf.broadcast(decided.withColumn("decided", sf.lit(col=True)))
+def _turned(
+    rows: DataFrame, decided: DataFrame, name: str, turns: dict[str, tuple[str, str]]
+) -> DataFrame:
+    """Return rows with a column turned where their transaction was decided."""
     value: Column = sf.col(name)
-    for before, after in turns.items():
-        turned = sf.col("decided") & (sf.col(name) == before)
-        value = sf.when(turned, sf.lit(after)).otherwise(value)
+    for before, (committed, aborted) in turns.items():
+        turned = sf.when(sf.col("decided"), sf.lit(committed)).otherwise(sf.lit(aborted))
+        here = sf.col("decided").isNotNull() & (sf.col(name) == before)
+        value = sf.when(here, turned).otherwise(value)
     columns = rows.columns
+    marked = sf.broadcast(decided)
     joined = rows.join(marked, ["incarnation", "transaction"], "left").withColumn(name, value)
     return joined.select(*columns)

@@ -1,0 +1,112 @@
+"""What the simulation of small histories consists of: logs, producers, groups, and a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+
+@dataclass
+class Slot:
+    """One offset of a log: a record or, without a name, a marker or a gap."""
+
+    name: str = ""
+    key: str = ""
+    state: str = "plain"
+    safe: bool = True
+    """Whether every replica has it."""
+
+
+@dataclass
+class Partition:
+    number: int
+    leader: int = 0
+    epoch: int = 0
+    isr: list[int] = field(default_factory=lambda: [0, 1])
+    log: list[Slot] = field(default_factory=list)
+    start: int = 0
+
+
+@dataclass
+class Producer:
+    name: str
+    acks: str
+    idempotent: bool
+    transactional: bool
+    retries: bool
+    incarnation: int = 1
+    seq: int = 0
+    transaction: int = 0
+
+    def next_name(self) -> str:
+        self.seq += 1
+        return f"{self.name}/{self.incarnation}#{self.seq - 1}"
+
+
+@dataclass
+class Group:
+    name: str
+    committed_only: bool
+    transactional: bool
+    member: int = 0
+    generation: int = 0
+    owner: dict[int, str] = field(default_factory=dict)
+    position: dict[int, int] = field(default_factory=dict)
+    committed: dict[int, int] = field(default_factory=dict)
+    frozen: set[str] = field(default_factory=set)
+    transaction: int = 0
+
+
+class World:
+    """A topic, its clients and its brokers, and the lines that they recorded."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)  # noqa: S311
+        self.now = 1
+        self.head: list[str] = []
+        self.lines: list[str] = []
+        self.faults = 0
+        self.unclean = self.chance(0.5)
+        self.partitions = [Partition(number) for number in range(self.random.randint(1, 3))]
+        self.producers = [self.producer(name) for name in "pqr"[: self.random.randint(1, 3)]]
+        self.groups = [self.group(name) for name in "gh"[: self.random.randint(0, 2)]]
+        settings = ["unclean.leader.election.enable=true"] if self.unclean else []
+        self.least = 2 if self.chance(0.3) else 1
+        if self.least > 1:
+            settings.append("min.insync.replicas=2")
+        if settings:
+            self.head.insert(0, "topic " + " ".join(settings))
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def write(self, line: str) -> None:
+        self.lines.append(f"{line} at={self.now}")
+
+    def wait(self) -> None:
+        self.now += self.random.choice([1, 1, 1, 1, 2, 2, 3, 5, 20, 50])
+
+    def producer(self, name: str) -> Producer:
+        acks = self.random.choice(["all", "all", "all", "1", "0"])
+        transactional = acks == "all" and self.chance(0.3)
+        idempotent = acks == "all" and (transactional or self.chance(0.7))
+        words = [f"acks={acks}"] if acks != "all" else []
+        words += ["idempotent=false"] if not idempotent else []
+        words += ["transactional=1"] if transactional else []
+        retries = idempotent or self.chance(0.8)
+        words += ["retries=0"] if not retries else []
+        words += ["max.in.flight=1"] if not transactional and self.chance(0.2) else []
+        if words:
+            self.head.append(f"producer {name} " + " ".join(words))
+        return Producer(name, acks, idempotent, transactional, retries)
+
+    def group(self, name: str) -> Group:
+        committed_only = self.chance(0.5)
+        transactional = (
+            name == "g" and self.producers[0].transactional and len(self.partitions) > 1
+        ) and self.chance(0.5)
+        words: list[str] = []
+        words += ["isolation=read_committed"] if committed_only or transactional else []
+        words += ["commit=Transactional"] if transactional else []
+        self.head.append(" ".join(["group", name, *words]))
+        return Group(name, committed_only or transactional, transactional)
