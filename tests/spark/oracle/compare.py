@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -96,3 +97,11 @@ def without(judgement: Judgement, anomaly: str) -> Judgement:
     """Return a judgement that misses an anomaly."""
     kept = {key: value for key, value in judgement.findings.items() if key[0] != anomaly}
     return replace(judgement, findings=type(judgement.findings)(kept))
+
+
+def permitting(judgement: Judgement, anomaly: str) -> Judgement:
+    """Return a judgement that permits an anomaly by a rule that does not exist."""
+    findings: Counter[tuple[str, str | None]] = Counter()
+    for (name, rule), count in judgement.findings.items():
+        findings[name, "wrong-rule" if name == anomaly else rule] += count
+    return replace(judgement, findings=findings)

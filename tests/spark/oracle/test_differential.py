@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.oracle.compare import batches, differences, parse, without
+from tests.spark.oracle.checker import judge
+from tests.spark.oracle.compare import batches, differences, parse, permitting, without
 from tests.spark.oracle.generator import generate
 from tests.spark.oracle.shrink import shrink, subject
 
@@ -57,19 +58,48 @@ log 0@0 p/1#0
 """
 
 
-def test_differences_of_a_scorer_that_misses_an_anomaly_names_it(score: Scorer) -> None:
-    def blind(cases: list[Case]) -> dict[str, Judgement]:
-        return {name: without(item, "lost-write") for name, item in score(cases).items()}
-
-    case = parse("case", LOST_BESIDE_A_CLEAN_RECORD, 1)
-    assert differences([case], score) == {}
-    assert differences([case], blind) == {"case": ["lost-write violation: 1 != 0"]}
+def sound(cases: list[Case]) -> dict[str, Judgement]:
+    """Judge as the reference checker does: a scorer without a fault."""
+    return {case.name: judge(case) for case in cases}
 
 
-def test_shrink_of_a_differing_history_leaves_the_lines_that_make_it_differ(score: Scorer) -> None:
-    def blind(cases: list[Case]) -> dict[str, Judgement]:
-        return {name: without(item, "lost-write") for name, item in score(cases).items()}
+def blind(cases: list[Case]) -> dict[str, Judgement]:
+    """Miss every lost record: a scorer with a rule that is broken."""
+    return {case.name: without(judge(case), "lost-write") for case in cases}
 
+
+def generous(cases: list[Case]) -> dict[str, Judgement]:
+    """Permit every lost record."""
+    return {case.name: permitting(judge(case), "lost-write") for case in cases}
+
+
+def test_differences_of_a_sound_scorer_are_none() -> None:
+    assert differences([parse("case", LOST_BESIDE_A_CLEAN_RECORD, 1)], sound) == {}
+
+
+def test_differences_of_a_scorer_that_misses_an_anomaly_names_it() -> None:
+    found = differences([parse("case", LOST_BESIDE_A_CLEAN_RECORD, 1)], blind)
+    assert found == {"case": ["lost-write violation: 1 != 0"]}
+
+
+def test_differences_of_a_scorer_that_permits_an_anomaly_names_the_rule() -> None:
+    found = differences([parse("case", LOST_BESIDE_A_CLEAN_RECORD, 1)], generous)
+    assert found == {"case": ["lost-write wrong-rule: 0 != 1", "lost-write violation: 1 != 0"]}
+
+
+def test_differences_of_random_histories_and_a_broken_rule_are_many() -> None:
+    cases = [parse(f"s{seed}", generate(seed), seed + 1) for seed in range(60)]
+    lossy = [case for case in cases if judge(case).findings["lost-write", None]]
+    assert lossy
+    assert set(differences(cases, blind)) >= {case.name for case in lossy}
+
+
+def test_shrink_of_a_differing_history_leaves_the_lines_that_make_it_differ() -> None:
     about = {"case": "lost-write violation"}
     small = shrink({"case": LOST_BESIDE_A_CLEAN_RECORD.strip()}, blind, about)
     assert small == {"case": "send p/1#1 0@1 acked"}
+
+
+def test_generate_of_a_seed_gives_the_same_text() -> None:
+    assert generate(7) == generate(7)
+    assert generate(7) != generate(8)
