@@ -43,3 +43,13 @@ def test_spread_of_runs_in_another_order_is_the_same(values: list[int]) -> None:
     measurements = [Measurement(value) for value in values]
     assert spread(measurements) == spread(reversed(measurements))
     assert f"n = {len(values)}" in spread(measurements)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"), [((3, 3), "3"), ((1, 5), "3 (1 to 5)"), ((3, None), "3 (n = 1)")]
+)
+def test_spread_of_as_many_runs_as_there_are_leaves_n_out(
+    values: tuple[int | None, ...], text: str
+) -> None:
+    found = [None if value is None else Measurement(value) for value in values]
+    assert spread(found, runs=2) == text

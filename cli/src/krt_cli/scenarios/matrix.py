@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 PREFIX = "matrix-"
 """What the names of the scenarios of the matrix begin with."""
 
+SETTINGS = ", twelve combinations of settings"
+"""What the description of a fault ends with, in the table of all scenarios."""
+
 ACKS = ("0", "1", "all")
 """The columns."""
 
@@ -55,12 +58,14 @@ class Table:
     Attributes:
         name: of the scenario.
         fault: what fails, in a few words.
+        faults: how many faults its resource has; the simplest table comes first.
         runs: how many runs there are.
         rows: one for each combination of the topic's settings.
     """
 
     name: str
     fault: str
+    faults: int
     runs: int
     rows: list[Row]
 
@@ -77,16 +82,17 @@ def tables(scenarios: Sequence[Scenario], archive: Archive) -> list[Table]:
         scenarios: all of the catalogue.
         archive: the results.
     """
-    found = []
+    found: list[Table] = []
     for scenario in scenarios:
         # What was counted before each producer had a ledger of its own cannot be divided.
         runs = [run for run in archive.runs(scenario.name) if run.card.get("producers")]
         if not is_of_matrix(scenario) or not runs:
             continue
         spec = yaml.safe_load(scenario.path.read_text(encoding="utf-8"))["spec"]
-        fault = scenario.description().fault
-        found.append(Table(scenario.name, fault, len(runs), _rows(spec, runs)))
-    return found
+        fault = scenario.description().fault.removesuffix(SETTINGS)
+        faults = len(spec["faults"])
+        found.append(Table(scenario.name, fault, faults, len(runs), _rows(spec, runs)))
+    return sorted(found, key=lambda table: (table.faults, table.name))
 
 
 def _rows(spec: dict[str, Any], runs: list[Result]) -> list[Row]:
@@ -100,7 +106,8 @@ def _rows(spec: dict[str, Any], runs: list[Result]) -> list[Row]:
 
 
 def _cell(producer: str, topic: str, runs: list[Result]) -> str:
-    lost = spread(run.count(producer, "lost") for run in runs)
-    acked = spread(run.count(producer, "acked") for run in runs)
-    pause = spread(run.pause(topic) for run in runs)
+    lost, acked = (
+        spread((run.count(producer, term) for run in runs), len(runs)) for term in ("lost", "acked")
+    )
+    pause = spread((run.pause(topic) for run in runs), len(runs))
     return f"{lost} of {acked} lost; pause {pause}"

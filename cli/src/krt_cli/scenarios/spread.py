@@ -35,7 +35,7 @@ NOT_MEASURED = "-"
 """What stands for a number that no run has."""
 
 
-def spread(measurements: Iterable[Measurement | None]) -> str:
+def spread(measurements: Iterable[Measurement | None], runs: int = 0) -> str:
     """Return a number over several runs: ``5 (0 to 21, n = 6)``, median before least and greatest.
 
     What was below its detection limit counts as less than what was seen. Of the two in the middle
@@ -43,6 +43,7 @@ def spread(measurements: Iterable[Measurement | None]) -> str:
 
     Args:
         measurements: the number in each run; None where a run does not have it.
+        runs: how many there are, where the page says so; n is left out where all of them have it.
     """
     found = sorted(
         (item for item in measurements if item is not None),
@@ -52,9 +53,9 @@ def spread(measurements: Iterable[Measurement | None]) -> str:
         return NOT_MEASURED
     median = _median(found)
     least, greatest = str(found[0]), str(found[-1])
-    if least == greatest:
-        return f"{median} (n = {len(found)})"
-    return f"{median} ({least} to {greatest}, n = {len(found)})"
+    parts = [] if least == greatest else [f"{least} to {greatest}"]
+    parts += [] if len(found) == runs else [f"n = {len(found)}"]
+    return f"{median} ({', '.join(parts)})" if parts else median
 
 
 def _median(ordered: Sequence[Measurement]) -> str:
