@@ -44,7 +44,7 @@ def report(  # noqa: PLR0913 - the options of a command
     evidence: Evidence = None,
     image: Image = None,
 ) -> None:
-    """Copy report.html, junit.xml and scorecard.json of a test to this machine.
+    """Copy report, JUnit file, summary and scorecard of a test to this machine.
 
     They are read through the API server, by a short-lived pod that mounts the evidence claim
     read-only. You need the rights to create pods and pods/exec in the namespace of the test.

@@ -61,6 +61,7 @@ def volume(tmp_path: Path) -> Path:
         "timeline/recorder.jsonl.tmp": b"not closed",
         "report.html": b"<html>",
         "junit.xml": b"<testsuites/>",
+        "summary.md": b"## Passed",
         "scorecard.json": b"{}",
     }.items():
         file = bundle / name
@@ -96,11 +97,12 @@ def test_evidence_copies_every_closed_file_and_deletes_the_pod(
         "report.html",
         "run.json",
         "scorecard.json",
+        "summary.md",
     }
     source = volume / PATH / "produce/idem-0.parquet"
     assert (folder / "produce/idem-0.parquet").read_bytes() == source.read_bytes()
     assert sums.verify(folder) == 3
-    assert "6 files, 1.3 MB, checksums verified" in capsys.readouterr().out
+    assert "7 files, 1.3 MB, checksums verified" in capsys.readouterr().out
     created = kubectl.calls()[2].split()
     assert created[2] == "create"
     assert kubectl.calls()[-1].split()[2:4] == ["delete", "pod"]
@@ -173,7 +175,7 @@ def test_evidence_without_a_controller_to_be_seen_asks_for_an_image(
     assert "--image" in capsys.readouterr().err
 
 
-def test_report_copies_three_files_and_opens_the_report(
+def test_report_copies_the_results_and_opens_the_report(
     kubectl: FakeKubectl, volume: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
@@ -190,6 +192,7 @@ def test_report_copies_three_files_and_opens_the_report(
         "report.html",
         "junit.xml",
         "scorecard.json",
+        "summary.md",
     }
     assert opened == [(folder / "report.html").resolve().as_uri()]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from krt_cli.errors import CouldNotRunError
 from krt_cli.evidence import sums
 from krt_cli.evidence.reader import claim_of, reading
+from krt_cli.evidence.results import BUNDLE, REPORT, RESULTS
 from krt_cli.evidence.transfer import RemoteBundle, copy, remote_files
 from krt_cli.places import local_bundles
 from krt_cli.resource import Test
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
     from krt_cli.evidence.transfer import RemoteFile
     from krt_cli.kubectl import Kubectl
 
-REPORT: Final = "report.html"
-RESULTS: Final = (REPORT, "junit.xml", "scorecard.json")
-"""What `krt report` copies."""
-
-RUN_JSON: Final = "run.json"
+RUN_JSON: Final = BUNDLE.run_json.name
 MEGABYTE: Final = 1_000_000
 
 
@@ -72,7 +69,7 @@ def report(  # noqa: PLR0913 - what the command takes
     local: Path | None,
     show: bool,
 ) -> Path:
-    """Copy report, JUnit file and scorecard of a test into a folder, and return the report's path.
+    """Copy the results of a test into a folder, and return the path of the report.
 
     Args:
         kubectl: bound to the namespace of the test.

@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from krt_cli.errors import CouldNotRunError
+from krt_cli.evidence.results import OUTPUTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from krt_cli.evidence.transfer import RemoteFile
 
 NAME: Final = "SHA256SUMS"
-
-OUTPUTS: Final = frozenset({"scorecard.json", "report.html", "junit.xml", "scoring.json"})
-"""What scoring writes: it may differ from what was copied once a bundle was scored again."""
 
 
 def write(folder: Path, files: Iterable[RemoteFile]) -> None:
