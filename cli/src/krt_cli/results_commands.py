@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from krt_cli.diff.command import diff as compare_runs
 from krt_cli.doctor.command import doctor as check_cluster
 from krt_cli.errors import ExitCode, ExitWithCode
 from krt_cli.evidence import fetch
@@ -139,7 +140,26 @@ def doctor(
         raise ExitWithCode(code)
 
 
+def diff(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Two or more runs: the folders of their bundles, or files with their scorecards. "
+            "The first is what the others are compared with."
+        ),
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Also write a page with these tables and the runs' charts to this file."),
+    ] = None,
+) -> None:
+    """Compare runs: the settings that differ, then numbers with their differences."""
+    if len(runs) < 2:  # noqa: PLR2004 (to compare takes two)
+        raise typer.BadParameter("name two runs or more")
+    compare_runs(runs, new_console(), html)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    for command in (explain, report, evidence, score, doctor):
+    for command in (explain, report, evidence, diff, score, doctor):
         app.command()(command)
