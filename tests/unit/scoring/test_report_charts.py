@@ -233,6 +233,17 @@ def test_thinned_joins_steps_of_a_long_run() -> None:
     assert lines.steps_in_one({"count": 3_601}) == 4
 
 
+def test_sparse_keeps_the_peak_of_changes_that_cannot_be_told_apart() -> None:
+    together = [(5.0 + number / 100_000, min(number, 53)) for number in range(60)]
+    back = [(5.001, 2), (9.0, 0)]
+    assert lines.sparse([(1.0, 1), *together, *back], 12) == [
+        (1.0, 1),
+        (5.0, 53),
+        (5.001, 2),
+        (9.0, 0),
+    ]
+
+
 def test_by_stretch_has_few_rows_for_a_long_run() -> None:
     table = by_stretch(0, 1, {"a": ([1] * 100, sum), "b": ([None] * 100, max)}, str)
     assert table.columns == ("part of the run", "a", "b")

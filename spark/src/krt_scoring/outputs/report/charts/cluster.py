@@ -96,6 +96,7 @@ def _on_axis(axis: Axis, changes: Sequence[tuple[int, int]]) -> list[tuple[float
     """Return changes as seconds, with the value at the start and at the end of the axis."""
     before = [value for at, value in changes if at <= axis.start]
     inside = [(axis.seconds(at), value) for at, value in changes if axis.start < at <= axis.end]
+    inside = lines.sparse(inside, axis.length)
     first = [(0.0, before[-1])] if before else []
     last = [(axis.seconds(axis.end), (first + inside)[-1][1])] if first + inside else []
     return [*first, *inside, *last]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from krt_scoring.outputs.report.charts.base import Row, Spec, chart, css, time_x, values
@@ -71,6 +72,28 @@ def thinned(
             found.append(None)
         else:
             found.append(round(sum(known) / len(known), 1) if add else max(known))
+    return found
+
+
+def sparse(changes: Sequence[tuple[float, int]], length: float) -> list[tuple[float, int]]:
+    """Return changes without those that lie too close to be told apart.
+
+    Of a stretch in which they do, the first time with the value that is farthest from the one
+    before, and the last change, are kept: a peak is never lost.
+
+    Args:
+        changes: (seconds, value), in order of time.
+        length: of the axis in seconds.
+    """
+    found: list[tuple[float, int]] = []
+    value = 0
+    for _, group in groupby(changes, key=lambda change: int(change[0] * MAX_POINTS / length)):
+        stretch = list(group)
+        farthest = max((item for _, item in stretch), key=lambda item: abs(item - value))
+        found.append((stretch[0][0], farthest))
+        if stretch[-1] != found[-1]:
+            found.append(stretch[-1])
+        value = stretch[-1][1]
     return found
 
 
