@@ -74,9 +74,11 @@ e2e: deploy ## Run the end-to-end tests on the kind cluster (ONLY='-k expression
 scenarios: deploy ## Run scenarios and keep their results (SCENARIOS=a,b REPEAT=3 RERUN=1 MATRIX=1 PARALLEL=2)
 	@eval "$$(hack/env)"; $(RUN) krt scenarios run $(subst $(COMMA), ,$(SCENARIOS)) \
 	  --repeat $(REPEAT) --parallel $(PARALLEL) $(if $(RERUN),--rerun) $(if $(MATRIX),--matrix)
-docs: ## Build a page and a report for each scenario in build/docs, from the results in git
+docs: ## Build the site in build/site: the documents, a page and a report for each scenario
 	@$(RUN) krt scenarios results pages
 	@$(RUN) python hack/reports.py
+	@$(RUN) python hack/site.py
+	@NO_MKDOCS_2_WARNING=1 $(RUN) --group docs mkdocs build --quiet
 format: ## Format the Python code and fix what ruff can fix
 	@$(RUN) ruff format $(PYTHON_PACKAGES)
 	@$(RUN) ruff check --fix $(PYTHON_PACKAGES)
