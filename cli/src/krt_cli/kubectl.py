@@ -181,11 +181,14 @@ class Kubectl:
             source.seek(0)
             process = _start(command, stderr, source)
             output = process.stdout
+            problem: Exception | None = None
             try:
                 if output is not None:
                     yield output
                     while output.read(CHUNK):
                         pass  # an archive ends before the padding behind it
+            except Exception as error:  # noqa: BLE001 - raised below, behind what kubectl says
+                problem = error
             finally:
                 if output is not None:
                     output.close()
@@ -193,7 +196,11 @@ class Kubectl:
             stderr.seek(0)
             complaint = stderr.read().decode(errors="replace").strip()
         if code:
-            raise KubectlError(f"{' '.join(command)} ended with exit code {code}: {complaint}")
+            raise KubectlError(
+                f"{' '.join(command)} ended with exit code {code}: {complaint}"
+            ) from problem
+        if problem:
+            raise problem
 
     def watch(self, *arguments: str) -> Watch:
         """Start a watch whose documents are ``{"type", "object"}``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import webbrowser
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,35 @@ def test_evidence_transfer_that_is_cut_is_asked_for_again(
     assert sum(" tar " in call for call in kubectl.calls()) == 2
     assert not list(folder.rglob("*.part"))
     assert sums.verify(folder) == 3
+
+
+def test_evidence_transfer_that_fails_each_time_gives_kubectls_words(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubectl.answers("exec tar", code=1, stderr="connection reset", always=True)
+    serve(kubectl, volume)
+    assert run(["evidence", "sample", "-o", str(tmp_path / "copy")]) == ExitCode.COULD_NOT_RUN
+    error = capsys.readouterr().err
+    assert "7 files did not arrive" in error
+    assert "connection reset" in error
+    assert sum(" tar " in call for call in kubectl.calls()) == 3
+    assert "delete pod" in kubectl.calls()[-1]
+
+
+def test_evidence_file_that_arrives_with_other_content_is_refused_and_not_kept(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(volume, other)
+    (other / PATH / "logs/kafka 0.log").write_bytes(b"b line\n")
+    kubectl.answers("exec tar", volume=str(other), always=True)
+    serve(kubectl, volume)
+    folder = tmp_path / "copy"
+    assert run(["evidence", "sample", "-o", str(folder)]) == ExitCode.COULD_NOT_RUN
+    assert "1 files did not arrive" in capsys.readouterr().err
+    assert (folder / "run.json").exists()
+    assert not (folder / "logs/kafka 0.log").exists()
+    assert not (folder / "SHA256SUMS").exists()
 
 
 def test_evidence_copied_before_is_not_copied_again(
