@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     Change = Callable[[bundles.Rows], None]
 
 SMALL = Scenario(sends=1_200, stall=None)
-OURS = {"scorecard.json", "report.html", "junit.xml"}
-"""What scoring adds to a bundle."""
+OURS = {"scorecard.json", "report.html", "summary.md", "junit.xml"}
+SERIES = "series.json"
+"""What scoring adds to a bundle; the series where the run was read."""
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +39,11 @@ def score(krt_score: Callable[..., int]) -> Callable[[Path], dict[str, Any]]:
         before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
         assert krt_score(str(root)) == cli.EXIT_SCORED
         after = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
-        assert {path.name for path in after.keys() - before.keys()} == OURS
+        card: dict[str, Any] = bundles.read_card(root / "scorecard.json")
+        added = {path.name for path in after.keys() - before.keys()}
+        assert added == OURS | ({SERIES} if "ledger" in card else set())
         assert {path: after[path] for path in before} == before
-        return bundles.read_card(root / "scorecard.json")
+        return card
 
     return run
 

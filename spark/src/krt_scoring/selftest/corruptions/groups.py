@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.outcomes import ConsumerEvent
+from krt_scoring.allowances.consequences import CLOCK_SLACK
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
 from krt_scoring.inputs.client_settings import handover_time, rebalance_window
 from krt_scoring.inputs.timeline import FOREVER
@@ -121,7 +122,7 @@ def _shared(baseline: Baseline) -> Iterator[Corruption]:
         if item is not owners[0] or start is None or start.offset is None:
             continue
         info = baseline.facts.groups[item.group]
-        late = item.begin + handover_time(baseline.facts.run, info.name) + 1
+        late = item.begin + handover_time(baseline.facts.run, info.name) + CLOCK_SLACK + 1
         ghost = {"incarnation": GHOST, "generation": item.generation, "offset": start.offset}
         # The owner commits as late: a run shorter than the handover ends before that.
         own = {"event_seq": item.first_seq + 1, "at": late, "offset": start.offset}
