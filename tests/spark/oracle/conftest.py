@@ -26,10 +26,6 @@ INTERPRETED = {
 """Compiling a query takes far longer than interpreting it on a few hundred rows."""
 
 
-UNSET = ""
-"""Stands for a setting that the session does not have."""
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Divide the histories into runs of one batch, so that each ends within pytest's time limit."""
     if "seeds" in metafunc.fixturenames:
@@ -42,13 +38,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="module")
 def score(spark: SparkSession) -> Iterator[Scorer]:
     """Return the scorer on a session that interprets its queries."""
-    before = {key: str(spark.conf.get(key, UNSET)) for key in INTERPRETED}
+    before = {key: str(spark.conf.get(key)) for key in INTERPRETED}
     for key, value in INTERPRETED.items():
         spark.conf.set(key, value)
     with pytest.MonkeyPatch.context() as patch:
         yield scorer(spark, patch)
     for key, value in before.items():
-        if value == UNSET:
-            spark.conf.unset(key)
-        else:
-            spark.conf.set(key, value)
+        spark.conf.set(key, value)
