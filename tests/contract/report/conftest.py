@@ -29,6 +29,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 WIDE, PHONE = 1400, 390
 
+PATIENCE_MS = 120_000
+
 
 @dataclass
 class Opened:
@@ -96,6 +98,8 @@ def visit(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
             reduced_motion="reduce",
         )
         contexts.append(context)
+        # A busy machine draws slowly; what does not happen at all still ends.
+        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         found = Opened(page)
         path = tmp_path / "report.html"

@@ -88,7 +88,7 @@ def test_report_shows_the_figures_of_the_scorecard(
     worst = max(part["max"] for part in sample.card["latency"]["write"].values())
     assert durations.show(worst) in page.locator("#produce-latency figcaption").inner_text()
     drawn = page.locator("#outages .drawn").evaluate("node => node.textContent")
-    assert f"max {durations.show(values['maxWriteUnavailability']['value'])}" in drawn
+    assert f"{durations.show(values['maxWriteUnavailability']['value'])} = detect" in drawn
 
 
 def test_zoom_moves_all_charts_by_buttons_and_by_the_mouse(

@@ -137,10 +137,7 @@ CONFIG: Mapping[str, Any] = {
         "titleFontWeight": "normal",
     },
     "text": {"color": css("fg"), "fontSize": FONT_SIZE, "font": FONT},
-    "line": {"strokeWidth": 1.8, "clip": True},
-    "rect": {"clip": True},
-    "rule": {"clip": True},
-    "point": {"clip": True},
+    "line": {"strokeWidth": 1.8},
 }
 
 
@@ -192,7 +189,7 @@ def _shade(faults: Sequence[Row]) -> list[Spec]:
     return [
         {
             "data": values(faults),
-            "mark": {"type": "rect", "aria": False},
+            "mark": {"type": "rect", "aria": False, "clip": True},
             "encoding": {
                 **span,
                 "fill": {

@@ -138,7 +138,7 @@ def of_lines(
             {"fold": names, "as": ["key", "value"]},
             {"lookup": "key", "from": {"data": values(labels), "key": "key", "fields": ["series"]}},
         ],
-        "mark": {"type": "line", "tooltip": True},
+        "mark": {"type": "line", "clip": True, "tooltip": True},
         "encoding": {
             "x": time_x(),
             "y": {
@@ -193,7 +193,12 @@ def of_steps(
     order = {"field": "key", "type": "nominal", "legend": None}
     layer = {
         "data": values(rows),
-        "mark": {"type": "line", "interpolate": "step-after", "tooltip": True},
+        "mark": {
+            "type": "line",
+            "interpolate": "step-after",
+            "clip": True,
+            "tooltip": True,
+        },
         "encoding": {
             "x": time_x(),
             "y": {

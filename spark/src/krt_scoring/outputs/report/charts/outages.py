@@ -121,12 +121,13 @@ def outage_panel(axis: Axis, card: Mapping[str, Any], faults: Sequence[Row]) -> 
     shown = sorted(with_gaps, key=lambda row: (-row["max"], _name(row)))[:MAX_LANES]
     if len(shown) < len(with_gaps):
         text += f" The {len(shown)} with the longest are drawn."
+    text += " Above each bar: the longest one and its parts."
     steady = max(axis.start, card.get("steadyFrom", axis.start))
     lanes = [_lane(axis, row, steady) for row in shown]
     legend = tuple(Key(name, f"part-{part}") for part, name in PARTS.items())
     legend += (
         Key("not broken down", "outage"),
-        Key("detection limit, to scale, at the begin of what is measured", "phase"),
+        Key("detection limit, to scale, where measuring begins", "phase"),
     )
     return Panel("outages", title, text, of_lanes(axis, lanes, faults), table, legend)
 
@@ -159,7 +160,7 @@ def _lane(axis: Axis, row: Mapping[str, Any], steady: int) -> Lane:
         known = f", limit {durations.show(limit)}"
         to_scale = axis.seconds(steady), axis.seconds(min(steady + limit, axis.end))
         bars.insert(0, Bar(*to_scale, "phase", note=f"detection limit {durations.show(limit)}"))
-    note = f"max {durations.show(row['max'])}{f' = {parts}' if parts else ''}"
+    note = f"{durations.show(row['max'])}{f' = {parts}' if parts else ''}"
     return Lane(f"{_name(row)}: {plural(row['count'], 'gap')}{known}", bars, note=note)
 
 
