@@ -32,7 +32,11 @@ def edit(random: Random, lines: list[str]) -> list[str]:
         drop, drop, repeat, swap, number, number, number, word, word, corrupt, event,
     ]  # fmt: skip
     lines = list(lines)
-    random.choice(edits)(random, lines, random.choice(free))
+    # Every kind of line is as likely as any other: there are many deliveries and few elections.
+    kinds = sorted({lines[index].split()[0] for index in free})
+    kind = random.choice(kinds)
+    alike = [index for index in free if lines[index].split()[0] == kind]
+    random.choice(edits)(random, lines, random.choice(alike))
     return lines
 
 

@@ -93,10 +93,18 @@ def generate(seed: int) -> str:
 
 
 def readable(lines: list[str]) -> list[str]:
-    """Return the lines without records of logs that were not read."""
+    """Return the lines as a reader of the topics can have written them.
+
+    It wrote no records of logs that were not read, and one record an offset; the same one may be
+    listed twice, if a file is there twice.
+    """
     unread = {line.split()[1] for line in lines if line.startswith("unread")}
-    return [
-        line
-        for line in lines
-        if not line.startswith("log") or line.split()[1].partition("@")[0] not in unread
-    ]
+    listed: dict[str, str] = {}
+    found: list[str] = []
+    for line in lines:
+        if line.startswith("log"):
+            _, place, record, *_ = line.split()
+            if place.partition("@")[0] in unread or listed.setdefault(place, record) != record:
+                continue
+        found.append(line)
+    return found
