@@ -34,9 +34,9 @@ def find(ctx: Context) -> DataFrame:
     where the loss of every value but the log's is, at that place.
     """
     reported = [
-        _reports(ctx.suspects, "ack_position", delivered=False),
-        _reports(ctx.suspects, "got_first", delivered=True),
-        _reports(ctx.suspects, "got_last", delivered=True),
+        _reports(ctx, "ack_position", delivered=False),
+        _reports(ctx, "got_first", delivered=True),
+        _reports(ctx, "got_last", delivered=True),
         *_between(ctx),
     ]
     reports = union_all(reported)
@@ -78,13 +78,15 @@ def _between(ctx: Context) -> list[DataFrame]:
     return [_reported(ctx.at(joined, sf.col("from")), sf.col("position"), delivered=True)]
 
 
-def _reports(suspects: DataFrame, column: str, *, delivered: bool) -> DataFrame:
+def _reports(ctx: Context, column: str, *, delivered: bool) -> DataFrame:
+    """Return where records were reported that do not lie there, with the cuts of that partition."""
     position = sf.col(column)
     absent = sf.col("log_first").isNull()
     elsewhere = (position != sf.col("log_first")) & (position != sf.col("log_last"))
     # Of three copies the middle one is neither first nor last: a report of it is consistent.
+    suspects = ctx.history.records.suspects
     claimed = suspects.filter(position.isNotNull() & (absent | elsewhere))
-    return _reported(claimed, position, delivered=delivered)
+    return _reported(ctx.at(claimed, position), position, delivered=delivered)
 
 
 def _reported(rows: DataFrame, position: Column, *, delivered: bool) -> DataFrame:
