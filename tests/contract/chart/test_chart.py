@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 import yaml
 from tests.contract.tools import unavailable
+from tests.unit.chart.access import HEAD, access_table
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm/kafka-resilience"
+ACCESS = ROOT / "tests/golden/chart/access.txt"
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +42,13 @@ def template(helm: str, *values: str) -> list[dict[str, Any]]:
     )
     assert done.returncode == 0, done.stderr
     return [one for one in yaml.safe_load_all(done.stdout) if one]
+
+
+def test_accounts_may_do_what_the_table_says(helm: str) -> None:
+    lines = [HEAD, *access_table(template(helm))]
+    if os.environ.get("KRT_GOLDEN") == "write":
+        ACCESS.write_text("\n".join([*lines, ""]))
+    assert lines == ACCESS.read_text().splitlines()
 
 
 def test_lint(helm: str) -> None:
