@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from tests.unit.operator.doubles.objects import copied, node, read
 
-from krt_contract.labels import KIND, LABEL_COMPONENT, LABEL_MEMBER, LABEL_TEST
+from krt_contract.labels import (
+    KIND,
+    LABEL_COMPONENT,
+    LABEL_MEMBER,
+    LABEL_TEST,
+    LABEL_TEST_UID,
+    owner_reference,
+)
 from krt_operator import names
 from krt_operator.api.times import to_micros
 
@@ -82,6 +89,8 @@ class Kubelets:
         self.replicas: dict[tuple[str, int], tuple[int, ...]] = {}
         """Partitions that were reassigned to their replicas."""
         self.moves: dict[tuple[str, int], tuple[datetime, tuple[int, ...]]] = {}
+        self.roots: dict[str, str] = {}
+        """Uid of an object to that of the test that it belongs to, by its owners."""
         self.injected: list[tuple[str, str]] = []
         """What was done to which pod, claim or partition while faults were injected, in order."""
         self.created: Counter[tuple[str, str]] = Counter()
@@ -115,6 +124,8 @@ class Kubelets:
         elif self._counts(stored):
             self.created[key] += 1
         self.objects[key] = stored
+        above = [self.roots.get(owner["uid"], "") for owner in meta.get("ownerReferences", [])]
+        self.roots[meta["uid"]] = meta["uid"] if stored["kind"] == KIND else "".join(above)
         if stored["kind"] == "PersistentVolumeClaim" and there is None:
             stored |= {"status": {"phase": "Pending"}, "born": self.time}
         if stored["kind"] == "Pod" and there is None:
@@ -151,7 +162,7 @@ class Kubelets:
 
     def control(self, test: str = TEST) -> str:
         found = self.objects.get(("ConfigMap", names.control(test)))
-        return "Produce" if found is None else str(found["data"]["state"])
+        return "Produce" if found is None else str(found["data"].get("state", "Produce"))
 
     def up(self, component: str) -> Sequence[Json]:
         """The running pods of a component."""
@@ -299,7 +310,7 @@ class Kubelets:
         there = self.objects.get(("Pod", pod))
         if wanted and there is None:
             template = obj["spec"]["template"]
-            owner = {"uid": obj["metadata"]["uid"], "kind": "StatefulSet"}
+            owner = {"uid": obj["metadata"]["uid"], "kind": "StatefulSet", "name": name}
             meta = {"name": pod, "labels": template["metadata"]["labels"]}
             self.put(
                 {
@@ -316,7 +327,7 @@ class Kubelets:
             return
         job["driver"] = True
         template = job["spec"]["template"]
-        owner = {"uid": job["metadata"]["uid"], "kind": "Job"}
+        owner = {"uid": job["metadata"]["uid"], "kind": "Job", "name": name}
         self.put(
             {
                 "kind": "Pod",
@@ -507,6 +518,9 @@ def _scorecard(test: str, driver: Json) -> dict[str, Any]:
             "name": f"{test}-scorecard",
             "namespace": NAMESPACE,
             "labels": dict(driver["metadata"]["labels"]),
+            "ownerReferences": [
+                owner_reference(test, driver["metadata"]["labels"][LABEL_TEST_UID])
+            ],
         },
         "data": {"scorecard.json": "{}"},
     }

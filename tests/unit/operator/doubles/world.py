@@ -59,6 +59,10 @@ class World(Kubelets):
         self.conflicts = 0
         self.earlier: dict[str, tuple[str, Json | None]] = {}
         """Kind to the name of its object that was written last, and what that was before."""
+        self.acting = UID
+        """Uid of the test that the controller works on."""
+        self.trespasses: list[str] = []
+        """What it changed or deleted although it does not belong to that test."""
         self.silent_kafka = False
         self.write_takes = 0.01
         self.bounds_take = 0.0
@@ -273,7 +277,10 @@ class World(Kubelets):
             raise ConflictError(f"HTTP 409: Precondition failed: UID of {kind} {name}")
 
     def _remember(self, kind: str, name: str) -> None:
-        self.earlier[kind] = name, copied(self.objects.get((kind, name)))
+        there = self.objects.get((kind, name))
+        self.earlier[kind] = name, copied(there)
+        if there is not None and self.roots[there["metadata"]["uid"]] != self.acting:
+            self.trespasses.append(f"{kind} {name}")
 
     def _deleted(self, verb: str, kind: str, name: str) -> None:
         phase = self.objects.get((KIND, TEST), {}).get("status", {}).get("phase")
