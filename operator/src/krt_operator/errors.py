@@ -8,8 +8,8 @@ Waiting is not an error: a phase that waits returns a delay. What is raised is o
   Retried with a growing delay, counted, never ends a test by itself (the phase's deadline does).
 * `ConflictError`: the object was changed since it was read. It is read again at once; conflicts in
   succession are retried with a growing delay, as any TransientError.
-* `RefusedError`, `KafkaDefectError`, `ResourceUnreadableError`: retried, too, because a quota may
-  be raised and a right be granted. The run ends if it lasts.
+* `RefusedError`, `NameTakenError`, `KafkaDefectError`, `ResourceUnreadableError`: retried, too,
+  because a quota may be raised and a right be granted. The run ends if it lasts.
 * `PlanUnreadableError`: nothing that the controller can wait for; the run ends.
 * anything else: a defect. Logged with its traceback and retried, so that a fixed release can
   continue a running test.
@@ -61,6 +61,10 @@ class RefusedError(KrtError):
 
     The cause is a defect or a missing right: repeating the call does not help.
     """
+
+
+class NameTakenError(KrtError):
+    """An object that somebody else has made has the name of one that the run needs."""
 
 
 class KafkaDefectError(KrtError):

@@ -86,6 +86,11 @@ SETUP: Final = (
         "use a scheduler that honours required pod anti-affinity",
     ),
     Reason(
+        "NameTaken",
+        "an object that does not belong to the test has the name of one that the run needs",
+        "delete that object, or run the test under another name or in another namespace",
+    ),
+    Reason(
         "NoSuchZone",
         "the spec names a zone in which no node, or no broker of the test, is",
         "name zones that the nodes have, or leave the list empty for all of them",

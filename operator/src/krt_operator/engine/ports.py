@@ -57,7 +57,11 @@ class Cluster(Protocol):
         ...
 
     def apply(self, obj: Json) -> Json:
-        """Server-side apply with our field manager, forced; returns the object as stored."""
+        """Create it, or change the one with its uid or, where it has none, with its owner.
+
+        Returns the object as stored; a pod that exists is never changed.
+        Raises NameTakenError where an object of somebody else has the name.
+        """
         ...
 
     def create(self, obj: Json) -> Json:

@@ -16,6 +16,7 @@ from krt_operator.api.resource import KafkaResilienceTest, Metadata
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase, Status, Verdict
 from krt_operator.engine import journal
+from krt_operator.engine.ownership import owned_by, pods_of
 from krt_operator.engine.progress import Observed, Run
 from krt_operator.errors import PlanUnreadableError, ResourceUnreadableError
 
@@ -77,8 +78,8 @@ def with_plan(run: Run, observed: Observed) -> Run:
     return replace(run, problem=run.problem or problem)
 
 
-def observe(ports: Ports, uid: str, phase: Phase | None) -> Observed:
-    """List a run's children."""
+def observe(ports: Ports, name: str, uid: str, phase: Phase | None) -> Observed:
+    """List a run's children: what has its labels and belongs to it."""
     labels = names.run_labels(uid)
 
     def by_name(kind: str) -> dict[str, Json]:
@@ -86,11 +87,18 @@ def observe(ports: Ports, uid: str, phase: Phase | None) -> Observed:
         return {obj["metadata"]["name"]: obj for obj in found}
 
     others = {
-        (kind, name): obj
+        (kind, child): obj
         for kind in (BUILT_KINDS if phase in BUILDING else ())
-        for name, obj in by_name(kind).items()
+        for child, obj in owned_by(by_name(kind), uid).items()
     }
-    pods, sets, claims, jobs, maps = (by_name(kind) for kind in CHILDREN)
+    pods, all_sets, claims, all_jobs, maps = (by_name(kind) for kind in CHILDREN)
+    workloads = {
+        (kind, each): obj
+        for kind, found in (("StatefulSet", all_sets), ("Job", all_jobs))
+        for each, obj in found.items()
+    }
+    pods = pods_of(pods, name, uid, workloads, ports.cluster.get)
+    sets, jobs, claims, maps = (owned_by(each, uid) for each in (all_sets, all_jobs, claims, maps))
     return Observed(
         at=ports.clock.now(),
         pods=pods,

@@ -16,6 +16,7 @@ from krt_contract.labels import ANNOTATION_APPLIED
 from krt_operator.api.status import Phase
 from krt_operator.engine import journal, reconciling
 from krt_operator.engine.events import EventQueue, build_event
+from krt_operator.engine.ownership import with_uid
 from krt_operator.engine.progress import Event
 from krt_operator.engine.reading import observe, read_run, with_plan
 from krt_operator.engine.remedies import with_remedy
@@ -114,7 +115,7 @@ class Reconciler:
             return EVENTS_PAUSE if self._events.waiting else None
         written = _Written(run.raw, run.status)
         try:
-            observed = observe(self._ports, run.uid, run.status.phase)
+            observed = observe(self._ports, run.name, run.uid, run.status.phase)
             run = with_plan(run, observed)
             progress = self._step(run, observed, self._ports)
             delay = self._carry_out(run, observed, progress, written)
@@ -196,7 +197,8 @@ class Reconciler:
     def _apply_and_delete(self, observed: Observed, progress: Progress) -> None:
         """Apply, then delete; an object that is refused does not hold up the others."""
         cluster = self._ports.cluster
-        _for_each(cluster.apply, [obj for obj in progress.apply if changed(observed, obj)])
+        wanted = [precise(observed, obj) for obj in progress.apply if changed(observed, obj)]
+        _for_each(cluster.apply, wanted)
         _for_each(cluster.delete, progress.delete)
 
     def _write(self, run: Run, written: _Written, status: Status) -> None:
@@ -236,6 +238,12 @@ def _for_each(call: Callable[[_Item], object], items: Iterable[_Item]) -> None:
             refusal = refusal or error
     if refusal is not None:
         raise refusal
+
+
+def precise(observed: Observed, obj: Json) -> Json:
+    """The object with the uid of the one that was observed, which alone it may change."""
+    existing = observed.find(obj["kind"], obj["metadata"]["name"])
+    return obj if existing is None else with_uid(obj, existing["metadata"]["uid"])
 
 
 def changed(observed: Observed, obj: Json) -> bool:

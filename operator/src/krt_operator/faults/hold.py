@@ -8,6 +8,7 @@ from krt_operator import names
 from krt_operator.api.status import FaultState
 from krt_operator.build.members import build_member
 from krt_operator.engine import journal
+from krt_operator.engine.ownership import with_uid
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import refused_evictions
 
@@ -92,7 +93,8 @@ def stateful_sets_to_scale(
         current = observed.stateful_sets.get(names.of_member(plan.name, member.member))
         if current is not None and current["spec"].get("replicas", 1) != replicas:
             objects = build_member(plan, member, pull_policy, replicas)
-            stateful_sets += [obj for obj in objects if obj["kind"] == "StatefulSet"]
+            uid = current["metadata"]["uid"]
+            stateful_sets += [with_uid(obj, uid) for obj in objects if obj["kind"] == "StatefulSet"]
     return stateful_sets
 
 

@@ -8,8 +8,9 @@ from urllib.parse import quote
 import tenacity
 
 from krt_contract.labels import GROUP, KIND, FieldManager
+from krt_operator.engine.ownership import has_same_owner, with_uid
 from krt_operator.engine.progress import Eviction
-from krt_operator.errors import ConflictError, GoneError, RefusedError
+from krt_operator.errors import ConflictError, GoneError, NameTakenError, RefusedError
 from krt_operator.kubernetes.kinds import KINDS
 from krt_operator.kubernetes.rest import NotFoundError, Rest, TooManyRequestsError
 
@@ -88,7 +89,28 @@ class ApiCluster:
             query["continue"] = token
 
     def apply(self, obj: Json) -> Json:
-        """Server-side apply, forced: the controller owns every field it renders."""
+        """Create the object, or change the one that has its uid or, without a uid, its owner.
+
+        What exists is changed by server-side apply, forced: the controller owns every field that it
+        renders. An apply would change an object of somebody else, too, so creating is a call of its
+        own.
+        """
+        if "uid" in obj["metadata"]:
+            return self._change(obj)
+        try:
+            return self._post(obj)
+        except ConflictError:
+            found = self.get(obj["kind"], obj["metadata"]["name"])
+            if found is None:
+                raise
+        if not has_same_owner(found, obj):
+            name = f"{obj['kind']} {obj['metadata']['name']}"
+            raise NameTakenError(f"{name} exists already and does not belong to the test")
+        if obj["kind"] == "Pod":
+            return found
+        return self._change(with_uid(obj, found["metadata"]["uid"]))
+
+    def _change(self, obj: Json) -> Json:
         name = obj["metadata"]["name"]
         query = {"fieldManager": FIELD_MANAGER, "force": "true", "fieldValidation": "Strict"}
         return self._object(
@@ -99,15 +121,17 @@ class ApiCluster:
 
     def create(self, obj: Json) -> Json:
         """Create; where the name is taken, the object that is there is returned unchanged."""
-        kind, name = obj["kind"], obj["metadata"]["name"]
         try:
-            query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
-            return self._object(self._rest.call("POST", self._path(kind), query=query, body=obj))
+            return self._post(obj)
         except ConflictError:
-            found = self.get(kind, name)
+            found = self.get(obj["kind"], obj["metadata"]["name"])
             if found is None:
                 raise
             return found
+
+    def _post(self, obj: Json) -> Json:
+        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
+        return self._object(self._rest.call("POST", self._path(obj["kind"]), query=query, body=obj))
 
     def check_create(self, obj: Json) -> None:
         """Ask whether an object would be created: admission runs, nothing is stored."""

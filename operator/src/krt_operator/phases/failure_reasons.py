@@ -11,6 +11,7 @@ from krt_operator.constants import REFUSAL_PATIENCE
 from krt_operator.engine.remedies import cut
 from krt_operator.errors import (
     KafkaDefectError,
+    NameTakenError,
     PlanUnreadableError,
     RefusedError,
     ResourceUnreadableError,
@@ -71,6 +72,9 @@ KNOWN: Final[Mapping[type[Exception], Failure]] = {
         f"controller {__version__} and the CRD are of different releases: install both of one "
         "release and create the test again",
         patience=REFUSAL_PATIENCE,
+    ),
+    NameTakenError: Failure(
+        "NameTaken", REASONS["NameTaken"].remedy, patience=REFUSAL_PATIENCE
     ),
     KafkaDefectError: Failure("KafkaRequestFailed", REASONS["KafkaRequestFailed"].remedy),
     TransientError: Failure("RequestFailed", REASONS["RequestFailed"].remedy, passing=True),

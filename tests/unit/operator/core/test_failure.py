@@ -65,7 +65,8 @@ def fail(*verbs: str, kind: str = "", error: Exception | None = None) -> Callabl
     def answer(verb: str, of: str, name: str) -> Exception | None:
         del name
         fits = of == kind if kind else of not in {"KafkaResilienceTest", "Event"}
-        return refused if verb in verbs and fits else None
+        # What does not exist is created by its first apply.
+        return refused if verb in {*verbs, *(["create"] * ("apply" in verbs))} and fits else None
 
     return answer
 

@@ -173,7 +173,10 @@ class SimulatedCluster(SimulatedApi):
             created=START,
             plan=self.plan,
         )
-        sets = {name: {"spec": {"replicas": n}} for name, n in self.sets.items()}
+        sets = {
+            name: {"metadata": {"uid": f"uid-{name}"}, "spec": {"replicas": n}}
+            for name, n in self.sets.items()
+        }
         pods, claims = copy.deepcopy(self.pods), copy.deepcopy(self.claims)
         observed = Observed(
             at=self.time,

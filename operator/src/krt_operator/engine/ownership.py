@@ -1,0 +1,98 @@
+"""Which objects belong to a run: those that the test owns, and what their controllers made of them.
+
+Labels alone do not tell: a copy of one of the run's objects has them, too. Whatever does not belong
+to the run is neither looked at nor touched.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from krt_operator.engine.views import Json
+
+CHILDREN: Final = {
+    "StatefulSet": re.compile(r"(kafka|zk)-\d+"),
+    "Job": re.compile(r"scoring-\d+|fault-\d+-\d+|dump-kafka-\d+"),
+}
+"""Kind of an owner of pods to what follows the name of the test in its name."""
+
+
+def owners(obj: Json) -> list[Json]:
+    """The owner references of an object."""
+    return obj["metadata"].get("ownerReferences") or []
+
+
+def is_owned(obj: Json, uid: str) -> bool:
+    """Whether an object has the test as an owner."""
+    return any(owner["uid"] == uid for owner in owners(obj))
+
+
+def owned_by(objects: Mapping[str, Json], uid: str) -> dict[str, Json]:
+    """Those of the objects that have the test as an owner."""
+    return {name: obj for name, obj in objects.items() if is_owned(obj, uid)}
+
+
+def pods_of(
+    pods: Mapping[str, Json],
+    test: str,
+    uid: str,
+    workloads: Mapping[tuple[str, str], Json],
+    get: Callable[[str, str], Json | None],
+) -> dict[str, Json]:
+    """Those of the pods that belong to the run.
+
+    Args:
+        pods: all with the labels of the run.
+        test: name of the test.
+        uid: its uid.
+        workloads: all StatefulSets and Jobs with the labels of the run, by kind and name.
+        get: reads an object by kind and name; only of owners that are not among those.
+    """
+    own = {key: obj for key, obj in workloads.items() if is_owned(obj, uid)}
+    mine = {uid, *(obj["metadata"]["uid"] for obj in own.values())}
+    foreign = {obj["metadata"]["uid"] for obj in workloads.values()} - mine
+
+    def is_own(owner: Json) -> bool:
+        if owner["uid"] in mine or owner["uid"] in foreign:
+            return owner["uid"] in mine
+        # A StatefulSet or Job of the run that was deleted before its pod. If one of its name exists
+        # without the labels, it is somebody else's, and so are its pods.
+        kind, name = owner.get("kind", ""), owner.get("name", "")
+        pattern = CHILDREN.get(kind)
+        suffix = name.removeprefix(f"{test}-")
+        return (
+            pattern is not None
+            and suffix != name
+            and pattern.fullmatch(suffix) is not None
+            and (kind, name) not in own
+            and not _exists(get(kind, name), owner["uid"])
+        )
+
+    found = {name: pod for name, pod in pods.items() if any(map(is_own, owners(pod)))}
+    # Executors are owned by the pod of their driver.
+    drivers = {pod["metadata"]["uid"] for pod in found.values()}
+    executors = {
+        name: pod
+        for name, pod in pods.items()
+        if any(owner["uid"] in drivers for owner in owners(pod))
+    }
+    return found | executors
+
+
+def _exists(found: Json | None, uid: str) -> bool:
+    return found is not None and found["metadata"]["uid"] == uid
+
+
+def has_same_owner(found: Json, obj: Json) -> bool:
+    """Whether an object belongs to the owner of the one that was to be created in its place."""
+    uids = {owner["uid"] for owner in owners(obj)}
+    return any(owner["uid"] in uids for owner in owners(found))
+
+
+def with_uid(obj: Json, uid: str) -> Json:
+    """The object with the uid as a precondition, so that it changes no other of its name."""
+    return {**obj, "metadata": {**obj["metadata"], "uid": uid}}
