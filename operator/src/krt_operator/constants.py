@@ -38,7 +38,10 @@ CALM: Final = 2.0
 """Seconds between passes while a phase only waits."""
 
 QUEUED: Final = 5.0
-"""Seconds between passes of a test that waits in the queue."""
+"""Seconds between passes of the test that is next in the queue."""
+
+QUEUED_FAR_BACK: Final = 15.0
+"""Seconds between passes of a test further back, at most: within that time it sees spec.abort."""
 
 TRAFFIC_GRACE: Final = 10
 """Grace period of a traffic pod in seconds, in which it writes its summary."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import Json
 
 CHILDREN: Final = ("Pod", "StatefulSet", "PersistentVolumeClaim", "Job", "ConfigMap")
-"""Kinds listed in every pass."""
+"""Kinds listed in every pass after Pending."""
 
 BUILT_KINDS: Final = ("Service", "PodDisruptionBudget", "ServiceAccount", "RoleBinding")
 """Kinds listed in the phases that create or delete them."""
@@ -91,7 +91,10 @@ def observe(ports: Ports, name: str, uid: str, phase: Phase | None) -> Observed:
         for kind in (BUILT_KINDS if phase in BUILDING else ())
         for child, obj in owned_by(by_name(kind), uid).items()
     }
-    pods, all_sets, claims, all_jobs, maps = (by_name(kind) for kind in CHILDREN)
+    # In Pending nothing has been built; the plan may have been written just before.
+    listed = ("ConfigMap",) if phase in {None, Phase.PENDING} else CHILDREN
+    children = {kind: by_name(kind) for kind in listed}
+    pods, all_sets, claims, all_jobs, maps = (children.get(kind, {}) for kind in CHILDREN)
     workloads = {
         (kind, each): obj
         for kind, found in (("StatefulSet", all_sets), ("Job", all_jobs))

@@ -8,7 +8,7 @@ from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase, is_terminal
 from krt_operator.build.shared import build_plan_map
-from krt_operator.constants import BUSY, QUEUED
+from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Event, Progress, SideEffect
 from krt_operator.engine.views import ObjectView
@@ -43,7 +43,9 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if before >= ports.settings.max_concurrent_tests:
         limit = ports.settings.max_concurrent_tests
         message = f"tests ahead in the queue: {before}; {limit} may run at the same time"
-        return _wait(observed, "Queued", message, QUEUED)
+        # The further back, the less often: every look lists all tests.
+        delay = min(QUEUED * (before - limit + 1), QUEUED_FAR_BACK)
+        return _wait(observed, "Queued", message, delay)
     left = _leftovers(ports.cluster, run)
     if left:
         message = f"objects of the previous test of this name are being deleted: {left[0]}"
