@@ -52,7 +52,7 @@ clean-cache: clean ## Delete the caches too
 	@hack/clean-cache
 
 ## While developing
-.PHONY: fast lint typing unit contract spark-tests e2e scenarios docs format manifests
+.PHONY: fast lint typing unit disturb contract spark-tests e2e scenarios docs format manifests
 fast: lint typing unit contract spark-tests ## Run every check that needs no cluster
 lint: ## Run ruff, shellcheck, actionlint and the import contracts; check the lock file
 	@$(RUN) ruff check $(PYTHON_PACKAGES)
@@ -65,6 +65,9 @@ typing: ## Run mypy --strict
 	@$(RUN) mypy
 unit: ## Run the unit tests: functions, builders against golden files, properties
 	@$(RUN) pytest -q -n auto tests/unit
+disturb: ## Disturb every call of every simulated run, and play 10 000 generated specs
+	@$(RUN) python -m tests.unit.operator.disturbed
+	@$(RUN) python -m tests.unit.operator.generated --count 10000
 contract: ## Run the packages against a real broker and a real or simulated API server
 	@$(RUN) pytest -q tests/contract
 spark-tests: ## Run the scoring on local Spark
