@@ -11,6 +11,7 @@ from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Event, Progress, SideEffect
+from krt_operator.engine.reading import BUILT_KINDS, CHILDREN
 from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError, TransientError, UserError
 from krt_operator.plan.feasibility import check
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 OWN_CLAIM: Final = "krt-evidence"
 """The claim that the controller creates where it is missing; any other must exist."""
 
-OBJECTS_LEFT: Final = ("Pod", "StatefulSet", "PersistentVolumeClaim", "ConfigMap", "Job", "Service")
+OBJECTS_LEFT: Final = (*CHILDREN, *BUILT_KINDS)
 """Kinds of which a deleted test of the same name may have left objects to the garbage collector."""
 
 

@@ -181,13 +181,22 @@ def test_warmup_without_traffic_ends_the_run(world: World) -> None:
     assert "t-producer-a-0" in message
 
 
-@pytest.mark.parametrize("left", ["t-kafka-0", "t-old"])
-def test_pending_with_objects_of_a_previous_test_waits(world: World, left: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "left"),
+    [
+        ("Service", "t-kafka-0"),
+        ("Service", "t-old"),
+        ("PodDisruptionBudget", "t-kafka"),
+        ("ServiceAccount", "t-traffic"),
+        ("RoleBinding", "t-traffic"),
+    ],
+)
+def test_pending_with_objects_of_a_previous_test_waits(world: World, kind: str, left: str) -> None:
     labels = {"kafkaresilience.dev/test": "t", "kafkaresilience.dev/test-uid": "uid-before"}
-    world.put({"kind": "Service", "metadata": {"name": left, "labels": labels}})
+    world.put({"kind": kind, "metadata": {"name": left, "labels": labels}})
     assert world.run(seconds=20)["phase"] == "Pending"
     assert world.condition("Provisioned")["reason"] == "PreviousTestTerminating"
-    del world.objects["Service", left]
+    del world.objects[kind, left]
     assert world.run()["phase"] == "Completed"
 
 

@@ -22,8 +22,8 @@ from krt_operator.faults.actions import delete_pod
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SAMPLES = {"killed before": 24, "killed after": 24}
-OTHERS = 6
+SAMPLES = {"killed before": 16, "killed after": 16}
+OTHERS = 4
 """Calls of each run that are disturbed, by kind."""
 
 

@@ -240,5 +240,5 @@ FAULT_MISTAKES = (
     _set("faults", 0, "target", "partition", to=-1),
     _set("faults", 0, "gracePeriodSeconds", to=3601),
     _set("faults", 0, "startsAfter", to={"event": "Finished"}),
-    _set("faults", 0, "downFor", to="3s"),
+    _set("faults", 0, "lasts", to="3s"),
 )
