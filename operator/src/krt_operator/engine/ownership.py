@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krt_operator.engine.views import Json
 
-CHILDREN: Final = {
+WORKLOADS: Final = {
     "StatefulSet": re.compile(r"(kafka|zk)-\d+"),
     "Job": re.compile(r"scoring-\d+|fault-\d+-\d+|dump-kafka-\d+"),
 }
@@ -56,20 +56,23 @@ def pods_of(
     mine = {uid, *(obj["metadata"]["uid"] for obj in own.values())}
     foreign = {obj["metadata"]["uid"] for obj in workloads.values()} - mine
 
+    def is_of_run(found: Json | None, owner_uid: str) -> bool:
+        return found is None or found["metadata"]["uid"] != owner_uid or is_owned(found, uid)
+
     def is_own(owner: Json) -> bool:
         if owner["uid"] in mine or owner["uid"] in foreign:
             return owner["uid"] in mine
-        # A StatefulSet or Job of the run that was deleted before its pod. If one of its name exists
-        # without the labels, it is somebody else's, and so are its pods.
+        # A StatefulSet or Job of the run that was deleted before its pod; if it exists, it tells by
+        # its own owner to whom its pods belong.
         kind, name = owner.get("kind", ""), owner.get("name", "")
-        pattern = CHILDREN.get(kind)
+        pattern = WORKLOADS.get(kind)
         suffix = name.removeprefix(f"{test}-")
         return (
             pattern is not None
             and suffix != name
             and pattern.fullmatch(suffix) is not None
             and (kind, name) not in own
-            and not _exists(get(kind, name), owner["uid"])
+            and is_of_run(get(kind, name), owner["uid"])
         )
 
     found = {name: pod for name, pod in pods.items() if any(map(is_own, owners(pod)))}
@@ -81,10 +84,6 @@ def pods_of(
         if any(owner["uid"] in drivers for owner in owners(pod))
     }
     return found | executors
-
-
-def _exists(found: Json | None, uid: str) -> bool:
-    return found is not None and found["metadata"]["uid"] == uid
 
 
 def has_same_owner(found: Json, obj: Json) -> bool:

@@ -21,7 +21,7 @@ from krt_operator.engine.progress import Event
 from krt_operator.engine.reading import observe, read_run, with_plan
 from krt_operator.engine.remedies import with_remedy
 from krt_operator.engine.transitions import allowed
-from krt_operator.errors import ConflictError, GoneError, KrtError, RefusedError
+from krt_operator.errors import ConflictError, GoneError, KrtError, NameTakenError, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -228,13 +228,13 @@ def _for_each(call: Callable[[_Item], object], items: Iterable[_Item]) -> None:
     """Call for each item.
 
     Raises:
-        RefusedError: the first refusal, after all items have had their call.
+        RefusedError, NameTakenError: the first refusal, after all items have had their call.
     """
-    refusal: RefusedError | None = None
+    refusal: KrtError | None = None
     for item in items:
         try:
             call(item)
-        except RefusedError as error:
+        except (RefusedError, NameTakenError) as error:
             refusal = refusal or error
     if refusal is not None:
         raise refusal

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.reasons import REASONS
 from krt_operator import __version__
-from krt_operator.constants import REFUSAL_PATIENCE
+from krt_operator.constants import REFUSAL_PATIENCE, RETRY_PATIENCE
 from krt_operator.engine.remedies import cut
 from krt_operator.errors import (
     KafkaDefectError,
@@ -74,7 +74,7 @@ KNOWN: Final[Mapping[type[Exception], Failure]] = {
         patience=REFUSAL_PATIENCE,
     ),
     NameTakenError: Failure(
-        "NameTaken", REASONS["NameTaken"].remedy, patience=REFUSAL_PATIENCE
+        "NameTaken", REASONS["NameTaken"].remedy, patience=RETRY_PATIENCE
     ),
     KafkaDefectError: Failure("KafkaRequestFailed", REASONS["KafkaRequestFailed"].remedy),
     TransientError: Failure("RequestFailed", REASONS["RequestFailed"].remedy, passing=True),

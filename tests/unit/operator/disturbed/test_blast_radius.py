@@ -71,9 +71,8 @@ def test_run_touches_no_object_of_somebody_else(run: str, plants: list[Plant]) -
     ],
 )
 def test_run_that_needs_a_name_of_somebody_else_says_so(kind: str, name: str) -> None:
-    pick = names_of("crash").index((kind, name))
     with memoized():
-        world = played("crash", [Plant(Trick.NAMESAKE, "", pick)])
+        world = played("crash", [Plant(Trick.NAMESAKE, "", key=(kind, name))])
     assert world.trespasses == []
     assert (world.status["phase"], world.status["verdict"]) == ("Error", "Inconclusive")
     provisioned = world.condition("Provisioned")
@@ -88,8 +87,8 @@ def test_copy_of_a_stateful_set_keeps_its_pod(monkeypatch: pytest.MonkeyPatch) -
     """What `trespasses` holds is seen where it is: here, of objects told by their labels alone."""
     from krt_operator.engine import reading  # noqa: PLC0415 - replaced below
 
-    pick = names_of("crash").index(("StatefulSet", "t-kafka-0"))
-    plants = [Plant(trick, "Warmup", pick) for trick in (Trick.COPY, Trick.FOREIGN_OWNER)]
+    key = ("StatefulSet", "t-kafka-0")
+    plants = [Plant(trick, "Warmup", key=key) for trick in (Trick.COPY, Trick.FOREIGN_OWNER)]
     with memoized():
         world = played("crash", plants)
         assert world.trespasses == []

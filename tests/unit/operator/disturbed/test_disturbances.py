@@ -78,7 +78,7 @@ def test_fault_without_precondition_is_found_injected_twice(
     deletions = [
         number
         for number in recording.points(kind)
-        if str(recording.calls[number - 1]) == "DELETE Pod/t-consumer-c-0"
+        if str(recording.calls[number - 1]) == "DELETE Pod/t-kafka-1-0"
     ]
     found = [recording.disturb(number, kind) for number in deletions]
     assert any("injected" in difference for differences in found for difference in differences)

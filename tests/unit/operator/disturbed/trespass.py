@@ -39,11 +39,13 @@ class Plant:
         trick: how.
         phase: when: in the first pass of this phase.
         pick: which of the objects, by its place among all.
+        key: its kind and name instead.
     """
 
     trick: Trick
     phase: str
-    pick: int
+    pick: int = 0
+    key: tuple[str, str] | None = None
 
     def __call__(self, world: World, names: list[tuple[str, str]]) -> None:
         """Plant it.
@@ -53,14 +55,14 @@ class Plant:
             names: kinds and names of everything that the run creates.
         """
         if self.trick is Trick.NAMESAKE:
-            kind, name = names[self.pick % len(names)]
+            kind, name = self.key or names[self.pick % len(names)]
             if (kind, name) not in world.objects:
                 _put(world, _smallest(kind, name))
             return
         there = [key for key in sorted(world.objects) if key in set(names)]
         if not there:
             return
-        kind, name = there[self.pick % len(there)]
+        kind, name = self.key or there[self.pick % len(there)]
         obj = copied(world.objects[kind, name])
         for field in ("status", "born", "driver", "gone", "dead", "back"):
             obj.pop(field, None)
