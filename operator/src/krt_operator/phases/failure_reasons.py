@@ -73,9 +73,7 @@ KNOWN: Final[Mapping[type[Exception], Failure]] = {
         "release and create the test again",
         patience=REFUSAL_PATIENCE,
     ),
-    NameTakenError: Failure(
-        "NameTaken", REASONS["NameTaken"].remedy, patience=RETRY_PATIENCE
-    ),
+    NameTakenError: Failure("NameTaken", REASONS["NameTaken"].remedy, patience=RETRY_PATIENCE),
     KafkaDefectError: Failure("KafkaRequestFailed", REASONS["KafkaRequestFailed"].remedy),
     TransientError: Failure("RequestFailed", REASONS["RequestFailed"].remedy, passing=True),
 }
