@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from tests.unit.operator.generated.outcomes import (
-    CANNOT_RUN,
-    REFUSED,
-    RUN,
-    WrongError,
-    outcome,
-)
+from tests.unit.operator.generated.outcomes import REFUSED, RUN, WrongError, outcome
 from tests.unit.operator.generated.specs import Generated, generate
 
 PARTS, SAMPLE = 4, 50
@@ -28,7 +22,7 @@ def test_generated_spec_is_refused_by_field_or_runs_to_its_end(part: int) -> Non
             counts[outcome(generate(seed))] += 1
         except WrongError as error:
             pytest.fail(f"seed {seed}: {error}")
-    assert min(counts[REFUSED], counts[CANNOT_RUN], counts[RUN]) > 0
+    assert min(counts[REFUSED], counts[RUN]) > 0
 
 
 def test_mistake_that_is_accepted_is_found() -> None:
