@@ -75,7 +75,7 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
             continue
         pod = observed.pod(client.pod)
         if pod is None:
-            if flows(run.status) and not _hit(run, client):
+            if flows(run.status) and not _hit(run, client) and _is_gone(client, ports):
                 intents.append(_lost(client, "its pod is gone", observed))
             desired.append(build_traffic_pod(plan, client, pull))
         elif pod.ended and not pod.deleting:
@@ -94,6 +94,11 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
         side_effects=tuple(side_effects),
         events=tuple(events),
     )
+
+
+def _is_gone(client: TrafficPod, ports: Ports) -> bool:
+    """Read the pod by its name: a list may be outdated, and the run would be inconclusive."""
+    return ports.cluster.get("Pod", client.pod) is None
 
 
 def _may_be_replaced(
