@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.control import STATE_KEY, ControlState
 from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator import names
+from krt_operator.api.conditions import ConditionType
 from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import Phase
 from krt_operator.build.members import build_members
@@ -73,7 +74,8 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     ]
     if writing and since < timedelta(seconds=CLOSING_PATIENCE):
         return Progress(requeue_after=BUSY / 2)
-    left = _deletions(observed)
+    scored = journal.is_true(run.status, ConditionType.SCORED)
+    left = _deletions(observed, scored=scored)
     if left and since <= timedelta(seconds=CLEANUP_PATIENCE):
         deleting = {pod.uid for pod in observed.pod_views() if pod.deleting}
         return Progress(
@@ -118,7 +120,7 @@ def _thaws(run: Run, observed: Observed) -> Iterator[SideEffect]:
             yield freeze_pod.thaw_now(entry, frozen, observed)
 
 
-def _deletions(observed: Observed) -> list[Deletion]:
+def _deletions(observed: Observed, *, scored: bool) -> list[Deletion]:
     """What is left to delete, pods first.
 
     The kubelet uses the grace period of the first deletion. If a StatefulSet were deleted before
@@ -128,18 +130,21 @@ def _deletions(observed: Observed) -> list[Deletion]:
     pods = [pod for pod in observed.pod_views() if _component(pod) in TRANSIENT]
     found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
     found += _deletions_of("StatefulSet", observed.stateful_sets.values())
-    found += [_deletion("Job", job) for job in _jobs_to_delete(observed)]
+    found += [_deletion("Job", job) for job in _jobs_to_delete(observed, scored=scored)]
     found += _deletions_of("PersistentVolumeClaim", observed.claims.values())
     return [*found, *_other_deletions(observed)]
 
 
-def _jobs_to_delete(observed: Observed) -> list[JobView]:
-    """Tools; and scoring that would go on without its cluster. What has ended stays for its log."""
+def _jobs_to_delete(observed: Observed, *, scored: bool) -> list[JobView]:
+    """Tools; and scoring that would go on without its cluster. What has ended stays for its log.
+
+    Scoring that has given its result ends by itself in a moment.
+    """
     found = []
     for job in map(JobView, observed.jobs.values()):
         pod = job.pod(observed.pods.values())
         ended = job.ended or (pod is not None and pod.ended)
-        if _component(job) == Component.TOOL or not ended:
+        if _component(job) == Component.TOOL or not (ended or scored):
             found.append(job)
     return found
 

@@ -74,3 +74,16 @@ def test_scoring_with_its_config_map_says_nothing_of_it(world: World) -> None:
     assert status["report"]["configMap"] == "t-scorecard"
     assert "ConfigMap" not in world.condition("Scored")["message"]
     assert not [item for item in world.events if item["reason"] == "ScorecardNotPublished"]
+
+
+def test_cleanup_keeps_scoring_that_has_given_its_result_and_not_ended_yet(world: World) -> None:
+    engine = world.controller()
+    world.run(until="CleaningUp", controller=engine)
+    job = world.objects["Job", "t-scoring-1"]
+    job["status"] = {"active": 1}
+    for (kind, _), pod in world.objects.items():
+        owners = pod["metadata"].get("ownerReferences") or []
+        if kind == "Pod" and any(owner["uid"] == job["metadata"]["uid"] for owner in owners):
+            pod["status"] = {"phase": "Running"}
+    assert world.run(controller=engine)["phase"] == "Completed"
+    assert world.objects["Job", "t-scoring-1"]["metadata"]["uid"] == job["metadata"]["uid"]
