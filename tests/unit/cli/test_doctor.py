@@ -11,14 +11,14 @@ import pytest
 from krt_cli.doctor.access import images
 from krt_cli.doctor.finding import Level
 from krt_cli.doctor.install import controller, crd, kubernetes
-from krt_cli.doctor.nodes import nodes, nodes_by_zone
+from krt_cli.doctor.nodes import nodes
 from krt_cli.doctor.storage import evidence
 from krt_cli.errors import ExitCode
 from krt_cli.installation import Controller
 from krt_cli.kubectl import Kubectl
 from krt_cli.main import run
+from krt_contract.nodes import nodes_by_zone, usable
 from krt_operator.api.spec import PodTemplate
-from krt_operator.plan import placement
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -228,7 +228,7 @@ NODES = [
 def test_node_is_usable_exactly_if_the_controller_finds_it_usable(
     one: dict[str, Any], template: dict[str, Any]
 ) -> None:
-    theirs = placement.usable(one, PodTemplate.model_validate(template))
+    theirs = usable(one, PodTemplate.model_validate(template).dump())
     labelled = one["metadata"]["labels"].get(ZONE) is not None
     assert bool(nodes_by_zone([one], ZONE, (), template)) == (theirs and labelled)
 

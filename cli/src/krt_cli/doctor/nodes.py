@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.doctor.finding import Finding, blocker, ok, warning
 from krt_cli.errors import KubectlError
+from krt_contract.nodes import nodes_by_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from krt_cli.kubectl import Kubectl
 
 CHECK: Final = "nodes"
 ZONE: Final = "topology.kubernetes.io/zone"
-BLOCKING: Final = frozenset({"NoSchedule", "NoExecute"})
 MEMBERS: Final = 3
 """Brokers, and ZooKeeper servers, of a test that says nothing else."""
 
@@ -93,46 +93,3 @@ def _judge(  # noqa: PLR0913 - what a placement depends on
     return ok(
         CHECK, f"{brokers} brokers and {servers} ZooKeeper servers fit; nodes by zone: {have}"
     )
-
-
-def nodes_by_zone(
-    listed: Iterable[Mapping[str, Any]],
-    key: str,
-    zones: Iterable[str],
-    template: Mapping[str, Any],
-) -> dict[str, int]:
-    """Return the nodes of each zone on which a member could run, resources aside."""
-    wanted = list(zones)
-    count: Counter[str] = Counter()
-    for node in listed:
-        zone = (node["metadata"].get("labels") or {}).get(key)
-        if zone and (not wanted or zone in wanted) and usable(node, template):
-            count[zone] += 1
-    return {zone: count[zone] for zone in (wanted or sorted(count))}
-
-
-def usable(node: Mapping[str, Any], template: Mapping[str, Any]) -> bool:
-    """Return whether the scheduler could put a member on this node, its resources aside."""
-    spec, labels = node.get("spec") or {}, node["metadata"].get("labels") or {}
-    if spec.get("unschedulable"):
-        return False
-    if any(labels.get(key) != value for key, value in (template.get("nodeSelector") or {}).items()):
-        return False
-    states = (node.get("status") or {}).get("conditions") or ()
-    if not any(item["type"] == "Ready" and item["status"] == "True" for item in states):
-        return False
-    tolerations = template.get("tolerations") or ()
-    return all(
-        any(_tolerates(toleration, taint) for toleration in tolerations)
-        for taint in spec.get("taints") or ()
-        if taint["effect"] in BLOCKING
-    )
-
-
-def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    if toleration.get("effect") not in {None, taint["effect"]}:
-        return False
-    if toleration.get("operator") == "Exists":
-        return toleration.get("key") in {None, taint["key"]}
-    same = toleration.get("key") == taint["key"]
-    return bool(same and toleration.get("value", "") == taint.get("value", ""))

@@ -8,56 +8,23 @@ before anything is built.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from krt_contract.nodes import nodes_by_zone as by_zone
 from krt_operator.api.spec import Separation
-from krt_operator.engine.views import ObjectView
 from krt_operator.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from krt_operator.api.spec import PodTemplate, Spec
+    from krt_operator.api.spec import Spec
     from krt_operator.engine.views import Json
 
-BLOCKING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
-
-def usable(node: Json, template: PodTemplate) -> bool:
-    """Whether the scheduler could put a member on this node, its resources aside."""
-    spec, labels = node.get("spec", {}), node["metadata"].get("labels", {})
-    if spec.get("unschedulable"):
-        return False
-    if any(labels.get(key) != value for key, value in template.node_selector.items()):
-        return False
-    if ObjectView(node).condition("Ready") is None:
-        return False
-    return all(
-        any(_tolerates(toleration.dump(), taint) for toleration in template.tolerations)
-        for taint in spec.get("taints", [])
-        if taint["effect"] in BLOCKING_EFFECTS
-    )
-
-
-def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
-    if toleration.get("effect") not in {None, taint["effect"]}:
-        return False
-    if toleration.get("operator") == "Exists":
-        return toleration.get("key") in {None, taint["key"]}
-    return toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get(
-        "value", ""
-    )
-
-
-def nodes_by_zone(nodes: Iterable[Json], spec: Spec) -> dict[str, int]:
+def nodes_by_zone(listed: Iterable[Json], spec: Spec) -> dict[str, int]:
     """Usable nodes of each zone, zones sorted; the zones of `rack.zones` only, where given."""
-    key, zones = spec.kafka.rack.topology_key, spec.kafka.rack.zones
-    count: Counter[str] = Counter()
-    for node in nodes:
-        zone = node["metadata"].get("labels", {}).get(key)
-        if zone and usable(node, spec.pod_template) and (not zones or zone in zones):
-            count[zone] += 1
-    return {zone: count[zone] for zone in (zones or sorted(count))}
+    rack = spec.kafka.rack
+    return by_zone(listed, rack.topology_key, rack.zones, spec.pod_template.dump())
 
 
 def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list[str]]:
