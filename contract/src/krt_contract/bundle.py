@@ -21,6 +21,10 @@ IN_PROGRESS_SUFFIX = ".tmp"
 """Suffix of a file that is not closed yet; readers ignore it."""
 
 
+DEFAULT_CLAIM = "krt-evidence"
+"""The claim on which bundles lie where a test names none: the controller creates it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """Paths of one run's evidence.

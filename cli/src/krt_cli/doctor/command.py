@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krt_cli.doctor import access, install, nodes, storage
 from krt_cli.doctor.finding import Finding, Level, ok
 from krt_cli.errors import ExitCode
-from krt_cli.evidence.reader import DEFAULT_CLAIM
+from krt_contract.bundle import DEFAULT_CLAIM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.errors import CouldNotRunError, KubectlError
 from krt_cli.installation import find_controller
+from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_COMPONENT, PRODUCT
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from krt_cli.kubectl import Kubectl
     from krt_cli.resource import Test
-
-DEFAULT_CLAIM: Final = "krt-evidence"
-"""The claim that the controller creates where a test names none."""
 
 MOUNT: Final = "/evidence"
 """Where the reader mounts the claim."""

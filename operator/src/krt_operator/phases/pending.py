@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase, is_terminal
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
 
-OWN_CLAIM: Final = "krt-evidence"
+OWN_CLAIM: Final = DEFAULT_CLAIM
 """The claim that the controller creates where it is missing; any other must exist."""
 
 OBJECTS_LEFT: Final = (*CHILDREN, *BUILT_KINDS)
