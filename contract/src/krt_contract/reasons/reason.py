@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
-EVIDENCE: Final = "evidence"
-"""Kind of an inconclusive reason that makes findings void."""
-COVERAGE: Final = "coverage"
-"""Kind of an inconclusive reason that says that the run tested less than it should."""
+
+class InconclusiveReasonKind(StrEnum):
+    """What an inconclusive reason puts in doubt."""
+
+    EVIDENCE = "evidence"
+    """It makes findings void."""
+    COVERAGE = "coverage"
+    """The run tested less than it should."""
+
+
+EVIDENCE: Final = InconclusiveReasonKind.EVIDENCE
+COVERAGE: Final = InconclusiveReasonKind.COVERAGE
 EITHER: Final = "evidence or coverage"
 """Kind of the reason that stands for several others."""
 

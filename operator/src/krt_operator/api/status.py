@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, computed_field
 
 from krt_contract.faults import ObservationKind
+from krt_contract.reasons.reason import InconclusiveReasonKind
 from krt_operator.api.base import LIST_ATOMIC, StatusModel, Text, Word, list_map
 from krt_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from krt_operator.api.fault_status import FaultState, FaultStatus, Observation, TargetPod
@@ -92,13 +93,6 @@ class PhaseRecord(StatusModel):
     name: Phase = Field(description="The phase.")
     start_time: Time = Field(description="When the run entered the phase.")
     end_time: Time | None = Field(default=None, description="When the run left the phase.")
-
-
-class InconclusiveReasonKind(StrEnum):
-    """What an inconclusive reason puts in doubt."""
-
-    EVIDENCE = "evidence"
-    COVERAGE = "coverage"
 
 
 class InconclusiveReason(StatusModel):
