@@ -197,8 +197,8 @@ class Reconciler:
     def _apply_and_delete(self, observed: Observed, progress: Progress) -> None:
         """Apply, then delete; an object that is refused does not hold up the others."""
         cluster = self._ports.cluster
-        wanted = [precise(observed, obj) for obj in progress.apply if changed(observed, obj)]
-        _for_each(cluster.apply, wanted)
+        desired = [precise(observed, obj) for obj in progress.apply if changed(observed, obj)]
+        _for_each(cluster.apply, desired)
         _for_each(cluster.delete, progress.delete)
 
     def _write(self, run: Run, written: _Written, status: Status) -> None:

@@ -97,12 +97,9 @@ class ApiCluster:
         """
         if "uid" in obj["metadata"]:
             return self._change(obj)
-        try:
-            return self._post(obj)
-        except ConflictError:
-            found = self.get(obj["kind"], obj["metadata"]["name"])
-            if found is None:
-                raise
+        found, created = self._create_or_get(obj)
+        if created:
+            return found
         if not has_same_owner(found, obj):
             name = f"{obj['kind']} {obj['metadata']['name']}"
             raise NameTakenError(f"{name} exists already and does not belong to the test")
@@ -121,17 +118,20 @@ class ApiCluster:
 
     def create(self, obj: Json) -> Json:
         """Create; where the name is taken, the object that is there is returned unchanged."""
+        found, _ = self._create_or_get(obj)
+        return found
+
+    def _create_or_get(self, obj: Json) -> tuple[Json, bool]:
+        """The object, and whether it was created; one that has its name is left as it is."""
+        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
         try:
-            return self._post(obj)
+            made = self._rest.call("POST", self._path(obj["kind"]), query=query, body=obj)
         except ConflictError:
             found = self.get(obj["kind"], obj["metadata"]["name"])
             if found is None:
                 raise
-            return found
-
-    def _post(self, obj: Json) -> Json:
-        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
-        return self._object(self._rest.call("POST", self._path(obj["kind"]), query=query, body=obj))
+            return found, False
+        return self._object(made), True
 
     def check_create(self, obj: Json) -> None:
         """Ask whether an object would be created: admission runs, nothing is stored."""
