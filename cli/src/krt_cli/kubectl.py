@@ -151,12 +151,8 @@ class Kubectl:
                 command, stderr, subprocess.DEVNULL if stdin is None else subprocess.PIPE
             )
             output, _ = process.communicate(None if stdin is None else stdin.encode())
-            stderr.seek(0)
-            complaint = stderr.read().decode(errors="replace").strip()
-        if process.returncode:
-            raise KubectlError(
-                f"{' '.join(command)} ended with exit code {process.returncode}: {complaint}"
-            )
+            if process.returncode:
+                raise _failure(command, process.returncode, stderr)
         return output.decode()
 
     def get(self, *arguments: str) -> dict[str, Any]:
@@ -193,12 +189,8 @@ class Kubectl:
                 if output is not None:
                     output.close()
                 code = process.wait()
-            stderr.seek(0)
-            complaint = stderr.read().decode(errors="replace").strip()
-        if code:
-            raise KubectlError(
-                f"{' '.join(command)} ended with exit code {code}: {complaint}"
-            ) from problem
+            if code:
+                raise _failure(command, code, stderr) from problem
         if problem:
             raise problem
 
@@ -252,6 +244,13 @@ class Kubectl:
         if self.namespace:
             options += ["--namespace", self.namespace]
         return ["kubectl", *options, *arguments]
+
+
+def _failure(command: list[str], code: int, stderr: IO[bytes]) -> KubectlError:
+    """Return the error of a command that failed, with what it wrote to standard error."""
+    stderr.seek(0)
+    complaint = stderr.read().decode(errors="replace").strip()
+    return KubectlError(f"{' '.join(command)} ended with exit code {code}: {complaint}")
 
 
 def _start(

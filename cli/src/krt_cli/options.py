@@ -76,6 +76,6 @@ def accepted(code: ExitCode, accept: list[Verdict] | None) -> ExitCode:
     return ExitCode.PASSED if code in codes else code
 
 
-def new_console() -> Console:
+def new_console(*, stderr: bool = False) -> Console:
     """Return the console that commands print to: plain lines where there is no terminal."""
-    return Console(highlight=False, soft_wrap=True)
+    return Console(highlight=False, soft_wrap=True, stderr=stderr)

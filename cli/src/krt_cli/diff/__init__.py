@@ -1,1 +1,1 @@
-"""``krt report``: what to do with the results of runs that have ended."""
+"""``krt diff``: compares the results of runs that have ended."""

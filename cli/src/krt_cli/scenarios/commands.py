@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from krt_cli.errors import ExitWithCode
+from krt_cli.options import new_console
 from krt_cli.scenarios import pages
 from krt_cli.scenarios.catalogue import Scenario, scenarios
 from krt_cli.scenarios.check import Selection
@@ -91,7 +92,7 @@ def run(  # noqa: PLR0913 - the options of a command
     expectation was not met, 4 where the command could not run.
     """
     places: Places = context.obj
-    console = _console(stderr=not (check or list_only))
+    console = new_console(stderr=not (check or list_only))
     chosen = scenarios(places.manifests, names or ())
     if matrix:
         chosen = [item for item in chosen if is_of_matrix(item)]
@@ -102,7 +103,7 @@ def run(  # noqa: PLR0913 - the options of a command
             console.print(f"{item.name} {stored} stored, {requested} requested")
         return
     todo = tasks(chosen, places, repeat=repeat, rerun=rerun)
-    progress = _console(stderr=True)
+    progress = new_console(stderr=True)
     progress.print(f"{len(todo)} runs to do; results are stored in {places.store.folder}")
     runner = Runner(places, progress, minutes)
     runner.run(todo, parallel)
@@ -124,7 +125,7 @@ def check_results(context: typer.Context, names: Names = None) -> None:
     """
     places: Places = context.obj
     chosen = scenarios(places.manifests, names or ())
-    _check(places, [_selection(places, item) for item in chosen], _console())
+    _check(places, [_selection(places, item) for item in chosen], new_console())
 
 
 @results.command()
@@ -132,13 +133,13 @@ def outcome(
     folder: Annotated[Path, typer.Argument(exists=True, help="Folder of one stored run.")],
 ) -> None:
     """Print one stored run in a line."""
-    _console().print(read(folder).summary(), markup=False)
+    new_console().print(read(folder).summary(), markup=False)
 
 
 @results.command()
 def keep(context: typer.Context) -> None:
     """Take stored runs into docs/scenarios/results and write the table of all scenarios."""
-    _keep(context.obj, _console(stderr=True))
+    _keep(context.obj, new_console(stderr=True))
 
 
 @results.command("pages")
@@ -153,11 +154,7 @@ def write_pages(
     every = scenarios(places.manifests)
     count = pages.write(every, places.archive, out)
     _write(places, every)
-    _console(stderr=True).print(f"{count} of {len(every)} scenarios written to {out}")
-
-
-def _console(*, stderr: bool = False) -> Console:
-    return Console(highlight=False, soft_wrap=True, stderr=stderr)
+    new_console(stderr=True).print(f"{count} of {len(every)} scenarios written to {out}")
 
 
 def _selection(places: Places, scenario: Scenario, uid: str | None = None) -> Selection:
