@@ -18,6 +18,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from bench.scoring import lines, tables
@@ -167,6 +168,15 @@ def differences(sends: int, card: dict[str, Any], compared: dict[str, Any] | Non
         missing = planted.lost + planted.unseen
         pairs.append(("plain comparison", missing, compared["missing"]))
     return [f"{name}: {found}, planted: {known}" for name, known, found in pairs if known != found]
+
+
+def medians(costs: Sequence[Cost]) -> tuple[str, str, str]:
+    """Return the cells of several runs of one thing: median times, and the greatest memory."""
+    return (
+        f"{median(cost.seconds for cost in costs):.1f}",
+        f"{median(cost.cpu for cost in costs):.1f}",
+        str(max(cost.peak_mib for cost in costs)),
+    )
 
 
 def write_head(columns: Sequence[str]) -> None:

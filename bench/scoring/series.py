@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench.scoring.__main__ import MILLION, history, measure, write_head, write_row
+from bench.scoring.__main__ import MILLION, history, measure, medians, write_head, write_row
 from bench.scoring.history import BUNDLE
 from krt_scoring import cli
 from krt_scoring.metrics import seconds
@@ -66,9 +66,7 @@ def main() -> None:
         shares = [query / cost.seconds for query, cost in zip(queries, found, strict=True)]
         row = (
             mode,
-            f"{median(cost.seconds for cost in found):.1f}",
-            f"{median(cost.cpu for cost in found):.1f}",
-            str(max(cost.peak_mib for cost in found)),
+            *medians(found),
             f"{median(queries):.1f}",
             f"{100 * median(shares):.1f} %",
         )

@@ -13,7 +13,7 @@ import sys
 from statistics import median
 from typing import TYPE_CHECKING
 
-from bench.scoring.__main__ import MILLION, history, score, write_head, write_row
+from bench.scoring.__main__ import MILLION, history, medians, score, write_head, write_row
 from krt_scoring.engine.session import PLAIN_ENV, Shortcut
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def main() -> None:
     for name, found in costs.items():
         row = (
             name,
-            f"{seconds[name]:.1f}",
-            f"{cpu[name]:.1f}",
-            str(max(cost.peak_mib for cost in found)),
+            *medians(found),
             f"{seconds[name] / seconds[ALL]:.2f}",
             f"{cpu[name] / cpu[ALL]:.2f}",
         )
