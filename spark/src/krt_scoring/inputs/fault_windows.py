@@ -54,6 +54,16 @@ class FaultWindow:
         return self.injected_at is not None
 
     @property
+    def times(self) -> dict[str, int]:
+        """When it was injected, reverted and recovered from, as results name it; if known."""
+        times = {
+            "injectedAt": self.injected_at,
+            "revertedAt": self.reverted_at,
+            "recoveredAt": self.recovered_at,
+        }
+        return {name: at for name, at in times.items() if at is not None}
+
+    @property
     def begin(self) -> int:
         """When it was injected; FOREVER where it was not."""
         return FOREVER if self.injected_at is None else self.injected_at

@@ -57,26 +57,19 @@ def allowances(results: Iterable[AnomalyResult]) -> list[dict[str, Any]]:
 
 def faults(windows: Iterable[FaultWindow], verified: Mapping[str, bool]) -> list[dict[str, Any]]:
     """Return the faults with their times, observations and targets."""
-    rows = []
-    for window in windows:
-        times = {
-            "injectedAt": window.injected_at,
-            "revertedAt": window.reverted_at,
-            "recoveredAt": window.recovered_at,
+    return [
+        {
+            "name": window.name,
+            "action": window.action,
+            "duration": window.duration,
+            "verified": verified.get(window.name, False),
+            "observations": [dict(observation) for observation in window.observations],
+            "skipped": window.skipped,
+            "targets": [dict(target) for target in window.targets],
+            **window.times,
         }
-        rows.append(
-            {
-                "name": window.name,
-                "action": window.action,
-                "duration": window.duration,
-                "verified": verified.get(window.name, False),
-                "observations": [dict(observation) for observation in window.observations],
-                "skipped": window.skipped,
-                "targets": [dict(target) for target in window.targets],
-                **{key: at for key, at in times.items() if at is not None},
-            }
-        )
-    return rows
+        for window in windows
+    ]
 
 
 def latency(latencies: Latencies) -> dict[str, Any]:

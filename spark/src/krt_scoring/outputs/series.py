@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from krt_contract.plan import Plan
     from krt_contract.timeline import Event
-    from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.timeline import Timeline
     from krt_scoring.metrics.partition_states import States
     from krt_scoring.metrics.seconds import Moment, Seconds
@@ -85,7 +84,11 @@ def build(given: GuardInputs, evaluated: Evaluated) -> dict[str, Any] | None:
             ("at", "phase"),
             [(item.at, item.subject) for item in timeline.of(Source.PHASE, EventName.ENTERED)],
         ),
-        "faults": [_fault(window) for window in recording.faults if window.injected],
+        "faults": [
+            {"name": window.name, "action": window.action, **window.times}
+            for window in recording.faults
+            if window.injected
+        ],
     }
 
 
@@ -159,16 +162,6 @@ def _events(timeline: Timeline) -> list[Event]:
 def _event(item: Event) -> tuple[int, str, str, str]:
     subject = str(item.detail.get("member") or item.subject)
     return item.at, item.source, item.event, subject
-
-
-def _fault(window: FaultWindow) -> dict[str, Any]:
-    times = {
-        "injectedAt": window.injected_at,
-        "revertedAt": window.reverted_at,
-        "recoveredAt": window.recovered_at,
-    }
-    known = {name: at for name, at in times.items() if at is not None}
-    return {"name": window.name, "action": window.action, **known}
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ from krt_scoring import durations
 from krt_scoring.outputs import objective_values
 from krt_scoring.outputs.report import findings, head, ledger, score, tested, words
 from krt_scoring.outputs.report.charts import drawing
-from krt_scoring.outputs.report.charts.outages import PARTS
+from krt_scoring.outputs.report.charts.outages import parts_of_longest
 from krt_scoring.outputs.report.charts.panels import panels
 from krt_scoring.outputs.report.figures import figures
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FILTERS = {
     "duration": durations.show,
     "longest": words.longest,
+    "parts": parts_of_longest,
     "recovery": words.recovery,
     "clock": words.clock,
     "number": words.number,
@@ -80,7 +81,6 @@ def render(
         zooms=_zooms(card, axis),
         has_series=series is not None and series["count"] > 0,
         library=Markup(drawing.library()) if interactive else "",  # noqa: S704 (the library's own)
-        gap_parts=PARTS,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from krt_scoring.outputs.report.charts.axis import Axis
 
@@ -163,23 +163,24 @@ def shades(axis: Axis, faults: Sequence[Mapping[str, Any]], steady: int | None =
     for fault in faults:
         if "injectedAt" not in fault:
             continue
-        injected = fault["injectedAt"]
-        reverted = fault.get("revertedAt", injected)
-        recovered = fault.get("recoveredAt", axis.end)
-        for state, since, until in (
-            ("active", injected, reverted),
-            ("recovering", reverted, recovered),
-        ):
-            if until > since:
-                rows.append(
-                    {
-                        "t": axis.seconds(since),
-                        "t2": axis.seconds(until),
-                        "state": state,
-                        "fault": fault["name"],
-                    }
-                )
+        rows += [
+            {"t": since, "t2": until, "state": state, "fault": fault["name"]}
+            for state, since, until in spells(axis, fault)
+        ]
     return rows
+
+
+def spells(axis: Axis, fault: Mapping[str, Any]) -> Iterator[tuple[str, float, float]]:
+    """Yield (state, from, to) of an injected fault in seconds: active, then recovering."""
+    injected = fault["injectedAt"]
+    reverted = fault.get("revertedAt", injected)
+    recovered = fault.get("recoveredAt", axis.end)
+    for state, since, until in (
+        ("active", injected, reverted),
+        ("recovering", reverted, recovered),
+    ):
+        if until > since:
+            yield state, axis.seconds(since), axis.seconds(until)
 
 
 def _shade(faults: Sequence[Row]) -> list[Spec]:

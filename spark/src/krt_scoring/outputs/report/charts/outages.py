@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
-from krt_scoring.outputs.report.charts.base import Key, Panel, Table
+from krt_scoring.outputs.report.charts.base import Key, Panel, Table, spells
 from krt_scoring.outputs.report.charts.lanes import Bar, Lane, Mark, of_lanes
 from krt_scoring.outputs.report.words import longest, plural
 
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from krt_scoring.outputs.report.charts.axis import Axis
     from krt_scoring.outputs.report.charts.base import Row
 
-PARTS = {
-    "detect": "detect",
-    "elect": "elect",
-    "rebalance": "rebalance",
-    "client": "client",
-}
-"""Parts of a gap in the order in which they pass → what they are called."""
+PARTS = ("detect", "elect", "rebalance", "client")
+"""Parts of a gap in the order in which they pass."""
+
+STYLES = {"active": "fault", "recovering": "recovering"}
+"""State of a fault → the style of its bar."""
 
 MAX_LANES = 12
 """Partitions whose outages are drawn, those with the longest; the table has the others too."""
@@ -79,20 +77,15 @@ def _phases(axis: Axis, events: Timeline) -> Lane:
 
 
 def _fault(axis: Axis, fault: Mapping[str, Any]) -> Lane:
-    injected = fault["injectedAt"]
-    reverted = fault.get("revertedAt", injected)
-    recovered = fault.get("recoveredAt", axis.end)
     bars = [
-        Bar(axis.seconds(since), axis.seconds(until), style, text, f"{text} {fault['name']}")
-        for since, until, style, text in (
-            (injected, reverted, "fault", "active"),
-            (reverted, recovered, "recovering", "recovering"),
-        )
-        if until > since
+        Bar(since, until, STYLES[state], state, f"{state} {fault['name']}")
+        for state, since, until in spells(axis, fault)
     ]
     text = "" if bars else "injected"
     return Lane(
-        f"{fault['name']} ({fault.get('action', '')})", bars, [Mark(axis.seconds(injected), text)]
+        f"{fault['name']} ({fault.get('action', '')})",
+        bars,
+        [Mark(axis.seconds(fault["injectedAt"]), text)],
     )
 
 
@@ -106,8 +99,7 @@ def outage_panel(axis: Axis, card: Mapping[str, Any], faults: Sequence[Row]) -> 
     table = Table(
         ("partition", "longest", "its parts", "gaps"),
         tuple(
-            (_name(row), longest(row), _parts_of_longest(row), str(row["count"]))
-            for row in measured
+            (_name(row), longest(row), parts_of_longest(row), str(row["count"])) for row in measured
         ),
     )
     quiet = len(measured) - len(with_gaps)
@@ -124,7 +116,7 @@ def outage_panel(axis: Axis, card: Mapping[str, Any], faults: Sequence[Row]) -> 
     text += " Above each bar: the longest one and its parts."
     steady = max(axis.start, card.get("steadyFrom", axis.start))
     lanes = [_lane(axis, row, steady) for row in shown]
-    legend = tuple(Key(name, f"part-{part}") for part, name in PARTS.items())
+    legend = tuple(Key(part, f"part-{part}") for part in PARTS)
     legend += (
         Key("not broken down", "outage"),
         Key("detection limit, to scale, where measuring begins", "phase"),
@@ -137,7 +129,8 @@ def _name(row: Mapping[str, Any]) -> str:
     return f"{row['topic']}-{row['partition']} {row['direction']}{group}"
 
 
-def _parts_of_longest(row: Mapping[str, Any]) -> str:
+def parts_of_longest(row: Mapping[str, Any]) -> str:
+    """Return the parts of the longest gap of a row of ``availability``, in words."""
     for gap in row.get("gaps", []):
         if gap["duration"] == row.get("max"):
             return _in_words(gap)
@@ -146,14 +139,12 @@ def _parts_of_longest(row: Mapping[str, Any]) -> str:
 
 def _in_words(gap: Mapping[str, Any]) -> str:
     parts = gap.get("breakdown") or {}
-    return ", ".join(
-        f"{name} {durations.show(parts[part])}" for part, name in PARTS.items() if part in parts
-    )
+    return ", ".join(f"{part} {durations.show(parts[part])}" for part in PARTS if part in parts)
 
 
 def _lane(axis: Axis, row: Mapping[str, Any], steady: int) -> Lane:
     bars = [bar for gap in row["gaps"] for bar in _segments(axis, gap)]
-    parts = _parts_of_longest(row).replace(", ", " + ")
+    parts = parts_of_longest(row).replace(", ", " + ")
     known = ""
     limit = row.get("detectionLimit")
     if limit is not None:
@@ -173,7 +164,7 @@ def _segments(axis: Axis, gap: Mapping[str, Any]) -> list[Bar]:
     for part in reversed(PARTS):
         begin = max(end - parts.get(part, 0), gap["from"])
         if begin < end:
-            text = f"{PARTS[part]} {durations.show(end - begin)}"
+            text = f"{part} {durations.show(end - begin)}"
             found.append(Bar(axis.seconds(begin), axis.seconds(end), f"part-{part}", text, note))
         end = min(end, begin)
     if end > gap["from"]:
