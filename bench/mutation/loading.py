@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 PACKAGES = ("krt_scoring", "tests.spark.anomalies")
-"""Packages that are imported anew: the scorer, and the tests that hold its functions."""
+"""Packages that are imported again: the scorer, and the tests that hold its functions."""
 
 MUTANT_ENV = "KRT_MUTANT"
 """Environment variable of a process of pytest: name of the altered module, and file of its text."""
@@ -65,7 +65,7 @@ def alter(name: str, text: str) -> None:
 
 
 def alter_by_environment(value: str) -> None:
-    """Alter the module that ``name=file`` names, as a process of pytest is told.
+    """Alter the module that ``name=file`` names, as a process of pytest receives it.
 
     Raises:
         ValueError: the value has another form.

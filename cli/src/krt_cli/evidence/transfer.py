@@ -108,10 +108,10 @@ def copy(
     Raises:
         CouldNotRunError: a file did not arrive unchanged.
     """
-    wanted = {file.name: file for file in files}
-    missing = dict(wanted)
+    requested = {file.name: file for file in files}
+    missing = dict(requested)
     problem = ""
-    for name, file in wanted.items():
+    for name, file in requested.items():
         target = folder / name
         if target.is_file() and target.stat().st_size == file.size:
             with target.open("rb") as handle:
@@ -120,7 +120,7 @@ def copy(
     for _ in range(ATTEMPTS):
         if not missing:
             return
-        done = sum(file.size for name, file in wanted.items() if name not in missing)
+        done = sum(file.size for name, file in requested.items() if name not in missing)
         names = "".join(f"{name}\n" for name in missing)
         archive = ("tar", "-C", f"{MOUNT}/{bundle.path}", "-cf", "-", "--no-recursion", "-T", "-")
         try:

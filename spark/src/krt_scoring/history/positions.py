@@ -26,7 +26,7 @@ MAX_TOPICS = 127
 """Topic ids take the 7 bits that are left of a positive long."""
 
 FEW_TOPICS = 8
-"""Topics that are told apart by one comparison each; more by a search in a list, since long
+"""Topics that are distinguished by one comparison each; more by a search in a list, since long
 expressions take long to plan."""
 
 _OFFSET_MASK = (1 << OFFSET_BITS) - 1

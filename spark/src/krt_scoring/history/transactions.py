@@ -40,7 +40,7 @@ _EVENTS = {
 """What an undecided transaction left → what it is if that was committed, and if it was aborted."""
 
 WRITER = ("producer_incarnation", "seq")
-"""What tells a record of a transforming consumer: incarnations are pod uids."""
+"""What identifies a record of a transforming consumer: incarnations are pod uids."""
 
 
 def decide(tables: Tables) -> Tables:

@@ -76,7 +76,7 @@ def thinned(
 
 
 def sparse(changes: Sequence[tuple[float, int]], length: float) -> list[tuple[float, int]]:
-    """Return changes without those that lie too close to be told apart.
+    """Return changes without those that lie too close to be distinguished.
 
     Of a stretch in which they do, the first time with the value that is farthest from the one
     before, and the last change, are kept: a peak is never lost.
