@@ -16,6 +16,9 @@ MATRIX ?=
 PARALLEL ?= 1
 COMMA := ,
 
+# Of `make disturb`: disturb every N-th call only.
+EVERY ?= 1
+
 # Of `make images`: a registry of yours with a path, and the tag there (a hash of the sources if empty).
 PUSH ?=
 TAG ?=
@@ -65,8 +68,8 @@ typing: ## Run mypy --strict
 	@$(RUN) mypy
 unit: ## Run the unit tests: functions, builders against golden files, properties
 	@$(RUN) pytest -q -n auto tests/unit
-disturb: ## Disturb every call of every simulated run, and play 10 000 generated specs
-	@$(RUN) python -m tests.unit.operator.disturbed
+disturb: ## Disturb every call of every simulated run, and play 10 000 generated specs (EVERY=7: a seventh of the calls)
+	@$(RUN) python -m tests.unit.operator.disturbed --every $(EVERY)
 	@$(RUN) python -m tests.unit.operator.generated --count 10000
 contract: ## Run the packages against a real broker and a real or simulated API server
 	@$(RUN) pytest -q tests/contract
