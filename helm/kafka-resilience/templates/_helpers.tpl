@@ -30,6 +30,25 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Namespaces whose tests are run, joined by commas; empty means all. */}}
+{{- define "krt.watchNamespaces" -}}
+{{- if and .Values.rbac.namespaced (not .Values.watchNamespaces) -}}
+{{- .Release.Namespace -}}
+{{- else -}}
+{{- join "," .Values.watchNamespaces -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Kind of the roles: Role in each namespace, or ClusterRole. */}}
+{{- define "krt.roleKind" -}}
+{{- if .Values.rbac.namespaced }}Role{{ else }}ClusterRole{{ end -}}
+{{- end -}}
+
+{{/* Namespaces that have the roles, joined by commas; empty means that they are ClusterRoles. */}}
+{{- define "krt.roleNamespaces" -}}
+{{- if .Values.rbac.namespaced }}{{ include "krt.watchNamespaces" . }}{{ end -}}
+{{- end -}}
+
 {{- define "krt.selector" -}}
 app.kubernetes.io/name: {{ include "krt.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -92,7 +111,9 @@ finalizers. */}}
 - name: KRT_MAX_CONCURRENT_TESTS
   value: {{ .Values.maxConcurrentTests | quote }}
 - name: KRT_WATCH_NAMESPACES
-  value: {{ join "," .Values.watchNamespaces | quote }}
+  value: {{ include "krt.watchNamespaces" . | quote }}
+- name: KRT_ROLE_KIND
+  value: {{ include "krt.roleKind" . }}
 - name: KRT_METRICS_PORT
   value: {{ .Values.metrics.port | quote }}
 {{- end -}}

@@ -54,6 +54,10 @@ PREFLIGHT_PATIENCE: Final = 90.0
 """Seconds until the evidence claim is bound, and from there until the preflight pods run:
 a volume is provisioned, pods are scheduled, images are pulled."""
 
+UNKNOWN_CLASS_PATIENCE: Final = 30.0
+"""Seconds until a claim counts as waiting for its first consumer where the controller may not read
+its class. A class that binds at once has mostly done so by then: a third of PREFLIGHT_PATIENCE."""
+
 SHARING_PATIENCE: Final = 65.0
 """Seconds for two running preflight pods to see each other's file: an NFS client may cache a
 directory listing for a minute (acdirmax)."""

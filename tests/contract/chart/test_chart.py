@@ -130,6 +130,52 @@ def test_watched_namespaces_bound_the_rights(helm: str) -> None:
     assert bound == ["one", "two"]
 
 
+def test_namespaced_install_has_no_object_outside_its_namespaces(helm: str) -> None:
+    values = ("rbac.namespaced=true", "crds.enabled=false", "watchNamespaces={one,two}")
+    objects = template(helm, *values)
+    outside = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"}
+    assert not [one for one in objects if one["kind"] in outside]
+    roles = {
+        (one["metadata"]["namespace"], one["metadata"]["name"]): one["rules"]
+        for one in of_kind(objects, "Role")
+    }
+    names = ("krt-controller", "krt-driver", "krt-recorder", "krt-remove-finalizers", "krt-traffic")
+    assert sorted(roles) == [(place, name) for place in ("one", "two") for name in names]
+    for binding in of_kind(objects, "RoleBinding"):
+        assert binding["roleRef"]["kind"] == "Role"
+        assert (binding["metadata"]["namespace"], binding["roleRef"]["name"]) in roles
+    (bind,) = [rule for rule in roles["one", "krt-controller"] if "bind" in rule["verbs"]]
+    assert bind["resources"] == ["roles"]
+
+
+def test_namespaced_install_grants_what_the_cluster_install_grants(helm: str) -> None:
+    def rules(kind: str, *values: str) -> dict[str, Any]:
+        text = {
+            one["metadata"]["name"]: yaml.safe_dump(one["rules"])
+            for one in of_kind(template(helm, *values), kind)
+        }
+        return {
+            name: yaml.safe_load(one.replace("clusterroles", "roles")) for name, one in text.items()
+        }
+
+    cluster, namespaced = rules("ClusterRole"), rules("Role", "rbac.namespaced=true")
+    assert cluster.keys() - namespaced.keys() == {
+        "krt-controller-cluster",
+        "krt-editor",
+        "krt-viewer",
+    }
+    assert {name: cluster[name] for name in namespaced} == namespaced
+
+
+def test_namespaced_install_watches_the_release_namespace_by_default(helm: str) -> None:
+    objects = template(helm, "rbac.namespaced=true")
+    (deployment,) = of_kind(objects, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    env = {one["name"]: one.get("value") for one in container["env"]}
+    assert (env["KRT_WATCH_NAMESPACES"], env["KRT_ROLE_KIND"]) == ("krt-system", "Role")
+    assert {one["metadata"]["namespace"] for one in of_kind(objects, "Role")} == {"krt-system"}
+
+
 def test_every_pod_is_restricted(helm: str) -> None:
     pods = [
         one["spec"] if one["kind"] == "Pod" else one["spec"]["template"]["spec"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -19,6 +19,7 @@ CHART_VALUES = {
     "evidence_storage_class": "evidence.storageClass",
     "max_concurrent_tests": "maxConcurrentTests",
     "watch_namespaces": "watchNamespaces",
+    "role_kind": "rbac.namespaced",
     "metrics_port": "metrics.port",
 }
 """Setting to the chart value that sets it, for error messages."""
@@ -34,6 +35,7 @@ class Settings(BaseSettings):
         evidence_storage_class: class of the evidence claims that the controller creates.
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
         watch_namespaces: namespaces whose tests are run; empty: all.
+        role_kind: of the roles that the pods of a test are bound to.
         metrics_port: port of the Prometheus metrics; 0: none.
     """
 
@@ -50,6 +52,7 @@ class Settings(BaseSettings):
     evidence_storage_class: str = "krt-evidence"
     max_concurrent_tests: int = Field(default=8, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
+    role_kind: Literal["ClusterRole", "Role"] = "ClusterRole"
     metrics_port: int = Field(default=0, ge=0)
 
     @field_validator("watch_namespaces", "image_pull_secrets", mode="before")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import Json
 
 ROLES: Final = {"recorder": "krt-recorder", "traffic": "krt-traffic", "scoring": "krt-driver"}
-"""Service account suffix to the ClusterRole of the chart; the controller may bind only these."""
+"""Service account suffix to the role of the chart; the controller may bind only these."""
 
 ACCOUNT_COMPONENTS: Final = {
     "recorder": Component.RECORDER,
@@ -119,14 +119,20 @@ def build_executor_template(plan: Plan, pull_policy: str) -> str:
     return as_yaml(pod)
 
 
-def build_service_accounts(plan: Plan) -> list[Json]:
-    """The ServiceAccounts and the RoleBindings that grant them the chart's ClusterRoles."""
+def build_service_accounts(plan: Plan, role_kind: str) -> list[Json]:
+    """The ServiceAccounts and the RoleBindings that grant them the chart's roles.
+
+    Args:
+        plan: of the run.
+        role_kind: ClusterRole, or Role where the chart created the roles in each namespace.
+    """
     built: list[Json] = []
     for suffix, role in ROLES.items():
         objects = render(
             "account.yaml.j2",
             name=f"{plan.name}-{suffix}",
             role=role,
+            role_kind=role_kind,
             namespace=plan.namespace,
         )
         built.extend(decorate_objects(objects, plan, ACCOUNT_COMPONENTS[suffix]))

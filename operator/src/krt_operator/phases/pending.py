@@ -122,13 +122,22 @@ def _plan(run: Run, ports: Ports) -> Plan:
     return plan
 
 
+def _is_missing(cluster: Cluster, storage_class: str) -> bool:
+    try:
+        return cluster.get("StorageClass", storage_class) is None
+    except RefusedError:
+        # In some installations the controller may not read storage classes. Claims of a class that
+        # does not exist then stay Pending, and a deadline tells it.
+        return False
+
+
 def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
     for field, storage in (
         ("spec.kafka.storage.storageClassName", run.spec.kafka.storage),
         ("spec.zookeeper.storage.storageClassName", run.spec.zookeeper.storage),
     ):
         name = storage.storage_class_name
-        if name and cluster.get("StorageClass", name) is None:
+        if name and _is_missing(cluster, name):
             raise UserError(
                 "StorageClassMissing",
                 field,
@@ -152,7 +161,7 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
             f"claim {name} does not exist in namespace {run.namespace}; create it (ReadWriteMany), "
             f"or leave the field out: the controller then creates {OWN_CLAIM}",
         )
-    if cluster.get("StorageClass", settings.evidence_storage_class) is None:
+    if _is_missing(cluster, settings.evidence_storage_class):
         raise UserError(
             "EvidenceStorageClassMissing",
             "spec.evidence.claimName",

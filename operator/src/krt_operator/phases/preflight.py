@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.exits import TrafficExit
 from krt_operator import names
 from krt_operator.build.shared import PREFLIGHT_ROLES
-from krt_operator.constants import PREFLIGHT_PATIENCE, SHARING_PATIENCE
-from krt_operator.errors import UserError
+from krt_operator.constants import PREFLIGHT_PATIENCE, SHARING_PATIENCE, UNKNOWN_CLASS_PATIENCE
+from krt_operator.errors import RefusedError, UserError
 from krt_operator.health import pod_state
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def unbound_claim(plan: Plan, cluster: Cluster, since: datetime, at: datetime) -
     changes. It may miss a change that comes during the try, and the pod then waits for the five
     minutes of `podMaxInUnschedulablePodsDuration` (seen with Kubernetes 1.34: one of two pods
     created together with their claim). A claim whose class waits for its first consumer is bound
-    because a pod uses it, so such a claim is not waited for.
+    because a pod uses it, so such a claim is not waited for; where the controller may not read
+    the class, for UNKNOWN_CLASS_PATIENCE only.
 
     Args:
         plan: names the claim.
@@ -50,9 +51,9 @@ def unbound_claim(plan: Plan, cluster: Cluster, since: datetime, at: datetime) -
     name = plan.spec.evidence.claim_name
     claim = cluster.get("PersistentVolumeClaim", name)
     phase = "missing" if claim is None else claim.get("status", {}).get("phase", "Pending")
-    if phase == "Bound" or (claim is not None and _waits_for_consumer(cluster, claim)):
-        return ""
     waited = (at - since).total_seconds()
+    if phase == "Bound" or (claim is not None and _waits_for_consumer(cluster, claim, waited)):
+        return ""
     if phase == "Lost" or waited > PREFLIGHT_PATIENCE:
         raise UserError(
             "EvidenceNotBound",
@@ -63,9 +64,12 @@ def unbound_claim(plan: Plan, cluster: Cluster, since: datetime, at: datetime) -
     return f"claim {name} is {phase}; waiting until it is bound"
 
 
-def _waits_for_consumer(cluster: Cluster, claim: Json) -> bool:
+def _waits_for_consumer(cluster: Cluster, claim: Json, waited: float) -> bool:
     name = claim["spec"].get("storageClassName")
-    storage_class = cluster.get("StorageClass", name) if name else None
+    try:
+        storage_class = cluster.get("StorageClass", name) if name else None
+    except RefusedError:
+        return claim.get("status", {}).get("phase") != "Lost" and waited > UNKNOWN_CLASS_PATIENCE
     return (
         storage_class is not None
         and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"

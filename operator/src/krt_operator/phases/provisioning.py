@@ -60,7 +60,8 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
     pod_state.check_images(observed.pod_views(), observed.at, image_fields(plan))
     pull = ports.settings.image_pull_policy
-    desired = [build_scripts_map(plan, pull), *build_service_accounts(plan)]
+    accounts = build_service_accounts(plan, ports.settings.role_kind)
+    desired = [build_scripts_map(plan, pull), *accounts]
     if names.control(plan.name) not in observed.config_maps:
         desired.append(build_control_map(plan, ControlState.PRODUCE))
 

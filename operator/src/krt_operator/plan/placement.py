@@ -39,6 +39,13 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
         UserError: too few zones or nodes; names the field and the remedy.
     """
     zones = list(nodes) if nodes is not None else list(spec.kafka.rack.zones)
+    if nodes is None and not zones:
+        raise UserError(
+            "TooFewZones",
+            "spec.kafka.rack.zones",
+            "the controller may not list nodes, so the test must name the zones: the values of "
+            f"the label {spec.kafka.rack.topology_key} that the nodes have",
+        )
     _enough_zones(spec, zones)
     empty = [zone for zone in spec.kafka.rack.zones if nodes is not None and not nodes[zone]]
     if empty:

@@ -64,7 +64,7 @@ def test_assign_without_required_separation_shares_nodes() -> None:
         (_spec(), {"a": 1, "b": 1, "c": 1}, "spec.zookeeper.replicas"),
         (_spec(kafka={"rack": {"zones": ["x"]}}), {"x": 0}, "spec.kafka.rack.zones"),
         (_spec(), {}, "spec.kafka.rack.topologyKey"),
-        (_spec(), None, "spec.kafka.rack.topologyKey"),
+        (_spec(), None, "spec.kafka.rack.zones"),
     ],
 )
 def test_assign_with_too_few_nodes_names_the_field(spec: Spec, nodes: Any, field: str) -> None:
