@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_image_is_added_to_the_plan(tmp_path: Path) -> None:
-    run = RunJson(tmp_path / "run.json", {"schemaVersion": 2})
+def test_image_and_client_are_added_to_the_plan(tmp_path: Path) -> None:
+    plan = {"schemaVersion": 2, "versions": {"kafka": "3.9.1"}}
+    run = RunJson(tmp_path / "run.json", plan, "librdkafka 2")
     run.image("kafka", "sha256:1")
     assert json.loads((tmp_path / "run.json").read_text()) == {
         "schemaVersion": 2,
+        "versions": {"kafka": "3.9.1", "client": "librdkafka 2"},
         "imageIds": {"kafka": ["sha256:1"]},
     }

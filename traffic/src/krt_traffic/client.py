@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, libversion, version
 
 from krt_traffic.errors import UnusableError
 
@@ -19,6 +19,11 @@ Client = TypeVar("Client", Producer, Consumer)
 
 REFUSALS: Final = (TypeError, ValueError, AttributeError)
 """What the client raises, besides its own exception, for a setting that takes a function."""
+
+
+def client_version() -> str:
+    """Return the versions of the client and of the library below it."""
+    return f"confluent-kafka {version()}, librdkafka {libversion()[0]}"
 
 
 def make_producer(settings: dict[str, Any], field: str) -> Producer:

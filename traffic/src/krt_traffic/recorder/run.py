@@ -14,6 +14,7 @@ from krt_contract.exits import TrafficExit
 from krt_contract.labels import LABEL_TEST_UID
 from krt_contract.timeline import PROCESS, EventName, Source
 from krt_traffic import termination
+from krt_traffic.client import client_version
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
 from krt_traffic.errors import RecordingError
@@ -84,7 +85,7 @@ class RecorderRun:
         self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
-        run_json = RunJson(bundle.run_json, plan.to_document())
+        run_json = RunJson(bundle.run_json, plan.to_document(), client_version())
         zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
         requests = _admin_requests(plan, timeline, failures)

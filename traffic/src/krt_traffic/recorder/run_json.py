@@ -1,4 +1,4 @@
-"""run.json: the plan, and the ids of the images that ran."""
+"""run.json: the plan, the ids of the images that ran, and the version of the Kafka client."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ class RunJson:
     Args:
         path: of run.json.
         plan: plan.json as it is.
+        client: version of the Kafka client that producers and consumers run.
 
     Raises:
         RecordingError: the file could not be written.
     """
 
-    def __init__(self, path: Path, plan: dict[str, Any]) -> None:
+    def __init__(self, path: Path, plan: dict[str, Any], client: str) -> None:
         self._path = path
-        self._document = dict(plan) | {"imageIds": {}}
+        versions = {**plan.get("versions", {}), "client": client}
+        self._document = dict(plan) | {"imageIds": {}, "versions": versions}
         self._lock = threading.Lock()
         with writing(path):
             write_json(path, self._document)
