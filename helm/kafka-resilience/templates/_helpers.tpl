@@ -110,6 +110,8 @@ finalizers. */}}
   value: {{ .Values.evidence.storageClass | quote }}
 - name: KRT_MAX_CONCURRENT_TESTS
   value: {{ .Values.maxConcurrentTests | quote }}
+- name: KRT_MAX_CONCURRENT_TESTS_PER_NAMESPACE
+  value: {{ .Values.maxConcurrentTestsPerNamespace | quote }}
 - name: KRT_WATCH_NAMESPACES
   value: {{ include "krt.watchNamespaces" . | quote }}
 - name: KRT_ROLE_KIND

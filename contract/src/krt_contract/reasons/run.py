@@ -183,7 +183,11 @@ PROGRESS: Final = (
     ),
     Reason("Provisioned", "members and topics are ready"),
     Reason("Provisioning", "members and topics are being created"),
-    Reason("Queued", "the test waits until fewer tests run (chart value maxConcurrentTests)"),
+    Reason(
+        "Queued",
+        "the test waits until fewer tests run (chart values maxConcurrentTests and "
+        "maxConcurrentTestsPerNamespace)",
+    ),
     Reason("Reading", "consumers read to the end"),
     Reason("Reconciled", "the controller takes the run forward again after a failure"),
     Reason("Recovered", "the cluster recovered from every fault"),

@@ -18,6 +18,7 @@ CHART_VALUES = {
     "image_pull_secrets": "imagePullSecrets",
     "evidence_storage_class": "evidence.storageClass",
     "max_concurrent_tests": "maxConcurrentTests",
+    "max_concurrent_tests_per_namespace": "maxConcurrentTestsPerNamespace",
     "watch_namespaces": "watchNamespaces",
     "role_kind": "rbac.namespaced",
     "metrics_port": "metrics.port",
@@ -34,6 +35,7 @@ class Settings(BaseSettings):
         image_pull_secrets: of the pods of tests that name none in spec.podTemplate.
         evidence_storage_class: class of the evidence claims that the controller creates.
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
+        max_concurrent_tests_per_namespace: the same in each namespace; 0: no limit of its own.
         watch_namespaces: namespaces whose tests are run; empty: all.
         role_kind: of the roles that the pods of a test are bound to.
         metrics_port: port of the Prometheus metrics; 0: none.
@@ -51,6 +53,7 @@ class Settings(BaseSettings):
     image_pull_secrets: Annotated[tuple[str, ...], NoDecode] = ()
     evidence_storage_class: str = "krt-evidence"
     max_concurrent_tests: int = Field(default=8, ge=0)
+    max_concurrent_tests_per_namespace: int = Field(default=0, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
     role_kind: Literal["ClusterRole", "Role"] = "ClusterRole"
     metrics_port: int = Field(default=0, ge=0)

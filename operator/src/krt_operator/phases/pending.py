@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
-from krt_operator.api.status import ConditionStatus, ConditionType, Phase, is_terminal
+from krt_operator.api.status import ConditionStatus, ConditionType, Phase
 from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
 from krt_operator.engine import journal
@@ -18,6 +18,7 @@ from krt_operator.errors import RefusedError, TransientError, UserError
 from krt_operator.plan.feasibility import check
 from krt_operator.plan.placement import assign, nodes_by_zone
 from krt_operator.plan.planning import make_plan
+from krt_operator.plan.queue import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,13 +42,18 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     Raises:
         UserError: the cluster cannot provide what the resource asks for.
     """
-    before = ahead(ports.cluster.tests(), run)
-    if before >= ports.settings.max_concurrent_tests:
-        limit = ports.settings.max_concurrent_tests
-        message = f"tests ahead in the queue: {before}; {limit} may run at the same time"
+    settings = ports.settings
+    queue = Queue(
+        ports.cluster.tests(),
+        run,
+        settings.max_concurrent_tests,
+        settings.max_concurrent_tests_per_namespace,
+    )
+    if queue.obstacle:
         # The further back, the less often: every look lists all tests.
-        delay = min(QUEUED * (before - limit + 1), QUEUED_FAR_BACK)
-        return _wait(observed, "Queued", message, delay)
+        behind = max(queue.ahead - settings.max_concurrent_tests, 0)
+        delay = min(QUEUED * (behind + 1), QUEUED_FAR_BACK)
+        return _wait(observed, "Queued", queue.obstacle, delay)
     left = _leftovers(ports.cluster, run)
     if left:
         message = f"objects of the previous test of this name are being deleted: {left[0]}"
@@ -68,25 +74,6 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         side_effects=(SideEffect("write the plan", lambda ports: _write(plan, ports)),),
         events=(Event("Planned", _placement(plan)),),
     )
-
-
-def ahead(tests: Sequence[Json], run: Run) -> int:
-    """How many tests are ahead: those at work, and those that have waited longer.
-
-    The order is the same for every test, so no two tests take the same place.
-    """
-    count = 0
-    for test in tests:
-        meta, phase = test["metadata"], (test.get("status") or {}).get("phase")
-        if meta["uid"] == run.uid or is_terminal(phase):
-            continue
-        at_work = phase not in {None, "", Phase.PENDING.value}
-        older = (meta["creationTimestamp"], meta["uid"]) < (
-            run.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            run.uid,
-        )
-        count += at_work or older
-    return count
 
 
 def _wait(observed: Observed, reason: str, message: str, seconds: float) -> Progress:

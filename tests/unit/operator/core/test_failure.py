@@ -408,7 +408,8 @@ def test_queue_with_a_test_in_a_phase_of_another_release_counts_it_as_at_work(
     world: World,
 ) -> None:
     def other(name: str) -> dict[str, Any]:
-        meta = {"name": name, "uid": name, "creationTimestamp": "2026-11-21T03:00:00Z"}
+        created = "2026-11-21T03:00:00Z"
+        meta = {"namespace": "ns", "name": name, "uid": name, "creationTimestamp": created}
         return {"kind": "KafkaResilienceTest", "metadata": meta, "status": {"phase": "Resting"}}
 
     world.objects["KafkaResilienceTest", "a"] = other("a")

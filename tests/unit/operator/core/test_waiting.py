@@ -23,7 +23,7 @@ def queue(world: World, ahead: int) -> None:
     """Put so many tests before the one of the world, two of them at work."""
     for number in range(ahead):
         status = {"status": {"phase": "Warmup"}} if number < 2 else {}
-        meta = {"name": f"o{number}", "uid": f"o{number}"}
+        meta = {"namespace": "ns", "name": f"o{number}", "uid": f"o{number}"}
         world.put({"kind": "KafkaResilienceTest", "metadata": meta, **status})
 
 
@@ -55,7 +55,7 @@ def test_pending_beyond_the_limit_is_queued(world: World) -> None:
     for i, phase in enumerate(("Warmup", "Injecting")):
         other = {
             "kind": "KafkaResilienceTest",
-            "metadata": {"name": f"o{i}", "uid": f"o{i}"},
+            "metadata": {"namespace": "ns", "name": f"o{i}", "uid": f"o{i}"},
             "status": {"phase": phase},
         }
         world.put(other)
