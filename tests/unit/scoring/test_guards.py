@@ -38,6 +38,71 @@ if TYPE_CHECKING:
     from krt_contract.timeline import Event
 
 
+def ended(at: int, code: int, member: str = "kafka-1", pid: int = 7) -> Event:
+    """The end of a member's process."""
+    detail = {"member": member, "uid": f"uid-{member}", "pid": pid, "exitCode": code}
+    return event(at, Source.MEMBER, EventName.EXITED, f"t-{member}-0", **detail)
+
+
+def killed(at: int, member: str = "kafka-1", pid: int = 7) -> Event:
+    """The kill of a member's process by a fault."""
+    detail = {"member": member, "uid": f"uid-{member}", "pid": pid}
+    return event(at, Source.MEMBER, EventName.KILLED, f"t-{member}-0", **detail)
+
+
+def in_phases(*events: Event) -> GuardInputs:
+    """The clean run with these events, its phases, and ZooKeeper unavailable from 60 to 70."""
+    zookeeper = [{"pod": "t-zk-0-0", "uid": "uid-zk-0", "member": "zk-0"}]
+    return guard_inputs(
+        (
+            *EVENTS,
+            event(5, Source.PHASE, EventName.ENTERED, "Warmup"),
+            event(95, Source.PHASE, EventName.ENTERED, "CleaningUp"),
+            event(60, "fault", "injected", "zk-down", action="CrashPod", targets=zookeeper),
+            event(60, "fault", "observed", "zk-down", verified=True),
+            event(70, "fault", "recovered", "zk-down"),
+            *events,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([ended(40, 3)], ["MemberOutOfMemory"]),
+        ([ended(40, 3), ended(44, 1)], ["MemberEnded", "MemberOutOfMemory"]),
+        ([ended(40, 3), ended(44, 3, pid=8)], ["MemberOutOfMemory"]),
+        ([ended(15, 3)], ["MemberOutOfMemory"]),
+        ([ended(40, 0)], ["MemberEnded"]),
+        ([ended(40, 137), killed(39)], []),
+        ([ended(40, 137), killed(39, pid=6)], ["MemberEnded"]),
+        ([ended(15, 137, "kafka-0")], []),
+        ([ended(40, 137, "kafka-0")], ["MemberEnded"]),
+        ([ended(65, 1)], []),
+        ([ended(4, 1)], []),
+        ([ended(96, 143)], []),
+    ],
+    ids=[
+        "out-of-memory",
+        "out-of-memory-then-failed-start",
+        "twice-the-same",
+        "while-another-member-is-down",
+        "in-order",
+        "killed-by-a-fault",
+        "after-the-process-that-was-killed",
+        "target-of-an-open-fault",
+        "target-after-it-recovered",
+        "while-zookeeper-is-down",
+        "before-the-warm-up",
+        "while-cleaning-up",
+    ],
+)
+def test_member_that_ends_by_no_fault_is_a_reason(events: list[Event], expected: list[str]) -> None:
+    given = in_phases(*events)
+    found = [code for _, code, _ in codes(given) if code.startswith("Member")]
+    assert sorted(found) == expected
+
+
 SILENCE = {"stream": "zookeeper", "from": 45, "to": 60}
 
 

@@ -185,6 +185,21 @@ SCORING: Final = (
         COVERAGE,
     ),
     Reason(
+        "MemberOutOfMemory",
+        "the JVM of a broker or ZooKeeper server ran out of memory during the run, and no fault "
+        "was aimed at it",
+        "raise the memory limit in spec.kafka.resources or spec.zookeeper.resources, or lower "
+        "recordsPerSecond",
+        COVERAGE,
+    ),
+    Reason(
+        "MemberEnded",
+        "a broker or ZooKeeper server ended during the run, and no fault was aimed at it or at "
+        "ZooKeeper",
+        "look at the end of the member's log in the evidence; an eviction is in the pod's events",
+        COVERAGE,
+    ),
+    Reason(
         "TimelineGap",
         "the recorder did not see a part of the run after the first send. A silence of ZooKeeper, "
         "or a moment in which the recorder's process did not run, counts only if a leader went "

@@ -14,6 +14,7 @@ from krt_scoring.verdict.guards import (
     fault_verification,
     log_stability,
     member_departure,
+    member_ended,
     missing_rows,
     mixed_runs,
     producer_summary,
@@ -68,6 +69,7 @@ GUARDS: Mapping[str, Callable[[GuardInputs], Iterator[Reason]]] = {
     "member_departure": lambda given: member_departure.check(
         given.recording.run, given.recording.faults, given.ownerships
     ),
+    "member_ended": lambda given: member_ended.check(given.recording),
     "missing_rows": lambda given: missing_rows.check(given.recording),
     "mixed_runs": lambda given: mixed_runs.check(given.recording),
     "producer_summary": lambda given: producer_summary.check(given.recording),
