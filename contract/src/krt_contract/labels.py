@@ -34,6 +34,7 @@ class Component(StrEnum):
 
     KAFKA = "kafka"
     ZOOKEEPER = "zookeeper"
+    CONTROLLER = "controller"
     PRODUCER = "producer"
     CONSUMER = "consumer"
     RECORDER = "recorder"

@@ -15,6 +15,11 @@ KAFKA_PORT: Final = 9092
 """Where clients reach a broker."""
 ZOOKEEPER_PORT: Final = 2181
 """Where clients reach a ZooKeeper server."""
+CONTROLLER_PORT: Final = 9093
+"""Where brokers, other controllers and the recorder reach a KRaft controller."""
+CONTROLLER_ID_BASE: Final = 100
+"""``node.id`` of the KRaft controller with ordinal 0. Brokers count from 0, and a node id belongs
+to one node only."""
 
 
 class MemberKind(StrEnum):
@@ -22,19 +27,31 @@ class MemberKind(StrEnum):
 
     KAFKA = "kafka"
     ZOOKEEPER = "zookeeper"
+    CONTROLLER = "controller"
+    """A dedicated KRaft controller."""
 
 
-_PREFIXES: Final = {MemberKind.KAFKA: "kafka", MemberKind.ZOOKEEPER: "zk"}
+_PREFIXES: Final = {
+    MemberKind.KAFKA: "kafka",
+    MemberKind.ZOOKEEPER: "zk",
+    MemberKind.CONTROLLER: "controller",
+}
+_PORTS: Final = {
+    MemberKind.KAFKA: KAFKA_PORT,
+    MemberKind.ZOOKEEPER: ZOOKEEPER_PORT,
+    MemberKind.CONTROLLER: CONTROLLER_PORT,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A broker or ZooKeeper server and where it runs.
+    """A broker, ZooKeeper server or KRaft controller and where it runs.
 
     Attributes:
-        member: ``kafka-0``, ``zk-0``.
+        member: ``kafka-0``, ``zk-0``, ``controller-0``.
         kind: what it runs.
-        ordinal: broker.id for Kafka; myid is ordinal + 1 for ZooKeeper.
+        ordinal: the broker's id; myid is ordinal + 1 for ZooKeeper, node.id is CONTROLLER_ID_BASE
+            + ordinal for a controller.
         zone: value of the rack's topology key that it is bound to; empty where it is unknown.
         pod: name of its pod; empty where it has none.
         host: address inside the cluster, without the port.
@@ -50,8 +67,18 @@ class Member:
     @property
     def address(self) -> str:
         """``host:port`` for clients."""
-        port = KAFKA_PORT if self.kind is MemberKind.KAFKA else ZOOKEEPER_PORT
-        return f"{self.host}:{port}"
+        return f"{self.host}:{_PORTS[self.kind]}"
+
+    @property
+    def node_id(self) -> int:
+        """``node.id`` of a broker or controller; ``myid`` of a ZooKeeper server."""
+        match self.kind:
+            case MemberKind.KAFKA:
+                return self.ordinal
+            case MemberKind.ZOOKEEPER:
+                return self.ordinal + 1
+            case MemberKind.CONTROLLER:
+                return CONTROLLER_ID_BASE + self.ordinal
 
     @classmethod
     def read(cls, fields: Fields) -> Member:
@@ -71,7 +98,7 @@ class Member:
 
 
 def member_name(kind: str, ordinal: int) -> str:
-    """Return ``kafka-0`` for ("kafka", 0) and ``zk-1`` for ("zookeeper", 1)."""
+    """Return ``kafka-0`` for ("kafka", 0), ``zk-1`` for ("zookeeper", 1)."""
     return f"{_PREFIXES[MemberKind(kind)]}-{ordinal}"
 
 

@@ -20,6 +20,7 @@ from krt_contract.entries import Fault, Imported, Topic
 from krt_contract.errors import ContractError
 from krt_contract.fields import Fields
 from krt_contract.members import Member, MemberKind, join_addresses
+from krt_contract.metadata import Metadata
 from krt_contract.settings import (
     INTERNAL_PARTITIONS_DEFAULT,
     MIN_INSYNC_REPLICAS,
@@ -51,8 +52,10 @@ class Plan:
         topics: topics of the run.
         bootstrap: ``host:port`` of every broker, comma-joined; empty for an imported history.
         zookeeper: ``host:port`` of every ZooKeeper server, comma-joined.
-        members: brokers, then ZooKeeper servers.
-        broker_config, zookeeper_config: settings that the product or the user set.
+        members: brokers, then ZooKeeper servers or KRaft controllers.
+        metadata: where the cluster keeps its metadata.
+        broker_config, zookeeper_config, controller_config: settings that the product or the user
+            set.
         images: by ``operator``, ``traffic``, ``scoring``, ``kafka``.
         versions: of ``operator``, ``kafka``, ``kubernetes``.
         imported: set for a history that another tool recorded.
@@ -69,6 +72,8 @@ class Plan:
     members: tuple[Member, ...] = ()
     broker_config: Mapping[str, str] = field(default_factory=dict)
     zookeeper_config: Mapping[str, str] = field(default_factory=dict)
+    controller_config: Mapping[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=Metadata)
     images: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     imported: Imported | None = None
@@ -95,6 +100,16 @@ class Plan:
         """ZooKeeper member → its ``host:port``."""
         names = [item.member for item in self.zookeepers]
         return dict(zip(names, self.zookeeper.split(","), strict=False))
+
+    @property
+    def controllers(self) -> tuple[Member, ...]:
+        """The KRaft controllers."""
+        return tuple(item for item in self.members if item.kind is MemberKind.CONTROLLER)
+
+    @property
+    def controller_addresses(self) -> dict[str, str]:
+        """KRaft controller → its ``host:port``."""
+        return {item.member: item.address for item in self.controllers}
 
     def bootstrap_but(self, silent: frozenset[str]) -> str:
         """Return ``host:port`` of every broker but these members; of all where none is left.

@@ -9,6 +9,7 @@ from krt_contract import SCHEMA_VERSION
 from krt_contract.entries import Imported, Topic
 from krt_contract.errors import ContractError
 from krt_contract.members import Member
+from krt_contract.metadata import Metadata
 
 if TYPE_CHECKING:
     from krt_contract.fields import Fields
@@ -50,9 +51,11 @@ def write(plan: Plan) -> dict[str, Any]:
         "spec": dict(plan.resolved_spec),
         "bootstrap": plan.bootstrap,
         "zookeeper": plan.zookeeper,
+        "metadata": plan.metadata.to_document(),
         "members": [item.to_document() for item in plan.members],
         "brokerConfig": dict(plan.broker_config),
         "zookeeperConfig": dict(plan.zookeeper_config),
+        "controllerConfig": dict(plan.controller_config),
         "topics": [item.to_document() for item in plan.topics],
         "versions": dict(plan.versions),
         "images": dict(plan.images),
@@ -81,6 +84,10 @@ def read(fields: Fields) -> dict[str, Any]:
         "members": tuple(Member.read(item) for item in fields.items("members", key="member")),
         "broker_config": fields.settings("brokerConfig"),
         "zookeeper_config": fields.settings("zookeeperConfig"),
+        "controller_config": fields.settings("controllerConfig"),
+        "metadata": Metadata.read(fields.child("metadata"))
+        if fields.has("metadata")
+        else Metadata(),
         "images": fields.settings("images"),
         "versions": fields.settings("versions"),
         "imported": Imported.read(fields.child("imported")) if fields.has("imported") else None,

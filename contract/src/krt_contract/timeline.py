@@ -67,6 +67,10 @@ class EventName(StrEnum):
     THAWED = "thawed"
     REGISTERED = "registered"
     UNREGISTERED = "unregistered"
+    FENCED = "fenced"
+    UNFENCED = "unfenced"
+    SHUTTING_DOWN = "shutting-down"
+    """A broker asked the KRaft controller for a controlled shutdown."""
     ELECTED = "elected"
     VACANT = "vacant"
     STATE = "state"
@@ -107,8 +111,14 @@ SOURCES: Final[Mapping[Source, tuple[EventName, ...]]] = MappingProxyType(
             EventName.FROZEN,
             EventName.THAWED,
         ),
-        Source.BROKER: (EventName.REGISTERED, EventName.UNREGISTERED),
-        Source.CONTROLLER: (EventName.ELECTED, EventName.VACANT),
+        Source.BROKER: (
+            EventName.REGISTERED,
+            EventName.UNREGISTERED,
+            EventName.FENCED,
+            EventName.UNFENCED,
+            EventName.SHUTTING_DOWN,
+        ),
+        Source.CONTROLLER: (EventName.ELECTED, EventName.VACANT, EventName.QUORUM_LOST),
         Source.PARTITION: (EventName.STATE, EventName.SEQUENCE_REFUSED),
         Source.ZOOKEEPER: (EventName.LEADER, EventName.QUORUM_LOST),
         Source.ADMIN_REQUEST: (EventName.ANSWERED,),

@@ -13,7 +13,12 @@ from krt_contract.members import (
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(MemberKind.KAFKA, "kafka-2"), (MemberKind.ZOOKEEPER, "zk-2")]
+    ("kind", "name"),
+    [
+        (MemberKind.KAFKA, "kafka-2"),
+        (MemberKind.ZOOKEEPER, "zk-2"),
+        (MemberKind.CONTROLLER, "controller-2"),
+    ],
 )
 def test_member_name_begins_with_the_kinds_prefix(kind: MemberKind, name: str) -> None:
     assert member_name(kind, 2) == name
@@ -33,5 +38,16 @@ def test_addresses_have_the_port_of_the_kind() -> None:
     members = [
         Member("kafka-0", MemberKind.KAFKA, 0, host="k0"),
         Member("zk-0", MemberKind.ZOOKEEPER, 0, host="z0"),
+        Member("controller-0", MemberKind.CONTROLLER, 0, host="c0"),
     ]
-    assert join_addresses(members) == "k0:9092,z0:2181"
+    assert join_addresses(members) == "k0:9092,z0:2181,c0:9093"
+
+
+def test_node_ids_of_brokers_and_controllers_never_meet() -> None:
+    ids = [
+        Member(member_name(kind, ordinal), kind, ordinal).node_id
+        for kind in (MemberKind.KAFKA, MemberKind.CONTROLLER)
+        for ordinal in range(9)
+    ]
+    assert len(set(ids)) == len(ids)
+    assert Member("zk-0", MemberKind.ZOOKEEPER, 0).node_id == 1

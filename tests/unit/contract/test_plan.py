@@ -14,6 +14,7 @@ from krt_contract.entries import Imported, Topic
 from krt_contract.errors import ContractError
 from krt_contract.faults import Action, AdminRequest
 from krt_contract.members import Member, MemberKind
+from krt_contract.metadata import Metadata, MetadataMode
 from krt_contract.plan import Plan
 
 PLAN = Plan.from_document(document())
@@ -60,6 +61,8 @@ imports = st.builds(Imported, words, st.lists(words).map(tuple), st.lists(words)
         st.lists(members, max_size=3).map(tuple),
         settings,
         settings,
+        settings,
+        st.builds(Metadata, st.sampled_from(MetadataMode), words),
         settings,
         settings,
         st.none() | imports,
@@ -181,7 +184,8 @@ def test_bootstrap_but_leaves_silent_brokers_out_unless_none_is_left() -> None:
         ),
         (
             {"members": [{"member": "kafka-0", "kind": "etcd", "ordinal": 0}]},
-            "plan.json: members[kafka-0].kind is 'etcd', expected one of kafka, zookeeper",
+            "plan.json: members[kafka-0].kind is 'etcd', expected one of kafka, zookeeper, "
+            "controller",
         ),
         (
             {"spec": spec(faults=[{"name": "f", "action": "Explode"}])},
