@@ -184,8 +184,10 @@ def test_bootstrap_but_leaves_silent_brokers_out_unless_none_is_left() -> None:
         ),
         (
             {"members": [{"member": "kafka-0", "kind": "etcd", "ordinal": 0}]},
-            "plan.json: members[kafka-0].kind is 'etcd', expected one of kafka, zookeeper, "
-            "controller",
+            (
+                "plan.json: members[kafka-0].kind is 'etcd', expected one of kafka, zookeeper, "
+                "controller"
+            ),
         ),
         (
             {"spec": spec(faults=[{"name": "f", "action": "Explode"}])},
