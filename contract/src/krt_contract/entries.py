@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from krt_contract.durations import ZERO, Duration
 from krt_contract.errors import ContractError
@@ -13,6 +13,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krt_contract.fields import Fields
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Entry = TypeVar("_Entry", bound=_Named)
+
+
+def find_entry(field_name: str, entries: tuple[_Entry, ...], name: str) -> _Entry:
+    """Return the entry of ``spec.traffic`` of this name.
+
+    Args:
+        field_name: ``producers`` or ``consumers``, for the message.
+        entries: what the plan has of them.
+        name: the entry's name.
+
+    Raises:
+        ContractError: there is none.
+    """
+    for item in entries:
+        if item.name == name:
+            return item
+    known = ", ".join(item.name for item in entries) or "none"
+    raise ContractError(f"spec.traffic.{field_name} has no entry {name!r}, only: {known}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from krt_contract import plan_document
 from krt_contract.clients import ConsumerSpec, ProducerSpec
 from krt_contract.durations import Duration
-from krt_contract.entries import Fault, Imported, Topic
+from krt_contract.entries import Fault, Imported, Topic, find_entry
 from krt_contract.errors import ContractError
 from krt_contract.fields import Fields
 from krt_contract.members import Member, MemberKind, join_addresses
-from krt_contract.metadata import Metadata
+from krt_contract.metadata import Metadata, MetadataMode
 from krt_contract.settings import (
+    BROKER_SESSION,
+    BROKER_SESSION_DEFAULT_MS,
     INTERNAL_PARTITIONS_DEFAULT,
     MIN_INSYNC_REPLICAS,
     MIN_INSYNC_REPLICAS_DEFAULT,
@@ -33,9 +35,6 @@ from krt_contract.settings import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-_Entry = TypeVar("_Entry", ProducerSpec, ConsumerSpec)
 
 PLAN_FILE: Final = "plan.json"
 """Key of the plan's ConfigMap, and the file's name where pods mount it."""
@@ -182,7 +181,7 @@ class Plan:
         Raises:
             ContractError: there is none.
         """
-        return _entry("producers", self.producers, name)
+        return find_entry("producers", self.producers, name)
 
     def consumer(self, name: str) -> ConsumerSpec:
         """Return the entry of ``spec.traffic.consumers`` of this name.
@@ -190,7 +189,7 @@ class Plan:
         Raises:
             ContractError: there is none.
         """
-        return _entry("consumers", self.consumers, name)
+        return find_entry("consumers", self.consumers, name)
 
     def writer(self, identity: str) -> ProducerSpec | None:
         """Return the writer that an identity of the evidence belongs to."""
@@ -229,6 +228,14 @@ class Plan:
     def zookeeper_session(self) -> Duration:
         """How long ZooKeeper keeps the session of a broker that is silent."""
         millis = self.broker_config.get(ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS)
+        return Duration(int(millis) * 1000)
+
+    @property
+    def broker_session(self) -> Duration:
+        """How long a silent broker counts as alive: to ZooKeeper, or to the KRaft controllers."""
+        if self.metadata.mode is not MetadataMode.KRAFT:
+            return self.zookeeper_session
+        millis = self.broker_config.get(BROKER_SESSION, BROKER_SESSION_DEFAULT_MS)
         return Duration(int(millis) * 1000)
 
     @property
@@ -291,11 +298,3 @@ class Plan:
     @property
     def _partitions(self) -> dict[str, int]:
         return {item.name: item.partitions for item in self.topics}
-
-
-def _entry(field_name: str, entries: tuple[_Entry, ...], name: str) -> _Entry:
-    for item in entries:
-        if item.name == name:
-            return item
-    known = ", ".join(item.name for item in entries) or "none"
-    raise ContractError(f"spec.traffic.{field_name} has no entry {name!r}, only: {known}")

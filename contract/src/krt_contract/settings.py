@@ -23,6 +23,11 @@ INTERNAL_PARTITIONS_DEFAULT: Final = 50
 ZOOKEEPER_SESSION: Final = "zookeeper.session.timeout.ms"
 ZOOKEEPER_SESSION_DEFAULT_MS: Final = 18_000
 
+BROKER_SESSION: Final = "broker.session.timeout.ms"
+"""How long a KRaft controller waits for a heartbeat before it fences a broker. The controllers act
+on it; brokers only report it."""
+BROKER_SESSION_DEFAULT_MS: Final = 9_000
+
 GROUP_SESSION: Final = "session.timeout.ms"
 GROUP_SESSION_DEFAULT_MS: Final = 45_000
 """librdkafka's default, and the one of Kafka's own consumer since 3.0."""

@@ -102,6 +102,8 @@ finalizers. */}}
   value: {{ include "krt.image" (list . "scoring") | quote }}
 - name: KRT_IMAGE_KAFKA
   value: {{ include "krt.image" (list . "kafka") | quote }}
+- name: KRT_IMAGE_KAFKA_KRAFT
+  value: {{ include "krt.image" (list . "kafkaKRaft") | quote }}
 - name: KRT_IMAGE_PULL_POLICY
   value: {{ .Values.imagePullPolicy | quote }}
 - name: KRT_IMAGE_PULL_SECRETS

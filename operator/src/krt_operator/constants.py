@@ -20,6 +20,9 @@ KAFKA_HEAP_MIB: Final = 384
 ZOOKEEPER_HEAP_MIB: Final = 128
 """MiB of ZooKeeper heap: 75 MiB resident with the serial collector (measured)."""
 
+CONTROLLER_HEAP_MIB: Final = 192
+"""MiB of a KRaft controller's heap; with 256 MiB, 185 MiB were resident (measured)."""
+
 ZOOKEEPER_CONNECT_MILLIS: Final = 60_000
 """Milliseconds a broker waits for ZooKeeper at its start. Members start together, and a broker that
 gives up (after 18 s by default) is restarted with a back-off."""

@@ -92,7 +92,126 @@ def another_fault(**fields: Any) -> Callable[[Spec], object]:
     )
 
 
+def kraft(change: Callable[[Spec], object] = lambda _: None) -> Callable[[Spec], object]:
+    """Turn the sample into one of KRaft mode, and change that."""
+
+    def turn(spec: Spec) -> None:
+        spec.pop("zookeeper")
+        spec["kafka"] |= {"config": {}, "metadata": {"mode": "KRaft"}}
+        change(spec)
+
+    return turn
+
+
+def kraft_target(action: str = "CrashPod", **fields: Any) -> Callable[[Spec], object]:
+    return kraft(fault(action=action, target=fields))
+
+
+def controllers(**fields: Any) -> Callable[[Spec], object]:
+    return kraft(lambda spec: spec["kafka"]["metadata"].update(controllers=fields))
+
+
 REFUSED = (
+    Refused(
+        "zookeeper in KRaft mode",
+        kraft(lambda spec: spec.update(zookeeper={})),
+        ("spec.zookeeper is for ZooKeeper mode", "spec.kafka.metadata.controllers"),
+    ),
+    Refused(
+        "controllers in ZooKeeper mode",
+        lambda spec: spec["kafka"].update(metadata={"controllers": {"replicas": 1}}),
+        ("spec.kafka.metadata", "mode KRaft", "spec.zookeeper"),
+    ),
+    Refused(
+        "separateZooKeeper in KRaft mode",
+        kraft(lambda spec: spec.update(placement={"separateZooKeeper": "Ignored"})),
+        ("placement.separateZooKeeper", "placement.separateControllers"),
+    ),
+    Refused(
+        "separateControllers in ZooKeeper mode",
+        lambda spec: spec.update(placement={"separateControllers": "Ignored"}),
+        ("placement.separateControllers", "placement.separateZooKeeper"),
+    ),
+    Refused(
+        "a ZooKeeper setting in KRaft mode",
+        kraft(lambda spec: spec["kafka"].update(config={"zookeeper.session.timeout.ms": "6000"})),
+        ("kafka.config", "zookeeper.session.timeout.ms", "broker.session.timeout.ms"),
+    ),
+    Refused(
+        "a KRaft setting in ZooKeeper mode",
+        lambda spec: spec["kafka"].update(config={"broker.session.timeout.ms": "6000"}),
+        ("kafka.config", "broker.session.timeout.ms", "zookeeper.session.timeout.ms"),
+    ),
+    Refused(
+        "broker session in words",
+        kraft(lambda spec: spec["kafka"].update(config={"broker.session.timeout.ms": "6s"})),
+        ("spec.kafka.config", "broker.session.timeout.ms", "milliseconds"),
+    ),
+    Refused(
+        "snapshots of the metadata log",
+        kraft(
+            lambda spec: spec["kafka"].update(
+                config={"metadata.log.max.snapshot.interval.ms": "1000"}
+            )
+        ),
+        ("spec.kafka.config", "metadata.log.max.snapshot.interval.ms", "complete"),
+    ),
+    Refused(
+        "min.insync.replicas of controllers",
+        controllers(config={"min.insync.replicas": "1"}),
+        ("controllers.config", "min.insync.replicas", "spec.kafka.config"),
+    ),
+    Refused(
+        "voters of controllers",
+        controllers(config={"controller.quorum.voters": "100@a:1"}),
+        ("controllers.config", "controller.quorum.voters", "is set by the controller"),
+    ),
+    Refused("too many controllers", controllers(replicas=8), ("controllers.replicas",)),
+    Refused(
+        "ZooKeeper as target in KRaft mode",
+        kraft_target(role="ZooKeeper"),
+        ("fault leader-down", "ZooKeeper", "ControllerNode"),
+    ),
+    Refused(
+        "ZooKeeperLeader as target in KRaft mode",
+        kraft_target(role="ZooKeeperLeader"),
+        ("fault leader-down", "ZooKeeperLeader", "Controller"),
+    ),
+    Refused(
+        "ControllerNode as target in ZooKeeper mode",
+        target(role="ControllerNode"),
+        ("fault leader-down", "ControllerNode", "KRaft mode"),
+    ),
+    Refused(
+        "ordinal of no controller",
+        kraft_target(role="ControllerNode", ordinals=[3]),
+        ("fault leader-down", "target.ordinals", "kafka.metadata.controllers.replicas 3"),
+    ),
+    Refused(
+        "more controllers than there are",
+        kraft_target(role="ControllerNode", count=4),
+        ("fault leader-down", "target.count 4", "kafka.metadata.controllers.replicas 3"),
+    ),
+    Refused(
+        "lost disk of a controller node",
+        kraft_target("LoseDisk", role="ControllerNode"),
+        ("fault leader-down", "LoseDisk", "CrashPod"),
+    ),
+    Refused(
+        "lost disk of the quorum's leader",
+        kraft_target("LoseDisk", role="Controller"),
+        ("fault leader-down", "LoseDisk", "CrashPod"),
+    ),
+    Refused(
+        "excludeController in KRaft mode",
+        kraft_target(role="PartitionFollower", topic="foo", partition=0, excludeController=True),
+        ("fault leader-down", "excludeController", "leave it out"),
+    ),
+    Refused(
+        "expected session expirations in KRaft mode",
+        kraft(expect_fault(brokerSessionExpirations={"max": 1})),
+        ("leader-down", "brokerSessionExpirations", "ZooKeeper mode"),
+    ),
     Refused(
         "replication factor above brokers",
         lambda spec: spec["kafka"].update(replicas=2),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.doctor.finding import Finding, blocker, ok, warning
 from krt_cli.errors import KubectlError
+from krt_contract.metadata import MetadataMode
 from krt_contract.nodes import nodes_by_zone
 
 if TYPE_CHECKING:
@@ -17,11 +19,11 @@ if TYPE_CHECKING:
 CHECK: Final = "nodes"
 ZONE: Final = "topology.kubernetes.io/zone"
 MEMBERS: Final = 3
-"""Brokers, and ZooKeeper servers, of a test that says nothing else."""
+"""Brokers, and ZooKeeper servers or KRaft controllers, of a test that says nothing else."""
 
 
 def nodes(kubectl: Kubectl, spec: Mapping[str, Any]) -> Finding:
-    """Check that brokers and ZooKeeper servers of a test find their nodes.
+    """Check that the members of a test find their nodes.
 
     Args:
         kubectl: to list nodes.
@@ -41,25 +43,47 @@ def nodes(kubectl: Kubectl, spec: Mapping[str, Any]) -> Finding:
         )
     zones = nodes_by_zone(listed, key, rack.get("zones") or (), spec.get("podTemplate") or {})
     brokers = int(kafka.get("replicas") or MEMBERS)
-    servers = int((spec.get("zookeeper") or {}).get("replicas") or MEMBERS)
+    ensemble = _Ensemble.of(spec)
     factor = max(
         (int(topic.get("replicationFactor") or 1) for topic in spec.get("topics") or ()),
         default=MEMBERS if not spec else 1,
     )
-    placement = spec.get("placement") or {}
-    separated = placement.get("separateZooKeeper", "Required") == "Required"
-    return _judge(zones, key, brokers, servers, factor, separated=separated)
+    return _judge(zones, key, brokers, ensemble, factor)
 
 
-def _judge(  # noqa: PLR0913 - what a placement depends on
-    zones: Mapping[str, int],
-    key: str,
-    brokers: int,
-    servers: int,
-    factor: int,
-    *,
-    separated: bool,
+@dataclass(frozen=True)
+class _Ensemble:
+    """The servers of the metadata: how many, what they are called, where a test says so.
+
+    Attributes:
+        separation: the field of spec.placement that keeps them from the brokers' nodes.
+        separated: whether it does.
+    """
+
+    servers: int
+    name: str
+    field: str
+    separation: str
+    separated: bool
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> _Ensemble:
+        metadata = (spec.get("kafka") or {}).get("metadata") or {}
+        placement = spec.get("placement") or {}
+        if metadata.get("mode") == MetadataMode.KRAFT:
+            described = metadata.get("controllers") or {}
+            names = ("KRaft controllers", "spec.kafka.metadata.controllers", "separateControllers")
+        else:
+            described = spec.get("zookeeper") or {}
+            names = ("ZooKeeper servers", "spec.zookeeper", "separateZooKeeper")
+        separated = placement.get(names[-1], "Required") == "Required"
+        return cls(int(described.get("replicas") or MEMBERS), *names, separated=separated)
+
+
+def _judge(
+    zones: Mapping[str, int], key: str, brokers: int, ensemble: _Ensemble, factor: int
 ) -> Finding:
+    servers, name = ensemble.servers, ensemble.name
     have = ", ".join(f"{zone} {count}" for zone, count in zones.items()) or "none"
     if len(zones) < max(factor, 1):
         return blocker(
@@ -79,17 +103,14 @@ def _judge(  # noqa: PLR0913 - what a placement depends on
                 f"zone {zone} needs {count} nodes for brokers and has {zones[zone]}",
                 "add nodes or zones, or lower spec.kafka.replicas",
             )
-    left = sum(zones.values()) - (brokers if separated else 0)
+    left = sum(zones.values()) - (brokers if ensemble.separated else 0)
     if servers > left:
         return blocker(
             CHECK,
-            f"{servers} ZooKeeper servers need a node each, and {left} are left beside the "
-            f"{brokers} brokers"
-            if separated
-            else f"{servers} ZooKeeper servers need a node each, and there are {left}",
-            "add nodes, lower spec.zookeeper.replicas, or set spec.placement.separateZooKeeper to "
-            "Preferred",
+            f"{servers} {name} need a node each, and {left} are left beside the {brokers} brokers"
+            if ensemble.separated
+            else f"{servers} {name} need a node each, and there are {left}",
+            f"add nodes, lower {ensemble.field}.replicas, or set "
+            f"spec.placement.{ensemble.separation} to Preferred",
         )
-    return ok(
-        CHECK, f"{brokers} brokers and {servers} ZooKeeper servers fit; nodes by zone: {have}"
-    )
+    return ok(CHECK, f"{brokers} brokers and {servers} {name} fit; nodes by zone: {have}")

@@ -68,16 +68,23 @@ SETUP: Final = (
     Reason(
         "KafkaImageUnusable",
         "the Kafka image lacks Kafka's jars, Java or bash",
-        "use apache/kafka 3.9 or an image of its layout",
+        "use apache/kafka 3.9 or later, or an image of its layout",
+    ),
+    Reason(
+        "KafkaWithoutZooKeeper",
+        "the test is in ZooKeeper mode and the Kafka image has no ZooKeeper, as from Kafka 4 on",
+        "set spec.kafka.metadata.mode to KRaft, or spec.kafka.image to Kafka 3.9",
     ),
     Reason(
         "MemberCannotStart",
-        "a broker or ZooKeeper server ended three times in succession with the same error",
+        "a broker, ZooKeeper server or KRaft controller ended three times in "
+        "succession with the same error",
         "correct the setting that the message names; the member's log is in the evidence",
     ),
     Reason(
         "MemberFailing",
-        "a broker or ZooKeeper server ended instead of starting; it is started again",
+        "a broker, ZooKeeper server or KRaft controller ended instead of starting; it is started "
+        "again",
         "correct the setting that the message names; the member's log is in the evidence",
     ),
     Reason(

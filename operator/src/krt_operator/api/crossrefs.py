@@ -105,9 +105,16 @@ def _fault(condition: str, template: tuple[str, ...], message: str) -> Rule:
     )
 
 
-def _numbers(role: str, limit: str) -> tuple[Rule, Rule]:
-    """Return the rules that ordinals and count of a role fit a number of replicas."""
-    name = limit.removeprefix("self.")
+def _numbers(role: str, name: str, exists: str = "", default: int = 0) -> tuple[Rule, Rule]:
+    """Return the rules that ordinals and count of a role fit a number of replicas.
+
+    Args:
+        role: of the targets.
+        name: path of the number in spec.
+        exists: CEL expression that is true where the resource has the number; empty: it always has.
+        default: the number where it has not.
+    """
+    limit = f"({exists} ? self.{name} : {default})" if exists else f"self.{name}"
     return (
         _fault(
             f"f.target.role != '{role}' || f.target.ordinals.all(o, o < {limit})",
@@ -221,8 +228,14 @@ FAULTS = (
         ("target.zone %s is not in kafka.rack.zones", "f.target.zone"),
         "target.zone is not in kafka.rack.zones",
     ),
-    *_numbers("Broker", "self.kafka.replicas"),
-    *_numbers("ZooKeeper", "self.zookeeper.replicas"),
+    *_numbers("Broker", "kafka.replicas"),
+    *_numbers("ZooKeeper", "zookeeper.replicas", "has(self.zookeeper)", 3),
+    *_numbers(
+        "ControllerNode",
+        "kafka.metadata.controllers.replicas",
+        "has(self.kafka.metadata.controllers)",
+        3,
+    ),
     *_entry("Producer", "self.traffic.producers"),
     *_entry("Consumer", "self.traffic.consumers"),
 )

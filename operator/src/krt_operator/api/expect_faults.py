@@ -109,7 +109,8 @@ class FaultExpectation(ApiModel):
         default=None, description="Number of changes of the ZooKeeper leader."
     )
     quorum_losses: Bounds | None = Field(
-        default=None, description="How often ZooKeeper lost its quorum."
+        default=None,
+        description="How often ZooKeeper, or the KRaft controllers, lost their quorum.",
     )
     unavailability: Annotated[tuple[GapBounds, ...], Field(max_length=8)] = Field(
         default=(),

@@ -65,11 +65,17 @@ class Fault(ApiModel):
             "self.target.role + ', which has no volume of its own'",
         ),
         Rule(
+            rule="self.action != 'LoseDisk' || self.target.role != 'ControllerNode'",
+            message="LoseDisk takes no KRaft controller: one that lost its votes may vote again",
+            expression="'fault ' + self.name + ': LoseDisk takes no KRaft controller, because one "
+            "that has lost its votes may vote again; use CrashPod'",
+        ),
+        Rule(
             rule="self.action != 'RollingRestart' || "
-            "self.target.role in ['Broker', 'ZooKeeper', 'Rack']",
-            message="RollingRestart takes target.role Broker, ZooKeeper or Rack",
+            "self.target.role in ['Broker', 'ZooKeeper', 'ControllerNode', 'Rack']",
+            message="RollingRestart takes target.role Broker, ZooKeeper, ControllerNode or Rack",
             expression="'fault ' + self.name + ': RollingRestart takes target.role Broker, "
-            "ZooKeeper or Rack, not ' + self.target.role",
+            "ZooKeeper, ControllerNode or Rack, not ' + self.target.role",
         ),
         Rule(
             rule="!(self.action in ['RollingRestart', 'Reassign', 'ElectPreferredLeaders']) || "

@@ -1,10 +1,11 @@
-"""The Kafka cluster under test: brokers, ZooKeeper, placement, topics."""
+"""The Kafka cluster under test: brokers, the servers of its metadata, placement, topics."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
+from krt_contract.metadata import MetadataMode
 from krt_operator.api.base import (
     LIST_SET,
     MAX_CONFIG_ENTRIES,
@@ -12,15 +13,22 @@ from krt_operator.api.base import (
     ApiModel,
     LabelValue,
     ObjectName,
+    Rule,
     SettingKey,
     SettingValue,
     TopicName,
 )
-from krt_operator.api.reserved import broker_config, topic_config, zookeeper_config
+from krt_operator.api.reserved import (
+    broker_config,
+    controller_config,
+    topic_config,
+    zookeeper_config,
+)
 from krt_operator.api.resources import Quantity, Resources
 
 MAX_BROKERS = 9
 MAX_ZOOKEEPERS = 7
+MAX_CONTROLLERS = 7
 
 Settings = Annotated[dict[SettingKey, SettingValue], Field(max_length=MAX_CONFIG_ENTRIES)]
 
@@ -50,20 +58,67 @@ class Rack(ApiModel):
     )
 
 
+class Controllers(ApiModel):
+    """The KRaft controllers: dedicated members, with a static quorum."""
+
+    replicas: int = Field(
+        default=3, ge=1, le=MAX_CONTROLLERS, description="Number of KRaft controllers."
+    )
+    config: Settings = Field(
+        default={},
+        description="Controller settings, in place of Kafka's defaults. Settings of "
+        "spec.kafka.config that a controller acts on (min.insync.replicas, "
+        "unclean.leader.election.enable, broker.session.timeout.ms) are given to the controllers, "
+        "too.",
+        json_schema_extra=controller_config(),
+    )
+    storage: Storage = Field(default=Storage(), description="The volume of each controller.")
+    resources: Resources = Field(
+        default=Resources.of(cpu="50m", memory="256Mi", limit="384Mi"),
+        description="Resources of each controller container.",
+    )
+
+
+class Metadata(ApiModel):
+    """Where the cluster keeps its metadata."""
+
+    cel: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            rule="self.mode == 'KRaft' || !has(self.controllers)",
+            message="metadata.controllers is for mode KRaft; set spec.kafka.metadata.mode to "
+            "KRaft, or use spec.zookeeper",
+        ),
+    )
+
+    mode: MetadataMode = Field(
+        default=MetadataMode.ZOOKEEPER,
+        description="ZooKeeper: in the ensemble of spec.zookeeper, with Kafka 3.9. KRaft: in "
+        "dedicated controllers, with Kafka 3.9 or later.",
+    )
+    controllers: Controllers | None = Field(
+        default=None, description="The KRaft controllers; only in mode KRaft."
+    )
+
+
 class Kafka(ApiModel):
-    """The brokers: Kafka 3.9 in ZooKeeper mode."""
+    """The brokers."""
 
     image: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
         default=None,
         description="Image with Kafka's jars in /opt/kafka/libs, Java and bash; unset: the chart's "
-        "images.kafka. ZooKeeper runs from the same image.",
+        "images.kafka in ZooKeeper mode, images.kafkaKRaft in KRaft mode. ZooKeeper and KRaft "
+        "controllers run from the same image.",
     )
     replicas: int = Field(default=3, ge=1, le=MAX_BROKERS, description="Number of brokers.")
+    metadata: Metadata = Field(
+        default=Metadata(), description="Where the cluster keeps its metadata."
+    )
     rack: Rack = Field(default=Rack(), description="How brokers are spread over racks.")
     config: Settings = Field(
         default={},
         description="Broker settings, in place of Kafka's defaults. The controller sets those "
-        "that form the cluster (listeners, broker.id, broker.rack, log.dirs, zookeeper.connect).",
+        "that form the cluster (listeners, broker.id, broker.rack, log.dirs, zookeeper.connect, "
+        "process.roles, controller.quorum.voters).",
         json_schema_extra=broker_config(),
     )
     storage: Storage = Field(default=Storage(), description="The volume of each broker.")
@@ -99,7 +154,7 @@ class ZooKeeper(ApiModel):
 
 
 class Separation(StrEnum):
-    """Whether brokers and ZooKeeper servers may share a node."""
+    """Whether brokers may share a node with ZooKeeper servers or KRaft controllers."""
 
     REQUIRED = "Required"
     PREFERRED = "Preferred"
@@ -114,6 +169,11 @@ class Placement(ApiModel):
         alias="separateZooKeeper",
         description="Whether ZooKeeper servers run on other nodes than brokers. Two brokers never "
         "share a node, nor do two ZooKeeper servers.",
+    )
+    separate_controllers: Separation = Field(
+        default=Separation.REQUIRED,
+        description="Whether KRaft controllers run on other nodes than brokers. Two controllers "
+        "never share a node.",
     )
 
 

@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from krt_contract.settings import MIN_INSYNC_REPLICAS, ZOOKEEPER_SESSION
+from krt_contract.settings import (
+    BROKER_SESSION,
+    MIN_INSYNC_REPLICAS,
+    UNCLEAN_ELECTION,
+    ZOOKEEPER_SESSION,
+)
 from krt_operator.api.base import (
     SETTING_NAME,
     SETTING_NAME_FORM,
@@ -19,17 +24,34 @@ BROKER = (
     "broker.id.generation.enable",
     "broker.rack",
     "control.plane.listener.name",
+    "controller.listener.names",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
     "inter.broker.listener.name",
     "listener.security.protocol.map",
     "listeners",
     "log.dir",
     "log.dirs",
+    "metadata.log.dir",
     "node.id",
     "process.roles",
     "security.inter.broker.protocol",
     "zookeeper.connect",
 )
 """Settings that form the cluster: the controller writes them."""
+
+METADATA_LOG = (
+    "metadata.log.max.record.bytes.between.snapshots",
+    "metadata.log.max.snapshot.interval.ms",
+    "metadata.max.retention.bytes",
+    "metadata.max.retention.ms",
+)
+"""Once there is a snapshot, the metadata log is no longer served from its start: the history of
+leaders and ISRs would begin in the middle of a run."""
+
+SHARED = (MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, BROKER_SESSION)
+"""Settings that brokers and KRaft controllers must agree in: what a broker reports is not what the
+controllers do otherwise."""
 
 EXPIRY = (
     "log.cleanup.policy",
@@ -75,6 +97,8 @@ CONSUMER = (
 
 OWN = "is set by the controller"
 FIELD = "is set by a field of the resource or by the controller"
+WHOLE_LOG = "is set by the controller, so that the metadata log is complete"
+AT_BROKERS = "belongs into spec.kafka.config, from which controllers have it, too"
 KEEP = "must keep its default, so that no record expires or is compacted during a run"
 
 
@@ -140,7 +164,16 @@ def broker_config() -> dict[str, Any]:
     """Return the rules of spec.kafka.config."""
     return rules(
         *(NAMES, TEXTS, refused(BROKER, OWN), refused(EXPIRY, KEEP)),
-        *(MIN_INSYNC, milliseconds(ZOOKEEPER_SESSION)),
+        refused(METADATA_LOG, WHOLE_LOG),
+        *(MIN_INSYNC, milliseconds(ZOOKEEPER_SESSION), milliseconds(BROKER_SESSION)),
+    )
+
+
+def controller_config() -> dict[str, Any]:
+    """Return the rules of spec.kafka.metadata.controllers.config."""
+    return rules(
+        *(NAMES, TEXTS, refused(BROKER, OWN), refused(METADATA_LOG, WHOLE_LOG)),
+        refused(SHARED, AT_BROKERS),
     )
 
 

@@ -1,12 +1,13 @@
 """The specification of a test, as the API server admits it."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
 from krt_contract.clients import Acks, Commit, Isolation
 from krt_contract.faults import Action
+from krt_contract.metadata import MetadataMode
 from krt_operator.api.base import (
     MAX_ITEMS,
     ApiModel,
@@ -22,7 +23,9 @@ from krt_operator.api.expect import Expect
 from krt_operator.api.expect_rules import EXPECT
 from krt_operator.api.faults import Fault, StartEvent, StartsAfter
 from krt_operator.api.kafka import (
+    Controllers,
     Kafka,
+    Metadata,
     Placement,
     Rack,
     Separation,
@@ -30,6 +33,7 @@ from krt_operator.api.kafka import (
     Topic,
     ZooKeeper,
 )
+from krt_operator.api.metadata_rules import METADATA
 from krt_operator.api.pods import PodTemplate
 from krt_operator.api.resources import Resources
 from krt_operator.api.scoring import (
@@ -49,12 +53,15 @@ __all__ = [
     "Commit",
     "Compression",
     "Consumer",
+    "Controllers",
     "Duration",
     "Evidence",
     "Expect",
     "Fault",
     "Isolation",
     "Kafka",
+    "Metadata",
+    "MetadataMode",
     "Objectives",
     "Output",
     "Placement",
@@ -92,10 +99,14 @@ class Spec(ApiModel):
     Immutable, except for `abort`, which can be set once.
     """
 
-    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT)
+    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT, *METADATA)
 
     kafka: Kafka = Field(default=Kafka(), description="The brokers.")
-    zookeeper: ZooKeeper = Field(default=ZooKeeper(), description="The ZooKeeper ensemble.")
+    zookeeper: ZooKeeper | None = Field(
+        default=None,
+        description="The ZooKeeper ensemble; only in ZooKeeper mode. Unset there: three servers "
+        "with the defaults below.",
+    )
     placement: Placement = Field(default=Placement(), description="Where members may run.")
     pod_template: PodTemplate = Field(
         default=PodTemplate(), description="Settings added to every pod."
@@ -147,8 +158,8 @@ class Spec(ApiModel):
     def resolve(self) -> Self:
         """Return the same specification with every default that depends on another field set.
 
-        These are each producer's `enable_idempotence` and each fault's `starts_after.fault`, which
-        stays None for a fault that waits for the warm-up.
+        These are each producer's `enable_idempotence`, each fault's `starts_after.fault`, which
+        stays None for a fault that waits for the warm-up, and the servers of the metadata.
         """
         producers = tuple(
             producer
@@ -163,5 +174,42 @@ class Spec(ApiModel):
                 after = after.model_copy(update={"fault": before})
             faults.append(fault.model_copy(update={"starts_after": after}))
             before = fault.name
-        traffic = self.traffic.model_copy(update={"producers": producers})
-        return self.model_copy(update={"traffic": traffic, "faults": tuple(faults)})
+        changed: dict[str, Any] = {
+            "traffic": self.traffic.model_copy(update={"producers": producers}),
+            "faults": tuple(faults),
+        }
+        if self.kraft:
+            metadata = self.kafka.metadata.model_copy(update={"controllers": self.ensemble})
+            changed["kafka"] = self.kafka.model_copy(update={"metadata": metadata})
+        else:
+            changed["zookeeper"] = self.ensemble
+        return self.model_copy(update=changed)
+
+    @property
+    def kraft(self) -> bool:
+        """Whether KRaft controllers keep the cluster's metadata."""
+        return self.kafka.metadata.mode is MetadataMode.KRAFT
+
+    @property
+    def ensemble(self) -> ZooKeeper | Controllers:
+        """The servers that keep the cluster's metadata."""
+        if self.kraft:
+            return self.kafka.metadata.controllers or Controllers()
+        return self.zookeeper or ZooKeeper()
+
+    @property
+    def ensemble_field(self) -> str:
+        """The path of `ensemble` in the resource, for messages."""
+        return "spec.kafka.metadata.controllers" if self.kraft else "spec.zookeeper"
+
+    @property
+    def separation(self) -> Separation:
+        """Whether these servers may share a node with a broker."""
+        placement = self.placement
+        return placement.separate_controllers if self.kraft else placement.separate_zookeeper
+
+    @property
+    def separation_field(self) -> str:
+        """The path of `separation` in the resource, for messages."""
+        name = "separateControllers" if self.kraft else "separateZooKeeper"
+        return f"spec.placement.{name}"

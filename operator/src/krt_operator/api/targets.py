@@ -29,6 +29,7 @@ class Role(StrEnum):
     BROKER = "Broker"
     ZOOKEEPER = "ZooKeeper"
     ZOOKEEPER_LEADER = "ZooKeeperLeader"
+    CONTROLLER_NODE = "ControllerNode"
     RACK = "Rack"
     PRODUCER = "Producer"
     CONSUMER = "Consumer"
@@ -37,7 +38,7 @@ class Role(StrEnum):
 _PARTITION = (Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA)
 _OF_TOPIC = (*_PARTITION, Role.PARTITION, Role.RACK)
 _TRAFFIC = (Role.PRODUCER, Role.CONSUMER)
-_NUMBERED = (Role.BROKER, Role.ZOOKEEPER, *_TRAFFIC)
+_NUMBERED = (Role.BROKER, Role.ZOOKEEPER, Role.CONTROLLER_NODE, *_TRAFFIC)
 _SEVERAL = (Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA, *_NUMBERED)
 
 
@@ -101,7 +102,10 @@ class Target(ApiModel):
         "spareController": RenamedField("excludeController", {"type": "boolean"})
     }
 
-    role: Role = Field(description="Role of the targets.")
+    role: Role = Field(
+        description="Role of the targets. Controller: the broker that is the active controller; in "
+        "KRaft mode, the controller that leads the quorum. ControllerNode: KRaft controllers."
+    )
     topic: TopicName | None = Field(
         default=None,
         description="Topic of the partition, for PartitionLeader, -Follower, -Replica, Partition, "
@@ -123,7 +127,8 @@ class Target(ApiModel):
     ordinals: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)] = (
         Field(
             default=(),
-            description="Ordinals of brokers, ZooKeeper servers or pods of a producer or consumer.",
+            description="Ordinals of brokers, ZooKeeper servers, KRaft controllers, or pods of a "
+            "producer or consumer.",
             json_schema_extra=LIST_SET,
         )
     )
@@ -143,7 +148,8 @@ class Target(ApiModel):
     exclude_controller: bool = Field(
         default=False,
         description="Never target the active controller, for PartitionFollower and "
-        "PartitionReplica. The controller changes the ISRs, so a fault on it has a second effect.",
+        "PartitionReplica in ZooKeeper mode. The controller changes the ISRs, so a fault on it has "
+        "a second effect.",
     )
     count: int | None = Field(
         default=None,

@@ -11,6 +11,7 @@ from krt_operator.engine.clock import SystemClock
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.kafka.admin import KafkaAdmin
+from krt_operator.kafka.quorum import describe_quorum
 from krt_operator.kafka.zookeeper import four_letter
 from krt_operator.kubernetes.client import ApiCluster
 from krt_operator.kubernetes.rest import Rest, load_configuration
@@ -46,6 +47,7 @@ class Assembly:
             clock=SystemClock(),
             kafka=KafkaAdmin,
             four_letter=four_letter,
+            describe_quorum=describe_quorum,
             settings=self.settings,
         )
         return Reconciler(cluster, ports, self.metrics, step, on_failure)

@@ -14,6 +14,7 @@ CHART_VALUES = {
     "image_traffic": "images.traffic",
     "image_scoring": "images.scoring",
     "image_kafka": "images.kafka",
+    "image_kafka_kraft": "images.kafkaKRaft",
     "image_pull_policy": "imagePullPolicy",
     "image_pull_secrets": "imagePullSecrets",
     "evidence_storage_class": "evidence.storageClass",
@@ -30,7 +31,9 @@ class Settings(BaseSettings):
     """The values of the installation; the chart sets each as `KRT_<NAME>`.
 
     Attributes:
-        image_operator, image_traffic, image_scoring, image_kafka: image references.
+        image_operator, image_traffic, image_scoring: image references.
+        image_kafka: of the members of tests that name no image.
+        image_kafka_kraft: the same in KRaft mode; empty: image_kafka.
         image_pull_policy: of every container the controller creates.
         image_pull_secrets: of the pods of tests that name none in spec.podTemplate.
         evidence_storage_class: class of the evidence claims that the controller creates.
@@ -49,6 +52,7 @@ class Settings(BaseSettings):
     image_traffic: str = Field(min_length=1)
     image_scoring: str = Field(min_length=1)
     image_kafka: str = Field(min_length=1)
+    image_kafka_kraft: str = ""
     image_pull_policy: str = "IfNotPresent"
     image_pull_secrets: Annotated[tuple[str, ...], NoDecode] = ()
     evidence_storage_class: str = "krt-evidence"

@@ -39,6 +39,11 @@ PREFLIGHT_RESOURCES: Final[Json] = {
     "limits": {"memory": "128Mi"},
 }
 PREFLIGHT_ROLES: Final = ("write", "read")
+KAFKA_CHECK: Final = "ls /opt/kafka/libs/kafka_2*.jar && java -version"
+WITHOUT_ZOOKEEPER: Final = 7
+"""Exit code of the check of Kafka's image where the image is without ZooKeeper."""
+ZOOKEEPER_CHECK: Final = f"(ls /opt/kafka/libs/zookeeper-[0-9]*.jar || exit {WITHOUT_ZOOKEEPER})"
+"""Kafka 4 has no ZooKeeper mode, and no ZooKeeper in its image."""
 CHECKS_CLIENTS: Final = "read"
 """The pod whose other check is the shorter one."""
 
@@ -158,9 +163,9 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
     The first checks Kafka's image (jars, Java and bash are present), the second the scoring image,
     and that the Kafka client takes the settings of producers and consumers.
     """
-    kafka = ["/bin/bash", "-c", "ls /opt/kafka/libs/kafka_2*.jar && java -version"]
+    check = KAFKA_CHECK if plan.spec.kraft else f"{KAFKA_CHECK} && {ZOOKEEPER_CHECK}"
     checks = {
-        "write": (plan.images["kafka"], kafka),
+        "write": (plan.images["kafka"], ["/bin/bash", "-c", check]),
         "read": (plan.images["scoring"], ["python3", "-c", "import krt_scoring"]),
     }
     pods: list[Json] = []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Deletion, Eviction, Observed, Progress, Run
     from krt_operator.engine.views import Json
-    from krt_operator.kafka.views import Bounds, ClusterView, GroupView
+    from krt_operator.kafka.views import Bounds, ClusterView, GroupView, Quorum
 
 
 class Clock(Protocol):
@@ -110,7 +110,10 @@ class Kafka(Protocol):
         ...
 
     def view(self) -> ClusterView:
-        """Brokers, controller and partitions (internal topics included)."""
+        """Brokers, controller and partitions (internal topics included).
+
+        In KRaft mode the controller is any broker: see `krt_operator.health.quorum`.
+        """
         ...
 
     def racks(self) -> Mapping[int, str]:
@@ -162,6 +165,8 @@ class Ports:
         kafka: opens an admin client on a bootstrap string.
         four_letter: sends a ZooKeeper four-letter word to `host`, returns the answer; raises
             TransientError where there is no answer.
+        describe_quorum: asks a KRaft controller at `host:port` for the quorum it leads; None where
+            it leads none. Raises TransientError where there is no answer.
         settings: values of the installation: images, storage class, limits.
     """
 
@@ -169,6 +174,7 @@ class Ports:
     clock: Clock
     kafka: Callable[[str], Kafka]
     four_letter: Callable[[str, str], str]
+    describe_quorum: Callable[[str], Quorum | None]
     settings: Settings
 
 

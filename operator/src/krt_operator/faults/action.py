@@ -203,19 +203,19 @@ class FaultAction(ABC):
 
         Args:
             fault: the fault as the resource describes it.
-            is_member: whether the target is a broker or a ZooKeeper server.
+            is_member: whether the target is a broker, ZooKeeper server or KRaft controller.
         """
         del fault, is_member
         return False
 
     def ends_silently(self, fault: Fault, session: timedelta) -> bool:
-        """Whether a target may stop without closing its ZooKeeper session.
+        """Whether a target may stop without telling ZooKeeper or the KRaft controllers.
 
-        Kafka then takes a broker for alive until the session has expired.
+        Kafka then takes a broker for alive until its session has expired.
 
         Args:
             fault: the fault as the resource describes it.
-            session: the brokers' ZooKeeper session timeout.
+            session: how long a silent broker counts as alive.
         """
         del fault, session
         return False

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 RUN_DIRECTORY: Final = "/run/krt"
 """Where `member.sh` and `signal.sh` share the hold file: an emptyDir of the member's pod."""
 
-PROCESSES: Final = {"kafka": "java", "zookeeper": "java", "traffic": "python"}
+PROCESSES: Final = {
+    "kafka": "java",
+    "zookeeper": "java",
+    "controller": "java",
+    "traffic": "python",
+}
 """Container name to how the command of its process under test begins."""
 
 

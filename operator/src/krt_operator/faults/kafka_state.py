@@ -1,13 +1,15 @@
-"""What Kafka and ZooKeeper must be asked before a fault's targets can be chosen."""
+"""What Kafka, ZooKeeper and KRaft controllers are asked before a fault's targets are chosen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.metadata import MetadataMode
 from krt_contract.zookeeper import LEADING_MODES, parse_mode
 from krt_operator.api.spec import Role
 from krt_operator.errors import TransientError
+from krt_operator.health.quorum import read_quorum
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:
@@ -31,11 +33,14 @@ class KafkaState:
     Attributes:
         cluster: the cluster's metadata.
         coordinator: broker id of the group's coordinator, `NO_BROKER` where it has none.
+        quorum_leader: node id of the KRaft controller that leads the quorum, `NO_BROKER` where none
+            does.
         zookeeper_leader: the ensemble's leader as a member name, `zk-1`; empty where none leads.
     """
 
     cluster: ClusterView | None = None
     coordinator: int = NO_BROKER
+    quorum_leader: int = NO_BROKER
     zookeeper_leader: str = ""
 
 
@@ -47,12 +52,15 @@ def read_kafka_state(
     Args:
         target: whom the fault is to hit.
         plan: the run's members and groups.
-        ports: Kafka and ZooKeeper.
+        ports: Kafka, ZooKeeper and the KRaft controllers.
         unavailable: members that open faults keep from answering, which are not asked.
 
     Raises:
         TransientError: no member answered; ask again.
     """
+    if target.role is Role.CONTROLLER and plan.metadata.mode is MetadataMode.KRAFT:
+        quorum = read_quorum(plan, ports, unavailable)
+        return KafkaState(quorum_leader=NO_BROKER if quorum is None else quorum.leader)
     rack_of_leader = target.role is Role.RACK and target.zone is None
     if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or rack_of_leader:
         with ports.kafka(plan.bootstrap_but(unavailable)) as kafka:

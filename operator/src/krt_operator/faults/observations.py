@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.faults import IMPLIED, ObservationKind
+from krt_contract.metadata import MetadataMode
 from krt_operator.api.spec import Role
 from krt_operator.api.status import Observation
 from krt_operator.faults.kafka_state import group_of
@@ -13,9 +14,10 @@ from krt_operator.faults.verification import refused_evictions
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from krt_contract.members import Member
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, TargetPod
@@ -31,7 +33,7 @@ MOVED_ROLE: Final = {
     Role.PARTITION_LEADER: ObservationKind.LEADER_MOVED,
     Role.GROUP_COORDINATOR: ObservationKind.COORDINATOR_MOVED,
 }
-"""A target's role to what is observed when another broker takes it over."""
+"""A target's role to what is observed when another broker or controller takes it over."""
 
 
 def observe_objects(
@@ -83,19 +85,15 @@ def _replaced_volumes(
 def observe_cluster(
     fault: Fault, entry: FaultStatus, plan: Plan, view: ClusterView, now: datetime
 ) -> list[Observation]:
-    """What the cluster's metadata shows of the brokers that were hit.
+    """What the cluster's metadata shows of the brokers and controllers that were hit.
 
-    A broker that is missing from the metadata has lost its ZooKeeper session: Kafka's list of live
-    brokers is the list of its registered ones.
+    The metadata lists the brokers that are alive: those with a ZooKeeper session, in KRaft mode
+    those that are not fenced.
     """
     brokers = _hit_brokers(entry, plan)
+    kind, state = _lost_broker(plan)
     observations = [
-        Observation(
-            kind=ObservationKind.SESSION_EXPIRED,
-            subject=str(broker),
-            at=now,
-            detail=f"broker {broker} is not registered",
-        )
+        Observation(kind=kind, subject=str(broker), at=now, detail=f"broker {broker} is {state}")
         for broker in sorted(brokers - view.broker_ids)
     ]
     shrunk = [
@@ -113,9 +111,10 @@ def observe_cluster(
         for partition in sorted(shrunk, key=_is_internal)[:MAX_ISR_OBSERVATIONS]
     ]
     target = fault.target
-    if target.role is Role.CONTROLLER and view.controller not in brokers | {NO_BROKER}:
-        detail = f"the controller is broker {view.controller}"
-        observations.append(_moved(ObservationKind.CONTROLLER_MOVED, brokers, now, detail))
+    hit = _hit_nodes(entry, plan)
+    if target.role is Role.CONTROLLER and view.controller not in hit | {NO_BROKER}:
+        detail = _controller(view)
+        observations.append(_moved(ObservationKind.CONTROLLER_MOVED, hit, now, detail))
     if target.role is Role.PARTITION_LEADER and target.topic and target.partition is not None:
         partition = view.partition(target.topic, target.partition)
         if partition is not None and partition.leader not in brokers | {NO_BROKER}:
@@ -195,11 +194,11 @@ def needs_cluster(fault: Fault, entry: FaultStatus, plan: Plan) -> bool:
     """Whether the cluster's metadata could still show something new about this fault."""
     if fault.target.role is Role.PARTITION:
         return not entry.verified
-    brokers = _hit_brokers(entry, plan)
-    if not brokers:
+    if not _hit_nodes(entry, plan):
         return False
+    kind, _ = _lost_broker(plan)
     seen = {(observation.kind, observation.subject) for observation in entry.observations}
-    if any((ObservationKind.SESSION_EXPIRED, str(broker)) not in seen for broker in brokers):
+    if any((kind, str(broker)) not in seen for broker in _hit_brokers(entry, plan)):
         return True
     moved = MOVED_ROLE.get(fault.target.role)
     return moved is not None and moved not in {kind for kind, _ in seen}
@@ -234,13 +233,33 @@ def _is_internal(partition: Partition) -> bool:
     return partition.topic.startswith("__")
 
 
+def _lost_broker(plan: Plan) -> tuple[ObservationKind, str]:
+    """What is observed of a broker that the metadata does not list, and how its state is called."""
+    if plan.metadata.mode is MetadataMode.KRAFT:
+        return ObservationKind.BROKER_FENCED, "fenced"
+    return ObservationKind.SESSION_EXPIRED, "not registered"
+
+
+def _controller(view: ClusterView) -> str:
+    if view.quorum is None:
+        return f"the controller is broker {view.controller}"
+    return f"node {view.controller} leads the quorum in epoch {view.quorum.epoch}"
+
+
 def _hit_brokers(entry: FaultStatus, plan: Plan) -> frozenset[int]:
+    return _node_ids(entry, plan.brokers)
+
+
+def _hit_nodes(entry: FaultStatus, plan: Plan) -> frozenset[int]:
+    """Brokers and KRaft controllers; their node ids differ."""
+    return _node_ids(entry, (*plan.brokers, *plan.controllers))
+
+
+def _node_ids(entry: FaultStatus, members: Iterable[Member]) -> frozenset[int]:
     refused = refused_evictions(entry)
-    members = {target.member for target in entry.targets if target.pod not in refused}
-    return frozenset(broker.ordinal for broker in plan.brokers if broker.member in members)
+    hit = {target.member for target in entry.targets if target.pod not in refused}
+    return frozenset(member.node_id for member in members if member.member in hit)
 
 
-def _moved(
-    kind: ObservationKind, brokers: frozenset[int], now: datetime, detail: str
-) -> Observation:
-    return Observation(kind=kind, subject=str(min(brokers)), at=now, detail=detail)
+def _moved(kind: ObservationKind, nodes: frozenset[int], now: datetime, detail: str) -> Observation:
+    return Observation(kind=kind, subject=str(min(nodes)), at=now, detail=detail)

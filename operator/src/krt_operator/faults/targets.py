@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from krt_contract.metadata import MetadataMode
 from krt_operator import names
 from krt_operator.api.spec import Role
 from krt_operator.api.status import TargetPod
@@ -17,6 +18,7 @@ from krt_operator.kafka.views import NO_BROKER
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from krt_contract.members import Member
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.engine.progress import Observed
@@ -55,7 +57,7 @@ def resolve_targets(
         fault: the fault that is due.
         plan: members and traffic of the run.
         observed: the run's pods and claims.
-        state: what Kafka and ZooKeeper answered, see `read_kafka_state`.
+        state: what Kafka, ZooKeeper or the controllers answered, see `read_kafka_state`.
         under_fault: members that another open fault hits, with its name.
 
     Returns:
@@ -99,25 +101,26 @@ def find_candidates(fault: Fault, plan: Plan, state: KafkaState) -> list[Candida
         UnresolvedTargetError: no member has the role now.
     """
     target = fault.target
-    if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER:
-        return _brokers(plan, _brokers_by_metadata(fault, plan, state))
     match target.role:
+        case Role.CONTROLLER if plan.metadata.mode is MetadataMode.KRAFT:
+            found = _quorum_leader(plan, state)
+        case Role.CONTROLLER:
+            found = _brokers(plan, _brokers_by_metadata(fault, plan, state))
+        case role if role in PARTITION_ROLES:
+            found = _brokers(plan, _brokers_by_metadata(fault, plan, state))
         case Role.GROUP_COORDINATOR:
-            if state.coordinator == NO_BROKER:
-                raise UnresolvedTargetError("the group has no coordinator now")
-            return _brokers(plan, {state.coordinator})
+            found = _coordinator(plan, state)
         case Role.BROKER:
-            return _brokers(plan, target.ordinals)
+            found = _brokers(plan, target.ordinals)
         case Role.RACK:
-            zone = target.zone or _zone_of_leader(fault, plan, state)
-            brokers = [broker for broker in _brokers(plan) if broker.zone == zone]
-            if not brokers:
-                raise UnresolvedTargetError(f"no broker in zone {zone}")
-            return brokers
+            found = _rack(fault, plan, state)
+        case Role.CONTROLLER_NODE:
+            found = _members(plan.controllers, target.ordinals)
         case Role.ZOOKEEPER | Role.ZOOKEEPER_LEADER:
-            return _zookeepers(fault, plan, state)
+            found = _zookeepers(fault, plan, state)
         case _:
-            return _traffic(fault, plan)
+            found = _traffic(fault, plan)
+    return found
 
 
 def choose_by_seed(candidates: Iterable[_T], count: int, seed: int, salt: str) -> list[_T]:
@@ -131,6 +134,20 @@ def choose_by_seed(candidates: Iterable[_T], count: int, seed: int, salt: str) -
         return hashlib.sha256(f"{seed}/{salt}/{candidate}".encode()).digest()
 
     return sorted(sorted(candidates, key=rank)[:count], key=str)
+
+
+def _coordinator(plan: Plan, state: KafkaState) -> list[Candidate]:
+    if state.coordinator == NO_BROKER:
+        raise UnresolvedTargetError("the group has no coordinator now")
+    return _brokers(plan, {state.coordinator})
+
+
+def _rack(fault: Fault, plan: Plan, state: KafkaState) -> list[Candidate]:
+    zone = fault.target.zone or _zone_of_leader(fault, plan, state)
+    brokers = [broker for broker in _brokers(plan) if broker.zone == zone]
+    if not brokers:
+        raise UnresolvedTargetError(f"no broker in zone {zone}")
+    return brokers
 
 
 def _zone_of_leader(fault: Fault, plan: Plan, state: KafkaState) -> str:
@@ -175,11 +192,22 @@ def _brokers_by_metadata(fault: Fault, plan: Plan, state: KafkaState) -> frozens
 
 
 def _brokers(plan: Plan, ordinals: Collection[int] = ()) -> list[Candidate]:
+    return _members(plan.brokers, ordinals)
+
+
+def _members(members: Iterable[Member], ordinals: Collection[int]) -> list[Candidate]:
     return [
-        Candidate(broker.member, broker.pod, broker.zone)
-        for broker in plan.brokers
-        if not ordinals or broker.ordinal in ordinals
+        Candidate(member.member, member.pod, member.zone)
+        for member in members
+        if not ordinals or member.ordinal in ordinals
     ]
+
+
+def _quorum_leader(plan: Plan, state: KafkaState) -> list[Candidate]:
+    leaders = [member for member in plan.controllers if member.node_id == state.quorum_leader]
+    if not leaders:
+        raise UnresolvedTargetError("the quorum of the KRaft controllers has no leader now")
+    return _members(leaders, ())
 
 
 def _zookeepers(fault: Fault, plan: Plan, state: KafkaState) -> list[Candidate]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from krt_operator.api.spec import Separation
 from krt_operator.errors import UserError
 from krt_operator.health import pod_state
+from krt_operator.health.quorum import missing_voter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +41,14 @@ def not_joined(plan: Plan, view: ClusterView) -> str:
     """Which brokers Kafka does not know yet; empty when all have joined."""
     missing = [broker.member for broker in plan.brokers if broker.ordinal not in view.broker_ids]
     return f"waiting for {', '.join(missing)} to join the cluster" if missing else ""
+
+
+def no_quorum(plan: Plan, view: ClusterView) -> str:
+    """What the quorum of the KRaft controllers lacks; empty where nothing, or with ZooKeeper."""
+    if plan.controllers and view.quorum is None:
+        return "waiting for the KRaft controllers to elect a leader"
+    voter = missing_voter(plan, view, frozenset())
+    return f"waiting for the quorum: {voter}" if voter else ""
 
 
 def not_replicated(plan: Plan, view: ClusterView) -> str:
@@ -91,7 +100,7 @@ def check_hosts(plan: Plan, observed: Observed) -> None:
     Raises:
         UserError: two of them share a node.
     """
-    separated = plan.spec.placement.separate_zookeeper is Separation.REQUIRED
+    separated = plan.spec.separation is Separation.REQUIRED
     placed: dict[tuple[str, str], str] = {}
     for member in plan.members:
         node = _node(observed, member.pod)

@@ -41,7 +41,7 @@ class StartupFailure:
     """A member that failed to start and does not run.
 
     Attributes:
-        member: the broker or ZooKeeper server.
+        member: the broker, ZooKeeper server or KRaft controller.
         failures: how many starts in succession ended with this error.
         error: what the member logged about it, in one line.
         field: what the error is about: a setting, or the part of the resource to look at.
@@ -90,12 +90,13 @@ def check_startup(failures: Iterable[StartupFailure]) -> None:
 
 def _failure(plan: Plan, member: Member, container: ContainerView) -> StartupFailure:
     ended = container.last_terminated or {}
-    kind = member.kind.value
-    section = plan.spec.kafka if member.kind is MemberKind.KAFKA else plan.spec.zookeeper
+    broker = member.kind is MemberKind.KAFKA
+    section = plan.spec.kafka if broker else plan.spec.ensemble
+    path = "spec.kafka" if broker else plan.spec.ensemble_field
     # Without a report of the member, nothing says that the failures are alike; then all count.
     all_failures = container.restarts + (0 if container.running else 1)
     if ended.get("reason") == OUT_OF_MEMORY:
-        limits = f"spec.{kind}.resources.limits.memory"
+        limits = f"{path}.resources.limits.memory"
         return StartupFailure(
             member, all_failures, "it used more memory than its limit", limits, f"raise {limits}"
         )
@@ -108,10 +109,10 @@ def _failure(plan: Plan, member: Member, container: ContainerView) -> StartupFai
     failures = counted if isinstance(counted, int) else all_failures
     setting = find_setting(section.config, error)
     if setting is not None:
-        field = f"spec.{kind}.config[{setting}]"
+        field = f"{path}.config[{setting}]"
         remedy = f"correct {field}, which is {section.config[setting]!r}"
     else:
-        field = f"spec.{kind}.config"
+        field = f"{path}.config"
         remedy = f"correct {field}, or use another spec.kafka.image"
     return StartupFailure(member, failures, error, field, remedy)
 

@@ -42,12 +42,36 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
+class Quorum:
+    """The quorum of the KRaft controllers, as its leader describes it.
+
+    Attributes:
+        leader: node id of the active controller.
+        epoch: its epoch, which grows with every election.
+        in_sync: node ids of the voters that fetch the metadata log from it, and its own.
+    """
+
+    leader: int
+    epoch: int
+    in_sync: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterView:
-    """The cluster's metadata: registered brokers, the controller's id, every partition."""
+    """The cluster's metadata: brokers, the controller's id, every partition.
+
+    Attributes:
+        brokers: those that are registered; in KRaft mode, and not fenced.
+        controller: the active controller: a broker, or in KRaft mode a node of the quorum;
+            `NO_BROKER` where there is none.
+        partitions: every partition, internal topics included.
+        quorum: of the KRaft controllers; None in ZooKeeper mode, or where it has no leader.
+    """
 
     brokers: tuple[Broker, ...]
     controller: int
     partitions: tuple[Partition, ...]
+    quorum: Quorum | None = None
 
     @property
     def broker_ids(self) -> frozenset[int]:

@@ -37,6 +37,7 @@ TRANSIENT: Final = frozenset(
     {
         Component.KAFKA,
         Component.ZOOKEEPER,
+        Component.CONTROLLER,
         Component.PRODUCER,
         Component.CONSUMER,
         Component.RECORDER,

@@ -26,6 +26,7 @@ from krt_operator.faults.hold import (
 from krt_operator.faults.kafka_state import group_of
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import verify
+from krt_operator.health.quorum import with_quorum
 
 if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
@@ -199,7 +200,7 @@ class InjectionContext:
             self._asked = True
             try:
                 with self.ports.kafka(self.bootstrap) as kafka:
-                    self._view = kafka.view()
+                    self._view = with_quorum(kafka.view(), self.plan, self.ports, self.absent())
             except TransientError:
                 self._view = None
         return self._view

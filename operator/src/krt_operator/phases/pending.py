@@ -121,7 +121,7 @@ def _is_missing(cluster: Cluster, storage_class: str) -> bool:
 def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
     for field, storage in (
         ("spec.kafka.storage.storageClassName", run.spec.kafka.storage),
-        ("spec.zookeeper.storage.storageClassName", run.spec.zookeeper.storage),
+        (f"{run.spec.ensemble_field}.storage.storageClassName", run.spec.ensemble.storage),
     ):
         name = storage.storage_class_name
         if name and _is_missing(cluster, name):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.exits import TrafficExit
 from krt_operator import names
-from krt_operator.build.shared import PREFLIGHT_ROLES
+from krt_operator.build.shared import PREFLIGHT_ROLES, WITHOUT_ZOOKEEPER
 from krt_operator.constants import PREFLIGHT_PATIENCE, SHARING_PATIENCE, UNKNOWN_CLASS_PATIENCE
 from krt_operator.errors import RefusedError, UserError
 from krt_operator.health import pod_state
@@ -81,6 +81,7 @@ def passed(plan: Plan, observed: Observed) -> bool:
 
     Raises:
         UserError: EvidenceNotShared, EvidenceNotWritable, KafkaImageUnusable,
+            KafkaWithoutZooKeeper,
             ScoringImageUnusable, TrafficImageUnusable, ClientSettingsRefused, or
             PreflightTimedOut.
     """
@@ -145,12 +146,19 @@ def _unusable(plan: Plan, role: str, container: ContainerView) -> UserError:
             f"{plan.images['traffic']} cannot check the clients' settings "
             f"({pod_state.end_of(container)}); use the traffic image of this release",
         )
+    if role == "write" and container.exit_code == WITHOUT_ZOOKEEPER:
+        return UserError(
+            "KafkaWithoutZooKeeper",
+            "spec.kafka.metadata.mode",
+            f"{plan.images['kafka']} has no ZooKeeper: it is Kafka 4 or later; set "
+            "spec.kafka.metadata.mode to KRaft, or spec.kafka.image to Kafka 3.9",
+        )
     if role == "write":
         return UserError(
             "KafkaImageUnusable",
             "spec.kafka.image",
             f"{plan.images['kafka']} lacks /opt/kafka/libs/kafka_2*.jar, java or bash; use "
-            "apache/kafka 3.9 or an image of its layout",
+            "apache/kafka 3.9 or later, or an image of its layout",
         )
     return UserError(
         "ScoringImageUnusable",

@@ -29,6 +29,7 @@ from krt_operator.health.broker_settings import (
     find_unknown_settings,
 )
 from krt_operator.health.member_startup import FAILING, check_startup, find_startup_failures
+from krt_operator.health.quorum import with_quorum
 from krt_operator.phases.pending import OWN_CLAIM
 from krt_operator.phases.preflight import passed, unbound_claim
 from krt_operator.plan.internal_topics import internal_topics
@@ -121,8 +122,8 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
         raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
     try:
         with ports.kafka(plan.bootstrap) as kafka:
-            view = kafka.view()
-            missing = cluster.not_joined(plan, view)
+            view = with_quorum(kafka.view(), plan, ports)
+            missing = cluster.not_joined(plan, view) or cluster.no_quorum(plan, view)
             if missing:
                 return _wait(run, observed, missing, desired)
             known = {partition.topic for partition in view.partitions}

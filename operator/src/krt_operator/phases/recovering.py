@@ -62,10 +62,10 @@ def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
     if pod:
         return pod
     action = ACTIONS[fault.action]
-    if action.ends_silently(fault, ctx.plan.zookeeper_session.delta):
+    if action.ends_silently(fault, ctx.plan.broker_session.delta):
         expired = recovery.sessions_expired_at(entry, ctx.plan)
         if expired is not None and ctx.now < expired:
-            return "the ZooKeeper session of a killed broker has not expired"
+            return "the session of a killed broker has not expired"
     if not ctx.quiet():
         return "another fault is about to be injected or reverted"
     view = ctx.view()

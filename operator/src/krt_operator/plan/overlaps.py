@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
 
-KNOWN: Final = frozenset({Role.BROKER, Role.ZOOKEEPER, Role.RACK, Role.PRODUCER, Role.CONSUMER})
+KNOWN: Final = frozenset(
+    {
+        *(Role.BROKER, Role.ZOOKEEPER, Role.CONTROLLER_NODE, Role.RACK),
+        *(Role.PRODUCER, Role.CONSUMER),
+    }
+)
 """Roles whose members are known from the plan."""
 
 

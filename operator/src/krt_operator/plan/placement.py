@@ -1,8 +1,8 @@
 """Which zone each member is bound to; racks are assigned, not discovered.
 
 Brokers are assigned to the zones in turn, so that broker.rack is known before Kafka runs. Each
-ZooKeeper server goes to the zone with the most nodes left. A test that does not fit is refused
-before anything is built.
+server of the metadata (ZooKeeper, or a KRaft controller) goes to the zone with the most nodes left.
+A test that does not fit is refused before anything is built.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def nodes_by_zone(listed: Iterable[Json], spec: Spec) -> dict[str, int]:
 
 
 def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list[str]]:
-    """Zones of the brokers and of the ZooKeeper servers, by ordinal.
+    """Zones of the brokers and of the servers of the metadata, by ordinal.
 
     Args:
         spec: the resolved spec.
@@ -57,7 +57,7 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
         )
     brokers = [zones[i % len(zones)] for i in range(spec.kafka.replicas)]
     if nodes is None:
-        return brokers, [zones[i % len(zones)] for i in range(spec.zookeeper.replicas)]
+        return brokers, [zones[i % len(zones)] for i in range(spec.ensemble.replicas)]
     for zone, needed in Counter(brokers).items():
         if needed > nodes[zone]:
             raise UserError(
@@ -66,12 +66,12 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
                 f"zone {zone} needs {needed} usable nodes, one per broker, and has {nodes[zone]}; "
                 "add nodes or zones, or lower the number of brokers",
             )
-    separated = spec.placement.separate_zookeeper is Separation.REQUIRED
+    separated = spec.separation is Separation.REQUIRED
     left = dict(nodes)
     if separated:
         for zone in brokers:
             left[zone] -= 1
-    return brokers, _zookeeper_zones(spec, left, separated=separated)
+    return brokers, _ensemble_zones(spec, left, separated=separated)
 
 
 def _enough_zones(spec: Spec, zones: Sequence[str]) -> None:
@@ -93,21 +93,22 @@ def _enough_zones(spec: Spec, zones: Sequence[str]) -> None:
         )
 
 
-def _zookeeper_zones(spec: Spec, left: dict[str, int], *, separated: bool) -> list[str]:
+def _ensemble_zones(spec: Spec, left: dict[str, int], *, separated: bool) -> list[str]:
     chosen: list[str] = []
-    total, replicas = sum(left.values()), spec.zookeeper.replicas
+    total, replicas = sum(left.values()), spec.ensemble.replicas
     for _ in range(replicas):
         # Fewest servers so far first, so that a zone's loss takes as few of them as possible.
         fitting = [zone for zone in left if left[zone] > 0]
         if not fitting:
+            servers = "KRaft controllers" if spec.kraft else "ZooKeeper servers"
             brokers = (
                 f" that runs none of the {spec.kafka.replicas} brokers (spec.kafka.replicas; "
-                "spec.placement.separateZooKeeper: Required)"
+                f"{spec.separation_field}: Required)"
             )
             raise UserError(
                 "TooFewNodes",
-                "spec.zookeeper.replicas",
-                f"{replicas} ZooKeeper servers need a node each{brokers if separated else ''}, and "
+                f"{spec.ensemble_field}.replicas",
+                f"{replicas} {servers} need a node each{brokers if separated else ''}, and "
                 f"{total} usable nodes are left; add nodes, lower a number, or relax the placement",
             )
         zone = min(

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.entries import Topic
 from krt_contract.members import Member, MemberKind, join_addresses, member_name
-from krt_contract.settings import ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS
+from krt_contract.metadata import Metadata
 from krt_operator import names
 from krt_operator.api.plan import Plan
 from krt_operator.api.pods import PullSecret
-from krt_operator.constants import (
-    INTERNAL_REPLICAS,
-    TICK_MILLIS,
-    TICK_SETTING,
-    ZOOKEEPER_CONNECT_MILLIS,
-)
 from krt_operator.kafka.assignment import spread
+from krt_operator.plan.cluster_id import cluster_id
+from krt_operator.plan.member_config import broker_config, controller_config, zookeeper_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,52 +23,6 @@ if TYPE_CHECKING:
 
 KAFKA_LINE: Final = "3.9"
 """The last Kafka with ZooKeeper mode; the exact version is the image's."""
-
-
-def broker_config(spec: Spec) -> dict[str, str]:
-    """Settings of every broker that differ from Kafka's defaults, the user's last.
-
-    The internal topics are kept safe whatever the settings of the test are: a lost offset commit
-    would otherwise look like a redelivery that the configuration under test caused.
-    """
-    replicas = min(INTERNAL_REPLICAS, spec.kafka.replicas)
-    in_sync = max(1, replicas - 1)
-    ours = {
-        "auto.create.topics.enable": "false",
-        "offsets.topic.replication.factor": str(replicas),
-        "transaction.state.log.replication.factor": str(replicas),
-        "transaction.state.log.min.isr": str(in_sync),
-        "zookeeper.connection.timeout.ms": str(ZOOKEEPER_CONNECT_MILLIS),
-    }
-    return {**ours, **spec.kafka.config}
-
-
-def zookeeper_config(spec: Spec) -> dict[str, str]:
-    """Settings of every ZooKeeper server beyond those that form the quorum, the user's last."""
-    ours = {
-        TICK_SETTING: str(TICK_MILLIS),
-        **_session_bounds(spec),
-        "initLimit": "10",
-        "syncLimit": "5",
-        "autopurge.purgeInterval": "0",
-        "admin.enableServer": "false",
-        "4lw.commands.whitelist": "srvr,ruok,mntr",
-    }
-    return {**ours, **spec.zookeeper.config}
-
-
-def _session_bounds(spec: Spec) -> dict[str, str]:
-    """Session bounds that include the session timeout the brokers request.
-
-    ZooKeeper silently clamps a request to its bounds, 2 and 20 ticks by default.
-    """
-    requested = int(spec.kafka.config.get(ZOOKEEPER_SESSION, ZOOKEEPER_SESSION_DEFAULT_MS))
-    tick = int(spec.zookeeper.config.get(TICK_SETTING, TICK_MILLIS))
-    if requested < 2 * tick:
-        return {"minSessionTimeout": str(requested)}
-    if requested > 20 * tick:
-        return {"maxSessionTimeout": str(requested)}
-    return {}
 
 
 def with_pull_secrets(spec: Spec, names: Sequence[str]) -> Spec:
@@ -96,7 +46,7 @@ def make_plan(
 
     Args:
         run: the test.
-        zones: zones of the brokers and of the ZooKeeper servers, by ordinal.
+        zones: zones of the brokers and of the servers of the metadata, by ordinal.
         settings: the installation's images.
         versions: of the operator and of Kubernetes.
     """
@@ -112,7 +62,8 @@ def make_plan(
             host=names.host(run.name, name, run.namespace),
         )
 
-    brokers, zookeepers = zones
+    spec = run.spec
+    brokers, servers = zones
     racks = dict(enumerate(brokers))
     topics = tuple(
         Topic(
@@ -127,27 +78,32 @@ def make_plan(
                 ).items()
             },
         )
-        for place, topic in enumerate(run.spec.topics)
+        for place, topic in enumerate(spec.topics)
     )
     kafka = tuple(member(MemberKind.KAFKA, i, zone) for i, zone in enumerate(brokers))
-    zookeeper = tuple(member(MemberKind.ZOOKEEPER, i, zone) for i, zone in enumerate(zookeepers))
+    kind = MemberKind.CONTROLLER if spec.kraft else MemberKind.ZOOKEEPER
+    ensemble = tuple(member(kind, i, zone) for i, zone in enumerate(servers))
     return Plan(
         namespace=run.namespace,
         name=run.name,
         uid=run.uid,
-        seed=run.spec.seed,
-        resolved_spec=with_pull_secrets(run.spec, settings.image_pull_secrets).dump(),
+        seed=spec.seed,
+        resolved_spec=with_pull_secrets(spec, settings.image_pull_secrets).dump(),
         bootstrap=join_addresses(kafka),
-        zookeeper=join_addresses(zookeeper),
-        members=(*kafka, *zookeeper),
-        broker_config=broker_config(run.spec),
-        zookeeper_config=zookeeper_config(run.spec),
+        zookeeper="" if spec.kraft else join_addresses(ensemble),
+        members=(*kafka, *ensemble),
+        metadata=Metadata(spec.kafka.metadata.mode, cluster_id(run.uid) if spec.kraft else ""),
+        broker_config=broker_config(spec),
+        zookeeper_config={} if spec.kraft else zookeeper_config(spec),
+        controller_config=controller_config(spec) if spec.kraft else {},
         topics=topics,
         images={
             "operator": settings.image_operator,
             "traffic": settings.image_traffic,
             "scoring": settings.image_scoring,
-            "kafka": run.spec.kafka.image or settings.image_kafka,
+            "kafka": spec.kafka.image
+            or (spec.kraft and settings.image_kafka_kraft)
+            or settings.image_kafka,
         },
-        versions={"kafka": KAFKA_LINE, **versions},
+        versions=versions if spec.kraft else {"kafka": KAFKA_LINE, **versions},
     )

@@ -29,6 +29,17 @@ GOLDEN = ROOT / "tests" / "golden" / "operator"
 PULL = "IfNotPresent"
 
 
+def _kraft_objects() -> list[Any]:
+    """What differs in KRaft mode."""
+    plan = sample_plan(manifest="sample-kraft.yaml")
+    return [
+        shared.build_plan_map(plan),
+        *shared.build_preflight_pods(plan, PULL),
+        *members.build_members(plan, PULL),
+        *members.build_budgets(plan),
+    ]
+
+
 def _objects() -> dict[str, Any]:
     plan = sample_plan()
     built = [
@@ -47,6 +58,7 @@ def _objects() -> dict[str, Any]:
             plan, names.fault_job(plan.name, 0, 1), {("foo", 0): (2, 1, 0)}, PULL
         ),
         tools.build_dump_job(plan, plan.brokers[1], PULL),
+        *_kraft_objects(),
     ]
     return {f"{one['kind'].lower()}-{one['metadata']['name']}.yaml": one for one in built}
 

@@ -24,6 +24,16 @@ def answer(brokers: int) -> bytes:
     return struct.pack(">i", len(body)) + body
 
 
+def listing(*brokers: tuple[int, str, str | None]) -> bytes:
+    """A Metadata response, version 1, with the ids, hosts and racks of brokers."""
+    body = struct.pack(">ii", 0, len(brokers))
+    for number, host, rack in brokers:
+        body += struct.pack(">ih", number, len(host)) + host.encode() + struct.pack(">i", 9092)
+        body += struct.pack(">h", -1 if rack is None else len(rack)) + (rack or "").encode()
+    body += struct.pack(">ii", 1, 0)
+    return struct.pack(">i", len(body)) + body
+
+
 @pytest.fixture
 def serve() -> Iterator[Callable[[bytes], tuple[int, list[bytes]]]]:
     """Serves one connection: the port, and what was asked."""
@@ -48,9 +58,9 @@ def serve() -> Iterator[Callable[[bytes], tuple[int, list[bytes]]]]:
         listener.close()
 
 
-def probe(port: int) -> int:
+def probe(port: int, *own: str) -> int:
     return subprocess.run(
-        ["bash", str(SCRIPT), str(port)], capture_output=True, timeout=20, check=False
+        ["bash", str(SCRIPT), str(port), *own], capture_output=True, timeout=20, check=False
     ).returncode
 
 
@@ -70,6 +80,31 @@ def test_serves_script_succeeds_once_brokers_are_known(
     port, asked = serve(said)
     assert (probe(port) == 0) is serves
     assert asked == [REQUEST]
+
+
+HOST = "leader-crash-kafka-{}.tests.svc"
+
+
+@pytest.mark.parametrize(
+    ("brokers", "serves"),
+    [
+        pytest.param([0, 1, 2], True, id="all are unfenced"),
+        pytest.param([2, 1], True, id="it comes first"),
+        pytest.param([0, 258, 2], True, id="it comes last, after a large id"),
+        pytest.param([0, 1], False, id="it is fenced"),
+        pytest.param([], False, id="all are fenced"),
+    ],
+)
+@pytest.mark.parametrize("rack", [None, "", "zone-a", "z" * 200])
+def test_serves_script_with_id_succeeds_once_the_broker_is_listed(
+    serve: Callable[[bytes], tuple[int, list[bytes]]],
+    brokers: list[int],
+    rack: str | None,
+    *,
+    serves: bool,
+) -> None:
+    port, _ = serve(listing(*((number, HOST.format(number), rack) for number in brokers)))
+    assert (probe(port, "2") == 0) is serves
 
 
 def test_serves_script_without_listener_fails() -> None:

@@ -32,6 +32,7 @@ KNOWN = {
     *("listener.security.protocol.map", "listeners", "log.dirs", "min.insync.replicas"),
     *("num.io.threads", "num.network.threads", "zookeeper.connect"),
     *("zookeeper.connection.timeout.ms", "zookeeper.session.timeout.ms"),
+    *("broker.session.timeout.ms", "process.roles", "node.id"),
 }
 """Some of the settings that a broker has a type for, and that are no passwords."""
 
@@ -83,7 +84,8 @@ class FakeKafka:
             ]
             lines = files["server.properties"].splitlines()
             settings = dict(line.split("=", 1) for line in lines)
-            found[int(settings["broker.id"])] = settings["broker.rack"]
+            number = settings.get("node.id") or settings["broker.id"]
+            found[int(number)] = settings["broker.rack"]
         return found
 
     def broker_config(self, broker: int) -> dict[str, str | None]:

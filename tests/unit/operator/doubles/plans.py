@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def sample_plan(change: Callable[[Any], object] | None = None) -> Plan:
-    """Return the plan of the sample, after `change` has edited its spec in place."""
-    resource = yaml.safe_load((ROOT / "manifests" / "sample.yaml").read_text())
+def sample_plan(
+    change: Callable[[Any], object] | None = None, manifest: str = "sample.yaml"
+) -> Plan:
+    """Return the plan of a sample, after `change` has edited its spec in place."""
+    resource = yaml.safe_load((ROOT / "manifests" / manifest).read_text())
     if change is not None:
         change(resource["spec"])
     spec = Spec.model_validate(resource["spec"]).resolve()
@@ -41,5 +43,6 @@ def sample_plan(change: Callable[[Any], object] | None = None) -> Plan:
         image_traffic="traffic:1",
         image_scoring="scoring:1",
         image_kafka="kafka:1",
+        image_kafka_kraft="kafka:4",
     )
     return make_plan(run, zones, settings, {"operator": "0", "kubernetes": "v1.34.2"})

@@ -16,12 +16,14 @@ from tests.unit.operator.doubles.kafka import FakeKafka
 from tests.unit.operator.doubles.kubelets import NAMESPACE, TEST, UID, Kubelets
 from tests.unit.operator.doubles.objects import copied, read, spec
 
-from krt_contract.labels import API_VERSION, KIND, LABEL_COMPONENT
+from krt_contract.labels import API_VERSION, KIND, LABEL_COMPONENT, LABEL_MEMBER
+from krt_contract.members import CONTROLLER_ID_BASE, CONTROLLER_PORT
 from krt_operator.app.metrics import Metrics
 from krt_operator.app.settings import Settings
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, RefusedError, TransientError
+from krt_operator.kafka.views import NO_BROKER, Quorum
 from krt_operator.kubernetes.client import ApiCluster
 from krt_operator.kubernetes.rest import NotFoundError, TooManyRequestsError
 from krt_operator.phases.failure import on_failure
@@ -39,6 +41,7 @@ SETTINGS = Settings(
     image_traffic="traffic:1",
     image_scoring="scoring:1",
     image_kafka="kafka:1",
+    image_kafka_kraft="kafka:4",
     max_concurrent_tests=2,
 )
 
@@ -64,6 +67,8 @@ class World(Kubelets):
         self.trespasses: list[str] = []
         """What it changed or deleted although it does not belong to that test."""
         self.silent_kafka = False
+        self.quorum_leader = (NO_BROKER, 0)
+        """Node id of the KRaft controller that led last, and its epoch."""
         self.write_takes = 0.01
         self.bounds_take = 0.0
         self.restless_log = False
@@ -86,6 +91,7 @@ class World(Kubelets):
             clock=self,
             kafka=lambda _: FakeKafka(self),
             four_letter=self.four_letter,
+            describe_quorum=self.describe_quorum,
             settings=settings,
         )
         return Reconciler(cluster, ports, self.metrics, step, on_failure)
@@ -97,6 +103,26 @@ class World(Kubelets):
         if pod not in pods:
             raise TransientError("refused")
         return f"Mode: {'leader' if pod == pods[0] else 'follower'}"
+
+    def describe_quorum(self, address: str) -> Quorum | None:
+        """The first controller leads until it stops; then the next one, while most of them run."""
+        host, _, port = address.partition(":")
+        assert port == str(CONTROLLER_PORT)
+        running = {
+            pod["metadata"]["labels"][LABEL_MEMBER]: CONTROLLER_ID_BASE
+            + int(pod["metadata"]["labels"][LABEL_MEMBER].removeprefix("controller-"))
+            for pod in self.serving("controller")
+        }
+        voters = {name for name in self.names_of("StatefulSet") if "-controller-" in name}
+        asked = running.get(host.split(".", maxsplit=1)[0].removeprefix(f"{self.name}-"))
+        if asked is None:
+            raise TransientError("refused")
+        if len(running) <= len(voters) // 2:
+            return None
+        leader, epoch = self.quorum_leader
+        if leader not in running.values():
+            self.quorum_leader = leader, epoch = min(running.values()), epoch + 1
+        return Quorum(leader, epoch, frozenset(running.values())) if asked == leader else None
 
     def run(
         self, until: str = "", seconds: float = 600, controller: Reconciler | None = None

@@ -36,7 +36,8 @@ THAW_TIMEOUT: Final = timedelta(seconds=30)
 
 PING: Final = timedelta(seconds=10)
 """The longest pause between pings of an idle ZooKeeper client, unless a third of the session is
-shorter (ClientCnxn.MAX_SEND_PING_INTERVAL). The session runs from the last ping."""
+shorter (ClientCnxn.MAX_SEND_PING_INTERVAL). The session runs from the last ping. In KRaft mode a
+broker sends a heartbeat every 2 s (broker.heartbeat.interval.ms)."""
 
 
 class FreezePod(FaultAction):

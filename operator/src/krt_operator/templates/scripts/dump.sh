@@ -26,6 +26,16 @@ last_error() {
   printf '%s' "${last:0:500}"
 }
 
+# The tool moved to another package with Kafka 4.3.
+tool=kafka.tools.DumpLogSegments
+for jar in /opt/kafka/libs/kafka_2*.jar; do
+  if [[ $jar =~ kafka_[0-9.]+-([0-9]+)\.([0-9]+) ]] &&
+    ((BASH_REMATCH[1] * 1000 + BASH_REMATCH[2] >= 4003)); then
+    tool=org.apache.kafka.tools.DumpLogSegments
+  fi
+done
+readonly tool
+
 until [[ -p $pipe ]]; do
   sleep 0.1
 done
@@ -38,7 +48,7 @@ for topic; do
     segments=("$replica"/*.log)
     printf 'krt partition %s %s %s\n' "$topic" "$number" "${#segments[@]}"
     java -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' \
-      kafka.tools.DumpLogSegments --print-data-log --max-message-size 104857600 \
+      "$tool" --print-data-log --max-message-size 104857600 \
       --files "$(IFS=, && printf '%s' "${segments[*]}")" 2>"$errors"
     code=$?
     if ((code)); then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# PID 1 of a Kafka or ZooKeeper container: starts java, outlives it and reports when and how it ended.
+# PID 1 of a broker's, ZooKeeper server's or KRaft controller's container: starts java, outlives it and reports when and how it ended.
 #
 # usage: member.sh COMMAND ARGUMENT...
 #
@@ -89,6 +89,24 @@ if [[ -n ${KRT_MYID-} ]]; then
 fi
 
 rm -f "$errors"
+
+# The folders of a KRaft member carry the cluster's id before it starts. meta.properties is what Kafka
+# writes last when it formats them; a member that is started again need not wait for another java.
+if [[ -n ${KRT_CLUSTER_ID-} && ! -e $KRT_LOG_DIRECTORY/meta.properties ]]; then
+  output=$(java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' \
+    kafka.tools.StorageTool format --ignore-formatted --cluster-id "$KRT_CLUSTER_ID" \
+    --config "$KRT_FORMAT_FILE" 2>&1)
+  code=$?
+  printf '%s\n' "$output"
+  if ((stopping)); then exit 143; fi
+  if ((code)); then
+    output=${output//Exception in thread \"main\" /}
+    printf '%s\n[format] ERROR %s\n' "$output" "${output##*$'\n'}" >"$errors"
+    report_failure
+    exit "$code"
+  fi
+fi
+
 "$@" &
 java=$!
 printf '%s\n' "$java" >"$run/java.pid"

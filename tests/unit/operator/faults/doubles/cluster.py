@@ -41,6 +41,11 @@ class ControllerKilled(Exception):  # noqa: N818 - not an error of the code unde
     """The controller was killed here."""
 
 
+def no_controller(address: str) -> None:
+    """This cluster is in ZooKeeper mode."""
+    raise AssertionError(f"asked {address}")
+
+
 class SimulatedCluster(SimulatedApi):
     """The cluster of one test resource.
 
@@ -72,7 +77,7 @@ class SimulatedCluster(SimulatedApi):
             )
             for kind, count in (
                 (MemberKind.KAFKA, self.spec.kafka.replicas),
-                (MemberKind.ZOOKEEPER, self.spec.zookeeper.replicas),
+                (MemberKind.ZOOKEEPER, self.spec.ensemble.replicas),
             )
             for i in range(count)
         ]
@@ -107,7 +112,7 @@ class SimulatedCluster(SimulatedApi):
             image_kafka="image:1",
         )
         kafka = partial(SimulatedKafka, self)
-        return Ports(self, self, kafka, self.four_letter, settings)
+        return Ports(self, self, kafka, self.four_letter, no_controller, settings)
 
     def four_letter(self, host: str, word: str) -> str:
         assert word == "srvr"
