@@ -46,6 +46,11 @@ class Bundle:
         return self.root / "timeline"
 
     @property
+    def metadata_log(self) -> Path:
+        """Folder of the KRaft metadata log's records (JSON lines)."""
+        return self.root / "metadata_log"
+
+    @property
     def logs(self) -> Path:
         """Folder of the members' logs."""
         return self.root / "logs"

@@ -129,6 +129,9 @@ SOURCES: Final[Mapping[Source, tuple[EventName, ...]]] = MappingProxyType(
 ZOOKEEPER = "zookeeper"
 """Stream of a ``recorder gap``: no answer from ZooKeeper; its watches fire afterwards."""
 
+METADATA_LOG = "metadata-log"
+"""Stream of a ``recorder gap``: the end of the KRaft metadata log was not read."""
+
 AT_END = "atEnd"
 """In the detail of a ``recorder gap``: true where the silence lasted until the recorder ended, so
 what happened in it was not read afterwards."""

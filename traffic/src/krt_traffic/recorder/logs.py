@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FOLLOWED = frozenset({Component.KAFKA, Component.ZOOKEEPER, Component.PRODUCER, Component.CONSUMER})
+FOLLOWED = frozenset(
+    {
+        Component.KAFKA,
+        Component.ZOOKEEPER,
+        Component.CONTROLLER,
+        Component.PRODUCER,
+        Component.CONSUMER,
+    }
+)
 """Components whose logs are evidence."""
 
 RETRY_SECONDS = 0.5

@@ -21,14 +21,13 @@ from krt_traffic.errors import RecordingError
 from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.kubernetes.watch import Watch
 from krt_traffic.recorder.admin_requests import AdminRequests
+from krt_traffic.recorder.cluster_history import cluster_history
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.pods import Container, PodEvents
-from krt_traffic.recorder.quorum import Quorum
 from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline
-from krt_traffic.recorder.znodes import Znodes
 
 if TYPE_CHECKING:
     from krt_contract.plan import Plan
@@ -85,13 +84,14 @@ class RecorderRun:
         self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
-        run_json = RunJson(bundle.run_json, plan.to_document(), client_version())
+        run_json = RunJson(
+            bundle.run_json, plan.to_document(), client_version(), plan.metadata.source
+        )
         zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
         requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
-        self._znodes = Znodes(plan.zookeeper, timeline, failures)
-        self._quorum = Quorum(plan.zookeeper_addresses, timeline, failures)
+        self._history = cluster_history(plan, bundle, environment.pod_uid, timeline, failures)
 
     def record(self) -> dict[str, int]:
         """Record until the run is done and return what was written, by kind.
@@ -106,8 +106,7 @@ class RecorderRun:
             self._watch(Pod, _by_uid(self._environment), self._pods),
             self._watch(KafkaResilienceTest, _by_name(self._environment), self._status),
         ]
-        self._znodes.start()
-        self._quorum.start()
+        self._history.start()
         beat = self._failures.thread(self._beat, "beat")
         beat.start()
         self._control.wait(ControlState.DONE)
@@ -119,8 +118,7 @@ class RecorderRun:
             follower.stop()
         for follower in followers:
             follower.join()
-        self._quorum.stop()
-        self._znodes.stop()
+        self._history.stop()
         beat.join()
         self._timeline.sync()
         self._failures.check()

@@ -11,6 +11,8 @@ from krt_traffic.recorder.failures import writing
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from krt_contract.metadata import HistorySource
+
 
 class RunJson:
     """Writes the file at once, and again whenever another image is seen.
@@ -19,15 +21,21 @@ class RunJson:
         path: of run.json.
         plan: plan.json as it is.
         client: version of the Kafka client that producers and consumers run.
+        source: where the cluster's history is read.
 
     Raises:
         RecordingError: the file could not be written.
     """
 
-    def __init__(self, path: Path, plan: dict[str, Any], client: str) -> None:
+    def __init__(
+        self, path: Path, plan: dict[str, Any], client: str, source: HistorySource
+    ) -> None:
         self._path = path
-        versions = {**plan.get("versions", {}), "client": client}
-        self._document = dict(plan) | {"imageIds": {}, "versions": versions}
+        self._document = dict(plan) | {
+            "imageIds": {},
+            "versions": {**plan.get("versions", {}), "client": client},
+            "history": {"source": str(source), "strength": str(source.strength)},
+        }
         self._lock = threading.Lock()
         with writing(path):
             write_json(path, self._document)

@@ -1,0 +1,336 @@
+"""Following the metadata log, against controllers that answer as Kafka does."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+from tests.unit.traffic.controller_double import (
+    MILLIS,
+    ControllerDouble,
+    Log,
+    batch,
+    change,
+    no_op,
+    topic_record,
+    varint,
+)
+from tests.unit.traffic.timelines import recorded, wait_for
+
+from krt_contract.metadata_log.files import read_log
+from krt_contract.metadata_log.record import RecordType
+from krt_traffic.errors import RecordingError
+from krt_traffic.recorder.failures import Failures
+from krt_traffic.recorder.metadata_log import follower as follower_module
+from krt_traffic.recorder.metadata_log.decode import kafka_uuid, records_in, schemas
+from krt_traffic.recorder.metadata_log.fetch import Answer, Position
+from krt_traffic.recorder.metadata_log.follower import Follower
+from krt_traffic.recorder.metadata_log.progress import Progress
+from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
+from krt_traffic.recorder.metadata_log.store import LogStore
+from krt_traffic.recorder.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+FOO = UUID(int=0xF00)
+
+
+def scram() -> bytes:
+    return bytes([1, 11, 0]) + b"secret credentials"
+
+
+# Decoding.
+
+
+def test_records_in_a_change_have_only_the_fields_that_it_names() -> None:
+    (record,) = records_in(batch(7, 3, change(FOO, 2, isr=[2], leader=2, elr=[1])))
+    assert (record.offset, record.at, record.epoch) == (7, MILLIS * 1000, 3)
+    assert (record.type, record.version) == ("PARTITION_CHANGE_RECORD", 2)
+    assert record.data == {
+        "partitionId": 2,
+        "topicId": kafka_uuid(FOO),
+        "isr": [2],
+        "leader": 2,
+        "eligibleLeaderReplicas": [1],
+    }
+
+
+def test_records_in_an_unknown_type_and_a_newer_version_are_kept_as_bytes() -> None:
+    newer = bytes([1, 5, 99]) + b"?"
+    unknown, later = records_in(batch(0, 1, bytes([1, 120, 4]) + b"?", newer))
+    assert (unknown.type, unknown.version, unknown.value) == ("RECORD_120", 4, "AXgEPw==")
+    assert (later.type, later.version, later.data) == ("PARTITION_CHANGE_RECORD", 99, {})
+    assert later.value
+
+
+def test_records_in_credentials_are_dropped_but_their_place_is_kept() -> None:
+    (record,) = records_in(batch(4, 1, scram()))
+    assert (record.offset, record.type) == (4, "USER_SCRAM_CREDENTIAL_RECORD")
+    assert not record.data
+    assert not record.value
+
+
+def test_records_in_a_setting_that_holds_a_password_lack_its_value() -> None:
+    def setting(name: str, value: str) -> bytes:
+        text = [varint(len(item) + 1) + item.encode() for item in ("", name, value)]
+        return bytes([1, 4, 0, 4]) + b"".join(text) + b"\0"
+
+    open_, hidden = records_in(
+        batch(0, 1, setting("min.insync.replicas", "2"), setting("ssl.key.password", "x"))
+    )
+    assert open_.data["value"] == "2"
+    assert "value" not in hidden.data
+
+
+def test_records_in_a_damaged_batch_are_refused() -> None:
+    data = bytearray(batch(0, 1, no_op()))
+    data[-1] ^= 1
+    with pytest.raises(ValueError, match="offset 0"):
+        list(records_in(bytes(data)))
+
+
+def test_records_in_a_batch_that_is_cut_off_are_left_for_the_next_answer() -> None:
+    data = batch(0, 1, no_op()) + batch(1, 1, no_op())
+    assert [item.offset for item in records_in(data[:-1])] == [0]
+
+
+def test_schemas_have_every_type_that_the_history_is_made_of() -> None:
+    known = {schema.type for schema in schemas().values()}
+    # Kafka 3.9 has no CLEAR_ELR_RECORD.
+    assert set(RecordType) - {RecordType.LEADER_CHANGE, RecordType.CLEAR_ELR} <= known
+
+
+# Progress.
+
+
+def answer(offset: int, *epochs: int, hw: int) -> Answer:
+    data = b"".join(batch(offset + n, epoch, no_op()) for n, epoch in enumerate(epochs))
+    return Answer(leader=100, leader_epoch=9, high_watermark=hw, records=data)
+
+
+def offsets(records: list[Any]) -> list[int]:
+    return [item.offset for item in records]
+
+
+def test_progress_holds_back_what_is_not_committed() -> None:
+    progress = Progress()
+    assert offsets(progress.take(answer(0, 1, 1, 1, hw=1))) == [0]
+    assert progress.position == Position(3, 1)
+    assert offsets(progress.take(answer(3, hw=3))) == [1, 2]
+
+
+def test_progress_without_a_high_watermark_takes_nothing_and_has_not_reached_it() -> None:
+    progress, given = Progress(), answer(0, 2, 2, hw=-1)
+    assert progress.take(given) == []
+    assert not progress.reached(given)
+
+
+def test_progress_dropped_records_are_fetched_again() -> None:
+    progress = Progress()
+    progress.take(answer(0, 1, 1, 1, hw=1))
+    progress.drop_pending()
+    assert progress.position == Position(1, 1)
+    # The next leader never had them.
+    assert [item.epoch for item in progress.take(answer(1, 2, hw=2))] == [2]
+
+
+def test_progress_diverging_pending_records_are_dropped() -> None:
+    progress = Progress()
+    progress.take(answer(0, 1, 1, hw=1))
+    progress.take(Answer(leader=101, leader_epoch=2, diverging=True))
+    assert progress.position == Position(1, 1)
+
+
+def test_progress_behind_a_snapshot_starts_at_the_second_record() -> None:
+    progress = Progress()
+    progress.take(Answer(leader_epoch=3, snapshot=True))
+    assert progress.position == Position(1, 1)
+    progress.take(Answer(leader_epoch=3, diverging=True))
+    assert progress.position == Position(1, 2)
+    assert offsets(progress.take(answer(1, 2, hw=2))) == [1]
+
+
+def test_progress_log_that_does_not_continue_ends_the_recorder() -> None:
+    progress = Progress(Position(5, 1))
+    for given in (Answer(leader_epoch=3, snapshot=True), Answer(leader_epoch=3, diverging=True)):
+        with pytest.raises(RecordingError, match="offset 5"):
+            progress.take(given)
+
+
+def test_progress_of_a_skipped_record_tries_no_epoch_above_the_leaders() -> None:
+    progress = Progress(Position(1, 3))
+    with pytest.raises(RecordingError):
+        progress.take(Answer(leader_epoch=3, diverging=True))
+
+
+# Following.
+
+
+class Cluster:
+    """Three controllers with one log."""
+
+    def __init__(self) -> None:
+        self.log = Log()
+        self.log.add(topic_record("foo", FOO), no_op())
+        self.log.commit()
+        self.nodes = {node: ControllerDouble(node, self.log) for node in (100, 101, 102)}
+
+    @property
+    def addresses(self) -> dict[int, str]:
+        return {node: double.address for node, double in self.nodes.items()}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setattr(follower_module, "RETRY_SECONDS", 0.01)
+    found = Cluster()
+    yield found
+    for double in found.nodes.values():
+        double.stop()
+
+
+@pytest.fixture
+def follow(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[[str], Follower]]:
+    started: list[tuple[Follower, Timeline]] = []
+
+    def start(incarnation: str) -> Follower:
+        timeline = Timeline(tmp_path / "timeline", incarnation)
+        store = LogStore(tmp_path / "log", incarnation)
+        failures = Failures(threading.Event().set)
+        found = Follower(cluster.addresses, "cluster", store, timeline, failures=failures)
+        found.start()
+        started.append((found, timeline))
+        return found
+
+    yield start
+    for _, timeline in started:
+        timeline.close()
+
+
+def stored(folder: Path) -> list[int]:
+    return [item.offset for item in read_log(folder / "log").records]
+
+
+def test_follower_finds_the_leader_and_its_epoch(
+    cluster: Cluster, follow: Callable[[str], Follower], tmp_path: Path
+) -> None:
+    cluster.log.leader, cluster.log.epoch = 102, 5
+    following = follow("r1")
+    wait_for(lambda: stored(tmp_path) == [0, 1])
+    following.stop()
+    assert [node for node, double in cluster.nodes.items() if double.requests] == [100, 102]
+
+
+def test_follower_of_a_leader_that_died_goes_on_at_the_next_one(
+    cluster: Cluster, follow: Callable[[str], Follower], tmp_path: Path
+) -> None:
+    following = follow("r1")
+    wait_for(lambda: stored(tmp_path) == [0, 1])
+    # Sent, but never committed: the next leader has another record there.
+    cluster.log.add(change(FOO, 0, leader=1))
+    wait_for(lambda: cluster.nodes[100].requests[-1][0] == 3)
+    cluster.log.leader, cluster.log.epoch = 101, 3
+    cluster.log.records[2:] = []
+    cluster.log.add(no_op(), no_op())
+    cluster.nodes.pop(100).stop()
+    cluster.log.commit()
+    wait_for(lambda: stored(tmp_path) == [0, 1, 2, 3])
+    following.stop()
+    assert {item.type for item in read_log(tmp_path / "log").records[1:]} == {"NO_OP_RECORD"}
+
+
+def test_follower_restarted_reads_on_and_tells_nothing_twice(
+    cluster: Cluster, follow: Callable[[str], Follower], tmp_path: Path
+) -> None:
+    cluster.log.add(created(FOO, 0, [0, 1]))
+    cluster.log.commit()
+    first = follow("r1")
+    wait_for(lambda: stored(tmp_path) == [0, 1, 2])
+    first.stop()
+    cluster.log.add(change(FOO, 0, leader=1))
+    cluster.log.commit()
+    # One that is killed leaves half a line; in the same pod it goes on in the same file.
+    with (tmp_path / "log" / "recorder-r1.jsonl").open("a") as file:
+        file.write('{"offset":3,"at"')
+    for incarnation in ("r1", "r2"):
+        following = follow(incarnation)
+        wait_for(lambda: stored(tmp_path) == [0, 1, 2, 3])
+        following.stop()
+    assert read_log(tmp_path / "log").damages == ()
+    events = [item for item in recorded(tmp_path / "timeline") if item["source"] == "partition"]
+    found = [(item["detail"]["leader_epoch"], item["detail"]["offset"]) for item in events]
+    assert found == [(0, 2), (1, 3)]
+
+
+def test_follower_stopped_reads_what_was_committed_until_then(
+    cluster: Cluster, follow: Callable[[str], Follower], tmp_path: Path
+) -> None:
+    following = follow("r1")
+    wait_for(lambda: stored(tmp_path) == [0, 1])
+    cluster.log.add(no_op())
+    cluster.log.commit()
+    following.stop()
+    assert stored(tmp_path) == [0, 1, 2]
+
+
+def test_follower_stopped_without_a_leader_records_a_gap_to_the_end(
+    cluster: Cluster,
+    follow: Callable[[str], Follower],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follower_module, "CATCH_UP_SECONDS", 1.1)
+    following = follow("r1")
+    wait_for(lambda: stored(tmp_path) == [0, 1])
+    cluster.log.leader = -1
+    following.stop()
+    (gap,) = [item for item in recorded(tmp_path / "timeline") if item["event"] == "gap"]
+    assert (gap["detail"]["stream"], gap["detail"]["atEnd"]) == ("metadata-log", True)
+
+
+def created(topic: UUID, partition: int, replicas: list[int]) -> bytes:
+    """Return a PARTITION_RECORD of version 0."""
+    number = partition.to_bytes(4, "big")
+    nodes = varint(len(replicas) + 1) + b"".join(item.to_bytes(4, "big") for item in replicas)
+    rest = replicas[0].to_bytes(4, "big") + bytes(8) + b"\0"
+    return bytes([1, 3, 0]) + number + topic.bytes + nodes + nodes + b"\x01\x01" + rest
+
+
+# Loss of the quorum.
+
+
+def test_quorum_watch_tells_a_loss_once_and_again_after_a_record(tmp_path: Path) -> None:
+    silence = [4_000_000, 17]
+    timeline = Timeline(tmp_path, "r1")
+    watch = QuorumWatch(
+        ["127.0.0.1:1"],
+        lambda: (silence[0], silence[1]),
+        timeline,
+        Failures(threading.Event().set),
+    )
+    watch.look()
+    watch.look()
+    silence[:] = [0, 18]
+    watch.look()
+    silence[:] = [4_000_000, 18]
+    watch.look()
+    timeline.close()
+    assert [item["detail"]["since"] for item in recorded(tmp_path)] == [17, 18]
+
+
+def test_quorum_watch_tells_no_loss_while_a_broker_reaches_the_leader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "krt_traffic.recorder.metadata_log.quorum.describe_quorum",
+        {"a": None, "b": (101, 3)}.get,
+    )
+    timeline = Timeline(tmp_path, "r1")
+    failures = Failures(threading.Event().set)
+    QuorumWatch(["a", "b"], lambda: (9_000_000, 1), timeline, failures).look()
+    timeline.close()
+    assert recorded(tmp_path) == []

@@ -1,0 +1,70 @@
+"""One connection to a node: a request, and its answer."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from typing import Any
+
+CLIENT_ID = "krt-recorder"
+
+TIMEOUT_SECONDS = 2.0
+"""A node of a healthy quorum answers within milliseconds of the longest wait of a fetch, which is
+0.25 s; a frozen one never does."""
+
+MAX_ANSWER = 64 << 20
+"""Bytes. An answer holds at most a megabyte of records; a length above this is none."""
+
+_LENGTH = struct.Struct(">i")
+
+
+class Connection:
+    """A TCP connection on which one request is answered before the next is sent.
+
+    Args:
+        address: ``host:port``.
+        timeout: seconds to connect, and to wait for each part of an answer.
+
+    Raises:
+        OSError: nothing listens there, or it did not answer in time.
+    """
+
+    def __init__(self, address: str, timeout: float = TIMEOUT_SECONDS) -> None:
+        host, _, port = address.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=timeout)
+        self._requests = 0
+
+    def close(self) -> None:
+        """Close it; a thread that waits for an answer gets an ``OSError``."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def send(self, request: Any, response: Any, version: int) -> Any:
+        """Send a request and return its answer.
+
+        Args:
+            request: a message of ``kafka.protocol``.
+            response: the class of its answer.
+            version: of both.
+
+        Raises:
+            OSError: the connection broke, or no answer came in time.
+        """
+        self._requests += 1
+        request.with_header(correlation_id=self._requests, client_id=CLIENT_ID)
+        self._socket.sendall(request.encode(version=version, header=True, framed=True))
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
+        if not 0 < length <= MAX_ANSWER:
+            raise OSError(f"an answer of {length} bytes is none of Kafka's")
+        return response.decode(self._read(length), version=version, header=True)
+
+    def _read(self, size: int) -> bytes:
+        found = bytearray()
+        while len(found) < size:
+            part = self._socket.recv(min(size - len(found), 1 << 16))
+            if not part:
+                raise ConnectionResetError("the node closed the connection")
+            found += part
+        return bytes(found)

@@ -1,0 +1,53 @@
+"""The history of a KRaft cluster: its metadata log, and when its quorum was lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_traffic.recorder.metadata_log.follower import Follower
+from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
+from krt_traffic.recorder.metadata_log.store import LogStore
+
+if TYPE_CHECKING:
+    from krt_contract.bundle import Bundle
+    from krt_contract.plan import Plan
+    from krt_traffic.recorder.failures import Failures
+    from krt_traffic.recorder.timeline import Timeline
+
+
+class MetadataLogHistory:
+    """Follows the metadata log of a plan's cluster.
+
+    Args:
+        plan: names controllers, brokers and the cluster's id.
+        bundle: where the records go.
+        incarnation: the recorder's pod uid.
+        timeline: where events go.
+        failures: starts the threads.
+
+    Raises:
+        RecordingError: the bundle cannot be written.
+    """
+
+    def __init__(
+        self, plan: Plan, bundle: Bundle, incarnation: str, timeline: Timeline, failures: Failures
+    ) -> None:
+        self._follower = Follower(
+            {item.node_id: item.address for item in plan.controllers},
+            plan.metadata.cluster_id,
+            LogStore(bundle.metadata_log, incarnation),
+            timeline,
+            failures=failures,
+        )
+        brokers = [item for item in plan.bootstrap.split(",") if item]
+        self._quorum = QuorumWatch(brokers, self._follower.silence, timeline, failures)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._follower.start()
+        self._quorum.start()
+
+    def stop(self) -> None:
+        """End; errors as of ``Follower.stop``."""
+        self._quorum.stop()
+        self._follower.stop()

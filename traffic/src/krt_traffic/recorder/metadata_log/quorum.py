@@ -1,0 +1,124 @@
+"""Whether the KRaft quorum is lost: no broker reaches its leader, and nothing is committed.
+
+The silence of the log alone may be ours; brokers that reach no leader may be the ones in trouble.
+An idle quorum commits a record every 500 ms.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.admin.cluster import DescribeQuorumRequest, DescribeQuorumResponse
+
+from krt_contract.metadata import HistorySource
+from krt_contract.timeline import EventName, Source
+from krt_traffic.recorder.metadata_log.connection import Connection
+from krt_traffic.recorder.metadata_log.fetch import NO_LEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from krt_traffic.recorder.failures import Failures
+    from krt_traffic.recorder.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+INTERVAL_SECONDS = 0.5
+SILENT_MICROS = 3_000_000
+"""Without a committed record, after which the brokers are asked: six times what an idle quorum
+takes, and more than the 2 s in which a dead leader is replaced."""
+
+METADATA = "__cluster_metadata"
+VERSION = 2
+
+
+class QuorumWatch:
+    """Records the loss of the quorum, in a thread of its own.
+
+    Args:
+        brokers: ``host:port`` of each.
+        silence: for how long nothing was committed (µs), and when something last was (UTC µs).
+        timeline: where events go.
+        failures: starts the thread.
+    """
+
+    def __init__(
+        self,
+        brokers: Sequence[str],
+        silence: Callable[[], tuple[int, int]],
+        timeline: Timeline,
+        failures: Failures,
+    ) -> None:
+        self._brokers, self._silence, self._timeline = brokers, silence, timeline
+        self._lost = False
+        self._stop = threading.Event()
+        self._thread = failures.thread(self._run, "quorum")
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._stop.set()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        while not self._stop.wait(INTERVAL_SECONDS):
+            self.look()
+
+    def look(self) -> None:
+        """Record that the quorum is lost, once each time."""
+        silent, last = self._silence()
+        if silent < SILENT_MICROS:
+            self._lost = False
+        elif not self._lost and not any(_leader(broker) for broker in self._brokers):
+            # A record may have been committed while the brokers were asked.
+            self._lost = self._silence()[1] == last
+            if self._lost:
+                detail = {"since": last, "from": str(HistorySource.METADATA_LOG)}
+                self._timeline.write(Source.CONTROLLER, EventName.QUORUM_LOST, "", detail)
+
+
+def _leader(broker: str) -> bool:
+    """Whether a broker reaches a leader of the quorum."""
+    try:
+        return describe_quorum(broker) is not None
+    except OSError as error:
+        log.debug("quorum, asked of %s: %r", broker, error)
+        return False
+
+
+def describe_quorum(address: str) -> tuple[int, int] | None:
+    """Return node id and epoch of the quorum's leader as a broker reports it; None for none.
+
+    Raises:
+        OSError: the broker gave no answer in time, which is what it does while no controller
+            leads.
+    """
+    topic = DescribeQuorumRequest.TopicData
+    request = DescribeQuorumRequest(
+        topics=[
+            topic(
+                topic_name=METADATA,
+                partitions=[topic.PartitionData(partition_index=0, version=VERSION)],
+                version=VERSION,
+            )
+        ],
+        version=VERSION,
+    )
+    with closing(Connection(address)) as connection:
+        return read_leader(connection.send(request, DescribeQuorumResponse, VERSION))
+
+
+def read_leader(response: Any) -> tuple[int, int] | None:
+    """Return node id and epoch of the leader in an answer; None where it names none."""
+    if response.error_code or not response.topics:
+        return None
+    partition = response.topics[0].partitions[0]
+    if partition.error_code or partition.leader_id == NO_LEADER:
+        return None
+    return partition.leader_id, partition.leader_epoch

@@ -1,0 +1,1 @@
+"""Schemas of metadata records as Apache Kafka ships them (kafka-metadata, common/metadata)."""
