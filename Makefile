@@ -93,7 +93,7 @@ manifests: ## Render manifests/ and the resource reference from their sources
 
 ## Measuring
 .PHONY: bench-traffic bench-scoring bench-detection bench-mutation
-bench-traffic: ## Compare our producer with kafka-producer-perf-test (BENCH='--seconds 5')
+bench-traffic: ## Compare our producer with those that come with Kafka (BENCH='--seconds 5')
 	@$(RUN) python -m bench.traffic $(BENCH)
 bench-scoring: ## Score generated histories of 1, 3 and 10 million sends, beside plain Python (BENCH=1)
 	@$(RUN) python -m bench.scoring $(BENCH)

@@ -1,1 +1,1 @@
-"""Compares our producer with kafka-producer-perf-test on one real local broker."""
+"""Compares our producer with those of Kafka on one real local broker."""

@@ -12,7 +12,8 @@ built-in functions alone. Text keeps it readable in any console consumer.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 MAGIC = "krt1"
 """First field of every value; what lacks it is foreign to every run of ours."""
@@ -25,8 +26,7 @@ FIELDS = 7
 """Fields of a value: magic, run uid, producer, incarnation, seq, padding, checksum."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """What a value says of itself.
 
     Attributes:
@@ -59,14 +59,24 @@ class Encoder:
             if SEPARATOR in part:
                 raise ValueError(f"{part!r} holds {SEPARATOR!r}, which parts the payload's fields")
         self._head = f"{MAGIC};{run_uid};{producer};{incarnation};".encode("ascii")
+        self._head_crc = zlib.crc32(self._head)
         self._size = size
+        self._paddings: dict[int, bytes] = {}
 
     def encode(self, seq: int) -> bytes:
         """Return the value of record ``seq``."""
-        body = b"%s%d;" % (self._head, seq)
-        padding = max(0, self._size - len(body) - 1 - CRC_LENGTH)
-        body += b"x" * padding
-        return b"%s;%08x" % (body, zlib.crc32(body))
+        # Only the digits differ from one value to the next: what is around them is kept, and the
+        # checksum goes on from that of the head.
+        digits = b"%d" % seq
+        padding = self._paddings.get(len(digits)) or self._pad(len(digits))
+        tail = digits + padding
+        return b"%s%s;%08x" % (self._head, tail, zlib.crc32(tail, self._head_crc))
+
+    def _pad(self, digits: int) -> bytes:
+        """Return the separator and the padding behind a seq of so many digits; keep them."""
+        rest = self._size - len(self._head) - digits - len(SEPARATOR) * 2 - CRC_LENGTH
+        padding = self._paddings[digits] = b";" + b"x" * max(0, rest)
+        return padding
 
 
 def decode(value: bytes | None) -> Payload | None:
@@ -83,19 +93,21 @@ def decode(value: bytes | None) -> Payload | None:
     _, run_uid, producer, incarnation, seq, _, crc = parts
     if not seq.isdigit():
         return None
-    body = value[: -(CRC_LENGTH + 1)]
+    names = _names(run_uid, producer, incarnation)
+    if names is None:
+        return None
     try:
-        checksum_ok = len(crc) == CRC_LENGTH and int(crc, 16) == zlib.crc32(body)
-        return Payload(
-            run_uid.decode("ascii"),
-            producer.decode("ascii"),
-            incarnation.decode("ascii"),
-            int(seq),
-            checksum_ok,
-        )
+        given = int(crc, 16)
     except ValueError:
-        identity = (run_uid, producer, incarnation)
-        if any(not part.isascii() for part in identity):
-            return None
-        names = [part.decode("ascii") for part in identity]
-        return Payload(names[0], names[1], names[2], int(seq), checksum_ok=False)
+        given = None
+    checksum_ok = len(crc) == CRC_LENGTH and given == zlib.crc32(value[: -(CRC_LENGTH + 1)])
+    return Payload(*names, int(seq), checksum_ok)
+
+
+@lru_cache(maxsize=1024)
+def _names(*parts: bytes) -> tuple[str, str, str] | None:
+    """Return the names as text; once for all records of a producer, which share them."""
+    if not all(part.isascii() for part in parts):
+        return None
+    run_uid, producer, incarnation = (part.decode("ascii") for part in parts)
+    return run_uid, producer, incarnation

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,28 @@ def test_a_value_says_who_sent_it(
     )
     assert found.checksum_ok
     assert len(value) == max(size, len(Encoder(run, producer, incarnation, 0).encode(seq)))
+
+
+@given(names, names, names, st.lists(st.integers(0, 2**62), min_size=1), st.integers(0, 600))
+def test_encode_with_what_it_keeps_gives_the_bytes_of_the_layout(
+    run: str, producer: str, incarnation: str, seqs: list[int], size: int
+) -> None:
+    encoder = Encoder(run, producer, incarnation, size)
+    for seq in seqs:
+        body = f"krt1;{run};{producer};{incarnation};{seq};".encode()
+        body += b"x" * (size - len(body) - 9)
+        assert encoder.encode(seq) == body + b";%08x" % zlib.crc32(body)
+
+
+def test_decode_of_a_checksum_that_is_no_number_keeps_the_identity() -> None:
+    value = Encoder(RUN, PRODUCER, INCARNATION, 200).encode(7)
+    found = decode(value[:-8] + b"notahex!")
+    assert found == (RUN, PRODUCER, INCARNATION, 7, False)
+
+
+def test_decode_of_a_name_that_is_not_ascii_is_foreign() -> None:
+    value = Encoder(RUN, PRODUCER, INCARNATION, 200).encode(7)
+    assert decode(value.replace(b"steady", b"ste\xffdy")) is None
 
 
 @given(st.integers(0, 199), st.integers(1, 255))

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+
+import pytest
 
 from krt_traffic import clock
-
-if TYPE_CHECKING:
-    import pytest
 
 MILLISECOND = 1_000_000
 """Nanoseconds."""
@@ -43,6 +41,35 @@ def test_both_with_a_core_lost_between_the_readings_reads_again(
     machine = Machine(1, 2, 3)
     assert drift(machine, monkeypatch) == 0
     assert machine.readings > 3
+
+
+class SetClock:
+    """Two clocks of which the wall clock is set once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.mono, self.ahead = 0, 1_000_000 * MILLISECOND
+        monkeypatch.setattr(time, "monotonic_ns", lambda: self.mono)
+        monkeypatch.setattr(time, "time_ns", lambda: self.mono + self.ahead)
+
+
+def test_event_clock_stamps_what_the_clocks_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = SetClock(monkeypatch)
+    stamps = clock.EventClock()
+    for _ in range(5):
+        assert stamps.both() == (clock.wall(), clock.mono())
+        clocks.mono += MILLISECOND // 3
+
+
+@pytest.mark.parametrize("step", [50, -50])
+def test_event_clock_shows_a_clock_that_was_set_within_its_bound(
+    monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    clocks = SetClock(monkeypatch)
+    stamps = clock.EventClock()
+    stamps.both()
+    clocks.ahead += step * MILLISECOND
+    clocks.mono += clock.REREAD_MICROS * 1000
+    assert stamps.both() == (clock.wall(), clock.mono())
 
 
 def test_both_with_a_core_always_lost_ends(monkeypatch: pytest.MonkeyPatch) -> None:

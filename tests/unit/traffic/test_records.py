@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from krt_contract.clients import Acks, ProducerSpec, Transactions
 from krt_contract.outcomes import SendOutcome, TransactionOutcome
@@ -11,6 +13,9 @@ from krt_traffic.sending.records import (
     Records,
     Sent,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def entry(**changes: Any) -> ProducerSpec:
@@ -61,11 +66,25 @@ class HalfMoved(Records):
         super().done(record)
         self.in_flight.update(before)
 
+    def acked(self, seq: int, sent: Sent, at: int, mono: int, offset: int | None) -> None:
+        before = self.in_flight.copy()
+        super().acked(seq, sent, at, mono, offset)
+        self.in_flight.update(before)
 
-def test_snapshot_during_a_move_has_the_send_once_however_long_it_takes() -> None:
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda all_sends: all_sends.report(done(0)),
+        lambda all_sends: all_sends.acked(0, sent(), 5_000_100, 2_100, 10),
+    ],
+)
+def test_snapshot_during_a_move_has_the_send_once_however_long_it_takes(
+    move: Callable[[Records], None],
+) -> None:
     all_sends = HalfMoved(entry(), "main-0", "u1")
     all_sends.in_flight[0] = sent()
-    all_sends.report(done(0))
+    move(all_sends)
     settled, rest = all_sends.snapshot()
     assert (settled["seq"].to_pylist(), rest["seq"].to_pylist()) == ([0], [])
     for _ in range(2):
@@ -87,11 +106,25 @@ def test_report_in_an_open_transaction_leaves_the_send_unsettled() -> None:
     assert settled.to_pylist()[0]["transaction_outcome"] == "committed"
 
 
+def test_acked_leaves_what_report_leaves() -> None:
+    reported, acked = records(), records()
+    for all_sends in (reported, acked):
+        all_sends.in_flight.update({0: sent(), 1: sent()})
+    reported.report(done(1))
+    acked.acked(1, sent(), 5_000_100, 2_100, 11)
+    assert acked.waiting_bytes == reported.waiting_bytes > 0
+    assert acked.counts == reported.counts
+    assert acked.in_flight == reported.in_flight
+    assert acked.snapshot()[0].equals(reported.snapshot()[0])
+    assert acked.waiting_bytes == 0
+
+
 def test_partition_of_a_key_is_fixed_and_every_partition_has_keys() -> None:
     all_sends = records()
     partitions_of: dict[str | None, set[int]] = {}
     for seq in range(100):
-        partitions_of.setdefault(all_sends.key(seq), set()).add(all_sends.partition(seq))
+        key, partition = all_sends.route(seq)
+        partitions_of.setdefault(key, set()).add(partition)
     assert all(len(partitions) == 1 for partitions in partitions_of.values())
     assert set.union(*partitions_of.values()) == {0, 1, 2}
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NoReturn, cast
+import time
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
 from tests.unit.traffic.plans import document
 
 from krt_contract.outcomes import SendOutcome
+from krt_contract.payload import decode
 from krt_traffic.errors import FatalClientError
 from krt_traffic.plan import load
 from krt_traffic.sending.records import Records, Sent
@@ -78,6 +80,60 @@ def test_call_raising_another_error_is_a_defect(sender: Sender) -> None:
     sender.client = cast("Producer", RaisingClient(fatal=False))
     with pytest.raises(KafkaException):
         sender.serve(0)
+
+
+class AnsweringClient:
+    """A client that acknowledges what it was given when it is polled."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[bytes, str | None, int, Callable[..., None]]] = []
+
+    def produce(
+        self, _: str, value: bytes, key: str | None, partition: int, on_delivery: Any
+    ) -> None:
+        self.given.append((value, key, partition, on_delivery))
+
+    def poll(self, _: float) -> None:
+        for offset, (value, _key, partition, on_delivery) in enumerate(self.given):
+            on_delivery(None, Message(topic="foo", partition=partition, offset=offset, value=value))
+        self.given.clear()
+
+
+def test_send_gives_each_record_its_value_key_and_partition(
+    sender: Sender, records: Records
+) -> None:
+    client = AnsweringClient()
+    sender.client = cast("Producer", client)
+    sender.send(7)
+    given = [(decode(value), key, partition) for value, key, partition, _ in client.given]
+    assert [payload and payload.seq for payload, _, _ in given] == list(range(7))
+    assert [(key, partition) for _, key, partition in given] == [records.route(n) for n in range(7)]
+    assert records.attempted == len(records.in_flight) == 7
+    sender.serve(0)
+    assert not records.in_flight
+    assert sender.positions == {"foo-0": 5, "foo-1": 6, "foo-2": 2}
+
+
+@pytest.mark.parametrize("step", [-3_600_000_000, 50_000])
+def test_clock_set_while_a_record_is_in_flight_shows_in_its_row(
+    sender: Sender, records: Records, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    mono, ahead = 10**12, 10**15
+    monkeypatch.setattr(time, "monotonic_ns", lambda: mono)
+    monkeypatch.setattr(time, "time_ns", lambda: mono + ahead)
+    sender.client = cast("Producer", AnsweringClient())
+    sender.send(1)
+    sender.serve(0)
+    mono += 5_000_000
+    sender.send(1)
+    ahead += step * 1000
+    mono += 5_000_000
+    sender.serve(0)
+    rows = records.snapshot()[0].to_pylist()
+    # The clock guard takes the largest of these (krt_scoring.history.aggregation).
+    assert [
+        row["done_at"] - row["sent_at"] - (row["done_mono"] - row["sent_mono"]) for row in rows
+    ] == [0, step]
 
 
 def test_purge_of_a_client_that_is_over_settles_every_send(

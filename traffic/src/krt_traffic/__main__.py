@@ -14,6 +14,7 @@ from krt_contract.exits import TrafficExit
 from krt_traffic import termination
 from krt_traffic.environment import TERMINATION_LOG, Environment
 from krt_traffic.errors import UnusableError
+from krt_traffic.garbage import spare_traffic
 from krt_traffic.plan import load
 
 ROLES = ("producer", "consumer", "recorder", "replicas", "preflight")
@@ -69,12 +70,16 @@ def _run(role: str) -> int:
         from krt_traffic.producer.run import ProducerRun  # noqa: PLC0415 - see above
 
         follow(client, environment.control, control)
-        return ProducerRun(environment, plan, control).run()
+        producer = ProducerRun(environment, plan, control)
+        spare_traffic()
+        return producer.run()
     if role == "consumer":
         from krt_traffic.consumer.run import ConsumerRun  # noqa: PLC0415 - see above
 
         follow(client, environment.control, control)
-        return ConsumerRun(environment, plan, control).run()
+        consumer = ConsumerRun(environment, plan, control)
+        spare_traffic()
+        return consumer.run()
     from krt_traffic.recorder.run import run as record  # noqa: PLC0415 - see above
 
     return record(client, environment, plan, control)

@@ -37,3 +37,31 @@ def both() -> tuple[int, int]:
             break
         before = after
     return at // 1000, before // 1000
+
+
+REREAD_MICROS = 1_000
+"""Microseconds for which ``EventClock`` takes the distance of the clocks as it was. A clock that is
+set shows this much later: a tenth of what scoring always tolerates (10 ms)."""
+
+
+class EventClock:
+    """Stamps events that come by the thousand: as ``both()``, at a third of its price.
+
+    The wall time of an event is the monotonic one, and the distance of the two clocks as it was
+    read within the last ``REREAD_MICROS``.
+
+    Not thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._ahead = 0
+        self._reread_at = 0
+
+    def both(self) -> tuple[int, int]:
+        """Return ``wall()`` and ``mono()`` of now."""
+        now = time.monotonic_ns() // 1000
+        if now < self._reread_at:
+            return now + self._ahead, now
+        at, now = both()
+        self._ahead, self._reread_at = at - now, now + REREAD_MICROS
+        return at, now

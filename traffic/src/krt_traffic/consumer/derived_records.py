@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
 
     from krt_contract.clients import ProducerSpec
+    from krt_traffic.sending.records import Route
 
 
 class DerivedRecords(Records):
@@ -30,31 +31,26 @@ class DerivedRecords(Records):
     def __init__(self, plan: ProducerSpec, member: str, incarnation: str) -> None:
         super().__init__(plan, member, incarnation)
         self._partitions = plan.partitions
-        self._routes: dict[int, tuple[int, str | None]] = {}
+        self._routed: dict[int, Route] = {}
 
     def add(self, message: Message, partition: int) -> int:
         """Take a record of an input partition and return the seq of its output, sent next."""
         seq, key = self.attempted, message.key()
         text = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
-        self._routes[seq] = (partition % self._partitions, text)
+        self._routed[seq] = (text, partition % self._partitions)
         return seq
 
-    def key(self, seq: int) -> str | None:
-        """Return the key of its input."""
-        return self._routes[seq][1]
+    def route(self, seq: int) -> Route:
+        """Return the key of its input, and the partition that follows from its input's."""
+        return self._routed[seq]
 
-    def partition(self, seq: int) -> int:
-        """Return the partition that follows from its input's."""
-        return self._routes[seq][0]
-
-    def routes(self, seqs: Sequence[int]) -> tuple[list[int], list[str | None]]:
-        """Return the partitions and keys of sends."""
-        found = [self._routes[seq] for seq in seqs]
-        return [partition for partition, _ in found], [key for _, key in found]
+    def routes(self, seqs: Sequence[int]) -> list[Route]:
+        """Return the routes of sends."""
+        return [self._routed[seq] for seq in seqs]
 
     def snapshot(self) -> tuple[pa.Table, pa.Table]:
         """Return the sends done since the last call, and all others as unknown so far."""
         done, rest = super().snapshot()
         for seq in done["seq"].to_pylist():
-            del self._routes[seq]
+            del self._routed[seq]
         return done, rest

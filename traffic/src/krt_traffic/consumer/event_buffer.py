@@ -10,11 +10,18 @@ from krt_contract.ledger import table_of
 from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_contract.payload import decode
 from krt_contract.schemas import TABLES
-from krt_traffic.clock import both, wall
+from krt_traffic.clock import EventClock, both, wall
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Message
+
+
+FOREIGN = (None, None, None, None, False)
+"""What stands in a row for the payload where the value is none of ours."""
+
+ROW_BYTES = 440
+"""Memory of a delivery until a flush takes it, by tracemalloc; for the bound on what waits."""
 
 
 class EventBuffer:
@@ -44,12 +51,18 @@ class EventBuffer:
         self.poll = 0
         self._who = (member, incarnation, group)
         self._at_once = processes_at_once
+        self._clock = EventClock()
         self._event_seq = 0
         self._deliveries: deque[tuple[Any, ...]] = deque()
         self._in_transaction: list[tuple[Any, ...]] = []
         # A delivery must not be seen twice, or not at all, while its transaction is resolved.
         self._moving = threading.Lock()
         self._events: deque[tuple[Any, ...]] = deque()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Memory of the deliveries that wait for a flush, in bytes."""
+        return len(self._deliveries) * ROW_BYTES
 
     def deliver(
         self,
@@ -67,23 +80,18 @@ class EventBuffer:
                 its outcome is unknown; None outside transactions.
             output_seq: seq of the output record made of it.
         """
-        at, now = both()
+        at, now = self._clock.both()
         value = message.value()
         payload = decode(value if isinstance(value, bytes) else None)
-        identity = (
-            (None, None, None, None)
-            if payload is None
-            else (payload.run_uid, payload.producer, payload.producer_incarnation, payload.seq)
-        )
-        where = (message.topic(), message.partition(), message.offset())
         row = (
             *self._who,
             self._next(),
             self.poll,
             index,
-            *where,
-            *identity,
-            payload is not None and payload.checksum_ok,
+            message.topic(),
+            message.partition(),
+            message.offset(),
+            *(payload or FOREIGN),
             at,
             now,
             wall() if self._at_once else None,

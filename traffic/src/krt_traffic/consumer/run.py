@@ -12,6 +12,7 @@ from krt_contract.control import ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.outcomes import ConsumerEvent
 from krt_traffic import termination
+from krt_traffic.backlog import Backlog
 from krt_traffic.client import consumer_field, make_consumer
 from krt_traffic.consumer.assignment import Assignment
 from krt_traffic.consumer.commits import Commits
@@ -68,6 +69,7 @@ class ConsumerRun:
             processes_at_once=entry.commit is not Commit.BEFORE_PROCESSING,
         )
         self._ledger = LedgerThread(self._flush)
+        self._backlog = Backlog(self._ledger, lambda: self._buffer.waiting_bytes)
         self._transform = self._make_transform((member, incarnation), folder)
         self._positions: Positions = self._transform or Commits(
             self._buffer, self._ledger, entry.commit
@@ -170,6 +172,8 @@ class ConsumerRun:
 
     def _poll(self) -> None:
         """Deliver the records that are there: at most BATCH, and of one ownership."""
+        if self._backlog.relieve():
+            self._ledger.settle()
         message = self._next(IDLE_SECONDS)
         ownership = self._assignment.changes
         self._buffer.poll += 1

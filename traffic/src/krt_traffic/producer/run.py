@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from krt_contract.exits import TrafficExit
 from krt_contract.ledger import LedgerWriter
 from krt_traffic import termination
+from krt_traffic.backlog import Backlog
 from krt_traffic.clock import mono
 from krt_traffic.errors import FatalClientError
 from krt_traffic.ledger_thread import LedgerThread
@@ -36,6 +37,9 @@ LONGEST_POLL_MICROS = 100_000
 SHORTEST_POLL_MICROS = 1_000
 """The client counts in milliseconds; less would be a busy loop."""
 
+FULL_POLL_SECONDS = 0.01
+"""How long to wait for delivery reports before looking again whether rows may come."""
+
 TERMINATION_FLUSH_SECONDS = 5.0
 """How long brokers may still answer after SIGTERM, within any sensible grace period."""
 
@@ -61,6 +65,7 @@ class ProducerRun:
             folder / "producer_summary", "producer_summary", f"{member}-{incarnation}"
         )
         self._ledger = LedgerThread(self._flush)
+        self._backlog = Backlog(self._ledger, lambda: self._records.waiting_bytes)
         self._sender = Sender(plan, self._entry, self._records, member, incarnation)
         self._transactions = self._make_transactions(member)
 
@@ -91,6 +96,9 @@ class ProducerRun:
             return
         wake = 0
         while not self._stop:
+            if self._backlog.relieve():
+                self._sender.serve(FULL_POLL_SECONDS)
+                continue
             now = mono()
             if now >= wake:
                 wake = self._send_due(now)

@@ -14,7 +14,7 @@ from krt_contract.clients import Acks
 from krt_contract.outcomes import SendOutcome
 from krt_contract.payload import Encoder
 from krt_traffic.client import make_producer, producer_field
-from krt_traffic.clock import both, mono
+from krt_traffic.clock import EventClock, both, mono
 from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import FatalClientError
 from krt_traffic.sending.outcomes import (
@@ -63,13 +63,20 @@ class Sender:
         self._circumstances = Circumstances(single_attempt=single_attempt(settings))
         self._statistics = 0
         self._purged: list[Done] = []
-        self.positions: dict[str, int] = {}
+        self._clock = EventClock()
+        self._last_acked: dict[int | None, int] = {}
         self.fatal: KafkaError | None = None
         self._errors = ErrorThrottle()
         self.client = make_producer(
             settings | {"error_cb": self._error, "stats_cb": self._count_answers},
             producer_field(plan, entry),
         )
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """Offset of the last acknowledged record, by ``<topic>-<partition>``."""
+        topic = self._entry.topic
+        return {f"{topic}-{partition}": at for partition, at in self._last_acked.items()}
 
     def send(self, count: int, transaction: int | None = None) -> None:
         """Send the next ``count`` records; never blocks.
@@ -79,17 +86,14 @@ class Sender:
         """
         records = self._records
         sent = Sent(*both(), transaction)
+        # Looked up once, not for every record: this loop is the most that a producer costs.
+        produce, topic, encode = self.client.produce, self._entry.topic, self._encode
+        route, in_flight, delivered = records.route, records.in_flight, self._delivered
         for seq in range(records.attempted, records.attempted + count):
             records.attempted = seq + 1
-            records.in_flight[seq] = sent
+            in_flight[seq] = sent
             try:
-                self.client.produce(
-                    self._entry.topic,
-                    value=self._encode(seq),
-                    key=records.key(seq),
-                    partition=records.partition(seq),
-                    on_delivery=partial(self._delivered, seq),
-                )
+                produce(topic, encode(seq), *route(seq), partial(delivered, seq))
             except (BufferError, KafkaException) as error:
                 self._refused(seq, sent, error)
         if self.fatal is not None:
@@ -168,13 +172,17 @@ class Sender:
             self._circumstances.ever_connected = True
 
     def _delivered(self, seq: int, error: KafkaError | None, message: Message) -> None:
-        at, now = both()
-        sent = self._records.in_flight[seq]
+        at, now = self._clock.both()
+        records = self._records
+        sent = records.in_flight[seq]
         if error is None:
             offset = self._offset(message)
             self._circumstances.ever_acked = True
             if offset is not None:
-                self.positions[f"{self._entry.topic}-{self._records.partition(seq)}"] = offset
+                self._last_acked[message.partition()] = offset
+            if sent.transaction is None:
+                records.acked(seq, sent, at, now, offset)
+                return
             done = Done(seq, sent, at, now, offset, SendOutcome.ACKED, None)
         else:
             outcome = outcome_of(error.code(), self._circumstances)
@@ -188,7 +196,7 @@ class Sender:
             ):
                 self._purged.append(done)
                 return
-        self._records.report(done)
+        records.report(done)
 
     def _offset(self, message: Message) -> int | None:
         offset = message.offset() if self._offsets_known else None
