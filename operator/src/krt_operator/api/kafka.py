@@ -75,7 +75,8 @@ class Controllers(ApiModel):
     storage: Storage = Field(default=Storage(), description="The volume of each controller.")
     resources: Resources = Field(
         default=Resources.of(cpu="50m", memory="256Mi", limit="384Mi"),
-        description="Resources of each controller container.",
+        description="Resources of each controller container. Half of the memory limit is the JVM's "
+        "heap.",
     )
 
 
@@ -130,7 +131,8 @@ class Kafka(ApiModel):
     )
     resources: Resources = Field(
         default=Resources.of(cpu="100m", memory="512Mi", limit="768Mi"),
-        description="Resources of each broker container.",
+        description="Resources of each broker container. Half of the memory limit is the JVM's "
+        "heap.",
     )
 
 
@@ -149,7 +151,8 @@ class ZooKeeper(ApiModel):
     storage: Storage = Field(default=Storage(), description="The volume of each server.")
     resources: Resources = Field(
         default=Resources.of(cpu="50m", memory="160Mi", limit="320Mi"),
-        description="Resources of each ZooKeeper container.",
+        description="Resources of each ZooKeeper container. Half of the memory limit is the JVM's "
+        "heap.",
     )
 
 

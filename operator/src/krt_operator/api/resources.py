@@ -1,6 +1,7 @@
 """Amounts of CPU, memory and storage."""
 
-from typing import Annotated, Self
+from decimal import Decimal
+from typing import Annotated, Final, Self
 
 from pydantic import Field, StringConstraints
 
@@ -27,6 +28,26 @@ def mebibytes(amount: str) -> int:
     return int(amount[:-2]) * (1024 if amount.endswith("Gi") else 1)
 
 
+_UNITS: Final[dict[str, int | Decimal]] = {
+    "": 1,
+    "m": Decimal("0.001"),
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+}
+
+
+def number_of(amount: str) -> int:
+    """Return a `Quantity` as a whole number, such as the bytes of an amount of memory."""
+    digits = amount.rstrip("mkKMGTi")
+    return int(Decimal(digits) * _UNITS[amount[len(digits) :]])
+
+
 class Resources(ApiModel):
     """Resources of one container, as in a pod."""
 
@@ -36,6 +57,12 @@ class Resources(ApiModel):
     limits: QuantityMap = Field(
         default={}, description="Amounts that the container may use, by resource."
     )
+
+    @property
+    def memory_limit_mib(self) -> int | None:
+        """MiB that the container may use; None where it has no limit."""
+        limit = self.limits.get("memory")
+        return None if limit is None else number_of(limit) // 2**20
 
     @classmethod
     def of(cls, cpu: str, memory: str, limit: str) -> Self:

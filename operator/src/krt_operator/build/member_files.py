@@ -8,17 +8,17 @@ from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT, ZOOKEEPER_PORT, Me
 from krt_operator import names
 from krt_operator.build.properties import properties
 from krt_operator.constants import (
-    CONTROLLER_HEAP_MIB,
     ELECTION_PORT,
-    KAFKA_HEAP_MIB,
+    HEAP_SHARE,
     PEERS_PORT,
     QUORUM_PORT,
-    ZOOKEEPER_HEAP_MIB,
+    UNLIMITED_HEAP_MIB,
 )
 
 if TYPE_CHECKING:
     from krt_contract.members import Member
     from krt_operator.api.plan import Plan
+    from krt_operator.api.resources import Resources
 
 SERVER_PROPERTIES: Final = "/krt/config/server.properties"
 """Settings of a broker or KRaft controller, in its container."""
@@ -80,21 +80,24 @@ logger.requests.level=WARN
 """The same for log4j 2, which Kafka 4 has instead. `%ex`: the plain stack, as log4j 1 writes it."""
 
 
-def build_command(kind: MemberKind, *, kraft: bool) -> list[str]:
+def build_command(kind: MemberKind, resources: Resources, *, kraft: bool) -> list[str]:
     """The command of a member's process.
 
     Args:
         kind: what the member runs.
+        resources: of its container; half of the memory limit is the heap.
         kraft: whether the cluster is in KRaft mode, and may be of Kafka 4.
     """
+    limit = resources.memory_limit_mib
+    heap = UNLIMITED_HEAP_MIB if limit is None else int(limit * HEAP_SHARE)
     match kind:
         case MemberKind.KAFKA:
-            return [*_java(KAFKA_HEAP_MIB, kraft=kraft), "kafka.Kafka", SERVER_PROPERTIES]
+            return [*_java(heap, kraft=kraft), "kafka.Kafka", SERVER_PROPERTIES]
         case MemberKind.CONTROLLER:
-            java = _java(CONTROLLER_HEAP_MIB, SERIAL, kraft=kraft)
+            java = _java(heap, SERIAL, kraft=kraft)
             return [*java, "kafka.Kafka", SERVER_PROPERTIES]
         case MemberKind.ZOOKEEPER:
-            java = _java(ZOOKEEPER_HEAP_MIB, SERIAL, "-Dzookeeper.admin.enableServer=false")
+            java = _java(heap, SERIAL, "-Dzookeeper.admin.enableServer=false")
             return [
                 *java,
                 "org.apache.zookeeper.server.quorum.QuorumPeerMain",

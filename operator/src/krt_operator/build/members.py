@@ -77,7 +77,7 @@ def build_member(plan: Plan, member: Member, pull_policy: str, replicas: int = 1
         member=member.member,
         container=member.kind,
         image=plan.images["kafka"],
-        java=build_command(member.kind, kraft=kraft),
+        java=build_command(member.kind, section.resources, kraft=kraft),
         myid=member.node_id if member.kind is MemberKind.ZOOKEEPER else None,
         format_with=_format(plan) if kraft else None,
         own_host=names.host(plan.name, peers, plan.namespace) if broker else None,
