@@ -44,6 +44,14 @@ SCORING: Final = (
         _ROWS,
     ),
     Reason(
+        "MetadataLogIncomplete",
+        "with KRaft: records of the [metadata log](cluster-history.md) are missing between others, "
+        "or at its beginning",
+        _FILE,
+        EVIDENCE,
+        "as for a missing timeline",
+    ),
+    Reason(
         "FileDuplicated",
         "a ledger file is there twice, and is not used; the subject names it",
         _FILE,

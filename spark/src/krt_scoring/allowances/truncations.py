@@ -26,9 +26,10 @@ from pyspark.sql.types import (
 
 from krt_scoring.engine import local_rows
 from krt_scoring.history import freezes
-from krt_scoring.history.elections import Election, elections
+from krt_scoring.history.elections import Election, Electorate, elections
 from krt_scoring.history.positions import offset_of
 from krt_scoring.history.record_columns import ACKED
+from krt_scoring.inputs import broker_session
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -47,6 +48,10 @@ _CUT = StructType(
 SCHEMA = StructType([StructField("tp", LongType()), StructField("cuts", ArrayType(_CUT))])
 """One row a partition with its cuts; ``rule`` is null where the cut permits acks=all nothing,
 ``latest`` the last instant at which the leader before may still have acked (µs)."""
+
+
+UNCLEAN = "unclean-election"
+"""The rule of an election from outside ISR and ELR, where the topic allows one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +80,27 @@ class Truncation:
             "leader": self.election.leader,
             "firstOffsetCut": self.offset,
             "unclean": int(self.election.outside_isr),
+            "electedFrom": str(self.electorate),
         }
+
+    @property
+    def electorate(self) -> Electorate:
+        """Where the leader came from; that of a permitted unclean election counts as outside."""
+        if self.rule == UNCLEAN:
+            return Electorate.OUTSIDE
+        return self.election.electorate
 
 
 def rule_of(election: Election, facts: Facts) -> str | None:
-    """Return the rule by which an election permits the loss of acks=all records."""
+    """Return the rule by which an election permits the loss of acks=all records.
+
+    That KRaft elects the last leader it knows permits nothing: nobody asked for it, and what was
+    acknowledged by all in-sync replicas is to survive the death of their processes.
+    """
     if election.storage_lost:
         return "storage-lost"
     if election.outside_isr and facts.run.unclean_election(election.topic):
-        return "unclean-election"
+        return UNCLEAN
     return None
 
 
@@ -104,7 +121,8 @@ def derive(history: History) -> tuple[Truncation, ...]:
     ]
     if not found:
         return ()
-    grace = facts.run.zookeeper_session.micros
+    grace = broker_session.session_of(facts.run).micros
+    restarts = broker_session.controller_elections(history.tables.timeline)
     kept = _kept(
         _moments(found, facts, grace), records.rows.join(sf.broadcast(records.names), "pk")
     )
@@ -114,7 +132,7 @@ def derive(history: History) -> tuple[Truncation, ...]:
         tp = facts.positions.tp(item.topic, item.partition)
         storage = item.storage_lost
         offset = 0 if storage else kept.get((tp, item.at), -1) + 1
-        latest = freezes.last_ack(item, frozen, grace)
+        latest = freezes.last_ack(item, frozen, grace, restarts)
         truncations.append(Truncation(item, tp, offset, rule_of(item, facts), latest))
     return tuple(truncations)
 

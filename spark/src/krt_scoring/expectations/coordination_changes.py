@@ -1,13 +1,15 @@
-"""Expectations about sessions, the controller and ZooKeeper itself during a fault.
+"""Expectations about sessions, the controller and the quorum during a fault.
 
 A silence of ZooKeeper hides none of them: sessions and controllers are identified by the
-transaction that created their node, so an end during a silence is recorded after it.
+transaction that created their node, so an end during a silence is recorded after it. The metadata
+log of KRaft has them all.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.results import (
     Noun,
@@ -20,17 +22,33 @@ from krt_scoring.expectations.results import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from krt_contract.plan import Plan
     from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.inputs.timeline import Timeline
 
 
-def evaluate(expect: Mapping[str, Any], span: FaultSpan, timeline: Timeline) -> Iterator[Result]:
-    """Yield the results of these expectations within a fault's span."""
-    for field, (source, event, what) in EVENTS.items():
+def evaluate(
+    expect: Mapping[str, Any], span: FaultSpan, timeline: Timeline, run: Plan
+) -> Iterator[Result]:
+    """Yield the results of these expectations within a fault's span.
+
+    Args:
+        expect: an entry of ``spec.expect.faults``.
+        span: the fault and the time.
+        timeline: the events of the run.
+        run: the plan; some expectations have a meaning in one mode of metadata only.
+    """
+    kraft = run.metadata.mode is MetadataMode.KRAFT
+    for field, counted in EVENTS.items():
+        source, event, what = IN_KRAFT.get(field, counted) if kraft else counted
         bounds = expect.get(field)
         if not bounds:
             continue
         expectation = f"{span.name}.{field}"
+        if (mode := ONLY_WITH.get(field, run.metadata.mode)) is not run.metadata.mode:
+            cause = f"the cluster is not of mode {mode}"
+            yield not_evaluated(expectation, count_bounds(bounds, what), cause)
+            continue
         if not any(timeline.of(source)):
             yield not_evaluated(
                 expectation, count_bounds(bounds, what), f"the timeline has no event of {source}"
@@ -47,6 +65,11 @@ EVENTS = {
         Source.BROKER,
         EventName.UNREGISTERED,
         Noun("expired broker session", "expired broker sessions"),
+    ),
+    "brokersFenced": (
+        Source.BROKER,
+        EventName.FENCED,
+        Noun("fenced broker", "fenced brokers"),
     ),
     "controllerChanges": (
         Source.CONTROLLER,
@@ -65,6 +88,22 @@ EVENTS = {
     ),
 }
 """Field → source and event of the timeline, and what they count."""
+
+ONLY_WITH = {
+    "brokerSessionExpirations": MetadataMode.ZOOKEEPER,
+    "zookeeperLeaderChanges": MetadataMode.ZOOKEEPER,
+    "brokersFenced": MetadataMode.KRAFT,
+}
+"""Field → the mode of metadata in which there is such a thing."""
+
+IN_KRAFT = {
+    "quorumLosses": (
+        Source.CONTROLLER,
+        EventName.QUORUM_LOST,
+        Noun("loss of the controllers' quorum", "losses of the controllers' quorum"),
+    ),
+}
+"""What a field counts in KRaft, where that is another thing than with ZooKeeper."""
 
 CHANGES = ("controllerChanges", "zookeeperLeaderChanges")
 """Fields that count only what differs from the one before."""

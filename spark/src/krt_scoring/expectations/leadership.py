@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.members import member_of
+from krt_contract.members import MemberKind, member_of
 from krt_scoring.expectations.results import (
     Noun,
     Result,
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 NO_STATES = "the timeline shows no state of a partition"
 
-END_UNOBSERVED = "the last states of the partitions were not recorded: ZooKeeper gave no answer"
+END_UNOBSERVED = (
+    "the last states of the partitions were not recorded: ZooKeeper or the controllers gave no "
+    "answer"
+)
 
 UNRELATED = "away from a broker that no fault affected"
 """What tells an unrelated leader change."""
@@ -74,7 +77,7 @@ def evaluate(
         unrelated = [
             (place, before.leader)
             for place, before, after in elections
-            if not _affected(before.leader, after.at, faults)
+            if not _affected(before.leader, after.at, faults, states)
         ]
         where = ", ".join(f"{name(place)} from {leader}" for place, leader in unrelated[:SHOWN])
         yield _count(
@@ -118,14 +121,24 @@ def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iter
     yield _count_at_end("nonPreferredLeaders", bounds, places, what, states, end)
 
 
-def _affected(broker: int, at: int, faults: Sequence[FaultWindow]) -> bool:
-    """Whether a fault targeted this broker and was not recovered from at that time."""
+def _affected(broker: int, at: int, faults: Sequence[FaultWindow], states: States) -> bool:
+    """Whether a fault targeted this broker and was not recovered from at that time.
+
+    A KRaft controller that stalls may fence healthy brokers, whose heartbeats it did not take:
+    a fault of a controller affects the brokers that were fenced under it.
+    """
     member = member_of(broker)
-    return any(
-        member in fault.members and fault.meets(at, at)
-        for fault in faults
-        if fault.injected_at is not None
-    )
+    for fault in faults:
+        if fault.injected_at is None or not fault.meets(at, at):
+            continue
+        fenced = any(fault.begin <= when <= at for when in states.fencings.get(broker, ()))
+        if member in fault.members or (fenced and any(map(_is_controller, fault.members))):
+            return True
+    return False
+
+
+def _is_controller(member: str) -> bool:
+    return member.rpartition("-")[0] == MemberKind.CONTROLLER
 
 
 def _count_at_end(  # noqa: PLR0913, PLR0917 (as `_count`, by the last states)

@@ -10,7 +10,7 @@ from krt_scoring.expectations.results import (
     evaluate_occurrence,
     not_evaluated,
 )
-from krt_scoring.history.elections import NO_LEADER
+from krt_scoring.history.elections import Electorate
 from krt_scoring.inputs.reasons import invalidated, wholly_invalidated
 
 if TYPE_CHECKING:
@@ -111,16 +111,20 @@ def evaluate_elections(
         cause = "the timeline shows no state of a partition"
         yield not_evaluated(expectation, OCCURRENCES[word], cause)
         return
-    topics = [
-        place[0]
-        for place, before, after in states.changes(0, end)
-        if after.epoch > before.epoch and after.leader not in {*before.isr, NO_LEADER}
+    outside = [
+        (run.unclean_election(place[0]), electorate)
+        for place, electorate in states.electorates(0, end)
+        if electorate in {Electorate.OUTSIDE, Electorate.LAST_KNOWN_LEADER}
     ]
-    count = len(topics)
-    not_permitted = sum(not run.unclean_election(topic) for topic in topics)
+    # KRaft elects the last leader it knows without the setting; with it, nothing tells the two.
+    unclean = [item for item in outside if item != (False, Electorate.LAST_KNOWN_LEADER)]
+    count, last_known = len(unclean), len(outside) - len(unclean)
+    not_permitted = sum(not permitted for permitted, _ in unclean)
     if states.missed(0, end) and not not_permitted and word != "Required":
         cause = f"{count} elections observed, but some states were not recorded"
         yield not_evaluated(expectation, OCCURRENCES[word], cause)
         return
     observed = f"{count} elections from outside the ISR"
+    if last_known:
+        observed += f", and {last_known} of the last known leader"
     yield evaluate_occurrence(expectation, word, count, not_permitted, observed)

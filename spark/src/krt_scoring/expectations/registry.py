@@ -113,7 +113,7 @@ OF_FAULT: tuple[Callable[[Expect, FaultSpan, ExpectationInputs], Iterator[Result
         expect, span, given.states, given.measures.recoveries
     ),
     lambda expect, span, given: coordination_changes.evaluate(
-        expect, span, given.recording.timeline
+        expect, span, given.recording.timeline, given.run
     ),
     lambda expect, span, given: unavailability.evaluate(expect, span, given.measures),
     lambda expect, span, given: admin_requests.evaluate(expect, span, given.recording.timeline),

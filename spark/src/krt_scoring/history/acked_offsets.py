@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 
 from krt_scoring.history import elections, freezes, partition_bounds
 from krt_scoring.history.positions import offset_of, tp_of
+from krt_scoring.inputs import broker_session
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -44,12 +45,13 @@ def unusable(position: Column, tables: Tables, facts: Facts) -> Column:
 
 def _last_acks(tables: Tables, facts: Facts) -> dict[int, int]:
     """Return topic-partition id → until when a deposed leader may have acked, in UTC µs."""
-    grace = facts.run.zookeeper_session.micros
+    grace = broker_session.session_of(facts.run).micros
+    restarts = broker_session.controller_elections(tables.timeline)
     frozen = freezes.collect(tables.timeline)
     found: dict[int, int] = {}
     for item in elections.elections(tables.timeline):
         if facts.positions.known(item.topic):
             tp = facts.positions.tp(item.topic, item.partition)
-            latest = freezes.last_ack(item, frozen, grace)
+            latest = freezes.last_ack(item, frozen, grace, restarts)
             found[tp] = max(latest, found.get(tp, latest))
     return found

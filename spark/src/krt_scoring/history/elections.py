@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from krt_contract.members import broker_of
 from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from krt_contract.timeline import Event
 
@@ -25,13 +26,39 @@ the page cache outlives the process."""
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state of a partition, as ZooKeeper had it from ``at`` on."""
+    """One state of a partition, as ZooKeeper or the metadata log has it from ``at`` on.
+
+    Attributes:
+        elr: KRaft's eligible leader replicas: out of the ISR, but not behind it.
+        last_known: who may be elected when nobody is eligible any more.
+        recovering: the leader was elected from outside ISR and ELR.
+    """
 
     at: int
     leader: int
     epoch: int
     isr: tuple[int, ...]
     version: int
+    elr: tuple[int, ...] = ()
+    last_known: tuple[int, ...] = ()
+    recovering: bool = False
+
+    @property
+    def eligible(self) -> frozenset[int]:
+        """The replicas that have all that is committed: ISR and ELR."""
+        return frozenset(self.isr) | frozenset(self.elr)
+
+
+class Electorate(StrEnum):
+    """Where an elected leader came from."""
+
+    ISR = "Isr"
+    ELR = "Elr"
+    LAST_KNOWN_LEADER = "LastKnownLeader"
+    """From neither: KRaft elects the last leader it knows where nobody is eligible any more,
+    without unclean.leader.election.enable. What it lacks is lost."""
+    OUTSIDE = "Outside"
+    """From neither, and not the last known leader: an unclean election."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +67,9 @@ class Election:
 
     Attributes:
         at: when, in UTC µs.
-        outside_isr: the leader was not in the ISR of the state before.
-        storage_lost: the leader's storage, or that of every ISR member before, had been lost and
-            not been filled again from another leader, nor led to an election already.
+        electorate: where the leader came from, by the state before.
+        storage_lost: the leader's storage, or that of every member of ISR and ELR before, had been
+            lost and not been filled again from another leader, nor led to an election already.
         deposed: who led last before.
         since: from when the deposed leader had led, in UTC µs.
     """
@@ -52,14 +79,19 @@ class Election:
     at: int
     epoch: int
     leader: int
-    outside_isr: bool
+    electorate: Electorate
     storage_lost: bool
     deposed: int
     since: int
 
+    @property
+    def outside_isr(self) -> bool:
+        """Whether the leader may lack what was committed: it was in neither ISR nor ELR."""
+        return self.electorate in {Electorate.LAST_KNOWN_LEADER, Electorate.OUTSIDE}
+
 
 def states(timeline: Sequence[Event]) -> dict[tuple[str, int], tuple[State, ...]]:
-    """Return every partition's states in the order ZooKeeper had them."""
+    """Return every partition's states in their order, by leader epoch and version."""
     found: dict[tuple[str, int], dict[tuple[int, int], State]] = {}
     for event in timeline:
         if (event.source, event.event) == (Source.PARTITION, EventName.STATE):
@@ -79,9 +111,16 @@ def state_of(event: Event) -> State:
         at=event.at,
         leader=int(detail["leader"]),
         epoch=int(detail["leader_epoch"]),
-        isr=tuple(sorted(int(broker) for broker in detail["isr"])),
+        isr=_ids(detail["isr"]),
         version=int(detail.get("version", 0)),
+        elr=_ids(detail.get("elr")),
+        last_known=_ids(detail.get("last_known_elr")),
+        recovering=bool(detail.get("recovering")),
     )
+
+
+def _ids(brokers: Iterable[Any] | None) -> tuple[int, ...]:
+    return tuple(sorted(int(broker) for broker in brokers or ()))
 
 
 def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
@@ -91,11 +130,14 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
     for (topic, partition), sequence in states(timeline).items():
         deposed, since = NO_LEADER, 0
         pending, gone = list(lost), set[int]()
+        eligible = frozenset[int]()
         for before, after in pairwise(sequence):
             if before.leader not in (NO_LEADER, deposed):
                 deposed, since = before.leader, before.at
             gone |= {broker for broker, at in pending if at <= after.at}
             pending = [(broker, at) for broker, at in pending if at > after.at]
+            # In KRaft both may be empty: then those count that were eligible last.
+            eligible = before.eligible or eligible
             # Who joins the ISR of another leader has copied all of it again.
             gone -= set(after.isr) - set(before.isr) - {after.leader}
             if after.epoch <= before.epoch or after.leader == NO_LEADER:
@@ -107,8 +149,8 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
                     at=after.at,
                     epoch=after.epoch,
                     leader=after.leader,
-                    outside_isr=after.leader not in before.isr,
-                    storage_lost=after.leader in gone or set(before.isr) <= gone,
+                    electorate=electorate_of(before, after, deposed),
+                    storage_lost=after.leader in gone or (bool(eligible) and eligible <= gone),
                     deposed=deposed,
                     since=since,
                 )
@@ -116,6 +158,28 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
             # From now on the log is what this leader has: its loss of storage has had its election.
             gone.discard(after.leader)
     return tuple(found)
+
+
+def electorate_of(before: State, after: State, deposed: int) -> Electorate:
+    """Return where the leader of a state came from.
+
+    KRaft marks a leader that was elected from outside ISR and ELR as recovering; the record may
+    take it out of either as it elects it, as a broker that was killed leaves both when it returns,
+    and empty the list of last known leaders. Whoever led last is one, too.
+
+    Args:
+        before: the state before it.
+        after: the first state of the leader.
+        deposed: who led last before.
+    """
+    recovers = after.recovering and not before.recovering
+    if after.leader in before.isr and not recovers:
+        return Electorate.ISR
+    if after.leader in before.elr and not recovers:
+        return Electorate.ELR
+    if after.recovering and after.leader in {*before.last_known, deposed}:
+        return Electorate.LAST_KNOWN_LEADER
+    return Electorate.OUTSIDE
 
 
 def _lost_storage(timeline: Sequence[Event]) -> tuple[tuple[int, int], ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from krt_contract.members import member_of
 from krt_contract.timeline import EventName, Source
 from krt_scoring.inputs import client_settings
+from krt_scoring.inputs.broker_session import lasts_until
 from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
     return tuple(sorted(found, key=lambda item: (item.begin, item.uid)))
 
 
-def last_ack(election: Election, frozen: tuple[Freeze, ...], grace: int) -> int:
+def last_ack(
+    election: Election, frozen: tuple[Freeze, ...], grace: int, restarts: Sequence[int] = ()
+) -> int:
     """Return until when the leader before an election may have acked, in UTC µs.
 
     A leader that was stopped when it was deposed handles what waited in its sockets as soon as it
@@ -61,10 +64,12 @@ def last_ack(election: Election, frozen: tuple[Freeze, ...], grace: int) -> int:
         election: which deposed it.
         frozen: the freezes of the run.
         grace: µs within which a leader hears that it was deposed.
+        restarts: when a KRaft controller was elected, in UTC µs: from then on the time counts
+            again, as a broker hears of nothing until it has found the new one.
     """
     member = member_of(election.deposed)
     thaws = [item.end for item in frozen if item.member == member and item.begin <= election.at]
-    return max([election.at, *thaws]) + grace
+    return lasts_until(max([election.at, *thaws]), grace, restarts)
 
 
 def with_lapses(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from krt_contract.metadata import Strength
 from krt_scoring.inputs import fault_windows, row_checks, timeline
 from krt_scoring.inputs.evidence import LOG, LOG_END_OFFSETS
 from krt_scoring.inputs.member_logs.partition_states import with_missed_states
 from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
+from krt_scoring.inputs.metadata_log import with_metadata_log
 from krt_scoring.inputs.row_limits import limits_of
 
 if TYPE_CHECKING:
@@ -64,7 +66,9 @@ class Recording:
 def load(inspection: Inspection, run: Plan) -> Recording:
     """Load the recording of a bundle whose files were inspected."""
     bundle = inspection.bundle
-    events = with_missed_states(timeline.read(bundle.timeline), bundle.logs)
+    events = with_metadata_log(timeline.read(bundle.timeline), bundle.metadata_log, run)
+    if run.metadata.source.strength is Strength.WATCHED:
+        events = with_missed_states(events, bundle.logs)
     events = with_refused_sequences(events, bundle.logs)
     faults = fault_windows.fault_windows(events.events)
     limits = limits_of(run, events)

@@ -9,7 +9,15 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from krt_contract.timeline import AT_END, PROCESS, ZOOKEEPER, Event, EventName, Source
+from krt_contract.timeline import (
+    AT_END,
+    METADATA_LOG,
+    PROCESS,
+    ZOOKEEPER,
+    Event,
+    EventName,
+    Source,
+)
 from krt_scoring.inputs.evidence import TIMELINE
 from krt_scoring.inputs.reasons import TIMELINE_ANOMALIES, Reason
 from krt_scoring.inputs.scope import Scope
@@ -27,8 +35,11 @@ BACKLOG_MICROS = 250_000
 FOREVER = (1 << 62) - 1
 """A time in µs that never came; far above any clock."""
 
-_ZOOKEEPER_STATES = frozenset({Source.BROKER, Source.CONTROLLER, Source.PARTITION})
-"""Sources of the events that are read from ZooKeeper's nodes."""
+_STATES = frozenset({Source.BROKER, Source.CONTROLLER, Source.PARTITION})
+"""Sources of the events that are read from ZooKeeper's nodes or the metadata log."""
+
+_HISTORIES = frozenset({ZOOKEEPER, METADATA_LOG})
+"""Streams that the states come from."""
 
 Silence = tuple[str, int, int]
 """Which stream the recorder saw nothing of, from when and until when, UTC µs."""
@@ -71,7 +82,7 @@ class Timeline:
         )
 
     def unobserved_from(self) -> int | None:
-        """Return from when on no state of ZooKeeper was read any more; see `unobserved_from`."""
+        """Return from when on no state was read any more; see `unobserved_from`."""
         return unobserved_from(self.events)
 
     def pod_uids(self, *components: str) -> set[str]:
@@ -90,23 +101,23 @@ def stopped_in_order(events: Sequence[Event]) -> bool:
 
 
 def unobserved_from(events: Sequence[Event]) -> int | None:
-    """Return from when on (UTC µs) no state of ZooKeeper was read any more; None if all were.
+    """Return from when on (UTC µs) no state was read any more; None if all were.
 
-    ZooKeeper fell silent and the recorder ended before it answered again, or the recorder broke
-    off; then only what it had read until then is certain.
+    ZooKeeper or the controllers fell silent and the recorder ended before they answered again, or
+    the recorder broke off; then only what it had read until then is certain.
 
     Args:
         events: the timeline, in order of time.
     """
     if not stopped_in_order(events):
-        return max((event.at for event in events if event.source in _ZOOKEEPER_STATES), default=0)
+        return max((event.at for event in events if event.source in _STATES), default=0)
     started = max(_times(events, EventName.STARTED), default=0)
     silences = [
         int(event.detail["from"])
         for event in events
         if event.source == Source.RECORDER
         and event.event == EventName.GAP
-        and event.detail.get("stream") == ZOOKEEPER
+        and event.detail.get("stream") in _HISTORIES
         and event.detail.get(AT_END)
         and event.at >= started
     ]

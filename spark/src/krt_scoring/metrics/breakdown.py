@@ -1,11 +1,12 @@
 """Breaks a gap down into detect, elect, rebalance and client.
 
 *detect* runs from the fault to the loss of the member's ZooKeeper session (``/brokers/ids/N``
-gone), *elect* from there to the partition's next leader epoch, *rebalance*, of readers, from there
-to the last assignment of the partition in the group before reading went on, *client* from there to
-the first success. A part that timeline and ledgers do not show, or that lies outside the gap's
-fault, is left out. ZooKeeper does not report when a session ended, so the time is the recorder's:
-where the recorder was late at that time, *detect* is left out and *elect* runs from the fault.
+gone), or until a KRaft controller fenced it, *elect* from there to the partition's next leader
+epoch, *rebalance*, of readers, from there to the last assignment of the partition in the group
+before reading went on, *client* from there to the first success. A part that timeline and ledgers
+do not show, or that lies outside the gap's fault, is left out. ZooKeeper does not report when a
+session ended, so the time is the recorder's: where the recorder was late at that time, *detect* is
+left out and *elect* runs from the fault.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from krt_contract.members import member_of
+from krt_contract.metadata_log.fold import is_folded
 from krt_contract.timeline import EventName, Source
 from krt_scoring.metrics.gaps import LEAST_LIMIT
 
@@ -125,9 +127,11 @@ def break_down(
 
 
 def _session_lost(window: FaultWindow, timeline: Timeline, start: int, end: int) -> int | None:
-    for event in timeline.of(Source.BROKER, EventName.UNREGISTERED):
+    for event in timeline.of(Source.BROKER, EventName.UNREGISTERED, EventName.FENCED):
         if member_of(event.subject) in window.members and start <= event.at <= end:
-            return None if timeline.late(event.at) else event.at
+            # The time of a record is the controller's, however late it was read.
+            late = not is_folded(event) and timeline.late(event.at)
+            return None if late else event.at
     return None
 
 

@@ -119,7 +119,10 @@ class _Liveness:
         return [(self.since, FOREVER)] if self.causes else []
 
 
-_DEAD, _FROZEN, _UNREGISTERED = "dead", "frozen", "unregistered"
+_DEAD, _FROZEN, _UNREGISTERED, _FENCED = "dead", "frozen", "unregistered", "fenced"
+
+REGISTERED_FENCED = "registered fenced"
+"""How a broker registers in KRaft."""
 
 _EFFECTS: Mapping[str, tuple[tuple[str, ...], str]] = MappingProxyType(
     {
@@ -128,18 +131,23 @@ _EFFECTS: Mapping[str, tuple[tuple[str, ...], str]] = MappingProxyType(
         EventName.FROZEN: ((), _FROZEN),
         EventName.THAWED: ((_FROZEN,), ""),
         EventName.UNREGISTERED: ((), _UNREGISTERED),
-        EventName.REGISTERED: ((_DEAD, _UNREGISTERED), ""),
+        EventName.REGISTERED: ((_DEAD, _UNREGISTERED, _FENCED), ""),
+        REGISTERED_FENCED: ((_DEAD, _UNREGISTERED), _FENCED),
+        EventName.FENCED: ((), _FENCED),
+        EventName.UNFENCED: ((_FENCED,), ""),
     }
 )
 """Event → causes that end with it, and the one that begins. A process that was started can serve
-when it has registered."""
+when it has registered; with KRaft it registers fenced, and can serve when it is unfenced."""
 
 
 def _broker_events(timeline: Timeline) -> Iterator[tuple[int, str, int]]:
     """Yield broker id, event and time of what decides whether a broker is alive."""
     for event in timeline.events:
         if event.source == Source.BROKER:
-            yield int(event.subject), event.event, event.at
+            fenced = event.event == EventName.REGISTERED and event.detail.get("fenced")
+            name = REGISTERED_FENCED if fenced else event.event
+            yield int(event.subject), name, event.at
         elif event.source == Source.MEMBER:
             broker = broker_of(str(event.detail.get("member", "")))
             if broker is not None:

@@ -1,14 +1,21 @@
-"""The states of the tested partitions over time, as ZooKeeper had them."""
+"""The states of the tested partitions over time, as ZooKeeper or the metadata log has them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Self
 
 from krt_contract.faults import ObservationKind
+from krt_contract.metadata import Strength
 from krt_contract.timeline import EventName, Source
-from krt_scoring.history.elections import NO_LEADER, State, state_of
+from krt_scoring.history.elections import (
+    NO_LEADER,
+    Electorate,
+    State,
+    electorate_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,13 +28,13 @@ Replicas = tuple[int, tuple[int, ...]]
 
 LEAST = 1_000_000
 """µs. Of a silence that lasts longer the recorder tells. What it missed though it was not silent
-was overwritten sooner, like the state without a leader that the controller writes milliseconds
-ahead of the next leader's; nor is a partition leaderless for that."""
+was overwritten sooner, like the state without a leader that a controller of ZooKeeper's writes
+milliseconds ahead of the next leader's; nor is a partition leaderless for that."""
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Partition → its states in the order ZooKeeper had them; tested topics only.
+    """Partition → its states in their order; tested topics only.
 
     Attributes:
         known: a partition without a recorded state has no entry.
@@ -35,7 +42,10 @@ class States:
             first as the topic was created.
         silences: (stream, from, to) of the recorder, UTC µs.
         registrations: broker id → when it registered, in order.
+        fencings: broker id → when a KRaft controller fenced it, in order.
         unobserved_from: from when on (UTC µs) no state was read any more; None if all were.
+        complete: whether every state is there. Then none without a leader is half of an election:
+            a KRaft controller fences a broker and moves its partitions in one batch.
     """
 
     known: Mapping[Place, tuple[State, ...]]
@@ -43,6 +53,8 @@ class States:
     silences: frozenset[Silence]
     registrations: Mapping[int, tuple[int, ...]]
     unobserved_from: int | None = None
+    complete: bool = False
+    fencings: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, timeline: Timeline, run: Plan) -> Self:
@@ -65,8 +77,10 @@ class States:
             known,
             replicas,
             frozenset(timeline.silences()),
-            _registrations(timeline),
+            _times(timeline, EventName.REGISTERED),
             timeline.unobserved_from(),
+            run.metadata.source.strength is Strength.COMPLETE,
+            _times(timeline, EventName.FENCED),
         )
 
     def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
@@ -96,20 +110,32 @@ class States:
                 if before.leader != after.leader:
                     yield place, before, after
 
+    def electorates(self, start: int, end: int) -> Iterator[tuple[Place, Electorate]]:
+        """Yield each election in a time, and where its leader came from."""
+        for place, states in self.known.items():
+            deposed = NO_LEADER
+            for before, after in pairwise(states):
+                deposed = deposed if before.leader == NO_LEADER else before.leader
+                elected = after.epoch > before.epoch and after.leader != NO_LEADER
+                if elected and start < after.at <= end:
+                    yield place, electorate_of(before, after, deposed)
+
     def offline(self, start: int, end: int) -> set[Place]:
         """Return the partitions without a leader for at least ``LEAST`` between two times.
 
         Where the next leader could have been elected all along, the state without one is half of
-        an election, and how long the controller took for it is no matter of the partition.
+        an election, and how long the controller took for it is no matter of the partition. In a
+        complete history there are no such halves, and every state without a leader counts.
         """
         found = set()
+        least = 1 if self.complete else LEAST
         observed = end if self.unobserved_from is None else min(end, self.unobserved_from)
         for place, states in self.known.items():
             for state, after in zip_longest(states, states[1:]):
                 if state.leader != NO_LEADER or (after and self._electable(state, after)):
                     continue
                 until = min(after.at, end) if after else observed
-                if until - max(state.at, start) >= LEAST:
+                if until - max(state.at, start) >= least:
                     found.add(place)
         return found
 
@@ -140,6 +166,8 @@ class States:
 
     def _electable(self, state: State, after: State) -> bool:
         """Whether the leader of a later state was in the ISR before, and registered all along."""
+        if self.complete:
+            return False
         ahead = [at for at in self.registrations.get(after.leader, ()) if at <= after.at]
         return after.leader in state.isr and bool(ahead) and ahead[-1] <= state.at
 
@@ -150,9 +178,10 @@ class States:
                 yield place, before, after
 
 
-def _registrations(timeline: Timeline) -> dict[int, tuple[int, ...]]:
+def _times(timeline: Timeline, event_name: EventName) -> dict[int, tuple[int, ...]]:
+    """Return broker id → when this happened to it, in order."""
     found: dict[int, list[int]] = {}
-    for event in timeline.of(Source.BROKER, EventName.REGISTERED):
+    for event in timeline.of(Source.BROKER, event_name):
         found.setdefault(int(event.subject), []).append(event.at)
     return {broker: tuple(at) for broker, at in found.items()}
 

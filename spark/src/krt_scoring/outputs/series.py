@@ -30,8 +30,14 @@ if TYPE_CHECKING:
 LATENCY_COLUMNS = ("count", "p50", "p99", "max")
 
 EVENTS: Mapping[Source, tuple[EventName, ...]] = {
-    Source.BROKER: (EventName.REGISTERED, EventName.UNREGISTERED),
-    Source.CONTROLLER: (EventName.ELECTED, EventName.VACANT),
+    Source.BROKER: (
+        EventName.REGISTERED,
+        EventName.UNREGISTERED,
+        EventName.FENCED,
+        EventName.UNFENCED,
+        EventName.SHUTTING_DOWN,
+    ),
+    Source.CONTROLLER: (EventName.ELECTED, EventName.VACANT, EventName.QUORUM_LOST),
     Source.ZOOKEEPER: (EventName.LEADER, EventName.QUORUM_LOST),
     Source.MEMBER: (
         EventName.STARTED,

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.labels import GROUP, VERSION
+from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
+from krt_scoring.inputs.broker_session import session_of
 from krt_scoring.outputs.report.charts.base import Table
 from krt_scoring.outputs.report.words import date, plural
 
@@ -76,6 +78,9 @@ def tested(card: Mapping[str, Any], run: Plan | None, events: Timeline) -> Teste
 def _cluster(run: Plan) -> str:
     brokers = plural(len(run.brokers), "broker") if run.members else f"brokers {MISSING}"
     servers = f", {plural(len(run.zookeepers), 'ZooKeeper server')}" if run.zookeepers else ""
+    if run.metadata.mode is MetadataMode.KRAFT:
+        controllers = plural(len(run.controllers), "KRaft controller")
+        return f"{brokers}, {controllers}, broker session timeout {session_of(run)}"
     return f"{brokers}{servers}, ZooKeeper session timeout {run.zookeeper_session}"
 
 

@@ -11,8 +11,12 @@ a busy disk, and the state without a leader, which the controller writes ahead o
 by unseen. A watch that broke off, a log that was not read and a recorder that was replaced count
 always.
 
-A silence of ZooKeeper that lasts until the recorder ends is another matter: nothing was read
-afterwards, so every state in it is lost. It counts if operations of the run were still going on.
+The metadata log of a KRaft cluster is read on from where it was left, so neither a silence of the
+controllers nor a recorder that was replaced hides anything of it.
+
+A silence of ZooKeeper or the controllers that lasts until the recorder ends is another matter:
+nothing was read afterwards, so every state in it is lost. It counts if operations of the run were
+still going on.
 
 Whatever falls silent while the cluster is still being made, before the first record was due, hides
 nothing that a record could prove or disprove.
@@ -24,7 +28,8 @@ import json
 from typing import TYPE_CHECKING
 
 from krt_contract.labels import Component
-from krt_contract.timeline import ZOOKEEPER, EventName, Source
+from krt_contract.metadata import Strength
+from krt_contract.timeline import METADATA_LOG, ZOOKEEPER, EventName, Source
 from krt_scoring import durations
 from krt_scoring.inputs import timeline
 from krt_scoring.inputs.reasons import Reason
@@ -39,6 +44,8 @@ if TYPE_CHECKING:
 
 def check(recording: Recording) -> Iterator[Reason]:
     """Yield ``TimelineGap`` for each gap during traffic, and for an end that was not written."""
+    # A recorder that is there again reads the metadata log from where it was left.
+    complete = recording.run.metadata.source.strength is Strength.COMPLETE
     unseen = unseen_leaders.find(recording)
     permitting = [
         item for item in unseen if unknown_leaders.permitting(recording, item.topic) is not None
@@ -46,6 +53,8 @@ def check(recording: Recording) -> Iterator[Reason]:
     first, _ = recording.inspection.sends
     for stream, start, end in sorted(recording.timeline.silences()):
         if end < first:
+            continue
+        if complete and stream in {*timeline.LATE, Component.RECORDER}:
             continue
         if stream in timeline.LATE and not any(
             item.end is not None and item.start <= end and start <= item.end for item in permitting
@@ -66,12 +75,12 @@ def check(recording: Recording) -> Iterator[Reason]:
         yield Reason("coverage", "TimelineGap", "recorder", message)
     elif _unobserved_end(recording):
         partitions = unseen_leaders.names(unseen)
+        who, stream = ("The controllers", METADATA_LOG) if complete else ("ZooKeeper", ZOOKEEPER)
         message = (
-            "ZooKeeper gave no answer until the recorder ended, so the last leaders and ISRs of "
-            f"{partitions} may be missing. See ZooKeeper's logs in the evidence and run the test "
-            "again"
+            f"{who} gave no answer until the recorder ended, so the last leaders and ISRs of "
+            f"{partitions} may be missing. See their logs in the evidence and run the test again"
         )
-        yield Reason("coverage", "TimelineGap", ZOOKEEPER, message)
+        yield Reason("coverage", "TimelineGap", stream, message)
 
 
 def _failure(recording: Recording) -> str:

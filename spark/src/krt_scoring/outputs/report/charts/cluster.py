@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.timeline import EventName, Source
+from krt_contract.timeline import Source
 from krt_scoring import durations
 from krt_scoring.history.elections import NO_LEADER
 from krt_scoring.outputs.report.charts import lines
 from krt_scoring.outputs.report.charts.base import Key, Panel, Table
+from krt_scoring.outputs.report.charts.event_words import event_word
 from krt_scoring.outputs.report.charts.lanes import Bar, Lane, Mark, of_lanes
 from krt_scoring.outputs.report.charts.lines import Line, Style
 from krt_scoring.outputs.report.words import plural
@@ -223,22 +224,6 @@ def _assigned(item: Mapping[str, Any]) -> str:
     return f"{plural(item['partitions'], 'partition')} to {members}"
 
 
-WORDS = {
-    (Source.BROKER, EventName.REGISTERED): "registered",
-    (Source.BROKER, EventName.UNREGISTERED): "session ended",
-    (Source.CONTROLLER, EventName.ELECTED): "broker {subject} elected",
-    (Source.CONTROLLER, EventName.VACANT): "no controller",
-    (Source.ZOOKEEPER, EventName.LEADER): "{subject} leads",
-    (Source.ZOOKEEPER, EventName.QUORUM_LOST): "quorum lost",
-    (Source.MEMBER, EventName.STARTED): "process started",
-    (Source.MEMBER, EventName.KILLED): "killed",
-    (Source.MEMBER, EventName.EXITED): "process ended",
-    (Source.MEMBER, EventName.FROZEN): "frozen",
-    (Source.MEMBER, EventName.THAWED): "thawed",
-}
-"""What an event is called."""
-
-
 def events(axis: Axis, series: Mapping[str, Any], faults: Sequence[Row]) -> Panel:
     """Return the panel of the controller, of sessions and of processes."""
     title = "Controller, sessions and processes"
@@ -246,7 +231,7 @@ def events(axis: Axis, series: Mapping[str, Any], faults: Sequence[Row]) -> Pane
     columns = (series["events"][key] for key in ("at", "source", "event", "subject"))
     for at, source, event, subject in zip(*columns, strict=True):
         if axis.inside(at):
-            word = WORDS[Source(source), EventName(event)].format(subject=subject)
+            word = event_word(source, event, subject)
             found.setdefault(_lane_of(source, subject), []).append((at, word))
     if not found:
         text = "No session, controller or process changed while the run was measured."
@@ -261,7 +246,8 @@ def events(axis: Axis, series: Mapping[str, Any], faults: Sequence[Row]) -> Pane
     )
     text = (
         f"{len(rows)} events. A session ended means that ZooKeeper no longer had the broker's "
-        "node; only then is another leader elected."
+        "node, fenced that a KRaft controller took the broker for dead; only then is another "
+        "leader elected."
     )
     table = Table(("at", "of", "event"), rows)
     return Panel("events", title, text, of_lanes(axis, lanes, faults), table)
