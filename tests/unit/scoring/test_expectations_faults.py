@@ -173,8 +173,15 @@ def test_evaluate_replica_catch_up_reads_the_fetch_offsets(
     }
 
 
-def test_fetcher_pattern_matches_every_partition_of_a_line() -> None:
-    found = [
-        (match[0].rsplit("(", 1)[-1], match[3]) for match in FETCHER.findall(FETCHED.format(9))
-    ]
+LATER = (
+    FETCHED.replace("BrokerEndPoint(", "BrokerEndPoint[")
+    .replace("host=t-kafka-1.ns.svc:9092)", "host=t-kafka-1.ns.svc, port=9092]")
+    .replace("HashMap(", "Map(")
+)
+"""The same of Kafka 4.4."""
+
+
+@pytest.mark.parametrize("line", [FETCHED, LATER])
+def test_fetcher_pattern_matches_every_partition_of_a_line(line: str) -> None:
+    found = [(match[0].rsplit("(", 1)[-1], match[3]) for match in FETCHER.findall(line.format(9))]
     assert found == [("foo", "9"), ("__consumer_offsets", "0")]

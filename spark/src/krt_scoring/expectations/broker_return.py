@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.recording import Recording
     from krt_scoring.inputs.timeline import Timeline
 
-FETCHER = re.compile(r"(\S+)-(\d+) -> InitialFetchState\(.*?\),(-?\d+),(-?\d+)\)")
+FETCHER = re.compile(r"(\S+)-(\d+) -> InitialFetchState\(.*?[)\]],(-?\d+),(-?\d+)\)")
 """What a broker logs of each partition it begins to fetch (AbstractFetcherManager): partition,
-leader epoch and the offset it begins at, which is the end of its own log."""
+leader epoch and the offset it begins at, which is the end of its own log. The leader between them
+is ``BrokerEndPoint(id=…)``, or ``BrokerEndPoint[id=…]`` in Kafka 4.4."""
 
 BY_SIGNAL = 137
 """Exit code of a process that ended by SIGKILL (128 + 9)."""
