@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import pytest
@@ -20,12 +21,12 @@ from tests.unit.traffic.controller_double import (
 from tests.unit.traffic.timelines import recorded, wait_for
 
 from krt_contract.metadata_log.files import read_log
-from krt_contract.metadata_log.record import RecordType
+from krt_contract.metadata_log.record import LogRecord, RecordType
 from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log import follower as follower_module
 from krt_traffic.recorder.metadata_log.decode import kafka_uuid, records_in, schemas
-from krt_traffic.recorder.metadata_log.fetch import Answer, Position
+from krt_traffic.recorder.metadata_log.fetch import Answer, Position, fetch
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.progress import Progress
 from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
@@ -35,6 +36,8 @@ from krt_traffic.recorder.timeline import Timeline
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from krt_traffic.recorder.metadata_log.connection import Connection
 
 FOO = UUID(int=0xF00)
 
@@ -334,3 +337,77 @@ def test_quorum_watch_tells_no_loss_while_a_broker_reaches_the_leader(
     QuorumWatch(["a", "b"], lambda: (9_000_000, 1), timeline, failures).look()
     timeline.close()
     assert recorded(tmp_path) == []
+
+
+# What goes over the wire, byte by byte: as a client sent and got it that real controllers of Kafka
+# 3.9 to 4.4 answered.
+
+
+class Wire:
+    """A connection that keeps the request and gives a prepared answer."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.answer, self.request = answer, b""
+
+    def send(self, request: Any, response: Any, version: int) -> Any:
+        request.with_header(correlation_id=3, client_id="obs")
+        self.request = request.encode(version=version, header=True, framed=True)
+        return response.decode(self.answer, version=version, header=True)
+
+
+def fetch_response(error: int, tags: dict[int, bytes], records: bytes) -> bytes:
+    """Return a FetchResponse of version 17, after its length."""
+    partition = struct.pack(">ihqqq", 0, error, 8, 8, 0) + b"\x01" + struct.pack(">i", -1)
+    partition += varint(len(records) + 1) + records + varint(len(tags))
+    partition += b"".join(
+        varint(tag) + varint(len(value) + 1) + value + b"\0" for tag, value in sorted(tags.items())
+    )
+    topic = UUID(int=1).bytes + b"\x02" + partition + b"\0"
+    return struct.pack(">ib", 3, 0) + struct.pack(">ihi", 0, 0, 0) + b"\x02" + topic + b"\0"
+
+
+def test_fetch_asks_as_controllers_answer_it() -> None:
+    wire = Wire(fetch_response(0, {}, b""))
+    fetch(cast("Connection", wire), Position(7, 2), 3, "abcABC")
+    partition = struct.pack(">iiqiqi", 0, 3, 7, 2, -1, 1 << 20) + b"\0"
+    topic = b"\x02" + UUID(int=1).bytes + b"\x02" + partition + b"\0"
+    cluster = b"\x01\x00\x07\x07abcABC"
+    body = struct.pack(">iiibii", 250, 1, 1 << 20, 0, 0, -1) + topic + b"\x01\x01" + cluster
+    expected = struct.pack(">hhih", 1, 17, 3, 3) + b"obs\0" + body
+    assert wire.request == struct.pack(">i", len(expected)) + expected
+
+
+def test_fetch_reads_records_and_high_watermark() -> None:
+    data = batch(7, 2, no_op())
+    found = fetch(cast("Connection", Wire(fetch_response(0, {}, data))), Position(7, 2), 3, "c")
+    assert found == Answer(high_watermark=8, records=data)
+
+
+def test_fetch_reads_who_leads_and_what_else_an_answer_says() -> None:
+    tags = {0: struct.pack(">iq", 4, 90), 1: struct.pack(">ii", 101, 5)}
+    diverging = Wire(fetch_response(6, tags, b""))
+    found = fetch(cast("Connection", diverging), Position(7, 2), 3, "c")
+    assert (found.error, found.leader, found.leader_epoch) == (6, 101, 5)
+    assert found.diverging
+    assert not found.snapshot
+    behind = Wire(fetch_response(0, {2: struct.pack(">qi", 500, 4)}, b""))
+    found = fetch(cast("Connection", behind), Position(0, 0), 3, "c")
+    assert found.snapshot
+    assert not found.diverging
+
+
+def test_records_in_a_brokers_registration_name_its_endpoints() -> None:
+    endpoint = b"\x0aPLAINTEXT" + b"\x08kafka-1" + struct.pack(">Hh", 9092, 0) + b"\0"
+    # Version 3: no broker of a migration; the tag of its folders is text in Kafka's schema.
+    body = struct.pack(">i?", 1, 0) + UUID(int=9).bytes + struct.pack(">q", 77)
+    folders = b"\x01\x00\x11\x02" + FOO.bytes
+    value = bytes([1, 0, 3]) + body + b"\x02" + endpoint + b"\x01" + b"\x02a" + b"\x01\0" + folders
+    (record,) = records_in(batch(3, 1, value))
+    assert record.type == "REGISTER_BROKER_RECORD"
+    assert (record.data["brokerId"], record.data["brokerEpoch"]) == (1, 77)
+    assert record.data["endPoints"] == [
+        {"name": "PLAINTEXT", "host": "kafka-1", "port": 9092, "securityProtocol": 0}
+    ]
+    assert (record.data["rack"], record.data["fenced"]) == ("a", True)
+    assert record.data["logDirs"] == [kafka_uuid(FOO)]
+    assert LogRecord.parse(record.line()) == record

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import pytest
+from tests.unit.traffic.plans import load_plan
+
+from krt_contract.bundle import Bundle
+from krt_contract.members import Member, MemberKind
+from krt_contract.metadata import HistorySource, Metadata, MetadataMode
+from krt_traffic.errors import RecordingError
+from krt_traffic.recorder.cluster_history import cluster_history
+from krt_traffic.recorder.failures import Failures
+from krt_traffic.recorder.metadata_log import history
+from krt_traffic.recorder.metadata_log.history import MetadataLogHistory
+from krt_traffic.recorder.timeline import Timeline
+from krt_traffic.recorder.zookeeper_history import ZooKeeperHistory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from krt_contract.plan import Plan
+    from krt_traffic.recorder.cluster_history import ClusterHistory
+
+
+def chosen(plan: Plan, folder: Path) -> ClusterHistory:
+    timeline = Timeline(folder / "timeline", "r1")
+    return cluster_history(plan, Bundle(folder), "r1", timeline, Failures(threading.Event().set))
+
+
+def kraft(plan: Plan) -> Plan:
+    controllers = tuple(
+        Member(f"controller-{n}", MemberKind.CONTROLLER, n, host=f"controller-{n}.t")
+        for n in range(3)
+    )
+    members = (*plan.brokers, *controllers)
+    return replace(plan, members=members, metadata=Metadata(MetadataMode.KRAFT, "cluster"))
+
+
+def test_cluster_history_of_zookeeper_watches_its_nodes(tmp_path: Path) -> None:
+    assert isinstance(chosen(load_plan(tmp_path), tmp_path), ZooKeeperHistory)
+
+
+def test_cluster_history_of_kraft_follows_the_controllers_by_their_node_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follower = mock.Mock()
+    monkeypatch.setattr(history, "Follower", follower)
+    assert isinstance(chosen(kraft(load_plan(tmp_path)), tmp_path), MetadataLogHistory)
+    controllers, cluster = follower.call_args.args[:2]
+    assert cluster == "cluster"
+    assert controllers == {100 + n: f"controller-{n}.t:9093" for n in range(3)}
+    assert (tmp_path / "metadata_log" / "recorder-r1.jsonl").is_file()
+
+
+def test_cluster_history_of_a_source_that_no_recorder_reads_is_refused(tmp_path: Path) -> None:
+    plan = mock.Mock(wraps=load_plan(tmp_path))
+    plan.metadata.source = HistorySource.POLLING
+    with pytest.raises(RecordingError, match="polling"):
+        chosen(plan, tmp_path)
