@@ -31,6 +31,7 @@ from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics.live_leaders import deaths
 from krt_scoring.metrics.partition_states import States
 from krt_scoring.outputs.report.charts.event_words import event_word
+from krt_scoring.selftest import metadata_log as selftest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -267,3 +268,29 @@ def test_record_types_that_no_history_needs_are_ignored(tmp_path: Path) -> None:
     log.add("RECORD_120")
     found = with_metadata_log(Timeline(()), stored(tmp_path / "log", log.records), KRAFT)
     assert states_of(found) == [(0, 0), (1, 1)]
+
+
+# The self-test.
+
+
+def test_selftest_finds_the_record_that_it_takes_out(tmp_path: Path) -> None:
+    folder = stored(tmp_path / "log", log_of_a_move().records)
+    ((result,), lacking) = selftest.run(folder, KRAFT, seed=1)
+    assert result.detected
+    assert lacking == {}
+    assert result.at["offset"] in range(1, 3)
+
+
+def test_selftest_that_finds_nothing_wrong_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("krt_contract.metadata_log.files.StoredLog.gaps", lambda _: ())
+    folder = stored(tmp_path / "log", log_of_a_move().records)
+    ((result,), _) = selftest.run(folder, KRAFT, seed=1)
+    assert not result.detected
+
+
+def test_selftest_of_a_log_with_a_gap_and_of_zookeeper_tries_nothing(tmp_path: Path) -> None:
+    folder = stored(tmp_path / "log", log_of_a_move().records[::2])
+    assert selftest.run(folder, KRAFT, seed=1) == ([], {selftest.NAME: selftest.NEEDS})
+    assert selftest.run(folder, RUN, seed=1) == ([], {})

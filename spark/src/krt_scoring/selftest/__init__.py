@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.selftest import files, guard_checks
+from krt_scoring.selftest import files, guard_checks, metadata_log
 from krt_scoring.selftest.copies import corrupted
 from krt_scoring.selftest.discovery import discover
 from krt_scoring.selftest.evaluate import difference
@@ -61,6 +61,7 @@ def run(ctx: Context, detected: Detected, given: GuardInputs, seed: int) -> Self
         records(ctx, detected, seed),
         guard_checks.run(given),
         files.run(given.recording.inspection, seed),
+        metadata_log.run(given.recording.inspection.bundle.metadata_log, given.recording.run, seed),
     )
     return SelfTestResult(
         results=tuple(item for results, _ in tried for item in results),
