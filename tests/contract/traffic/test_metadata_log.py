@@ -95,9 +95,9 @@ def test_metadata_log_followed_through_failures_is_the_brokers_own_log(
     first.stop()
 
     second = Recorder(kraft, tmp_path, "r2").start()
-    before = leader(kraft)
+    before, elections = leader(kraft), seen(tmp_path, "elected")
     kraft.kill(before)
-    wait_until("another controller leads", lambda: seen(tmp_path, "elected") >= 2)
+    wait_until("another controller leads", lambda: seen(tmp_path, "elected") > elections)
     assert leader(kraft) != before
     kraft.start_node(0)
     wait_until("the broker is back", lambda: seen(tmp_path, "unfenced", "0") >= 2)
@@ -115,6 +115,11 @@ def test_metadata_log_followed_through_failures_is_the_brokers_own_log(
         assert dumped_fields(record) == own[record.offset]["data"], record
         assert record.type == own[record.offset]["type"]
     assert folded(stored.records) == folded(from_dump(own, stored.records))
+    assert known_to_clients(kraft, "foo") == {
+        partition: (state.leader, sorted(state.isr))
+        for partition, state in folded(stored.records).items()
+        if partition.startswith("foo-")
+    }
     # Each record is told once, though the second recorder read the first one's from the bundle.
     expected = sorted(
         (item.source, item.event, item.subject, item.detail["offset"])
@@ -133,6 +138,11 @@ def test_metadata_log_without_a_quorum_records_its_loss_and_what_was_not_read(
     wait_until("the loss of the quorum is recorded", lambda: seen(tmp_path, "quorum-lost"))
     recorder.stop()
     assert seen(tmp_path, "gap") == 1
+
+
+def known_to_clients(kraft: LocalKraft, topic: str) -> dict[str, tuple[int, list[int]]]:
+    found = kraft.admin().list_topics(topic, timeout=10).topics[topic].partitions
+    return {f"{topic}-{n}": (item.leader, sorted(item.isrs)) for n, item in found.items()}
 
 
 def dumped_fields(record: LogRecord) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from krt_contract.metadata_log.record import LogRecord, RecordType
 from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log import follower as follower_module
-from krt_traffic.recorder.metadata_log.decode import kafka_uuid, records_in, schemas
+from krt_traffic.recorder.metadata_log.decode import SECRETS, kafka_uuid, records_in, schemas
 from krt_traffic.recorder.metadata_log.fetch import Answer, Position, fetch
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.progress import Progress
@@ -101,7 +101,8 @@ def test_records_in_a_batch_that_is_cut_off_are_left_for_the_next_answer() -> No
     assert [item.offset for item in records_in(data[:-1])] == [0]
 
 
-def test_schemas_have_every_type_that_the_history_is_made_of() -> None:
+def test_schemas_have_every_type_that_the_history_is_made_of_and_no_secrets() -> None:
+    assert not set(SECRETS) & set(schemas())
     known = {schema.type for schema in schemas().values()}
     # Kafka 3.9 has no CLEAR_ELR_RECORD.
     assert set(RecordType) - {RecordType.LEADER_CHANGE, RecordType.CLEAR_ELR} <= known
