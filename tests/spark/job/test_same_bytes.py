@@ -10,7 +10,8 @@ from tests.spark.job import rich
 from krt_contract.bundle import Bundle
 from krt_scoring.anomalies.results import MAX_EXAMPLES
 from krt_scoring.engine import session
-from krt_scoring.inputs import bundle_files
+from krt_scoring.history import ledger_tables
+from krt_scoring.inputs import bundle_files, recording, run_info
 from krt_scoring.outputs import scorecard, series
 from krt_scoring.pipeline import assess
 
@@ -86,3 +87,18 @@ def test_assess_files_in_another_order_give_the_same_bytes(
 ) -> None:
     turned = rich.write(tmp_path, turned=True)
     assert dump(score(spark, turned, pieces=4)) == dump(result)
+
+
+def test_assess_side_tables_outside_the_plan_give_the_same_bytes(
+    spark: SparkSession, root: Path, result: Assessment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_tables, "IN_PLAN_ROWS", -1)
+    assert dump(score(spark, root, pieces=1)) == dump(result)
+
+
+def test_read_counts_tables_as_spark_does(spark: SparkSession, root: Path) -> None:
+    bundle = Bundle(root)
+    recorded = recording.load(bundle_files.inspect(bundle), run_info.load(bundle.run_json))
+    found = ledger_tables.read(spark, recorded)
+    for table in ("log", "consume"):
+        assert found.counted[table] == getattr(found, table).count() > 0

@@ -39,5 +39,19 @@ def frame(
         pa.array([row[index] for row in rows], type=column.type)
         for index, column in enumerate(columns)
     ]
-    made: DataFrame = spark.createDataFrame(pa.Table.from_arrays(arrays, schema=columns), struct)
+    return of_table(spark, pa.Table.from_arrays(arrays, schema=columns), struct)
+
+
+def of_table(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
+    """Return the rows of an Arrow table as a DataFrame.
+
+    Args:
+        spark: the session.
+        rows: with the columns of the schema, in its order.
+        schema: their types in Spark.
+
+    Raises:
+        pyarrow.ArrowException: a value does not fit the type of its column.
+    """
+    made: DataFrame = spark.createDataFrame(rows.cast(to_arrow_schema(schema)), schema)
     return made

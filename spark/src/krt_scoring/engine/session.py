@@ -78,6 +78,9 @@ ALWAYS = {
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.ansi.enabled": "true",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
+    # A scoring generates several hundred classes. Spark keeps 100, and a self-test, or the next
+    # bundle of the same session, would compile nearly all of them again.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     # Else PySpark tells the JVM with every call of a function which line made it, for messages of
     # failed queries: two thirds of all that it asks of the JVM.
     "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -39,7 +39,7 @@ def with_incarnations(facts: Facts, tables: Tables, tallies: Iterable[Tally]) ->
     names = _names(tables, set(by_key) | set(summaries), summaries)
     logged = sum(tally.log_rows for tally in tallies)
     delivered = sum(tally.got_rows for tally in tallies)
-    log_records, deliveries = tables.log.count(), tables.consume.count()
+    log_records, deliveries = tables.count("log"), tables.count("consume")
     return replace(
         facts,
         incarnations={

@@ -7,7 +7,7 @@ the driver.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -71,6 +71,7 @@ class Tables:
             tables, columns as in ``krt_contract.schemas``.
         replica_log, replica_bounds: what each broker holds; empty where the run did not ask for it.
         timeline: events in order of ``at``; equal times in order of their text.
+        counted: rows of the tables whose files' footers say it.
     """
 
     run: Plan
@@ -83,6 +84,14 @@ class Tables:
     replica_log: DataFrame
     replica_bounds: DataFrame
     timeline: tuple[Event, ...]
+    counted: Mapping[str, int] = field(default_factory=dict)
+
+    def count(self, table: str) -> int:
+        """Return how many rows a table has."""
+        if table in self.counted:
+            return self.counted[table]
+        rows: DataFrame = getattr(self, table)
+        return rows.count()
 
     @property
     def spark(self) -> SparkSession:
@@ -100,10 +109,22 @@ def read(spark: SparkSession, root: Path, run: Plan) -> Tables:
     return build(run, tables, timeline.read(bundle.timeline).events)
 
 
-def build(run: Plan, tables: Mapping[str, DataFrame], events: Iterable[Event]) -> Tables:
-    """Return the evidence made of given tables and events, the events in order of time."""
+def build(
+    run: Plan,
+    tables: Mapping[str, DataFrame],
+    events: Iterable[Event],
+    counted: Mapping[str, int] | None = None,
+) -> Tables:
+    """Return the evidence made of given tables and events, the events in order of time.
+
+    Args:
+        run: the plan.
+        tables: table → its rows.
+        events: of the timeline.
+        counted: rows of the tables whose number is known.
+    """
     ordered = tuple(sorted(events, key=lambda event: (event.at, event.line())))
-    return Tables(run=run, timeline=ordered, **tables)
+    return Tables(run=run, timeline=ordered, counted=counted or {}, **tables)
 
 
 def _table(spark: SparkSession, folder: Path, table: str) -> DataFrame:
