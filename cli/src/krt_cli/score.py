@@ -1,4 +1,4 @@
-"""``krt score``: scores a bundle on this machine with krt-score."""
+"""``krt score``: scores bundles on this machine with krt-score."""
 
 from __future__ import annotations
 
@@ -37,47 +37,65 @@ GET_SCORER: Final = (
 
 SCORER: Final = "krt-score"
 
+SEVERITY: Final = (
+    ExitCode.PASSED,
+    ExitCode.DEGRADED,
+    ExitCode.INCONCLUSIVE,
+    ExitCode.FAILED,
+)
+"""Verdicts from the best to the worst."""
 
-def score(bundle: Path, extra: Sequence[str], console: Console) -> ExitCode:
-    """Score a bundle and return the exit code of its verdict.
+
+def score(bundles: Sequence[Path], extra: Sequence[str], console: Console) -> list[ExitCode]:
+    """Score bundles in one session and return the exit code of each verdict.
 
     Args:
-        bundle: the folder, as `krt evidence` makes it.
+        bundles: the folders, as `krt evidence` makes them.
         extra: options of krt-score.
         console: where the lines go.
 
     Raises:
-        CouldNotRunError: something is missing, the evidence was changed, or scoring failed.
+        CouldNotRunError: something is missing, evidence was changed, or scoring failed; what was
+            scored before is printed.
     """
-    if not bundle.is_dir():
-        raise CouldNotRunError(
-            f"{bundle} is no folder", "name the folder that krt evidence made with -o"
-        )
+    for bundle in bundles:
+        if not bundle.is_dir():
+            raise CouldNotRunError(
+                f"{bundle} is no folder", "name the folder that krt evidence made with -o"
+            )
     require_java()
     scorer = find_scorer()
-    checked = sums.verify(bundle)
+    checked = sum(map(sums.verify, bundles))
     if checked:
         console.print(f"{checked} files have the checksums of {sums.NAME}", markup=False)
-    with Ticker(console, f"scoring {bundle}"):
+    names = [str(bundle) for bundle in bundles]
+    with Ticker(console, f"scoring {', '.join(names)}"):
         done = subprocess.run(  # noqa: S603 - the scorer as installed
-            [str(scorer), str(bundle), *extra],
+            [str(scorer), *names, *extra],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
         )
+    if done.stdout:
+        console.print(done.stdout.strip(), markup=False)
     if done.returncode:
         words = (done.stderr or done.stdout).strip()
         raise CouldNotRunError(
             f"{SCORER} ended with exit code {done.returncode}: {_tail(words)}",
             "the message says what to do; with less memory than it asks for, try --driver-memory",
         )
-    console.print(done.stdout.strip(), markup=False)
-    card = _card(bundle, extra)
-    for name in ("report.html", "scorecard.json"):
-        if "--out" not in extra and (bundle / name).is_file():
-            console.print(str(bundle / name), markup=False)
-    return VERDICTS.get(str(card.get("verdict")), ExitCode.INCONCLUSIVE)
+    for bundle in bundles:
+        for name in ("report.html", "scorecard.json"):
+            if "--out" not in extra and (bundle / name).is_file():
+                console.print(str(bundle / name), markup=False)
+    cards = [_card(bundle, extra) for bundle in bundles]
+    return [VERDICTS.get(str(card.get("verdict")), ExitCode.INCONCLUSIVE) for card in cards]
+
+
+def worst(codes: Sequence[ExitCode]) -> ExitCode:
+    """Return the exit code of the worst of several verdicts."""
+    return max(codes, key=SEVERITY.index)
 
 
 def require_java() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,3 +105,20 @@ def test_read_counts_tables_as_spark_does(spark: SparkSession, root: Path) -> No
     found = ledger_tables.read(spark, recorded)
     for table in ("log", "consume"):
         assert found.counted[table] == getattr(found, table).count() > 0
+
+
+def test_krt_score_of_several_bundles_gives_each_the_same_bytes(
+    root: Path, result: Assessment, tmp_path: Path
+) -> None:
+    copies = [tmp_path / name for name in ("first", "second")]
+    for copy in copies:
+        shutil.copytree(root, copy)
+    command = [sys.executable, "-m", "krt_scoring.cli", *map(str, copies), "--cores", "1"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert [line.split(": ")[:2] for line in done.stdout.splitlines()] == [
+        [str(copy), f"Failed, score {result.card['score']}"] for copy in copies
+    ]
+    for copy in copies:
+        card, run = dump(result)
+        assert Bundle(copy).scorecard.read_text(encoding="utf-8") == card
+        assert Bundle(copy).series.read_text(encoding="utf-8") == run

@@ -68,6 +68,52 @@ def test_score_ends_with_the_verdict(
     assert run(["score", str(bundle), *accept]) == code
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "accept", "code"),
+    [
+        (("Passed", "Degraded"), (), ExitCode.DEGRADED),
+        (("Failed", "Inconclusive", "Passed"), (), ExitCode.FAILED),
+        (("Inconclusive", "Degraded"), (), ExitCode.INCONCLUSIVE),
+        (("Passed", "Failed"), ("--accept", "Failed"), ExitCode.PASSED),
+    ],
+)
+def test_score_of_several_ends_with_the_worst_verdict(
+    tools: Path,
+    tmp_path: Path,
+    verdicts: tuple[str, ...],
+    accept: tuple[str, ...],
+    code: int,
+) -> None:
+    bundles = [tmp_path / f"{number}-{verdict}" for number, verdict in enumerate(verdicts)]
+    for bundle in bundles:
+        bundle.mkdir()
+    program(
+        tools,
+        "krt-score",
+        "import json, pathlib, sys\n"
+        "for path in map(pathlib.Path, sys.argv[1:]):\n"
+        "    verdict = path.name.split('-')[1]\n"
+        "    (path / 'scorecard.json').write_text(json.dumps({'verdict': verdict}))\n"
+        "    print(f'{path}: {verdict}: summary')",
+    )
+    assert run(["score", *map(str, bundles), *accept]) == code
+
+
+def test_score_of_several_where_one_fails_prints_the_others(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scorecard.json").write_text('{"verdict": "Passed"}')
+    script = "import sys\nprint('a: Passed: summary')\nsys.stderr.write('no b')\nsys.exit(2)"
+    program(tools, "krt-score", script)
+    code = run(["score", str(tmp_path / "a"), str(tmp_path / "b")])
+    assert code == ExitCode.COULD_NOT_RUN
+    output = capsys.readouterr()
+    assert "a: Passed: summary" in output.out
+    assert "exit code 2: no b" in output.err
+
+
 def test_score_passes_its_options_on(
     tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,6 +82,37 @@ def history(folder: Path) -> Path:
     return folder
 
 
+def test_main_with_several_bundles_and_one_out_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(folder), str(folder), "--out", str(folder / "card.json")])
+    assert ended.value.code == cli.EXIT_NO_BUNDLE
+    assert "--out takes the scorecard of one bundle" in capsys.readouterr().err
+
+
+def test_main_with_several_bundles_gives_each_its_line_and_the_worst_code(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Settings that cannot be used give a verdict before Spark starts."""
+    for name in ("first", "last"):
+        (folder / name).mkdir()
+        (folder / name / "history.json").write_text("[]")
+        line = '{"timestamp":1,"name":"startup_complete"}\n'
+        (folder / name / "producer-1.jsonl").write_text(line)
+    paths = [str(folder / name) for name in ("first", "missing", "last")]
+    assert cli.main(["--from", "verifiable", *paths]) == cli.EXIT_NO_BUNDLE
+    output = capsys.readouterr()
+    assert [line.split(": ")[:2] for line in output.out.splitlines()] == [
+        [paths[0], "Inconclusive"],
+        [paths[2], "Inconclusive"],
+    ]
+    assert paths[1] in output.err
+    assert output.err.count("\n") == 1
+    for name in ("first", "last"):
+        assert (folder / name / "scorecard.json").is_file()
+
+
 @pytest.mark.usefixtures("unprivileged")
 def test_main_with_a_read_only_history_names_the_remedy(
     history: Path, capsys: pytest.CaptureFixture[str]

@@ -153,6 +153,12 @@ class Sizing:
         }
 
 
+def fit(spark: SparkSession, sizing: Sizing) -> None:
+    """Set what may change in a session that runs to the size of the next history."""
+    spark.conf.set("spark.sql.shuffle.partitions", str(sizing.shuffle_partitions))
+    spark.conf.set(PARTITIONS, str(sizing.partitions))
+
+
 def partitions(spark: SparkSession) -> int:
     """Return how many partitions a shuffle of all rows has."""
     return int(str(spark.conf.get(PARTITIONS, spark.conf.get("spark.sql.shuffle.partitions"))))

@@ -1,0 +1,70 @@
+"""One local session for one history after another.
+
+Starting a JVM, loading its classes and compiling queries takes most of the time of a small history;
+the second one of a session does without. What cannot be changed in a session that runs (heap and
+flags of the JVM) decides whether the next history needs one of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+
+from krt_scoring.engine import session, shutdown, spark_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self, TypeVar
+
+    from pyspark.sql import SparkSession
+
+    T = TypeVar("T")
+
+
+class LocalSession:
+    """Runs work in a session that fits it, started where none does.
+
+    Args:
+        cores: worker threads.
+        memory: heap of the JVM; None: by the rows of a history.
+    """
+
+    def __init__(self, cores: int, memory: str | None) -> None:
+        self._cores, self._memory = cores, memory
+        self._spark: SparkSession | None = None
+        self._made_for: tuple[str, str] | None = None
+
+    def __enter__(self) -> Self:
+        """Return the session, which has not begun."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop what runs; a JVM that ended by itself was reported by ``run``."""
+        if self._spark is not None:
+            with contextlib.suppress(Py4JError, OSError):
+                self._spark.stop()
+
+    def run(self, rows: int, work: Callable[[SparkSession], T]) -> T:
+        """Return what ``work`` returns, done in a session for a history of about ``rows`` rows.
+
+        Raises:
+            SparkFailedError: the JVM threw an exception, or ended.
+        """
+        sizing = session.Sizing(rows, self._cores)
+        memory = self._memory or sizing.local_memory
+        remedy = f"give it more with --driver-memory (it had {memory})"
+        with spark_errors.translate_errors(remedy):
+            return work(self._fitting(sizing, memory))
+
+    def _fitting(self, sizing: session.Sizing, memory: str) -> SparkSession:
+        wanted = (memory, sizing.java_flags)
+        if self._spark is not None and wanted != self._made_for:
+            shutdown.stop(self._spark)
+            self._spark = None
+        if self._spark is None:
+            self._spark, self._made_for = session.local(sizing.rows, memory, self._cores), wanted
+        else:
+            session.fit(self._spark, sizing)
+        return self._spark
