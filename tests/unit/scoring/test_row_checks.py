@@ -9,6 +9,7 @@ import pytest
 from tests.unit.scoring.builders import RUN, event, ledger_file
 
 from krt_contract.bundle import Bundle
+from krt_contract.schemas import TABLES
 from krt_scoring.history import positions
 from krt_scoring.inputs import bundle_files, row_checks, row_limits
 from krt_scoring.inputs.reasons import BY_TABLE
@@ -211,6 +212,51 @@ def test_checked_takes_the_times_of_the_run_from_rows_within_it(tmp_path: Path) 
     rows = [SEND, SEND | {"scheduled_at": 7}]
     found = row_checks.checked(inspected(tmp_path, "produce", rows), LIMITS)
     assert found.sends == (START - CLOCK_TOLERANCE, START)
+
+
+BASES = {
+    "produce": SEND,
+    "producer_summary": {"producer": "p-0", "producer_incarnation": "uid-p"},
+    "consume": DELIVERY,
+    "consumer_events": EVENT,
+    "log": RECORD,
+    "log_end_offsets": {"topic": "foo", "isr": [0]},
+    "replica_log": {"topic": "foo"},
+    "replica_bounds": {"topic": "foo"},
+}
+"""A row of each table that has limits."""
+
+BEYOND = [
+    (table, column, value)
+    for table in BASES
+    for column, (low, high) in LIMITS.ranges(table).items()
+    for value in (low - 1, *((high + 1,) if high < (1 << 63) - 1 else ()))
+]
+
+
+@pytest.mark.parametrize(("table", "column", "value"), BEYOND)
+def test_checked_of_a_number_beyond_its_limits_names_file_row_and_column(
+    tmp_path: Path, table: str, column: str, value: int
+) -> None:
+    rows = [BASES[table], BASES[table] | {column: value}]
+    found = row_checks.checked(inspected(tmp_path, table, rows), LIMITS)
+    cause = f"{column} is {value}, which no writer records"
+    (reason,) = [item for item in found.reasons if item.message.startswith(cause)]
+    assert (reason.code, reason.subject) == ("RowInvalid", f"{table}/{table}.parquet row 1")
+
+
+@pytest.mark.parametrize("table", row_limits.GROUPED)
+def test_checked_of_a_group_that_the_plan_does_not_have_names_file_and_row(
+    tmp_path: Path, table: str
+) -> None:
+    rows = [BASES[table], BASES[table] | {"event_seq": 1, "group": "of-nobody"}]
+    found = row_checks.checked(inspected(tmp_path, table, rows), LIMITS)
+    (reason,) = [item for item in found.reasons if item.code == "RowInvalid"]
+    assert reason.subject == f"{table}/{table}.parquet row 1"
+
+
+def test_limits_are_of_every_table_that_a_test_alters() -> None:
+    assert set(BASES) == {table for table in TABLES if LIMITS.ranges(table)}
 
 
 def test_limits_of_a_run_begin_with_its_recorder() -> None:
