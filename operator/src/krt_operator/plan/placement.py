@@ -43,7 +43,7 @@ def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list
         raise UserError(
             "TooFewZones",
             "spec.kafka.rack.zones",
-            "the controller may not list nodes, so the test must name the zones: the values of "
+            "the controller may not list nodes; name the zones: the values of "
             f"the label {spec.kafka.rack.topology_key} that the nodes have",
         )
     _enough_zones(spec, zones)
