@@ -19,7 +19,7 @@ VERSION_LABEL: Final = "app.kubernetes.io/version"
 OPERATOR: Final = "operator"
 """Component of the controller itself."""
 
-OF_TESTS: Final = ("kafka", "scoring", "traffic")
+OF_TESTS: Final = ("kafka", "kafka_kraft", "scoring", "traffic")
 """Components of a test whose images the controller has in its settings."""
 
 

@@ -213,6 +213,11 @@ REFUSED = (
         ("leader-down", "brokerSessionExpirations", "ZooKeeper mode"),
     ),
     Refused(
+        "expected fenced brokers in ZooKeeper mode",
+        expect_fault(brokersFenced={"max": 1}),
+        ("leader-down", "brokersFenced", "KRaft mode"),
+    ),
+    Refused(
         "replication factor above brokers",
         lambda spec: spec["kafka"].update(replicas=2),
         ("topic foo", "replicationFactor 3", "kafka.replicas 2"),

@@ -179,6 +179,9 @@ def test_controller_and_crd_of_two_versions_are_a_blocker(kubectl: FakeKubectl) 
     assert (last.level, "0.0.9" in last.message) == (BLOCKER, True)
 
 
+KRAFT = {"kafka": {"metadata": {"mode": "KRaft"}}}
+
+
 @pytest.mark.parametrize(
     ("listed", "spec", "level", "words"),
     [
@@ -187,6 +190,11 @@ def test_controller_and_crd_of_two_versions_are_a_blocker(kubectl: FakeKubectl) 
         (SIX[:5], {"placement": {"separateZooKeeper": "Preferred"}}, OK, "fit"),
         (SIX[:3], {"zookeeper": {"replicas": 5}, "placement": {"separateZooKeeper": "Ignored"}},
          BLOCKER, "and there are 3"),
+        (SIX[:5], KRAFT, BLOCKER, "3 KRaft controllers need a node each, and 2 are left beside"),
+        (SIX[:5], KRAFT | {"placement": {"separateZooKeeper": "Ignored"}}, BLOCKER, "2 are left"),
+        (SIX[:5], KRAFT | {"placement": {"separateControllers": "Ignored"}}, OK, "controllers fit"),
+        (SIX[:4], {"kafka": {"metadata": {"mode": "KRaft", "controllers": {"replicas": 1}}}}, OK,
+         "3 brokers and 1 KRaft controllers fit"),
         (SIX[:2], {}, BLOCKER, "3 replicas of a partition need as many zones"),
         (SIX, {"kafka": {"replicas": 7}}, BLOCKER, "zone a needs 3 nodes"),
         ([], {}, BLOCKER, "none"),

@@ -102,6 +102,11 @@ class FaultExpectation(ApiModel):
     broker_session_expirations: Bounds | None = Field(
         default=None, description="Brokers whose ZooKeeper session expired."
     )
+    brokers_fenced: Bounds | None = Field(
+        default=None,
+        description="Brokers that the KRaft controller fenced; one that is stopped gracefully is "
+        "fenced, too.",
+    )
     controller_changes: Bounds | None = Field(
         default=None, description="Number of controller changes."
     )

@@ -4,16 +4,25 @@ from krt_operator.api.base import Rule
 from krt_operator.api.crossrefs import each
 
 _KRAFT = "self.kafka.metadata.mode == 'KRaft'"
-_EXPECTED = ("brokerSessionExpirations", "zookeeperLeaderChanges")
+_EXPECTED = {
+    "brokerSessionExpirations": "ZooKeeper",
+    "zookeeperLeaderChanges": "ZooKeeper",
+    "brokersFenced": "KRaft",
+}
+"""Expectation of a fault to the mode in which there is such a thing."""
+
+
+def _is(mode: str) -> str:
+    """Return the CEL expression that is true in a mode."""
+    return f"!({_KRAFT})" if mode == "ZooKeeper" else _KRAFT
 
 
 def _role(role: str, mode: str, remedy: str) -> Rule:
     """Return the rule that a role is the target of faults in one mode only."""
-    other = f"!({_KRAFT})" if mode == "ZooKeeper" else _KRAFT
     return each(
         "self.faults",
         "f",
-        f"{other} || f.target.role != '{role}'",
+        f"{_is(mode)} || f.target.role != '{role}'",
         (f"fault %s: target.role {role} is for {mode} mode; {remedy}", "f.name"),
         f"target.role {role} is for {mode} mode; {remedy}",
     )
@@ -97,10 +106,10 @@ METADATA = (
         each(
             "self.expect.faults",
             "e",
-            f"!({_KRAFT}) || !has(e.{name})",
-            (f"expect.faults %s: {name} is for ZooKeeper mode; leave it out", "e.name"),
-            f"expect.faults: {name} is for ZooKeeper mode; leave it out",
+            f"{_is(mode)} || !has(e.{name})",
+            (f"expect.faults %s: {name} is for {mode} mode; leave it out", "e.name"),
+            f"expect.faults: {name} is for {mode} mode; leave it out",
         )
-        for name in _EXPECTED
+        for name, mode in _EXPECTED.items()
     ),
 )

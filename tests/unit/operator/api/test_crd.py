@@ -87,9 +87,10 @@ def test_spec_schema_optional_children_cannot_appear_later() -> None:
         for name, child in schema["properties"].items()
         if "default" not in child and name not in schema["required"]
     }
-    assert optional == {"ttlSecondsAfterFinished"}
+    assert optional == {"ttlSecondsAfterFinished", "zookeeper"}
     rules = [rule["rule"] for rule in schema["x-kubernetes-validations"]]
-    assert any("has(oldSelf.ttlSecondsAfterFinished)" in rule for rule in rules)
+    for name in optional:
+        assert f"has(self.{name}) == has(oldSelf.{name})" in rules
 
 
 def test_status_schema_has_every_field_and_no_default() -> None:

@@ -50,6 +50,69 @@ def start(tmp_path: Path, run: Path) -> Iterator[Start]:
         process.wait()
 
 
+FAKE_TOOL = """#!/usr/bin/env bash
+printf '%s\\n' "$*" >>"{folder}/calls"
+if [[ -n "{error}" ]]; then
+  printf '%s\\n' "{error}" >&2
+  exit 1
+fi
+mkdir -p "{folder}/data" && : >"{folder}/data/meta.properties"
+echo "Formatting {folder}/data"
+"""
+
+
+@pytest.fixture
+def kraft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Makes a member of KRaft mode, with a double of the tool that formats; returns its calls."""
+
+    def _kraft(error: str = "") -> Path:
+        tool = tmp_path / "bin" / "java"
+        tool.parent.mkdir()
+        tool.write_text(FAKE_TOOL.format(folder=tmp_path, error=error))
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
+        monkeypatch.setenv("KRT_CLUSTER_ID", "AAAAAAAAAAAAAAAAAAAAAQ")
+        monkeypatch.setenv("KRT_FORMAT_FILE", "/krt/config/server.properties")
+        monkeypatch.setenv("KRT_LOG_DIRECTORY", str(tmp_path / "data"))
+        return tmp_path / "calls"
+
+    return _kraft
+
+
+def test_wrapper_of_kraft_member_formats_its_folder_before_the_first_start(
+    start: Start, kraft: Callable[..., Path]
+) -> None:
+    calls = kraft()
+    for _ in range(2):
+        process = start("bash", "-c", "exit 7")
+        assert process.wait(10) == 7
+    (called,) = calls.read_text().splitlines()
+    assert called.endswith(
+        "kafka.tools.StorageTool format --ignore-formatted --cluster-id AAAAAAAAAAAAAAAAAAAAAQ "
+        "--config /krt/config/server.properties"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ("Cluster ID string x does not appear to be a valid UUID", "Cluster ID string x"),
+        (
+            'Exception in thread \\"main\\" org.apache.kafka.ConfigException: no voter',
+            "org.apache.kafka.ConfigException: no voter",
+        ),
+    ],
+)
+def test_wrapper_of_kraft_member_that_cannot_be_formatted_says_why(
+    start: Start, run: Path, kraft: Callable[..., Path], said: str, error: str
+) -> None:
+    kraft(said)
+    assert start("bash", "-c", "exit 7").wait(10) == 1
+    message = json.loads((run / "termination-log").read_text())
+    assert message["failures"] == 1
+    assert message["error"].startswith(error)
+
+
 def _next(process: subprocess.Popen[str]) -> Any:
     assert process.stdout is not None
     return json.loads(process.stdout.readline())
