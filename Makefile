@@ -18,6 +18,8 @@ COMMA := ,
 
 # Of `make disturb`: disturb every N-th call only.
 EVERY ?= 1
+# Of `make demo`: where the sample keeps its metadata, zookeeper or kraft.
+MODE ?= zookeeper
 
 # Of `make images`: a registry of yours with a path, and the tag there (a hash of the sources if empty).
 PUSH ?=
@@ -34,8 +36,8 @@ help: ## List the targets
 .PHONY: score-sample demo test test-all
 score-sample: ## Score a recorded leader crash on local Spark, without a cluster
 	@hack/score-sample
-demo: ## Create the cluster, run the sample test and follow it to its verdict
-	@hack/demo
+demo: ## Create the cluster, run the sample test and follow it to its verdict (MODE=kraft)
+	@MODE=$(MODE) hack/demo
 test: ## Create the cluster, then run everything that gates a change (what CI runs)
 	@hack/check gate
 test-all: ## Run make test, then the long end-to-end tests and every scenario

@@ -94,7 +94,8 @@ jars_image() {
   echo "$reference"
 }
 
-# build_images: builds what is missing and sets `operator`, `traffic`, `scoring` and `kafka` to references.
+# build_images: builds what is missing and sets `operator`, `traffic`, `scoring`, `kafka` and `kafkaKRaft`
+# to references.
 build_images() {
   local base java python spark maven=''
   base=$(base_image)
@@ -108,13 +109,16 @@ build_images() {
   scoring=$(package_image scoring "$spark" spark spark/src contract/src)
   if [[ $base == krt/* ]]; then
     kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven")
+    # Kafka 3.9 has both modes.
+    kafkaKRaft=$kafka
   else
     kafka=$KAFKA_IMAGE
+    kafkaKRaft=$KAFKA_KRAFT_IMAGE
   fi
 }
 
 build() {
-  local operator traffic scoring kafka image
+  local operator traffic scoring kafka kafkaKRaft image
   build_images
   "$HACK/registry.sh" up
   for image in "$operator" "$traffic" "$scoring" "$kafka"; do
@@ -122,16 +126,16 @@ build() {
       "$REGISTRY_ON_HOST"/*) step "push ${image#*/}" docker push --quiet "$image" ;;
     esac
   done
-  write_values "$STATE/images.values.yaml" "$operator" "$traffic" "$scoring" "$kafka"
+  write_values "$STATE/images.values.yaml" "$operator" "$traffic" "$scoring" "$kafka" "$kafkaKRaft"
 }
 
 # push REGISTRY/PATH [TAG]: an image that is pulled anyway, Kafka's own, stays where it is.
 push() {
-  local target=${1%/} tag=${2:-} operator traffic scoring kafka image pushed
+  local target=${1%/} tag=${2:-} operator traffic scoring kafka kafkaKRaft image pushed
   local values=$REPO/build/images.values.yaml
   check_target "$target" "$tag"
   build_images
-  for image in operator traffic scoring kafka; do
+  for image in operator traffic scoring kafka kafkaKRaft; do
     case ${!image} in
       "$REGISTRY_ON_HOST"/*)
         pushed=$(push_image "${!image}" "$target" "$tag")
@@ -139,7 +143,7 @@ push() {
         ;;
     esac
   done
-  write_values "$values" "$operator" "$traffic" "$scoring" "$kafka"
+  write_values "$values" "$operator" "$traffic" "$scoring" "$kafka" "$kafkaKRaft"
   log "images: $values"
   log "install them with: helm install krt helm/kafka-resilience --values build/images.values.yaml"
 }
@@ -187,8 +191,9 @@ fetch_on_every_node() {
 load() {
   local references
   "$HACK/registry.sh" connect
-  # The controller runs on one node only, which fetches its image when it must.
-  references=$(sed -n '/ operator:/d; s/.*registry: "\(.*\)", repository: "\(.*\)", tag: "\(.*\)".*/\1\/\2:\3/p' \
+  # The controller runs on one node only, which fetches its image when it must; so does the node of a member
+  # in KRaft mode.
+  references=$(sed -n '/ operator:/d; / kafkaKRaft:/d; s/.*registry: "\(.*\)", repository: "\(.*\)", tag: "\(.*\)".*/\1\/\2:\3/p' \
     "$STATE/images.values.yaml")
   # shellcheck disable=SC2086  # a list of references
   step 'every node pulls the images' fetch_on_every_node $references

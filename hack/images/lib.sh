@@ -5,7 +5,8 @@
 DEBIAN_IMAGE=${KRT_DEBIAN_IMAGE:-debian:$DEBIAN_SUITE-slim}
 REGISTRY_IMAGE=${KRT_REGISTRY_IMAGE:-registry:2.8.3}
 # By the name that the nodes pull.
-KAFKA_IMAGE=${KRT_KAFKA_IMAGE:-docker.io/apache/kafka:3.9.1}
+KAFKA_IMAGE=${KRT_KAFKA_IMAGE:-docker.io/apache/kafka:$KAFKA_VERSION}
+KAFKA_KRAFT_IMAGE=${KRT_KAFKA_KRAFT_IMAGE:-docker.io/apache/kafka:$KAFKA_KRAFT_VERSION}
 # The Python of that Debian release: the wheels are chosen for it, and its image refuses another.
 PYTHON_VERSION=3.11
 # Debian bookworm has glibc 2.36.
@@ -80,7 +81,7 @@ value() {
     "$1" "$registry" "${path%:*}" "${path##*:}"
 }
 
-# write_values FILE OPERATOR TRAFFIC SCORING KAFKA: the values that name these images.
+# write_values FILE OPERATOR TRAFFIC SCORING KAFKA KAFKA-IN-KRAFT-MODE: the values that name these images.
 write_values() {
   local file=$1
   mkdir -p "$(dirname "$file")"
@@ -91,6 +92,7 @@ write_values() {
     value traffic "$3"
     value scoring "$4"
     value kafka "$5"
+    value kafkaKRaft "$6"
   } >"$file.$$"
   mv "$file.$$" "$file"
 }

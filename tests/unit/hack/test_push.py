@@ -99,7 +99,8 @@ def test_write_values_names_every_image_as_the_chart_does(
 ) -> None:
     references = (
         "registry.example.com/team/krt-operator:1 registry.example.com/team/krt-traffic:1 "
-        "localhost:5001/krt-scoring:abc docker.io/apache/kafka:3.9.1"
+        "localhost:5001/krt-scoring:abc docker.io/apache/kafka:3.9.1 "
+        "docker.io/apache/kafka:4.4.0"
     )
     done = run(f"write_values {tmp_path}/new/values.yaml {references}", home)
     assert done.returncode == 0, done.stderr
@@ -110,4 +111,5 @@ def test_write_values_names_every_image_as_the_chart_does(
         "traffic": {"registry": registry, "repository": "team/krt-traffic", "tag": "1"},
         "scoring": {"registry": "krt-registry:5000", "repository": "krt-scoring", "tag": "abc"},
         "kafka": {"registry": "docker.io", "repository": "apache/kafka", "tag": "3.9.1"},
+        "kafkaKRaft": {"registry": "docker.io", "repository": "apache/kafka", "tag": "4.4.0"},
     }

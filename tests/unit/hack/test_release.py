@@ -37,6 +37,7 @@ def home(tmp_path: Path) -> dict[str, str]:
             ("traffic", "team/krt-traffic", "0.1.0"),
             ("scoring", "team/krt-scoring", "0.1.0"),
             ("kafka", "apache/kafka", "3.9.1"),
+            ("kafkaKRaft", "apache/kafka", "4.4.0"),
         )
     )
     (tmp_path / "images.values.yaml").write_text(f"images:\n{images}")
@@ -95,6 +96,7 @@ def test_scan_looks_at_every_image_and_fails_with_the_scanner(home: dict[str, st
         f"{REGISTRY}/team/krt-traffic:0.1.0",
         f"{REGISTRY}/team/krt-scoring:0.1.0",
         f"{REGISTRY}/apache/kafka:3.9.1",
+        f"{REGISTRY}/apache/kafka:4.4.0",
     ]
     assert release(home | {"TRIVY": "1"}, "scan").returncode == 1
 
