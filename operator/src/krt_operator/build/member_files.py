@@ -163,6 +163,9 @@ def _controller_properties(plan: Plan, member: Member) -> str:
             **plan.controller_config,
             "process.roles": "controller",
             "listeners": f"CONTROLLER://:{CONTROLLER_PORT}",
+            # Other members take a new leader's address from its announcement, not from the voters;
+            # without this it would be the pod's own name, which only the pod resolves.
+            "advertised.listeners": f"CONTROLLER://{member.address}",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
             "log.dirs": LOG_DIRECTORY,
             **_quorum(plan, member),

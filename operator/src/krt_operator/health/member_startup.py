@@ -91,8 +91,11 @@ def check_startup(failures: Iterable[StartupFailure]) -> None:
 def _failure(plan: Plan, member: Member, container: ContainerView) -> StartupFailure:
     ended = container.last_terminated or {}
     broker = member.kind is MemberKind.KAFKA
-    section = plan.spec.kafka if broker else plan.spec.ensemble
-    path = "spec.kafka" if broker else plan.spec.ensemble_field
+    spec, path = plan.spec, "spec.kafka" if broker else plan.spec.ensemble_field
+    configs = {path: spec.kafka.config if broker else spec.ensemble.config}
+    if member.kind is MemberKind.CONTROLLER:
+        # A controller is given some of the brokers' settings, too.
+        configs["spec.kafka"] = spec.kafka.config
     # Without a report of the member, nothing says that the failures are alike; then all count.
     all_failures = container.restarts + (0 if container.running else 1)
     if ended.get("reason") == OUT_OF_MEMORY:
@@ -107,13 +110,14 @@ def _failure(plan: Plan, member: Member, container: ContainerView) -> StartupFai
     error = _PACKAGE.sub("", error) or silent
     counted = report.get("failures")
     failures = counted if isinstance(counted, int) else all_failures
-    setting = find_setting(section.config, error)
-    if setting is not None:
-        field = f"{path}.config[{setting}]"
-        remedy = f"correct {field}, which is {section.config[setting]!r}"
-    else:
-        field = f"{path}.config"
-        remedy = f"correct {field}, or use another spec.kafka.image"
+    field = f"{path}.config"
+    remedy = f"correct {field}, or use another spec.kafka.image"
+    for where, config in configs.items():
+        setting = find_setting(config, error)
+        if setting is not None:
+            field = f"{where}.config[{setting}]"
+            remedy = f"correct {field}, which is {config[setting]!r}"
+            break
     return StartupFailure(member, failures, error, field, remedy)
 
 

@@ -69,6 +69,32 @@ def test_provisioning_with_broker_that_cannot_start_names_error_setting_and_reme
     assert datetime.fromisoformat(ended) - start < timedelta(seconds=30)
 
 
+@pytest.mark.parametrize(
+    ("brokers", "controllers", "field"),
+    [
+        ({"auto.leader.rebalance.enable": "perhaps"}, {}, "spec.kafka.config"),
+        (
+            {},
+            {"auto.leader.rebalance.enable": "perhaps"},
+            "spec.kafka.metadata.controllers.config",
+        ),
+    ],
+)
+def test_provisioning_with_controller_that_cannot_start_names_the_config_of_the_setting(
+    make_world: Callable[..., World],
+    brokers: dict[str, str],
+    controllers: dict[str, str],
+    field: str,
+) -> None:
+    metadata = {"mode": "KRaft", "controllers": {"config": controllers}}
+    world = make_world(kafka={"config": brokers, "metadata": metadata})
+    error = "Invalid value perhaps for configuration auto.leader.rebalance.enable"
+    world.failing = {"t-controller-1-0": reported(f"a.ConfigException: {error}")}
+    assert world.run()["phase"] == "Error"
+    message = world.condition("Provisioned")["message"]
+    assert message.startswith(f"{field}[auto.leader.rebalance.enable]: controller-1 failed")
+
+
 def test_provisioning_with_zookeeper_that_cannot_start_names_the_setting_by_its_value(
     make_world: Callable[..., World],
 ) -> None:
