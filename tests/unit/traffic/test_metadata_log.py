@@ -104,8 +104,7 @@ def test_records_in_a_batch_that_is_cut_off_are_left_for_the_next_answer() -> No
 def test_schemas_have_every_type_that_the_history_is_made_of_and_no_secrets() -> None:
     assert not set(SECRETS) & set(schemas())
     known = {schema.type for schema in schemas().values()}
-    # Kafka 3.9 has no CLEAR_ELR_RECORD.
-    assert set(RecordType) - {RecordType.LEADER_CHANGE, RecordType.CLEAR_ELR} <= known
+    assert set(RecordType) - {RecordType.LEADER_CHANGE} <= known
 
 
 # Progress.
@@ -399,7 +398,7 @@ def test_fetch_reads_who_leads_and_what_else_an_answer_says() -> None:
 
 def test_records_in_a_brokers_registration_name_its_endpoints() -> None:
     endpoint = b"\x0aPLAINTEXT" + b"\x08kafka-1" + struct.pack(">Hh", 9092, 0) + b"\0"
-    # Version 3: no broker of a migration; the tag of its folders is text in Kafka's schema.
+    # Version 3, of Kafka 3.9: no broker of a migration, and its folders as a tagged field.
     body = struct.pack(">i?", 1, 0) + UUID(int=9).bytes + struct.pack(">q", 77)
     folders = b"\x01\x00\x11\x02" + FOO.bytes
     value = bytes([1, 0, 3]) + body + b"\x02" + endpoint + b"\x01" + b"\x02a" + b"\x01\0" + folders

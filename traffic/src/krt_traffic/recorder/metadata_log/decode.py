@@ -117,19 +117,13 @@ def schemas() -> dict[int, Schema]:
     found = {}
     for item in resources.files(f"{__package__}.schemas").iterdir():
         if item.name.endswith(".json"):
-            text = _COMMENT.sub("", item.read_text(encoding="utf-8"))
-            document = json.loads(text, object_hook=_with_number_as_tag)
+            document = json.loads(_COMMENT.sub("", item.read_text(encoding="utf-8")))
             found[int(document["apiKey"])] = Schema(
                 type=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", document["name"]).upper(),
                 max_version=int(document["validVersions"].rpartition("-")[2]),
                 struct=StructField(document) if document["fields"] else None,
             )
     return found
-
-
-def _with_number_as_tag(field: dict[str, Any]) -> dict[str, Any]:
-    """Return a field of a schema; some of Kafka's files write its tag as text."""
-    return field | {"tag": int(field["tag"])} if "tag" in field else field
 
 
 def _fields(schema: Any, decoded: dict[str, Any]) -> dict[str, Any]:

@@ -1,1 +1,4 @@
-"""Schemas of metadata records as Apache Kafka ships them (kafka-metadata, common/metadata)."""
+"""Schemas of metadata records, as Apache Kafka 4.4.0 ships them (kafka-metadata, common/metadata).
+
+A newer schema reads older versions of its record. Without those of credentials.
+"""
