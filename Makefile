@@ -18,6 +18,7 @@ COMMA := ,
 
 # Of `make disturb`: disturb every N-th call only.
 EVERY ?= 1
+
 # Of `make demo`: where the sample keeps its metadata, zookeeper or kraft.
 MODE ?= zookeeper
 
