@@ -135,6 +135,11 @@ def write_text(path: Path, text: str) -> None:
     publish(temporary, path)
 
 
+def json_text(value: dict[str, Any]) -> str:
+    """Return ``value`` as sorted, indented JSON ending in a newline."""
+    return json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+
+
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write ``value`` as sorted, indented JSON ending in a newline, whole or not at all."""
-    write_text(path, json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False) + "\n")
+    write_text(path, json_text(value))

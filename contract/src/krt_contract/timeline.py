@@ -9,17 +9,18 @@ events it has.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from krt_contract.bundle import make_directory
+from krt_contract.sinks.lines import line_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from krt_contract.sinks.sink import LineFolder
 
 
 class Source(StrEnum):
@@ -136,6 +137,10 @@ AT_END = "atEnd"
 """In the detail of a ``recorder gap``: true where the silence lasted until the recorder ended, so
 what happened in it was not read afterwards."""
 
+EVIDENCE = "evidence"
+"""Stream of a ``recorder gap``: the evidence store was unavailable to a pod of the run. Nothing is
+missing of what it wrote, but it wrote, and committed, late."""
+
 PROCESS = "process"
 """Stream of a ``recorder gap``: the recorder's process did not run; it reads on afterwards."""
 
@@ -173,14 +178,13 @@ class Event:
 class TimelineWriter:
     """Appends events of one stream to ``timeline/<stream>.jsonl``, a line at a time.
 
-    A line is written in one call, so a killed recorder leaves at most one torn last line, which
-    readers report rather than skip in silence. A volume that fills up leaves none.
+    Args:
+        folder: the bundle's timeline folder, or a path to where it is.
+        stream: name of the stream.
     """
 
-    def __init__(self, folder: Path, stream: str) -> None:
-        make_directory(folder)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        self._descriptor = os.open(folder / f"{stream}.jsonl", flags, 0o664)
+    def __init__(self, folder: LineFolder | Path, stream: str) -> None:
+        self._lines = line_folder(folder).open(f"{stream}.jsonl")
 
     def write(self, event: Event) -> None:
         """Append one event.
@@ -188,7 +192,7 @@ class TimelineWriter:
         Raises:
             OSError: the volume refused the line or a part of it; nothing of it is in the file.
         """
-        append(self._descriptor, event.line().encode("utf-8"))
+        self._lines.write(event.line().encode("utf-8"))
 
     def sync(self) -> None:
         """Make everything durable.
@@ -196,30 +200,8 @@ class TimelineWriter:
         Raises:
             OSError: the volume lost lines that it had taken.
         """
-        os.fsync(self._descriptor)
+        self._lines.sync()
 
     def close(self) -> None:
         """Make everything durable and close the file; errors as of ``sync``."""
-        try:
-            self.sync()
-        finally:
-            os.close(self._descriptor)
-
-
-def append(descriptor: int, data: bytes) -> None:
-    """Append ``data`` to a file wholly or not at all; nobody else may write to it.
-
-    A volume that fills up takes a part of it and refuses the rest.
-
-    Raises:
-        OSError: the volume refused.
-    """
-    end = os.fstat(descriptor).st_size
-    written = 0
-    try:
-        while written < len(data):
-            written += os.write(descriptor, data[written:])
-    except OSError:
-        if written:
-            os.ftruncate(descriptor, end)
-        raise
+        self._lines.close()

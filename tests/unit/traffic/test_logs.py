@@ -8,12 +8,20 @@ import pytest
 from tests.unit.traffic.api_server import Answer, ApiServer
 from tests.unit.traffic.timelines import recorded
 
-from krt_contract.timeline import append
+from krt_contract.sinks import lines
+from krt_contract.sinks.lines import append
 from krt_traffic.errors import RecordingError
+from krt_traffic.evidence import report_in_log
 from krt_traffic.kubernetes.client import KubernetesClient
 from krt_traffic.recorder import logs
 from krt_traffic.recorder.failures import Failures
-from krt_traffic.recorder.logs import LogFollower, last_timestamp, later, parse_member_line
+from krt_traffic.recorder.logs import (
+    LogFollower,
+    last_timestamp,
+    later,
+    parse_member_line,
+    parse_silence,
+)
 from krt_traffic.recorder.pods import Container
 from krt_traffic.recorder.timeline import Timeline
 
@@ -45,12 +53,15 @@ def test_later_compares_timestamps_of_different_precision(
     assert later(time, last) is is_later
 
 
-def test_last_timestamp_of_a_log_is_that_of_its_last_line(tmp_path: Path) -> None:
-    path = tmp_path / "p.log"
-    assert not last_timestamp(path, "")
-    path.write_text("2026-11-21T04:03:19.1Z a\n2026-11-21T04:03:19.2Z [krt-1] b\n")
-    assert last_timestamp(path, "") == "2026-11-21T04:03:19.2Z"
-    assert last_timestamp(path, "krt-1") == "2026-11-21T04:03:19.2Z"
+def test_last_timestamp_of_a_log_is_that_of_its_last_line() -> None:
+    assert not last_timestamp(b"", cut=False, container="")
+    tail = b"2026-11-21T04:03:19.1Z a\n2026-11-21T04:03:19.2Z [krt-1] b\n"
+    assert last_timestamp(tail, cut=False, container="") == "2026-11-21T04:03:19.2Z"
+    assert last_timestamp(tail, cut=False, container="krt-1") == "2026-11-21T04:03:19.2Z"
+
+
+def test_last_timestamp_of_a_tail_that_begins_within_a_line_ignores_its_rest() -> None:
+    assert not last_timestamp(b"19.1Z a\n", cut=True, container="")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +90,7 @@ def test_follower_whose_line_was_refused_asks_for_it_after_a_restart(
     ended = threading.Event()
     failures = Failures(ended.set)
     with monkeypatch.context() as patch:
-        patch.setattr(logs, "append", full)
+        patch.setattr(lines, "append", full)
         follower(api, tmp_path, failures, gone=False).start()
         assert ended.wait(10)
     with pytest.raises(RecordingError, match="No space left on device"):
@@ -106,3 +117,25 @@ def test_follower_stopped_while_interrupted_records_a_gap_to_the_end(
     (gap,) = recorded(tmp_path / "timeline")
     assert (gap["event"], gap["detail"]["stream"]) == ("gap", "log t-kafka-0-0")
     assert gap["detail"]["atEnd"] is True
+
+
+def test_follower_of_a_pod_whose_store_was_unavailable_records_a_gap(
+    api: ApiServer, tmp_path: Path
+) -> None:
+    line = b'2026-11-21T04:03:21.1Z {"krt":"evidence","member":"p-0","from":1000000,"to":9000000}\n'
+    api.answers.append(Answer(line))
+    tested = follower(api, tmp_path, Failures(lambda: None), gone=True)
+    tested.start()
+    tested.join()
+    (gap,) = recorded(tmp_path / "timeline")
+    assert gap["event"] == "gap"
+    assert gap["detail"] == {"from": 1_000_000, "to": 9_000_000, "stream": "evidence"}
+
+
+def test_parse_silence_takes_only_lines_of_a_pods_ledger(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report_in_log("p-0")(1, 2)
+    assert parse_silence(capsys.readouterr().out.encode()) == (1, 2)
+    assert parse_silence(b'{"krt":"member","event":"killed","at":5}') is None
+    assert parse_silence(b'{"krt":') is None

@@ -9,6 +9,7 @@ import os
 import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,15 +22,14 @@ from krt_contract import bundle
 from krt_contract.control import ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.faults import AdminAnswer
+from krt_contract.sinks import folder, lines
 from krt_contract.timeline import TimelineWriter
 from krt_traffic.control import Control, Instruction
 from krt_traffic.environment import Environment
 from krt_traffic.kubernetes.client import KubernetesClient
-from krt_traffic.recorder import admin_requests, logs, quorum, run, run_json, znodes
+from krt_traffic.recorder import admin_requests, quorum, run, znodes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from krt_contract.timeline import Event
 
 DISK_FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -122,8 +122,8 @@ class Recorder:
 
     @property
     def events(self) -> list[tuple[str, str]]:
-        folder = self.folder / "ns/t/u/timeline"
-        return [(item["source"], item["event"]) for item in recorded(folder)]
+        timeline = self.folder / "ns/t/u/timeline"
+        return [(item["source"], item["event"]) for item in recorded(timeline)]
 
 
 @pytest.fixture
@@ -183,10 +183,14 @@ def test_run_with_a_full_volume_in_any_thread_ends_with_the_remedy(
 def test_run_whose_log_files_cannot_be_written_ends_with_the_remedy(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_descriptor: int, _data: bytes) -> None:
-        raise DISK_FULL
+    append = lines.append
 
-    monkeypatch.setattr(logs, "append", full)
+    def full(descriptor: int, data: bytes) -> None:
+        if Path(f"/proc/self/fd/{descriptor}").readlink().suffix == ".log":
+            raise DISK_FULL
+        append(descriptor, data)
+
+    monkeypatch.setattr(lines, "append", full)
     recorder.start()
     assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert "logs/t-kafka-0-0-u1.log (No space left on device)" in recorder.message["error"]
@@ -203,7 +207,7 @@ def test_run_whose_run_json_cannot_be_replaced_ends_with_the_remedy(
             raise BROKEN
         write(path, document)
 
-    monkeypatch.setattr(run_json, "write_json", full)
+    monkeypatch.setattr(folder, "write_json", full)
     recorder.start()
     assert recorder.exit_status() == TrafficExit.NOT_RECORDED
     assert "run.json (Input/output error)" in recorder.message["error"]

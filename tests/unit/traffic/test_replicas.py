@@ -9,6 +9,7 @@ import pytest
 
 from krt_contract.bundle import Bundle
 from krt_contract.payload import Encoder
+from krt_contract.sinks.folder import FolderSink
 from krt_traffic.replicas import table
 from krt_traffic.replicas.lines import batch, record
 from krt_traffic.replicas.reader import Reader
@@ -44,7 +45,7 @@ def line(offset: int, text: str = "") -> str:
 def read(folder: Path, *lines: str) -> tuple[Reader, list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the reader, the rows and the bounds of a dump."""
     bundle = Bundle(folder)
-    reader = Reader(Tables(bundle, "kafka-1", 1), lambda: 77)
+    reader = Reader(Tables(FolderSink(bundle.root), "kafka-1", 1), lambda: 77)
     for text in lines:
         reader.take(text)
     reader.close()

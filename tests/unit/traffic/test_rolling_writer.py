@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from krt_contract.ledger import table_of
+from krt_contract.sinks.folder import FolderSink
 from krt_traffic import rolling_writer
-from krt_traffic.rolling_writer import RollingWriter, writer
+from krt_traffic.rolling_writer import RollingWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def stored(folder: Path) -> list[int]:
 
 
 def rolling(folder: Path) -> RollingWriter:
-    return RollingWriter(writer(folder, "producer_summary", "p", "u"))
+    return RollingWriter(FolderSink(folder).table("producer_summary", "p-u"))
 
 
 def test_flush_takes_earlier_provisional_rows_back_and_keeps_settled_ones(tmp_path: Path) -> None:

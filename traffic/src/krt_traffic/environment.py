@@ -30,7 +30,8 @@ class Environment(Struct, frozen=True, kw_only=True, rename=lambda name: f"KRT_{
 
     Attributes:
         plan: path of plan.json.
-        evidence: mount point of the evidence claim; the bundle lies below it.
+        evidence: folder that the bundle lies below, the mount point of the evidence claim; unused
+            where evidence goes into an object store.
         control: name of the run's control ConfigMap.
         namespace: namespace of the test.
         test: name of the test.

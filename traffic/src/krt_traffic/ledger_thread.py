@@ -16,11 +16,17 @@ FLUSH_SECONDS = 0.5
 """Time between two flushes; bounds the sends a killed producer leaves without a row."""
 
 
+WAITING_ROWS = 100_000
+"""Rows that may wait in memory while an object store is unavailable: some 40 MB of the 256 MiB,
+and 200 s at 500 records a second."""
+
+
 class LedgerThread:
     """Calls ``flush`` twice a second and on demand, in a thread of its own.
 
-    When the volume fails, the process ends: traffic without a ledger proves nothing, and the
-    controller reports a pod without a termination message as lost.
+    An object store that is unavailable is waited for within ``flush``, and what waits for durable
+    rows waits with it: commits, above all. When a volume fails, the process ends: traffic without
+    a ledger proves nothing, and the controller reports a pod without a termination message as lost.
 
     Args:
         flush: makes durable what has come in; called from this thread only.

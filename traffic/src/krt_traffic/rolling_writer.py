@@ -1,8 +1,8 @@
 """One table's rows in files of bounded size, durable at every flush.
 
-Rows go to one *open* file that is replaced at every flush; when it has grown, it gets its number
-by one rename (``LedgerWriter``). A kill between two flushes loses what came since the first of
-them and never leaves a row twice.
+Rows go to one *open* file that is replaced at every flush; when it has grown, it gets its final
+number (``TableWriter``). A kill between two flushes loses what came since the first of them and
+never leaves a row twice.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from krt_contract.ledger import LedgerWriter
 from krt_traffic.clock import mono
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from krt_contract.sinks.sink import TableWriter
 
 ROLL_ROWS = 10_000
 """Rows at which the open file gets its number: what is written again at each flush stays small
@@ -35,7 +34,7 @@ class RollingWriter:
         writer: writes the files.
     """
 
-    writer: LedgerWriter
+    writer: TableWriter
     _settled: list[pa.Table] = field(default_factory=list)
     _rows: int = 0
     _since: int = field(default_factory=mono)
@@ -89,8 +88,3 @@ class RollingWriter:
         self.writer.write_open(pa.concat_tables(self._settled))
         self.writer.roll()
         self._settled, self._rows, self._since, self._open = [], 0, mono(), False
-
-
-def writer(folder: Path, table: str, member: str, incarnation: str) -> LedgerWriter:
-    """Return the writer of one table of one incarnation below the bundle's folder."""
-    return LedgerWriter(folder / table, table, f"{member}-{incarnation}")

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_contract.ledger import LedgerWriter
 from krt_traffic.consumer.derived_records import DerivedRecords
 from krt_traffic.consumer.positions import partition_of
-from krt_traffic.rolling_writer import RollingWriter, writer
+from krt_traffic.rolling_writer import RollingWriter
 from krt_traffic.sending.sender import Sender
 from krt_traffic.sending.transaction_manager import TransactionManager
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from confluent_kafka import Message, TopicPartition
 
     from krt_contract.clients import ProducerSpec
     from krt_contract.outcomes import TransactionOutcome
     from krt_contract.plan import Plan
+    from krt_contract.sinks.sink import Sink
     from krt_traffic.consumer.positions import Positions
 
 
@@ -30,7 +29,7 @@ class Output:
         plan: the run.
         entry: how the output is written; always in transactions.
         who: identity and incarnation, of the consumer and of the producer alike.
-        folder: the bundle.
+        sink: the bundle.
         stop_waiting: whether to stop waiting for the transaction coordinator.
 
     Attributes:
@@ -44,7 +43,7 @@ class Output:
         plan: Plan,
         entry: ProducerSpec,
         who: tuple[str, str],
-        folder: Path,
+        sink: Sink,
         stop_waiting: Callable[[], bool],
     ) -> None:
         if entry.transactions is None:
@@ -55,8 +54,9 @@ class Output:
         self._records = DerivedRecords(entry, *who)
         self._sender = Sender(plan, entry, self._records, *who)
         self._manager = TransactionManager(self._sender, self._records, stop_waiting)
-        self._table = RollingWriter(writer(folder, "produce", *who))
-        self._summary = LedgerWriter(folder / "producer_summary", "producer_summary", "-".join(who))
+        stem = "-".join(who)
+        self._table = RollingWriter(sink.table("produce", stem))
+        self._summary = sink.table("producer_summary", stem)
 
     def start(self) -> bool:
         """Register with the transaction coordinator; False where waiting for it was stopped.

@@ -22,17 +22,18 @@ from krt_traffic.consumer.fetching import Fetching
 from krt_traffic.consumer.output import Output
 from krt_traffic.consumer.positions import location_of, partition_of
 from krt_traffic.consumer.settings import client_settings, cooperative
+from krt_traffic.consumer.throttle import Throttle
 from krt_traffic.consumer.transform import Transform
 from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import FatalClientError
+from krt_traffic.evidence import open_sink, report_in_log
 from krt_traffic.ledger_thread import LedgerThread
 from krt_traffic.plan import find_consumer
-from krt_traffic.rolling_writer import RollingWriter, writer
+from krt_traffic.rolling_writer import RollingWriter
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from krt_contract.plan import Plan
+    from krt_contract.sinks.sink import Sink
     from krt_traffic.consumer.positions import Positions
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
@@ -59,9 +60,10 @@ class ConsumerRun:
         self._environment, self._plan, self._control = environment, plan, control
         self._entry = entry = find_consumer(plan, environment.name)
         member, incarnation = environment.member, environment.pod_uid
-        folder = environment.evidence / plan.bundle
-        self._deliveries = RollingWriter(writer(folder, "consume", member, incarnation))
-        self._events = RollingWriter(writer(folder, "consumer_events", member, incarnation))
+        sink = open_sink(environment, plan, report_in_log(member))
+        stem = f"{member}-{incarnation}"
+        self._deliveries = RollingWriter(sink.table("consume", stem))
+        self._events = RollingWriter(sink.table("consumer_events", stem))
         self._buffer = EventBuffer(
             member,
             incarnation,
@@ -70,7 +72,7 @@ class ConsumerRun:
         )
         self._ledger = LedgerThread(self._flush)
         self._backlog = Backlog(self._ledger, lambda: self._buffer.waiting_bytes)
-        self._transform = self._make_transform((member, incarnation), folder)
+        self._transform = self._make_transform((member, incarnation), sink)
         self._positions: Positions = self._transform or Commits(
             self._buffer, self._ledger, entry.commit
         )
@@ -90,6 +92,7 @@ class ConsumerRun:
         self._positions.client = self._assignment.client = self._client
         if self._transform is not None:
             self._transform.seek = self._assignment.seek
+        self._throttle = Throttle(self._client, self._buffer)
         self._drain: Drain | None = None
 
     def run(self) -> int:
@@ -122,6 +125,7 @@ class ConsumerRun:
             instruction = self._control.current()
             if instruction.state in (ControlState.ABORT, ControlState.DONE):
                 return "aborted", None
+            self._throttle.step()
             self._poll()
             if self._fatal is not None:
                 raise FatalClientError(f"{self._fatal.name()}: {self._fatal.str()}")
@@ -221,10 +225,10 @@ class ConsumerRun:
             self._fatal = error
         self._errors.log(error)
 
-    def _make_transform(self, who: tuple[str, str], folder: Path) -> Transform | None:
+    def _make_transform(self, who: tuple[str, str], sink: Sink) -> Transform | None:
         if self._entry.output is None:
             return None
-        output = Output(self._plan, self._entry.output, who, folder, lambda: self._control.aborted)
+        output = Output(self._plan, self._entry.output, who, sink, lambda: self._control.aborted)
         return Transform(self._buffer, self._ledger, output, f"{self._plan.seed}-{who[0]}")
 
     def _flush(self) -> None:

@@ -6,16 +6,16 @@ import logging
 from typing import TYPE_CHECKING
 
 from krt_contract.exits import TrafficExit
-from krt_contract.ledger import LedgerWriter
 from krt_traffic import termination
 from krt_traffic.backlog import Backlog
 from krt_traffic.clock import mono
-from krt_traffic.errors import FatalClientError
-from krt_traffic.ledger_thread import LedgerThread
+from krt_traffic.errors import FatalClientError, UnrecordedError
+from krt_traffic.evidence import open_sink, report_in_log
+from krt_traffic.ledger_thread import WAITING_ROWS, LedgerThread
 from krt_traffic.plan import find_producer
 from krt_traffic.producer.schedule import MICROS, Schedule
 from krt_traffic.producer.transactions import TransactionalSender
-from krt_traffic.rolling_writer import RollingWriter, writer
+from krt_traffic.rolling_writer import RollingWriter
 from krt_traffic.sending.records import Records
 from krt_traffic.sending.sender import CHUNK, Sender
 
@@ -59,11 +59,10 @@ class ProducerRun:
         member, incarnation = environment.member, environment.pod_uid
         self._schedule: Schedule | None = None
         self._records = Records(self._entry, member, incarnation)
-        folder = environment.evidence / plan.bundle
-        self._table = RollingWriter(writer(folder, "produce", member, incarnation))
-        self._summary = LedgerWriter(
-            folder / "producer_summary", "producer_summary", f"{member}-{incarnation}"
-        )
+        sink = open_sink(environment, plan, report_in_log(member))
+        stem = f"{member}-{incarnation}"
+        self._table = RollingWriter(sink.table("produce", stem))
+        self._summary = sink.table("producer_summary", stem)
         self._ledger = LedgerThread(self._flush)
         self._backlog = Backlog(self._ledger, lambda: self._records.waiting_bytes)
         self._sender = Sender(plan, self._entry, self._records, member, incarnation)
@@ -79,6 +78,9 @@ class ProducerRun:
         except FatalClientError as fatal:
             error = str(fatal)
             log.error("fatal error of the Kafka client, ending this incarnation: %s", error)  # noqa: TRY400 - no defect of this program to trace
+        except UnrecordedError as unrecorded:
+            error = str(unrecorded)
+            log.error("ending this incarnation: %s", error)  # noqa: TRY400 - as above
         self._sender.purge()
         if self._transactions is not None:
             self._transactions.abandon()
@@ -96,6 +98,11 @@ class ProducerRun:
             return
         wake = 0
         while not self._stop:
+            if self._records.waiting > WAITING_ROWS:
+                raise UnrecordedError(
+                    f"{self._records.waiting} rows wait for the evidence store, which is "
+                    "unavailable. Make it available and run the test again"
+                )
             if self._backlog.relieve():
                 self._sender.serve(FULL_POLL_SECONDS)
                 continue

@@ -11,7 +11,6 @@ from krt_traffic.errors import RecordingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 log = logging.getLogger(__name__)
 
@@ -77,17 +76,20 @@ class Failures:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn an error of the volume into one that ends the recorder.
+def writing(name: str) -> Iterator[None]:
+    """Turn an error of the volume or store into one that ends the recorder.
+
+    Args:
+        name: of the file, relative to the bundle.
 
     Raises:
-        RecordingError: the volume refused to write ``path``.
+        RecordingError: it could not be written.
     """
     try:
         yield
     except OSError as error:
         raise RecordingError(
-            f"the evidence volume refused to write {path.parent.name}/{path.name} "
-            f"({error.strerror or error}), so what happens is no longer recorded. Check the free "
-            "space and the permissions of the claim in spec.evidence, and run the test again"
+            f"the evidence volume refused to write {name} ({error.strerror or error}), so what "
+            "happens is no longer recorded. Check the free space and the permissions of the claim "
+            "in spec.evidence, and run the test again"
         ) from error

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.bundle import make_directory
 from krt_contract.labels import Component
-from krt_contract.timeline import Source, append
+from krt_contract.sinks.lines import line_folder
+from krt_contract.timeline import EVIDENCE, Source
 from krt_traffic.clock import wall
 from krt_traffic.kubernetes.client import ApiError, Stream
 from krt_traffic.recorder.failures import writing
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from krt_contract.sinks.sink import LineFolder, LineWriter
     from krt_traffic.kubernetes.client import KubernetesClient
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.pods import Container
@@ -44,9 +44,6 @@ RETRY_SECONDS = 0.5
 JOIN_SECONDS = 10.0
 """How long the end waits for a thread: twice what the API server may take for an answer's head."""
 
-FILE_MODE = 0o664
-"""Files of a bundle belong to group 0, whatever uid the cluster gives each pod."""
-
 TAIL_BYTES = 65_536
 NOT_FOUND = 404
 MARK = b'{"krt":'
@@ -62,7 +59,7 @@ class LogFollower:
     Args:
         client: of the API server.
         container: the container.
-        folder: the bundle's folder of logs.
+        folder: the bundle's folder of logs, or a path to where it is.
         timeline: where the lines of the member's wrapper go as events.
         gone: whether a pod uid is known to be gone.
         failures: starts the thread.
@@ -75,7 +72,7 @@ class LogFollower:
         self,
         client: KubernetesClient,
         container: Container,
-        folder: Path,
+        folder: LineFolder | Path,
         timeline: Timeline,
         gone: Callable[[str], bool],
         *,
@@ -83,10 +80,12 @@ class LogFollower:
     ) -> None:
         self._client, self._container, self._timeline = client, container, timeline
         self._gone = gone
-        self._file = folder / f"{container.pod}-{container.uid}.log"
-        with writing(self._file):
-            make_directory(folder)
-            self._last = last_timestamp(self._file, container.name if container.ephemeral else "")
+        self._folder = line_folder(folder)
+        self._file = f"{container.pod}-{container.uid}.log"
+        self._name = f"logs/{self._file}"
+        with writing(self._name):
+            tail = self._folder.tail(self._file, TAIL_BYTES)
+            self._last = last_timestamp(*tail, container.name if container.ephemeral else "")
         self._stop = threading.Event()
         self._stream: Stream | None = None
         self._gap_start: int | None = None
@@ -142,15 +141,15 @@ class LogFollower:
         self._stream = stream
         label = b"[%s] " % self._container.name.encode() if self._container.ephemeral else b""
         try:
-            with self._opened() as descriptor:
+            with self._opened() as file:
                 for line in _lines(stream, self._container.pod):
                     stamp, _, text = line.partition(b" ")
                     time = stamp.decode("ascii", "replace")
                     # sinceTime is inclusive, and kubelet and API round it as they like.
                     if not later(time, self._last):
                         continue
-                    with writing(self._file):
-                        append(descriptor, stamp + b" " + label + text + b"\n")
+                    with writing(self._name):
+                        file.write(stamp + b" " + label + text + b"\n")
                     if text.startswith(MARK):
                         self._member(text)
                     self._last = time
@@ -159,19 +158,19 @@ class LogFollower:
             stream.release()
 
     @contextmanager
-    def _opened(self) -> Iterator[int]:
+    def _opened(self) -> Iterator[LineWriter]:
         """Open the file to append to it; what was appended is durable afterwards."""
-        with writing(self._file):
-            descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        with writing(self._name):
+            file = self._folder.open(self._file)
         try:
-            yield descriptor
-            with writing(self._file):
-                os.fsync(descriptor)
+            yield file
         finally:
-            with writing(self._file):
-                os.close(descriptor)
+            with writing(self._name):
+                file.close()
 
     def _member(self, text: bytes) -> None:
+        if silence := parse_silence(text):
+            self._timeline.gap(EVIDENCE, *silence)
         event = parse_member_line(text)
         if event is None:
             return
@@ -200,6 +199,21 @@ def parse_member_line(text: bytes) -> dict[str, Any] | None:
     return event if isinstance(event.get("event"), str) else None
 
 
+def parse_silence(text: bytes) -> tuple[int, int] | None:
+    """Return from when to when a pod says that the evidence store was unavailable, UTC µs.
+
+    None where the line says something else.
+    """
+    try:
+        event = json.loads(text)
+    except ValueError:
+        return None
+    if event.get("krt") != EVIDENCE:
+        return None
+    start, end = event.get("from"), event.get("to")
+    return (start, end) if isinstance(start, int) and isinstance(end, int) else None
+
+
 def later(time: str, last: str) -> bool:
     """Return whether a log timestamp is after another; "" is before all.
 
@@ -208,16 +222,17 @@ def later(time: str, last: str) -> bool:
     return _padded(time) > _padded(last)
 
 
-def last_timestamp(path: Path, container: str) -> str:
-    """Return the last timestamp a file has of a container (its main one: ""), or ""."""
-    if not path.exists():
-        return ""
-    with path.open("rb") as handle:
-        skipped = max(0, path.stat().st_size - TAIL_BYTES)
-        handle.seek(skipped)
-        lines = handle.read().split(b"\n")
+def last_timestamp(tail: bytes, cut: bool, container: str) -> str:
+    """Return the last timestamp a log has of a container (its main one: ""), or "".
+
+    Args:
+        tail: the end of the log.
+        cut: whether something is before it.
+        container: name of the container.
+    """
+    lines = tail.split(b"\n")
     # Where the tail began within a line, its rest looks like a line of its own.
-    for line in reversed(lines[1:] if skipped else lines):
+    for line in reversed(lines[1:] if cut else lines):
         stamp, _, text = line.partition(b" ")
         of_container = text.startswith(b"[%s] " % container.encode()) if container else True
         if stamp and of_container:

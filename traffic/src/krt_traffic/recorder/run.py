@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from lightkube.core.resource import api_info
 
-from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import LABEL_TEST_UID
-from krt_contract.timeline import PROCESS, EventName, Source
+from krt_contract.timeline import EVIDENCE, PROCESS, EventName, Source
 from krt_traffic import termination
 from krt_traffic.client import client_version
 from krt_traffic.clock import mono, wall
 from krt_traffic.control import follow
 from krt_traffic.errors import RecordingError
+from krt_traffic.evidence import open_sink
 from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.kubernetes.watch import Watch
 from krt_traffic.recorder.admin_requests import AdminRequests
@@ -78,20 +79,22 @@ class RecorderRun:
         self, client: KubernetesClient, environment: Environment, plan: Plan, control: Control
     ) -> None:
         self._client, self._environment, self._control = client, environment, control
-        bundle = Bundle(environment.evidence / plan.bundle)
-        self._logs = bundle.logs
+        self._silences: SimpleQueue[tuple[int, int]] = SimpleQueue()
+        sink = open_sink(environment, plan, lambda *silence: self._silences.put(silence))
+        self._logs = sink.lines("logs")
         self._failures = failures = Failures(control.terminate)
-        self._timeline = timeline = Timeline(bundle.timeline, environment.pod_uid)
+        self._timeline = timeline = Timeline(sink.lines("timeline"), environment.pod_uid)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
         run_json = RunJson(
-            bundle.run_json, plan.to_document(), client_version(), plan.metadata.source
+            sink.run_json(), plan.to_document(), client_version(), plan.metadata.source
         )
         zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
         requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
-        self._history = cluster_history(plan, bundle, environment.pod_uid, timeline, failures)
+        self._history = cluster_history(
+            plan, Bundle(environment.evidence / plan.bundle), environment.pod_uid, timeline, failures)
 
     def record(self) -> dict[str, int]:
         """Record until the run is done and return what was written, by kind.
@@ -121,6 +124,7 @@ class RecorderRun:
         self._history.stop()
         beat.join()
         self._timeline.sync()
+        self._record_silences()
         self._failures.check()
         if not self._control.interrupted:
             self._timeline.write(Source.RECORDER, EventName.STOPPED, "recorder")
@@ -157,6 +161,14 @@ class RecorderRun:
         self._followers[key] = follower
         follower.start()
 
+    def _record_silences(self) -> None:
+        """Record when the evidence store was unavailable; nothing that was written is missing.
+
+        Not where it is noticed: the thread that writes would wait for itself.
+        """
+        while not self._silences.empty():
+            self._timeline.gap(EVIDENCE, *self._silences.get())
+
     def _beat(self) -> None:
         """Record when this process did not run at all: what happened then, it saw late."""
         last, at = mono(), wall()
@@ -165,6 +177,7 @@ class RecorderRun:
             if now - last > int(BEAT_SECONDS * 1e6):
                 self._timeline.gap(PROCESS, at, at + now - last)
             last, at = now, wall()
+            self._record_silences()
 
 
 def _by_uid(environment: Environment) -> dict[str, str]:

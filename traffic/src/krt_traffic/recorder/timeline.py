@@ -7,12 +7,15 @@ import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.sinks.lines import line_folder
 from krt_contract.timeline import AT_END, Event, EventName, Source, TimelineWriter
 from krt_traffic.clock import both, wall
 from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from krt_contract.sinks.sink import LineFolder
 
 GAP_MICROS = 1_000_000
 """A gap of a second makes events within it uncertain; shorter ones are below what is measured."""
@@ -25,19 +28,20 @@ class Timeline:
     """Writes events under a lock; counts them for the termination message.
 
     Args:
-        folder: the bundle's timeline folder.
+        folder: the bundle's timeline folder, or a path to where it is.
         incarnation: pod uid; a recorder that was replaced leaves its own stream beside this one.
     """
 
-    def __init__(self, folder: Path, incarnation: str) -> None:
+    def __init__(self, folder: LineFolder | Path, incarnation: str) -> None:
         self.counts = {"events": 0, "gaps": 0}
         self._lock = threading.Lock()
         self._closed = False
         stream = f"recorder-{incarnation}"
-        self._path = folder / f"{stream}.jsonl"
-        with writing(self._path):
-            earlier = _last_time(folder)
-            self._writer = TimelineWriter(folder, stream)
+        self._name = f"timeline/{stream}.jsonl"
+        texts = line_folder(folder)
+        with writing(self._name):
+            earlier = _last_time(texts)
+            self._writer = TimelineWriter(texts, stream)
         if earlier is not None:
             self.gap("recorder", earlier, wall())
 
@@ -63,7 +67,7 @@ class Timeline:
         """
         wall_time, now = both()
         line = Event(wall_time if at is None else at, now, source, event, subject, detail or {})
-        with self._lock, writing(self._path):
+        with self._lock, writing(self._name):
             if not self._closed:
                 self._writer.write(line)
                 self.counts["events"] += 1
@@ -93,12 +97,12 @@ class Timeline:
         Raises:
             RecordingError: the volume lost events that it had taken.
         """
-        with self._lock, writing(self._path):
+        with self._lock, writing(self._name):
             self._writer.sync()
 
     def close(self) -> None:
         """Make everything durable; later events are dropped. Errors as of ``sync``."""
-        with self._lock, writing(self._path):
+        with self._lock, writing(self._name):
             if not self._closed:
                 self._closed = True
                 self._writer.close()
@@ -114,12 +118,13 @@ def micros(time: str) -> int:
     return int(moment.timestamp()) * 1_000_000 + moment.microsecond
 
 
-def _last_time(folder: Path) -> int | None:
+def _last_time(folder: LineFolder) -> int | None:
     times = []
-    for path in sorted(folder.glob("recorder-*.jsonl")):
-        with path.open("rb") as handle:
-            handle.seek(max(0, path.stat().st_size - TAIL_BYTES))
-            lines = handle.read().split(b"\n")[:-1]
+    for name in folder.names():
+        if not (name.startswith("recorder-") and name.endswith(".jsonl")):
+            continue
+        tail, _ = folder.tail(name, TAIL_BYTES)
+        lines = tail.split(b"\n")[:-1]
         if lines:
             try:
                 times.append(int(json.loads(lines[-1])["at"]))

@@ -7,10 +7,10 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from krt_contract.bundle import Bundle
 from krt_contract.exits import TrafficExit
 from krt_traffic import termination
 from krt_traffic.clock import wall
+from krt_traffic.evidence import open_sink, report_in_log
 from krt_traffic.replicas.reader import Reader
 from krt_traffic.replicas.table import Tables
 
@@ -27,9 +27,8 @@ def run(environment: Environment, plan: Plan) -> int:
     A part of a replica that could not be dumped is a problem in ``replica_bounds``, and no failure
     of this pod; that the dump broke off is.
     """
-    tables = Tables(
-        Bundle(environment.evidence / plan.bundle), environment.member, environment.replica
-    )
+    sink = open_sink(environment, plan, report_in_log(environment.member))
+    tables = Tables(sink, environment.member, environment.replica)
     reader = Reader(tables, wall)
     with contextlib.suppress(FileExistsError):
         os.mkfifo(environment.pipe)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.ledger import LedgerWriter
 from krt_contract.schemas import REPLICA_BOUNDS, REPLICA_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krt_contract.bundle import Bundle
+    from krt_contract.sinks.sink import Sink
     from krt_traffic.replicas.lines import Batch, Record
 
 ROWS_PER_FILE = 100_000
@@ -24,20 +23,19 @@ class Tables:
     Files of an earlier attempt of the same broker are removed first.
 
     Args:
-        bundle: where they go.
+        sink: the bundle they go to.
         member: name of the broker, the stem of its files.
         broker: its id.
     """
 
-    def __init__(self, bundle: Bundle, member: str, broker: int) -> None:
+    def __init__(self, sink: Sink, member: str, broker: int) -> None:
         self._broker = broker
         self._columns: dict[str, list[Any]] = {name: [] for name in REPLICA_LOG.names}
         self._bounds: list[dict[str, Any]] = []
         for name in ("replica_log", "replica_bounds"):
-            for old in bundle.table(name).glob(f"{member}-*.parquet"):
-                old.unlink()
-        self._rows = LedgerWriter(bundle.table("replica_log"), "replica_log", member)
-        self._ends = LedgerWriter(bundle.table("replica_bounds"), "replica_bounds", member)
+            sink.clear(name, member)
+        self._rows = sink.table("replica_log", member)
+        self._ends = sink.table("replica_bounds", member)
 
     def add(self, topic: str, partition: int, batch: Batch, records: Mapping[int, Record]) -> int:
         """Take a batch: a row for each of its offsets; return how many.
