@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from krt_contract.object_layout import Source
     from krt_contract.stores.store import Store
 
-AT_ONCE = 8
-"""Files fetched at once: a small request takes a millisecond or, to a store far away, fifty."""
+PARALLEL_FILES = 8
+"""Files fetched in parallel: a small request takes a millisecond or, to a store far away, fifty."""
 
 TRIES = 3
 """Of a bundle that is still written: a generation may be gone when it is asked for."""
@@ -39,7 +39,7 @@ def fetch(store: Store, bundle: str, folder: Path) -> dict[Path, str]:
     while True:
         sources = list(resolve(bundle, store.list(bundle)))
         try:
-            with ThreadPoolExecutor(AT_ONCE) as pool:
+            with ThreadPoolExecutor(PARALLEL_FILES) as pool:
                 # The first exception of a copy is raised here.
                 list(pool.map(lambda source: _copy(store, source, folder / source.path), sources))
         except FileNotFoundError:

@@ -22,7 +22,10 @@ from krt_contract import bundle
 from krt_contract.control import ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.faults import AdminAnswer
+from krt_contract.fetch import fetch
 from krt_contract.sinks import folder, lines
+from krt_contract.sinks.store import StoreSink
+from krt_contract.stores.folder import FolderStore
 from krt_contract.timeline import TimelineWriter
 from krt_traffic.control import Control, Instruction
 from krt_traffic.environment import Environment
@@ -30,6 +33,9 @@ from krt_traffic.kubernetes.client import KubernetesClient
 from krt_traffic.recorder import admin_requests, quorum, run, znodes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krt_contract.plan import Plan
     from krt_contract.timeline import Event
 
 DISK_FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -282,3 +288,31 @@ def test_run_on_a_sound_volume_stops_in_order(recorder: Recorder) -> None:
     assert recorder.message["counts"]["events"] == len(recorder.events)
     assert recorder.events[-1] == ("recorder", "stopped")
     assert log.read_bytes() == LINES
+
+
+def test_run_into_an_object_store_leaves_the_same_bundle_and_the_times_it_was_unavailable(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FolderStore(recorder.folder / "objects")
+    opened: list[StoreSink] = []
+
+    def open_sink(_: Environment, plan: Plan, report: Callable[[int, int], None]) -> StoreSink:
+        opened.append(StoreSink(store, plan.bundle, report))
+        report(1_000_000, 9_000_000)
+        return opened[0]
+
+    monkeypatch.setattr(run, "open_sink", open_sink)
+    recorder.start()
+    wait_for(lambda: recorder.control.instruction is not None)
+    wait_for(lambda: any("/logs/" in entry.key for entry in store.list("")))
+    recorder.control.update(Instruction(ControlState.DONE))
+    assert recorder.exit_status() == TrafficExit.DONE
+    root = recorder.folder / "ns/t/u"
+    fetch(store, "ns/t/u", root)
+    assert (root / "logs/t-kafka-0-0-u1.log").read_bytes() == LINES
+    assert json.loads((root / "run.json").read_text())["imageIds"] == {"kafka": ["sha256:1"]}
+    assert recorder.message["counts"]["events"] == len(recorder.events)
+    assert recorder.events[0] == ("recorder", "started")
+    assert recorder.events[-1] == ("recorder", "stopped")
+    gaps = [item["detail"] for item in recorded(root / "timeline") if item["event"] == "gap"]
+    assert {"from": 1_000_000, "to": 9_000_000, "stream": "evidence"} in gaps
