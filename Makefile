@@ -58,19 +58,22 @@ clean-cache: clean ## Delete the caches too
 	@hack/clean-cache
 
 ## While developing
-.PHONY: fast lint typing unit disturb contract spark-tests e2e scenarios docs format manifests
+.PHONY: fast lint typing unit store disturb contract spark-tests e2e scenarios docs format manifests
 fast: lint typing unit contract spark-tests ## Run every check that needs no cluster
-lint: ## Run ruff, shellcheck, actionlint and the import contracts; check the lock file
+lint: ## Run ruff, gofmt, shellcheck, actionlint and the import contracts; check the lock file
 	@$(RUN) ruff check $(PYTHON_PACKAGES)
 	@$(RUN) ruff format --check $(PYTHON_PACKAGES)
 	@$(RUN) lint-imports
 	@hack/shellcheck
 	@hack/actionlint
+	@hack/store.sh lint
 	@$(UV) lock --check --quiet
 typing: ## Run mypy --strict
 	@$(RUN) mypy
 unit: ## Run the unit tests: functions, builders against golden files, properties
 	@$(RUN) pytest -q -n auto tests/unit
+store: ## Vet and test the embedded evidence store (needs Go)
+	@hack/store.sh test
 disturb: ## Disturb every call of every simulated run, and play 10 000 generated specs (EVERY=7: a seventh of the calls)
 	@$(RUN) python -m tests.unit.operator.disturbed --every $(EVERY)
 	@$(RUN) python -m tests.unit.operator.generated --count 10000

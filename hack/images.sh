@@ -3,6 +3,7 @@
 #   hack/images.sh          all of it
 #   hack/images.sh build    build and push to the registry beside the cluster; needs the engine only
 #   hack/images.sh load     let every node of the cluster pull them from that registry
+#   hack/images.sh store    build the embedded evidence store (needs Go) and push it to that registry
 #   hack/images.sh push REGISTRY/PATH [TAG]
 #                           build, push to a registry of yours and write the chart's values for it
 # An image's tag is a hash of its sources, so an unchanged image is not built again.
@@ -94,6 +95,18 @@ jars_image() {
   echo "$reference"
 }
 
+# store_image: prints the reference of the embedded evidence store, one program on nothing.
+store_image() {
+  local program folder reference
+  program=$("$HACK/store.sh" program)
+  folder=$CACHE/images/store
+  mkdir -p "$folder"
+  cp "$program" "$REPO/store/Dockerfile" "$folder/"
+  reference=$REGISTRY_ON_HOST/krt-store:$(sources_key "" store)
+  build_image "$reference" "$folder"
+  echo "$reference"
+}
+
 # build_images: builds what is missing and sets `operator`, `traffic`, `scoring`, `kafka` and `kafkaKRaft`
 # to references.
 build_images() {
@@ -127,6 +140,14 @@ build() {
     esac
   done
   write_values "$STATE/images.values.yaml" "$operator" "$traffic" "$scoring" "$kafka" "$kafkaKRaft"
+}
+
+store() {
+  local reference
+  reference=$(store_image)
+  "$HACK/registry.sh" up
+  step "push ${reference#*/}" docker push --quiet "$reference"
+  log "the evidence store: $REGISTRY_IN_CLUSTER/${reference#*/}"
 }
 
 # push REGISTRY/PATH [TAG]: an image that is pulled anyway, Kafka's own, stays where it is.
@@ -203,6 +224,7 @@ load() {
 case ${1:-all} in
   build) build ;;
   load) load ;;
+  store) store ;;
   push)
     [[ -n ${2:-} ]] || die 'hack/images.sh push needs a registry' 'name it, for example PUSH=registry.example.com/team'
     push "$2" "${3:-}"
@@ -211,5 +233,5 @@ case ${1:-all} in
     build
     load
     ;;
-  *) die "hack/images.sh has the commands 'build', 'load' and 'push', not '$1'" ;;
+  *) die "hack/images.sh has the commands 'build', 'load', 'store' and 'push', not '$1'" ;;
 esac
