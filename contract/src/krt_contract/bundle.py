@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +34,9 @@ class Bundle:
     """
 
     root: Path
+
+    PARTS: ClassVar = ("namespace", "name", "uid")
+    """What the last components of ``root`` are."""
 
     @property
     def run_json(self) -> Path:

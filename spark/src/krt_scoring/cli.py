@@ -6,29 +6,38 @@ import argparse
 import os
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krt_contract.bundle import Bundle, write_text
+from krt_contract.errors import ContractError
+from krt_contract.stores.settings import DEFAULT_REGION, ObjectStoreSettings
 from krt_scoring.engine.local_session import LocalSession
 from krt_scoring.errors import (
     NotABundleError,
     NotWritableError,
     PlanError,
     SparkFailedError,
+    StoreReadError,
 )
-from krt_scoring.inputs import bundle_files, importers, schema_version
+from krt_scoring.inputs import bundle_files, evidence_places, importers, schema_version
+from krt_scoring.inputs.evidence_places import FolderPlace
 from krt_scoring.inputs.importers.verifiable.layout import SETTINGS
 from krt_scoring.outputs import files
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess, without_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from krt_scoring.inputs.bundle_files import Inspection
+    from krt_scoring.inputs.evidence_places import EvidencePlace
     from krt_scoring.pipeline import Assessment
+
+OBJECTS = "s3://"
+"""How the address of a bundle in an object store begins."""
 
 EXIT_SCORED = 0
 EXIT_NO_BUNDLE = 2
@@ -48,22 +57,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--self-test needs a bundle of this product; remove it or --from")
     if options.out and len(options.bundles) > 1:
         parser.error("--out takes the scorecard of one bundle; remove it or score them one by one")
+    if options.source and any(item.startswith(OBJECTS) for item in options.bundles):
+        parser.error("--from needs a directory; copy the tool's output to this machine")
     with LocalSession(options.cores or os.cpu_count() or 1, options.driver_memory) as spark:
-        return max([_score_and_write(path, options, spark) for path in options.bundles])
+        return max([_score_and_write(item, options, spark) for item in options.bundles])
 
 
-def _score_and_write(path: Path, options: argparse.Namespace, spark: LocalSession) -> int:
+def _score_and_write(address: str, options: argparse.Namespace, spark: LocalSession) -> int:
     """Score one bundle, write the outputs, print its lines and return its exit code."""
-    name = f"{path}: " if len(options.bundles) > 1 else ""
+    name = f"{address}: " if len(options.bundles) > 1 else ""
     try:
-        result = _score(path, options, spark)
-        bundle = Bundle(path)
-        with files.writing(bundle, options.out):
-            if options.out:
-                write_text(options.out, dump(result.card))
-            else:
-                files.write(bundle, result)
-    except (NotABundleError, NotWritableError) as error:
+        with _place(address, options) as place:
+            result = _score(place, options, spark)
+            with files.writing(place.bundle, options.out):
+                if options.out:
+                    write_text(options.out, dump(result.card))
+                else:
+                    files.write(place.bundle, result)
+                    place.keep(files.results(place.bundle))
+    except (NotABundleError, NotWritableError, StoreReadError) as error:
         sys.stderr.write(f"krt-score: {error}\n")
         return EXIT_NO_BUNDLE
     except SparkFailedError as error:
@@ -81,24 +93,57 @@ def _score_and_write(path: Path, options: argparse.Namespace, spark: LocalSessio
     return EXIT_SCORED
 
 
-def _score(path: Path, options: argparse.Namespace, spark: LocalSession) -> Assessment:
+@contextmanager
+def _place(address: str, options: argparse.Namespace) -> Iterator[EvidencePlace]:
+    """Yield where the bundle is; of one in an object store, the copy lasts as long.
+
+    Raises:
+        NotABundleError: the address is none of a bundle in an object store.
+    """
+    if not address.startswith(OBJECTS):
+        yield FolderPlace(Path(address))
+        return
+    bucket, *path = address.removeprefix(OBJECTS).strip("/").split("/")
+    if len(path) < len(Bundle.PARTS):
+        raise NotABundleError(
+            f"{address}: give s3://<bucket>/<prefix, if any>/<namespace>/<name>/<uid>"
+        )
+    prefix, key = path[: -len(Bundle.PARTS)], path[-len(Bundle.PARTS) :]
+    # AWS names the bucket in the host; other stores do so only where their DNS was set up for it.
+    endpoint = options.endpoint or ""
+    try:
+        store = ObjectStoreSettings(
+            bucket, endpoint, options.region, "/".join(prefix), path_style=bool(endpoint)
+        )
+    except ContractError as error:
+        raise NotABundleError(str(error)) from error
+    with tempfile.TemporaryDirectory(prefix="krt-score-") as folder:
+        yield evidence_places.of(store, Path(folder), "/".join(key))
+
+
+def _score(place: EvidencePlace, options: argparse.Namespace, spark: LocalSession) -> Assessment:
     """Score the bundle, or what another tool recorded.
 
     Raises:
         NotABundleError: there is nothing at the path that can be scored.
         NotWritableError: the outputs could not be written.
+        StoreReadError: an object store did not give the bundle.
     """
+    bundle = place.bundle
     if options.source is None:
-        bundle = bundle_files.require_bundle(path)
+        schema_version.require_current(bundle)
+        inspected = place.inspect()
+        # Of an object store, run.json is here only now.
         schema_version.require_current(bundle)
         files.require_place(bundle, options.out)
-        return _score_inspected(bundle_files.inspect(bundle), options, spark)
+        # This machine reads the copy.
+        return _score_inspected(replace(inspected, uris={}), options, spark)
     with tempfile.TemporaryDirectory(prefix="krt-import-") as folder:
         try:
-            imported = importers.IMPORTERS[options.source](path, Path(folder))
+            imported = importers.IMPORTERS[options.source](bundle.root, Path(folder))
         except PlanError as error:
-            return without_plan(Bundle(path), str(error), SETTINGS)
-        files.require_place(Bundle(path), options.out)
+            return without_plan(bundle, str(error), SETTINGS)
+        files.require_place(bundle, options.out)
         inspected = bundle_files.inspect(imported.bundle, needed=())
         reasons = (*inspected.reasons, *imported.reasons)
         return _score_inspected(replace(inspected, reasons=reasons), options, spark)
@@ -120,10 +165,19 @@ def _parser() -> argparse.ArgumentParser:
         "bundles",
         metavar="bundle",
         nargs="+",
-        type=Path,
-        help="directory <namespace>/<name>/<uid>; with --from, the directory of the tool's output. "
-        "Several are scored one after the other in one session, which takes less than half the "
-        "time for all but the first",
+        help="directory <namespace>/<name>/<uid>, or s3://<bucket>/<namespace>/<name>/<uid>, with "
+        "credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; with --from, the directory of "
+        "the tool's output. Several are scored one after the other in one session, which takes "
+        "less than half the time for all but the first",
+    )
+    parser.add_argument(
+        "--endpoint",
+        help="URL of the object store's S3 interface, for s3:// (default: AWS)",
+    )
+    parser.add_argument(
+        "--region",
+        default=DEFAULT_REGION,
+        help="region of the object store, for s3:// (default: %(default)s)",
     )
     parser.add_argument(
         "--from",

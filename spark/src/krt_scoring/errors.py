@@ -11,6 +11,10 @@ class NotABundleError(ScoringError):
     """The path holds no evidence bundle (exit 2)."""
 
 
+class StoreReadError(ScoringError):
+    """The object store did not give the evidence (exit 2)."""
+
+
 class NotWritableError(ScoringError):
     """What was scored cannot be written where it was to go (exit 2)."""
 

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 
-from krt_contract.bundle import Bundle, write_json
+from krt_contract.bundle import write_json
 from krt_contract.control import BOUNDS_KEY
+from krt_contract.stores.settings import ObjectStoreSettings
 from krt_scoring.engine import executors, kubernetes_pods, session, shutdown, spark_errors
 from krt_scoring.errors import (
     NoExecutorsError,
@@ -31,7 +32,7 @@ from krt_scoring.errors import (
     SparkFailedError,
     TopicReadError,
 )
-from krt_scoring.inputs import bundle_files, run_info, topics
+from krt_scoring.inputs import evidence_places, run_info, topics
 from krt_scoring.outputs import config_map, files, termination
 from krt_scoring.pipeline import assess
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from krt_contract.bundle import Bundle
     from krt_scoring.inputs.topics import PartitionBound
     from krt_scoring.pipeline import Assessment
 
@@ -66,6 +68,7 @@ class Settings:
     test_uid: str
     scorecard: str
     cluster: kubernetes_pods.ClusterSettings
+    store: ObjectStoreSettings | None = None
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Settings:
@@ -96,6 +99,7 @@ class Settings:
                     driver_memory_mib=int(env["KRT_DRIVER_MEMORY_MIB"]),
                     executor_memory_mib=int(env["KRT_EXECUTOR_MEMORY_MIB"]),
                 ),
+                store=ObjectStoreSettings.read(env),
             )
         except KeyError as error:
             raise ScoringError(
@@ -154,30 +158,32 @@ def run(settings: Settings) -> Assessment:
     """
     clock = _Clock()
     plan = run_info.load(settings.plan)
-    bundle = bundle_files.require_bundle(settings.evidence / plan.bundle)
+    place = evidence_places.of(settings.store, settings.evidence, plan.bundle)
     bounds = _bounds(settings.control)
-    rows = sum(bundle_files.inspect(bundle).rows.values())
+    rows = sum(place.inspect().rows.values())
     rows += sum(bound.high_watermark - bound.log_start for bound in bounds)
     clock.lap("inspect")
-    spark = session.kubernetes(settings.cluster, rows)
+    spark = session.kubernetes(settings.cluster, rows, settings.store)
     try:
         clock.lap("driver")
         executors.wait(spark, settings.cluster.executors, settings.cluster.registration_s)
         clock.lap("executors")
-        topics.read(spark, plan, bounds, bundle)
+        topics.read(spark, plan, bounds, place.log(settings.cluster.prefix))
         clock.lap("topics")
-        assessment = assess(spark, bundle_files.inspect(bundle))
+        assessment = assess(spark, place.inspect())
         clock.lap("rules")
         version = spark.version
     finally:
         _stop(spark)
+    bundle = place.bundle
     try:
         files.write(bundle, assessment)
         _write_scoring(bundle, settings, rows, version, clock)
+        place.keep(files.results(bundle))
     except OSError as error:
         raise NotWritableError(
             f"the scorecard cannot be written into the evidence ({error.strerror or error}): check "
-            "the free space and the permissions of the claim in spec.evidence"
+            "the free space and the permissions of the claim, or the object store, in spec.evidence"
         ) from error
     return assessment
 

@@ -80,6 +80,7 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
         deep = bundle_files.inspect(bundle, deep=True)
         if deep.left_out == inspected.left_out:
             raise
+        deep = replace(deep, uris=inspected.uris)
         return _assess(spark, recording.load(deep, run), self_test=self_test)
 
 

@@ -24,10 +24,11 @@ import pathlib, sys
 from krt_contract.bundle import Bundle
 from krt_scoring.engine import session
 from krt_scoring.inputs import run_info, topics
+from krt_scoring.inputs.log_places import FolderLog
 plan, bounds, root = map(pathlib.Path, sys.argv[1:])
 spark = session.local(rows=100, cores=2)
 parsed = topics.parse_bounds(bounds.read_text())
-topics.read(spark, run_info.load(plan), parsed, Bundle(root))
+topics.read(spark, run_info.load(plan), parsed, FolderLog(Bundle(root)))
 """
 
 PLAN: dict[str, Any] = {

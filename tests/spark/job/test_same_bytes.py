@@ -11,10 +11,12 @@ import pytest
 from tests.spark.job import rich
 
 from krt_contract.bundle import Bundle
+from krt_contract.stores.folder import FolderStore
 from krt_scoring.anomalies.results import MAX_EXAMPLES
 from krt_scoring.engine import session
 from krt_scoring.history import ledger_tables
 from krt_scoring.inputs import bundle_files, recording, run_info
+from krt_scoring.inputs.evidence_places import StorePlace
 from krt_scoring.outputs import scorecard, series
 from krt_scoring.pipeline import assess
 
@@ -122,3 +124,28 @@ def test_krt_score_of_several_bundles_gives_each_the_same_bytes(
         card, run = dump(result)
         assert Bundle(copy).scorecard.read_text(encoding="utf-8") == card
         assert Bundle(copy).series.read_text(encoding="utf-8") == run
+
+
+def test_assess_a_bundle_of_a_store_gives_the_same_bytes(
+    spark: SparkSession, root: Path, result: Assessment, tmp_path: Path
+) -> None:
+    store = FolderStore(tmp_path / "objects")
+    key = "/".join(root.parts[-3:])
+    for path in sorted(item for item in root.rglob("*") if item.is_file()):
+        store.put(_key(f"{key}/{path.relative_to(root).as_posix()}"), path.read_bytes())
+    place = StorePlace(store, key, tmp_path / "copy")
+    inspected = place.inspect()
+    assert all(inspected.uris[file] for files in inspected.files.values() for file in files)
+    assert dump(assess(spark, inspected)) == dump(result)
+
+
+def _key(path: str) -> str:
+    """Return the key that an object store has for a file of a bundle."""
+    above, _, name = path.rpartition("/")
+    folder = above.rpartition("/")[2]
+    if folder == "log":
+        return f"{above}/t-scoring-1/{name}"
+    if folder == "log_end_offsets":
+        return f"{above}/t-scoring-1-000000.000000.parquet"
+    stem, _, suffix = name.rpartition(".")
+    return path if suffix != "parquet" else f"{above}/{stem}.000000.{suffix}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -9,10 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from krt_contract.sinks.store import StoreSink
+from krt_contract.stores.folder import FolderStore
 from krt_scoring import cli
+from krt_scoring.inputs import evidence_places
+from krt_scoring.pipeline import without_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from krt_contract.stores.settings import ObjectStoreSettings
+    from krt_scoring.inputs.bundle_files import Inspection
+    from krt_scoring.pipeline import Assessment
 
 NOBODY = 65534
 
@@ -135,3 +144,66 @@ def test_main_with_an_impossible_out_names_the_remedy(
     line = refused(capsys, str(bundle), "--out", str(bundle / out))
     assert why in line
     assert "--out FILE" in line
+
+
+@pytest.fixture
+def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FolderStore:
+    """An object store with a bundle, whatever store is named, and scoring without Spark."""
+    store = FolderStore(tmp_path / "objects")
+    StoreSink(store, "ns/test/uid", lambda *_: None).run_json().write({"schemaVersion": 2})
+    opened: list[ObjectStoreSettings] = []
+
+    def open_store(settings: ObjectStoreSettings) -> FolderStore:
+        opened.append(settings)
+        return store
+
+    def score(inspected: Inspection, _options: object) -> Assessment:
+        (settings,) = opened
+        assert (settings.bucket, settings.prefix) == ("evidence", "krt")
+        assert (settings.endpoint, settings.path_style) == ("http://127.0.0.1:9000", True)
+        return without_plan(inspected.bundle, "not scored here")
+
+    monkeypatch.setattr(evidence_places, "ObjectStore", open_store)
+    monkeypatch.setattr(cli, "_score_inspected", score)
+    return store
+
+
+STORED = ("s3://evidence/krt/ns/test/uid", "--endpoint", "http://127.0.0.1:9000")
+
+
+def test_main_with_a_bundle_of_a_store_puts_its_results_beside_it(objects: FolderStore) -> None:
+    assert cli.main(STORED) == cli.EXIT_SCORED
+    names = {entry.key.rpartition("/")[2] for entry in objects.list("ns/test/uid")}
+    assert {"scorecard.json", "report.html", "junit.xml", "summary.md"} <= names
+    card = json.loads(objects.read("ns/test/uid/scorecard.json"))
+    assert (card["run"]["namespace"], card["run"]["name"]) == ("ns", "test")
+
+
+def test_main_with_a_bundle_of_a_store_and_out_writes_nothing_into_it(
+    objects: FolderStore, tmp_path: Path
+) -> None:
+    before = list(objects.list(""))
+    assert cli.main([*STORED, "--out", str(tmp_path / "card.json")]) == cli.EXIT_SCORED
+    assert list(objects.list("")) == before
+    assert (tmp_path / "card.json").exists()
+
+
+@pytest.mark.usefixtures("objects")
+def test_main_with_a_bundle_that_the_store_has_not_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = refused(capsys, "s3://evidence/krt/ns/other/uid", *STORED[1:])
+    assert "no such directory" in line
+
+
+def test_main_with_an_address_without_a_run_names_its_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "s3://<bucket>/<prefix, if any>/" in refused(capsys, "s3://evidence/ns/test")
+
+
+def test_main_with_an_endpoint_that_is_no_url_names_the_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = refused(capsys, "s3://evidence/ns/test/uid", "--endpoint", "store:9000")
+    assert "write it like https://" in line

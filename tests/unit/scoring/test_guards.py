@@ -379,6 +379,13 @@ def test_timeline_gaps_before_the_first_send_gives_no_reason() -> None:
     ]
 
 
+def test_timeline_gaps_of_the_evidence_store_are_not_kafkas_doing() -> None:
+    gap = event(50, "recorder", "gap", "recorder", **{**SILENCE, "stream": "evidence"})
+    (reason,) = check_all(guard_inputs((*EVENTS, gap)))
+    assert (reason.code, reason.subject) == ("TimelineGap", "evidence")
+    assert "not Kafka's doing" in reason.message
+
+
 @pytest.mark.parametrize("stream", ["zookeeper", "process"])
 def test_timeline_gaps_that_hid_no_leader_gives_no_reason(stream: str) -> None:
     gap = event(50, "recorder", "gap", "recorder", **{**SILENCE, "stream": stream})

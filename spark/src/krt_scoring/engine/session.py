@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from krt_scoring.engine import jvm, kubernetes_pods
+from krt_scoring.engine import jvm, kubernetes_pods, s3a
 from krt_scoring.errors import ScoringError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_contract.stores.settings import ObjectStoreSettings
     from krt_scoring.engine.kubernetes_pods import ClusterSettings
 
 LARGE_ROWS = 2_000_000
@@ -211,9 +212,18 @@ def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSessi
     return _start(f"local[{slots}]", settings)
 
 
-def kubernetes(cluster: ClusterSettings, rows: int) -> SparkSession:
-    """Return a session of this pod as driver in client mode; executors come in their own time."""
-    return _start("k8s://https://kubernetes.default.svc", kubernetes_settings(cluster, rows))
+def kubernetes(
+    cluster: ClusterSettings, rows: int, store: ObjectStoreSettings | None = None
+) -> SparkSession:
+    """Return a session of this pod as driver in client mode; executors come in their own time.
+
+    Args:
+        cluster: the driver's pod and its executors.
+        rows: rows the history holds, about.
+        store: the object store that has the evidence; None where a volume has it.
+    """
+    settings = {**kubernetes_settings(cluster, rows), **s3a.settings(store)}
+    return _start("k8s://https://kubernetes.default.svc", settings)
 
 
 def kubernetes_settings(cluster: ClusterSettings, rows: int) -> dict[str, str]:

@@ -64,7 +64,9 @@ def _table(spark: SparkSession, inspection: Inspection, table: str) -> DataFrame
         return local_rows.of_table(spark, _read(files, TABLES[table]), schema)
     reader = spark.read.schema(schema).option("pathGlobFilter", "*.parquet")
     # The folder where all of its files can be used: above 32 paths Spark lists them by a job.
-    if table in inspection.left_out:
+    if inspection.uris:
+        rows = reader.parquet(*[inspection.uris[path] for path in files])
+    elif table in inspection.left_out:
         rows = reader.parquet(*[str(path.resolve()) for path in files])
     else:
         rows = reader.parquet(str(inspection.bundle.table(table).resolve()))

@@ -45,6 +45,7 @@ class Inspection:
         constants: table → columns that have the same text in every row, and the text.
         groups: consumer incarnation → its consumer groups, as far as a footer names them.
         unsound: tables with rows that are outside of the run's limits, and are left out.
+        uris: file → where Spark reads it, of a bundle in an object store; empty of one in a folder.
     """
 
     bundle: Bundle
@@ -58,6 +59,7 @@ class Inspection:
     constants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsound: frozenset[str] = frozenset()
+    uris: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def sends(self) -> tuple[int, int]:

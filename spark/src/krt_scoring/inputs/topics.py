@@ -8,15 +8,12 @@ transactions the topics are read a second time as committed, to see what was abo
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
-from krt_contract.bundle import DIRECTORY_MODE, make_directory, sync_directory
-from krt_contract.ledger import LedgerWriter
 from krt_contract.outcomes import LogState
 from krt_contract.schemas import LOG, LOG_END_OFFSETS
 from krt_scoring.engine import payload
@@ -25,12 +22,11 @@ from krt_scoring.errors import TopicReadError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from krt_contract.bundle import Bundle
     from krt_contract.plan import Plan
+    from krt_scoring.inputs.log_places import LogPlace
 
 POLL_TIMEOUT_MS = 30_000
 """Longest wait for a broker's answer; the connector's 120 s would outlast the phase."""
@@ -113,19 +109,19 @@ def _bound(item: Mapping[str, Any]) -> PartitionBound:
     )
 
 
-def read(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound], bundle: Bundle) -> None:
+def read(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> None:
     """Write ``log/`` and then ``log_end_offsets/``; where the latter is there, both are complete.
 
     Raises:
         TopicReadError: the topics could not be read between their bounds.
     """
-    if any(bundle.table("log_end_offsets").glob("*.parquet")):
+    if place.complete():
         return
     readable = [bound for bound in bounds if bound.readable]
     counts: dict[tuple[str, int], int] = {}
     if any(bound.high_watermark > bound.log_start for bound in readable):
-        counts = _store(records(spark, run, readable), readable, bundle)
-    _write_bounds(bounds, counts, bundle)
+        counts = _store(records(spark, run, readable), readable, place)
+    _write_bounds(bounds, counts, place)
 
 
 def records(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound]) -> DataFrame:
@@ -199,22 +195,18 @@ def _source(
 
 
 def _store(
-    rows: DataFrame, bounds: Sequence[PartitionBound], bundle: Bundle
+    rows: DataFrame, bounds: Sequence[PartitionBound], place: LogPlace
 ) -> dict[tuple[str, int], int]:
-    """Write the records beside ``log/`` and rename them when they are complete."""
-    final = bundle.table("log")
-    partial = final.with_name("log.partial")
-    for leftover in (final, partial):
-        # Of an attempt that ended before it wrote log_end_offsets.
-        shutil.rmtree(leftover, ignore_errors=True)
+    """Write the records, and make them those of the bundle when they are complete."""
+    target = place.begin()
     observation = Observation()
     counts = [
         sf.count_if((sf.col("topic") == bound.topic) & (sf.col("partition") == bound.partition))
         for bound in bounds
     ]
     named = [column.alias(f"c{index}") for index, column in enumerate(counts)]
-    rows.observe(observation, *named).write.options(**LAYOUT).parquet(str(partial.resolve()))
-    _publish(partial, final)
+    rows.observe(observation, *named).write.options(**LAYOUT).parquet(target)
+    place.publish()
     found = observation.get
     return {
         (bound.topic, bound.partition): int(found[f"c{index}"])
@@ -222,19 +214,9 @@ def _store(
     }
 
 
-def _publish(partial: Path, final: Path) -> None:
-    for path in partial.iterdir():
-        if path.suffix != ".parquet":
-            path.unlink()
-    partial.chmod(DIRECTORY_MODE)
-    partial.replace(final)
-    sync_directory(final.parent)
-
-
 def _write_bounds(
-    bounds: Sequence[PartitionBound], counts: Mapping[tuple[str, int], int], bundle: Bundle
+    bounds: Sequence[PartitionBound], counts: Mapping[tuple[str, int], int], place: LogPlace
 ) -> None:
-    make_directory(bundle.table("log_end_offsets"))
     rows = [
         {
             "topic": bound.topic,
@@ -253,5 +235,4 @@ def _write_bounds(
         }
         for bound in bounds
     ]
-    writer = LedgerWriter(bundle.table("log_end_offsets"), "log_end_offsets", "scoring")
-    writer.write({name: [row[name] for row in rows] for name in LOG_END_OFFSETS.names})
+    place.ends().write({name: [row[name] for row in rows] for name in LOG_END_OFFSETS.names})

@@ -31,6 +31,18 @@ def write(bundle: Bundle, result: Assessment) -> None:
     write_text(bundle.report, page)
 
 
+def results(bundle: Bundle) -> tuple[Path, ...]:
+    """Return every file that scoring may write."""
+    return (
+        bundle.scorecard,
+        bundle.series,
+        bundle.junit,
+        bundle.summary,
+        bundle.report,
+        bundle.scoring,
+    )
+
+
 def require_place(bundle: Bundle, out: Path | None) -> None:
     """Check that the outputs can be written, before minutes are spent on their content.
 

@@ -11,6 +11,9 @@ a busy disk, and the state without a leader, which the controller writes ahead o
 by unseen. A watch that broke off, a log that was not read and a recorder that was replaced count
 always.
 
+A time in which the evidence store was unavailable hides nothing, but holds up whoever waits for
+the ledger: what then becomes late or leaves its group is not to be counted against Kafka.
+
 The metadata log of a KRaft cluster is read on from where it was left, so neither a silence of the
 controllers nor a recorder that was replaced hides anything of it.
 
@@ -29,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.labels import Component
 from krt_contract.metadata import Strength
-from krt_contract.timeline import METADATA_LOG, ZOOKEEPER, EventName, Source
+from krt_contract.timeline import EVIDENCE, METADATA_LOG, ZOOKEEPER, EventName, Source
 from krt_scoring import durations
 from krt_scoring.inputs import timeline
 from krt_scoring.inputs.reasons import Reason
@@ -60,6 +63,9 @@ def check(recording: Recording) -> Iterator[Reason]:
             item.end is not None and item.start <= end and start <= item.end for item in permitting
         ):
             continue
+        if stream == EVIDENCE:
+            yield Reason("coverage", "TimelineGap", stream, _unavailable(start, end))
+            continue
         message = (
             f"nothing was recorded for {durations.show(end - start)} from {start} (µs since 1970), "
             "so an event that the rules need may be missing. "
@@ -81,6 +87,15 @@ def check(recording: Recording) -> Iterator[Reason]:
             f"{partitions} may be missing. See their logs in the evidence and run the test again"
         )
         yield Reason("coverage", "TimelineGap", stream, message)
+
+
+def _unavailable(start: int, end: int) -> str:
+    return (
+        f"the evidence store was unavailable for {durations.show(end - start)} from {start} (µs "
+        "since 1970). No row is missing, but commits waited for the ledger, and a member that "
+        "waited may have left its group, which is not Kafka's doing. See that the store stays "
+        "available, and run the test again"
+    )
 
 
 def _failure(recording: Recording) -> str:
