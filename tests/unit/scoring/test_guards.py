@@ -380,10 +380,14 @@ def test_timeline_gaps_before_the_first_send_gives_no_reason() -> None:
 
 
 def test_timeline_gaps_of_the_evidence_store_are_not_kafkas_doing() -> None:
-    gap = event(50, "recorder", "gap", "recorder", **{**SILENCE, "stream": "evidence"})
-    (reason,) = check_all(guard_inputs((*EVENTS, gap)))
+    gaps = [
+        event(50 + at, "recorder", "gap", "recorder", stream="evidence", **{"from": at, "to": to})
+        for at, to in ((40, 50), (41, 52), (51, 53))
+    ]
+    (reason,) = check_all(guard_inputs((*EVENTS, *gaps)))
     assert (reason.code, reason.subject) == ("TimelineGap", "evidence")
     assert "not Kafka's doing" in reason.message
+    assert "from 40 " in reason.message
 
 
 @pytest.mark.parametrize("stream", ["zookeeper", "process"])

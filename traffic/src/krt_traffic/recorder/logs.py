@@ -65,7 +65,7 @@ class LogFollower:
         failures: starts the thread.
 
     Raises:
-        RecordingError: the folder could not be made or the file not be read.
+        RecordingError: the file could not be read.
     """
 
     def __init__(  # noqa: PLR0913 (what is followed, where it goes, and the recorder's services)

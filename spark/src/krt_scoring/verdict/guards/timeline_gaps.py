@@ -40,7 +40,7 @@ from krt_scoring.metrics.span import span_of
 from krt_scoring.verdict.guards import unknown_leaders, unseen_leaders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from krt_scoring.inputs.recording import Recording
 
@@ -54,6 +54,7 @@ def check(recording: Recording) -> Iterator[Reason]:
         item for item in unseen if unknown_leaders.permitting(recording, item.topic) is not None
     ]
     first, _ = recording.inspection.sends
+    unavailable: list[tuple[int, int]] = []
     for stream, start, end in sorted(recording.timeline.silences()):
         if end < first:
             continue
@@ -64,7 +65,7 @@ def check(recording: Recording) -> Iterator[Reason]:
         ):
             continue
         if stream == EVIDENCE:
-            yield Reason("coverage", "TimelineGap", stream, _unavailable(start, end))
+            unavailable.append((start, end))
             continue
         message = (
             f"nothing was recorded for {durations.show(end - start)} from {start} (µs since 1970), "
@@ -73,6 +74,8 @@ def check(recording: Recording) -> Iterator[Reason]:
         failure = _failure(recording) if stream == Component.RECORDER else ""
         message += failure or "Run the test again"
         yield Reason("coverage", "TimelineGap", stream or "recorder", message)
+    for start, end in _united(unavailable):
+        yield Reason("coverage", "TimelineGap", EVIDENCE, _unavailable(start, end))
     if not timeline.stopped_in_order(recording.timeline.events):
         message = (
             "the recorder did not stop in order, so the end of the timeline may be missing. See "
@@ -87,6 +90,17 @@ def check(recording: Recording) -> Iterator[Reason]:
             f"{partitions} may be missing. See their logs in the evidence and run the test again"
         )
         yield Reason("coverage", "TimelineGap", stream, message)
+
+
+def _united(times: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return times in order of their starts, those that overlap as one: each pod has its own."""
+    found: list[tuple[int, int]] = []
+    for start, end in times:
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return found
 
 
 def _unavailable(start: int, end: int) -> str:
