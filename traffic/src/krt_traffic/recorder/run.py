@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightkube.core.resource import api_info
 
+from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import LABEL_TEST_UID
@@ -94,7 +95,12 @@ class RecorderRun:
         requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
         self._history = cluster_history(
-            plan, Bundle(environment.evidence / plan.bundle), environment.pod_uid, timeline, failures)
+            plan,
+            Bundle(environment.evidence / plan.bundle),
+            environment.pod_uid,
+            timeline,
+            failures,
+        )
 
     def record(self) -> dict[str, int]:
         """Record until the run is done and return what was written, by kind.

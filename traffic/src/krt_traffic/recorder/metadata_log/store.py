@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.bundle import make_directory
 from krt_contract.metadata_log.files import read_log
-from krt_contract.timeline import append
+from krt_contract.sinks.lines import append
 from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class LogStore:
 
     def __init__(self, folder: Path, incarnation: str) -> None:
         self._path = folder / f"recorder-{incarnation}.jsonl"
-        with writing(self._path):
+        with writing(str(self._path)):
             make_directory(folder)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             self._descriptor = os.open(self._path, flags, FILE_MODE)
@@ -53,7 +53,7 @@ class LogStore:
             RecordingError: the volume refused them; none of them is in the file.
         """
         lines = "".join(record.line() for record in records)
-        with writing(self._path):
+        with writing(str(self._path)):
             append(self._descriptor, lines.encode("utf-8"))
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class LogStore:
         Raises:
             RecordingError: the volume lost records that it had taken.
         """
-        with writing(self._path):
+        with writing(str(self._path)):
             try:
                 os.fsync(self._descriptor)
             finally:
