@@ -82,6 +82,12 @@ def test_broker_config_shows_which_settings_the_broker_does_not_know(kafka: Loca
     )
 
 
+def test_topic_configs_has_the_effective_settings(kafka: LocalKafka, topic: str) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        found = admin.topic_configs([topic])
+    assert found[topic]["min.insync.replicas"] == "1"
+
+
 def test_passwords_are_all_the_settings_that_a_broker_hides(kafka: LocalKafka) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         reported = admin.broker_config(0)

@@ -76,6 +76,11 @@ SETUP: Final = (
         "set spec.kafka.metadata.mode to KRaft, or spec.kafka.image to Kafka 3.9",
     ),
     Reason(
+        "SettingNotEffective",
+        "Kafka reports another min.insync.replicas of a topic than the test sets",
+        "use an image that reads /krt/config/server.properties, or set it in the topic's config",
+    ),
+    Reason(
         "MemberCannotStart",
         "a broker, ZooKeeper server or KRaft controller ended three times in "
         "succession with the same error",

@@ -127,6 +127,10 @@ class Kafka(Protocol):
         """
         ...
 
+    def topic_configs(self, topics: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """Topic → every setting that is effective for it, by name; empty without a value."""
+        ...
+
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist; an existing one is left alone."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.settings import MIN_INSYNC_REPLICAS
 from krt_operator.api.spec import Separation
 from krt_operator.errors import UserError
 from krt_operator.health import pod_state
@@ -91,6 +92,32 @@ def check_racks(plan: Plan, view: ClusterView, racks: Mapping[int, str]) -> None
                 f"{partition.name} has replicas on brokers {list(partition.replicas)} in racks "
                 f"{used}; leave the assignment to the controller, and do not reassign partitions "
                 "during a run",
+            )
+
+
+def check_min_insync(plan: Plan, effective: Mapping[str, Mapping[str, str]]) -> None:
+    """Check the min.insync.replicas that Kafka reports against those of the plan.
+
+    In KRaft mode this is not the brokers' value: from Kafka 4.1 on, the controllers set it for the
+    whole cluster when they start for the first time.
+
+    Args:
+        plan: what topics and brokers were given.
+        effective: topic → its settings, as Kafka reports them.
+
+    Raises:
+        UserError: a topic has another value.
+    """
+    for topic in plan.topics:
+        reported = effective.get(topic.name, {}).get(MIN_INSYNC_REPLICAS)
+        if reported != str(plan.min_insync(topic.name)):
+            raise UserError(
+                "SettingNotEffective",
+                "spec.kafka.image",
+                f"topic {topic.name} was given min.insync.replicas "
+                f"{plan.min_insync(topic.name)} and Kafka reports {reported or 'none'}; use an "
+                "image that reads /krt/config/server.properties, or set min.insync.replicas in "
+                "the topic's config",
             )
 
 

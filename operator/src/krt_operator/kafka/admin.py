@@ -130,6 +130,20 @@ class KafkaAdmin:
             for name, entry in entries.items()
         }
 
+    def topic_configs(self, topics: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Topic to every setting that is effective for it; empty where it has no value."""
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
+        futures = self._client.describe_configs(resources, request_timeout=self._remaining())
+        return {
+            resource.name: {
+                name: entry.value or ""
+                for name, entry in self._wait(
+                    future, f"reading the settings of topic {resource.name}"
+                ).items()
+            }
+            for resource, future in futures.items()
+        }
+
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist, with the assigned replicas; do not change others."""
         if not topics:

@@ -137,9 +137,11 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
                 return _wait(run, observed, incomplete, desired)
             racks = kafka.racks()
             reported = kafka.broker_config(plan.brokers[0].ordinal)
+            effective = kafka.topic_configs([topic.name for topic in plan.topics])
     except TransientError as error:
         return _wait(run, observed, f"waiting for Kafka to answer: {error}", desired)
     cluster.check_racks(plan, view, racks)
+    cluster.check_min_insync(plan, effective)
     cluster.check_hosts(plan, observed)
     message = cluster.placement_message(plan, observed)
     unknown = find_unknown_settings(plan.spec.kafka.config, reported)

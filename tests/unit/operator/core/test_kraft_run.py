@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from krt_operator.plan import member_config
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -111,3 +113,22 @@ def test_kraft_fault_does_not_recover_without_quorum(make_world: Callable[..., W
     assert all(not entry.get("recoveredAt") for entry in lost)
     (entry,) = world.run()["faults"]
     assert entry["recoveredAt"] > entry["revertedAt"]
+
+
+def test_kraft_run_gives_controllers_the_brokers_min_insync_replicas(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(kafka=KRAFT | {"config": {"min.insync.replicas": "2"}})
+    world.run(until="Warmup")
+    assert world.status["phase"] == "Warmup"
+
+
+def test_kraft_run_with_another_effective_min_insync_replicas_ends(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(member_config, "ACTED_ON_BY_CONTROLLERS", ())
+    world = make_world(kafka=KRAFT | {"config": {"min.insync.replicas": "2"}})
+    assert world.run()["phase"] == "Error"
+    condition = world.condition("Provisioned")
+    assert condition["reason"] == "SettingNotEffective"
+    assert "topic foo was given min.insync.replicas 2 and Kafka reports 1" in condition["message"]

@@ -97,6 +97,18 @@ class FakeKafka:
         hidden = dict.fromkeys(name for name in given if name not in KNOWN)
         return {**defaults, **given, **hidden}
 
+    def topic_configs(self, topics: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The value of a topic, else of the controllers' file, or without them of the brokers'."""
+        kraft = "t-controller-0" in self.world.names_of("Service")
+        member = names.of_member(self.world.name, "controller-0" if kraft else "kafka-0")
+        text = self.world.objects["ConfigMap", member]["data"]["server.properties"]
+        given = dict(line.split("=", 1) for line in text.splitlines())
+        default = given.get("min.insync.replicas", "1")
+        return {
+            name: {"min.insync.replicas": default, **self.world.topics[name].config}
+            for name in topics
+        }
+
     def create_topics(self, topics: Sequence[Topic]) -> None:
         for one in topics:
             self.world.topics.setdefault(one.name, one)

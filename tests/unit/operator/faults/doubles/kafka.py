@@ -51,6 +51,9 @@ class SimulatedKafka:
     def racks(self) -> Mapping[int, str]:
         raise NotImplementedError
 
+    def topic_configs(self, topics: Sequence[str]) -> dict[str, dict[str, str]]:
+        raise NotImplementedError(topics)
+
     def create_topics(self, topics: Sequence[Topic]) -> None:
         raise NotImplementedError
 
