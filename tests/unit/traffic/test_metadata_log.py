@@ -325,6 +325,26 @@ def test_quorum_watch_tells_a_loss_once_and_again_after_a_record(tmp_path: Path)
     assert [item["detail"]["since"] for item in recorded(tmp_path)] == [17, 18]
 
 
+def test_quorum_watch_tells_no_loss_of_a_quorum_that_was_never_there(tmp_path: Path) -> None:
+    timeline = Timeline(tmp_path, "r1")
+    failures = Failures(threading.Event().set)
+    QuorumWatch(["127.0.0.1:1"], lambda: None, timeline, failures).look()
+    timeline.close()
+    assert recorded(tmp_path) == []
+
+
+def test_follower_knows_of_no_silence_before_the_first_record(
+    cluster: Cluster, follow: Callable[[str], Follower]
+) -> None:
+    cluster.log.hw = -1
+    following = follow("r1")
+    wait_for(lambda: len(cluster.nodes[100].requests) > 1)
+    assert following.silence() is None
+    cluster.log.commit()
+    wait_for(lambda: following.silence() is not None)
+    following.stop()
+
+
 def test_quorum_watch_tells_no_loss_while_a_broker_reaches_the_leader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,14 +60,15 @@ class Follower:
         for record in store.known:
             self._fold.apply(record)
         self._progress = Progress.after(store.known)
-        self._last_commit = mono(), wall()
+        self._started = wall()
+        self._last_commit: tuple[int, int] | None = None
         self._stopping, self._caught_up = threading.Event(), threading.Event()
         self._ended = threading.Event()
         self._thread = failures.thread(self._run, "metadata log")
 
     def start(self) -> None:
         """Begin; returns at once, whether a controller is there or not."""
-        self._last_commit = mono(), wall()
+        self._started = wall()
         self._thread.start()
 
     def stop(self) -> None:
@@ -78,7 +79,7 @@ class Follower:
         """
         self._stopping.set()
         if not self._caught_up.wait(CATCH_UP_SECONDS):
-            since = self._last_commit[1]
+            since = self._last_commit[1] if self._last_commit else self._started
             self._timeline.gap(METADATA_LOG, since, wall(), at_end=True)
         self._ended.set()
         if connection := self._connection:
@@ -86,8 +87,13 @@ class Follower:
         self._thread.join(timeout=CATCH_UP_SECONDS)
         self._store.close()
 
-    def silence(self) -> tuple[int, int]:
-        """Return for how long nothing was committed, in µs, and when something last was, UTC µs."""
+    def silence(self) -> tuple[int, int] | None:
+        """Return for how long nothing was committed, in µs, and when something last was, UTC µs.
+
+        None before the first record: a quorum that was never there is not lost.
+        """
+        if self._last_commit is None:
+            return None
         then, at = self._last_commit
         return mono() - then, at
 

@@ -40,7 +40,8 @@ class QuorumWatch:
 
     Args:
         brokers: ``host:port`` of each.
-        silence: for how long nothing was committed (µs), and when something last was (UTC µs).
+        silence: for how long nothing was committed (µs), and when something last was (UTC µs);
+            None before the first record.
         timeline: where events go.
         failures: starts the thread.
     """
@@ -48,7 +49,7 @@ class QuorumWatch:
     def __init__(
         self,
         brokers: Sequence[str],
-        silence: Callable[[], tuple[int, int]],
+        silence: Callable[[], tuple[int, int] | None],
         timeline: Timeline,
         failures: Failures,
     ) -> None:
@@ -72,14 +73,15 @@ class QuorumWatch:
 
     def look(self) -> None:
         """Record that the quorum is lost, once each time."""
-        silent, last = self._silence()
-        if silent < SILENT_MICROS:
+        silence = self._silence()
+        if silence is None or silence[0] < SILENT_MICROS:
             self._lost = False
         elif not self._lost and not any(_leader(broker) for broker in self._brokers):
             # A record may have been committed while the brokers were asked.
-            self._lost = self._silence()[1] == last
+            now = self._silence()
+            self._lost = now is not None and now[1] == silence[1]
             if self._lost:
-                detail = {"since": last, "from": str(HistorySource.METADATA_LOG)}
+                detail = {"since": silence[1], "from": str(HistorySource.METADATA_LOG)}
                 self._timeline.write(Source.CONTROLLER, EventName.QUORUM_LOST, "", detail)
 
 
