@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS = 0.2
 """Between two attempts while no controller leads."""
 
-CATCH_UP_SECONDS = 10.0
+CATCH_UP_SECONDS = 5.0
 """How long the end waits for what was committed until then: a new leader is there after 2 s."""
 
 

@@ -31,6 +31,9 @@ SILENT_MICROS = 3_000_000
 """Without a committed record, after which the brokers are asked: six times what an idle quorum
 takes, and more than the 2 s in which a dead leader is replaced."""
 
+STOP_SECONDS = 3.0
+"""How long the end waits for a broker's answer, which may take 2 s."""
+
 METADATA = "__cluster_metadata"
 VERSION = 2
 
@@ -65,7 +68,7 @@ class QuorumWatch:
     def stop(self) -> None:
         """End."""
         self._stop.set()
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=STOP_SECONDS)
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL_SECONDS):
@@ -76,13 +79,17 @@ class QuorumWatch:
         silence = self._silence()
         if silence is None or silence[0] < SILENT_MICROS:
             self._lost = False
-        elif not self._lost and not any(_leader(broker) for broker in self._brokers):
+        elif not self._lost and not self._reached():
             # A record may have been committed while the brokers were asked.
             now = self._silence()
             self._lost = now is not None and now[1] == silence[1]
             if self._lost:
                 detail = {"since": silence[1], "from": str(HistorySource.METADATA_LOG)}
                 self._timeline.write(Source.CONTROLLER, EventName.QUORUM_LOST, "", detail)
+
+    def _reached(self) -> bool:
+        """Whether any broker reaches a leader, or the end is near and nothing may be told."""
+        return any(self._stop.is_set() or _leader(broker) for broker in self._brokers)
 
 
 def _leader(broker: str) -> bool:
