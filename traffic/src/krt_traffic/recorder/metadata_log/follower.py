@@ -56,6 +56,7 @@ class Follower:
         self._others = cycle(sorted(self._controllers))
         self._node, self._leader_epoch = next(self._others), 1
         self._connection: Connection | None = None
+        self._refused: tuple[int, int, int, int] | None = None
         self._fold = Fold()
         for record in store.known:
             self._fold.apply(record)
@@ -132,6 +133,10 @@ class Follower:
 
     def _redirect(self, answer: Answer) -> None:
         """Go to the leader that a controller names, or to another that may know it."""
+        refused = (self._node, answer.error, answer.leader, answer.leader_epoch)
+        if refused != self._refused:
+            self._refused = refused
+            log.info("controller %d: error %d, leader %d in epoch %d", *refused)
         newer = answer.leader_epoch > self._leader_epoch
         self._leader_epoch = max(answer.leader_epoch, 1)
         if answer.leader not in self._controllers:
