@@ -56,8 +56,9 @@ def test_kafka_pulled_and_built_is_one_version() -> None:
         r"<kafka.version>(.*)</kafka.version>", (IMAGES / "kafka/pom.xml").read_text()
     )
     pulled = re.search(
-        r":-docker.io/apache/kafka:(.*)}$", (IMAGES / "lib.sh").read_text(), re.MULTILINE
+        r"^KAFKA_VERSION=(.*)$", (IMAGES.parent / "versions.env").read_text(), re.MULTILINE
     )
+    assert ":-docker.io/apache/kafka:$KAFKA_VERSION}" in (IMAGES / "lib.sh").read_text()
 
     assert built is not None
     assert pulled is not None

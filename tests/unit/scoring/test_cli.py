@@ -157,7 +157,7 @@ def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FolderStore:
         opened.append(settings)
         return store
 
-    def score(inspected: Inspection, _options: object) -> Assessment:
+    def score(inspected: Inspection, *_: object) -> Assessment:
         (settings,) = opened
         assert (settings.bucket, settings.prefix) == ("evidence", "krt")
         assert (settings.endpoint, settings.path_style) == ("http://127.0.0.1:9000", True)
