@@ -235,8 +235,8 @@ class Plan:
         """How long a silent broker counts as alive: to ZooKeeper, or to the KRaft controllers."""
         if self.metadata.mode is not MetadataMode.KRAFT:
             return self.zookeeper_session
-        millis = self.broker_config.get(BROKER_SESSION, BROKER_SESSION_DEFAULT_MS)
-        return Duration(int(millis) * 1000)
+        configs = {**self.broker_config, **self.controller_config}
+        return Duration(int(configs.get(BROKER_SESSION, BROKER_SESSION_DEFAULT_MS)) * 1000)
 
     @property
     def offsets_partitions(self) -> int:

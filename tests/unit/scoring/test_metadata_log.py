@@ -118,10 +118,10 @@ def test_with_metadata_log_what_is_missing_is_a_reason(
 
 
 def test_session_of_kraft_is_the_controllers_setting_or_kafkas_default() -> None:
-    assert broker_session.session_of(KRAFT).seconds == 9
+    assert KRAFT.broker_session.seconds == 9
     config = {"broker.session.timeout.ms": "4000"}
-    assert broker_session.session_of(replace(KRAFT, controller_config=config)).seconds == 4
-    assert broker_session.session_of(RUN) == RUN.zookeeper_session
+    assert replace(KRAFT, controller_config=config).broker_session.seconds == 4
+    assert RUN.broker_session == RUN.zookeeper_session
 
 
 @pytest.mark.parametrize(

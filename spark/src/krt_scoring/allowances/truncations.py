@@ -121,7 +121,7 @@ def derive(history: History) -> tuple[Truncation, ...]:
     ]
     if not found:
         return ()
-    grace = broker_session.session_of(facts.run).micros
+    grace = facts.run.broker_session.micros
     restarts = broker_session.controller_elections(history.tables.timeline)
     kept = _kept(
         _moments(found, facts, grace), records.rows.join(sf.broadcast(records.names), "pk")

@@ -45,7 +45,7 @@ def unusable(position: Column, tables: Tables, facts: Facts) -> Column:
 
 def _last_acks(tables: Tables, facts: Facts) -> dict[int, int]:
     """Return topic-partition id → until when a deposed leader may have acked, in UTC µs."""
-    grace = broker_session.session_of(facts.run).micros
+    grace = facts.run.broker_session.micros
     restarts = broker_session.controller_elections(tables.timeline)
     frozen = freezes.collect(tables.timeline)
     found: dict[int, int] = {}

@@ -1,33 +1,15 @@
-"""How long a broker that is silent counts as alive."""
+"""What restarts the session of a broker that is silent; its length is in the plan."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_contract.durations import Duration
-from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from krt_contract.plan import Plan
     from krt_contract.timeline import Event
-
-BROKER_SESSION = "broker.session.timeout.ms"
-"""A setting of the KRaft controllers."""
-BROKER_SESSION_DEFAULT_MS = 9_000
-"""Kafka's default."""
-
-
-def session_of(run: Plan) -> Duration:
-    """Return how long ZooKeeper keeps a session, or KRaft's controllers wait for a heartbeat."""
-    if run.metadata.mode is not MetadataMode.KRAFT:
-        return run.zookeeper_session
-    for config in (run.controller_config, run.broker_config):
-        if BROKER_SESSION in config:
-            return Duration(int(config[BROKER_SESSION]) * 1000)
-    return Duration(BROKER_SESSION_DEFAULT_MS * 1000)
 
 
 def controller_elections(timeline: Iterable[Event]) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from krt_contract.faults import Action
 from krt_contract.members import broker_of
 from krt_scoring.history.groups import groups_of
-from krt_scoring.inputs.broker_session import session_of
 from krt_scoring.inputs.client_settings import session_timeout
 from krt_scoring.metrics.operations import READ, WRITE
 from krt_scoring.metrics.partition_states import States
@@ -65,7 +64,7 @@ def _of_brokers(
     """Yield what the sessions of brokers keep others from taking over, and for how long."""
     brokers = {broker_of(member) for member in window.members}
     if any(seen and seen[0].leader in brokers for seen in states.during(at, at).values()):
-        session = session_of(run).micros
+        session = run.broker_session.micros
         yield (WRITE, ""), session
         for group in groups:
             yield (READ, group.name), session

@@ -10,7 +10,6 @@ from krt_contract.labels import GROUP, VERSION
 from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName, Source
 from krt_scoring import durations
-from krt_scoring.inputs.broker_session import session_of
 from krt_scoring.outputs.report.charts.base import Table
 from krt_scoring.outputs.report.words import date, plural
 
@@ -80,7 +79,7 @@ def _cluster(run: Plan) -> str:
     servers = f", {plural(len(run.zookeepers), 'ZooKeeper server')}" if run.zookeepers else ""
     if run.metadata.mode is MetadataMode.KRAFT:
         controllers = plural(len(run.controllers), "KRaft controller")
-        return f"{brokers}, {controllers}, broker session timeout {session_of(run)}"
+        return f"{brokers}, {controllers}, broker session timeout {run.broker_session}"
     return f"{brokers}{servers}, ZooKeeper session timeout {run.zookeeper_session}"
 
 
