@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import ElectionType
 from tests.contract.traffic.local_kafka import wait_until
 from tests.contract.traffic.local_kraft import BROKERS, CLUSTER_ID, LocalKraft, lent
 
@@ -76,6 +77,18 @@ def seen(bundle: Path, event: str, subject: str | None = None) -> int:
     return sum(item[1] == event and subject in {None, item[2]} for item in told(bundle))
 
 
+def in_sync(bundle: Path, broker: int) -> bool:
+    """Return whether the records have the broker in the ISR of every partition."""
+    states = folded(read_log(bundle / "metadata_log").records)
+    return all(broker in state.isr for state in states.values())
+
+
+def leads(bundle: Path, broker: int) -> bool:
+    """Return whether the records have the broker lead a partition."""
+    states = folded(read_log(bundle / "metadata_log").records)
+    return any(broker == state.leader for state in states.values())
+
+
 def leader(kraft: LocalKraft) -> int:
     found = describe_quorum(kraft.brokers[1])
     assert found is not None
@@ -101,6 +114,12 @@ def test_metadata_log_followed_through_failures_is_the_brokers_own_log(
     assert leader(kraft) != before
     kraft.start_node(0)
     wait_until("the broker is back", lambda: seen(tmp_path, "unfenced", "0") >= 2)
+    # A broker that leads nothing has nothing to hand over: it is fenced at once, and no record
+    # says that it is shutting down.
+    wait_until("it is in sync again", lambda: in_sync(tmp_path, 0))
+    admin = kraft.admin()
+    admin.elect_leaders(ElectionType.PREFERRED).result()
+    wait_until("it leads a partition", lambda: leads(tmp_path, 0))
     kraft.end(0)
     wait_until("its shutdown is recorded", lambda: seen(tmp_path, "shutting-down", "0"))
     second.stop()
