@@ -214,7 +214,7 @@ def test_checked_takes_the_times_of_the_run_from_rows_within_it(tmp_path: Path) 
     assert found.sends == (START - CLOCK_TOLERANCE, START)
 
 
-BASES = {
+BASES: dict[str, dict[str, Any]] = {
     "produce": SEND,
     "producer_summary": {"producer": "p-0", "producer_incarnation": "uid-p"},
     "consume": DELIVERY,
