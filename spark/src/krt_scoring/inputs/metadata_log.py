@@ -50,8 +50,8 @@ def with_metadata_log(timeline: Timeline, folder: Path, run: Plan) -> Timeline:
         missing = Reason("evidence", "FileMissing", FOLDER, message, TIMELINE_ANOMALIES, _SCOPE)
         return _with_reasons(timeline, [missing])
     others = tuple(event for event in timeline.events if not is_folded(event))
-    told = replace(timeline, events=others).joined(events_of(stored.records))
-    return _with_reasons(told, list(_reasons(stored)))
+    joined = replace(timeline, events=others).joined(events_of(stored.records))
+    return _with_reasons(joined, list(_reasons(stored)))
 
 
 _SCOPE = Scope(tables=(TIMELINE,))
