@@ -72,6 +72,14 @@ class Drain:
         self._ask_at = mono() + ASK_MICROS
         return self._group_done()
 
+    def reached(self) -> dict[Partition, int]:
+        """Return where the group stands on every partition of its topics, once it is done.
+
+        Not only on the partitions that this member owns: it may have read them to their ends and
+        given them up since, and nobody owns a partition while the group rebalances.
+        """
+        return self._committed | self._positions.positions
+
     def behind(self) -> str:
         """Return which partitions' commits are short of the end, as text for people."""
         return ", ".join(

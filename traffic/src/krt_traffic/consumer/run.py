@@ -136,7 +136,7 @@ class ConsumerRun:
             if self._drain is None:
                 self._drain = self._begin_drain(instruction.end_offsets)
             if self._drain.done():
-                for partition, position in self._positions.positions.items():
+                for partition, position in self._drain.reached().items():
                     self._buffer.event(ConsumerEvent.DRAINED, *partition, position)
                 return "drained", None
             if self._drain.overdue:
