@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
+from krt_traffic.backlog import MOST_BYTES, Backlog
 from krt_traffic.consumer.throttle import Throttle
-from krt_traffic.ledger_thread import WAITING_ROWS
+from krt_traffic.ledger_thread import LedgerThread
 
 
 class Client:
@@ -24,14 +24,14 @@ class Client:
 
 def test_step_above_the_limit_pauses_what_is_assigned_and_resumes_it_below() -> None:
     client: Any = Client()
-    buffer: Any = SimpleNamespace(waiting=0)
-    tested = Throttle(client, buffer)
+    waiting = 0
+    tested = Throttle(client, Backlog(LedgerThread(lambda: None), lambda: waiting))
     tested.step()
-    buffer.waiting = WAITING_ROWS + 1
+    waiting = MOST_BYTES
     tested.step()
     client.partitions = [0, 1]
     tested.step()
-    buffer.waiting = 0
+    waiting = 0
     tested.step()
     tested.step()
     assert client.calls == [("pause", [0]), ("pause", [0, 1]), ("resume", [0, 1])]

@@ -19,10 +19,6 @@ class FatalClientError(Exception):
     """The Kafka client cannot go on (fenced, or its state is lost); another incarnation may."""
 
 
-class UnrecordedError(Exception):
-    """More rows wait for the evidence store than memory may take; another incarnation may go on."""
-
-
 class RecordingError(Exception):
     """What happened could not be recorded; the message names the cause and the remedy.
 

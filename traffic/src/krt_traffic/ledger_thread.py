@@ -16,11 +16,6 @@ FLUSH_SECONDS = 0.5
 """Time between two flushes; bounds the sends a killed producer leaves without a row."""
 
 
-WAITING_ROWS = 100_000
-"""Rows that may wait in memory while an object store is unavailable: some 40 MB of the 256 MiB,
-and 200 s at 500 records a second."""
-
-
 class LedgerThread:
     """Calls ``flush`` twice a second and on demand, in a thread of its own.
 

@@ -64,11 +64,6 @@ class EventBuffer:
         """Memory of the deliveries that wait for a flush, in bytes."""
         return len(self._deliveries) * ROW_BYTES
 
-    @property
-    def waiting(self) -> int:
-        """Rows that the ledger has not taken yet."""
-        return len(self._deliveries) + len(self._events)
-
     def deliver(
         self,
         message: Message,

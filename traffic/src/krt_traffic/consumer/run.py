@@ -71,7 +71,6 @@ class ConsumerRun:
             processes_at_once=entry.commit is not Commit.BEFORE_PROCESSING,
         )
         self._ledger = LedgerThread(self._flush)
-        self._backlog = Backlog(self._ledger, lambda: self._buffer.waiting_bytes)
         self._transform = self._make_transform((member, incarnation), sink)
         self._positions: Positions = self._transform or Commits(
             self._buffer, self._ledger, entry.commit
@@ -92,7 +91,9 @@ class ConsumerRun:
         self._positions.client = self._assignment.client = self._client
         if self._transform is not None:
             self._transform.seek = self._assignment.seek
-        self._throttle = Throttle(self._client, self._buffer)
+        self._throttle = Throttle(
+            self._client, Backlog(self._ledger, lambda: self._buffer.waiting_bytes)
+        )
         self._drain: Drain | None = None
 
     def run(self) -> int:
@@ -176,8 +177,6 @@ class ConsumerRun:
 
     def _poll(self) -> None:
         """Deliver the records that are there: at most BATCH, and of one ownership."""
-        if self._backlog.relieve():
-            self._ledger.settle()
         message = self._next(IDLE_SECONDS)
         ownership = self._assignment.changes
         self._buffer.poll += 1

@@ -9,9 +9,9 @@ from krt_contract.exits import TrafficExit
 from krt_traffic import termination
 from krt_traffic.backlog import Backlog
 from krt_traffic.clock import mono
-from krt_traffic.errors import FatalClientError, UnrecordedError
+from krt_traffic.errors import FatalClientError
 from krt_traffic.evidence import open_sink, report_in_log
-from krt_traffic.ledger_thread import WAITING_ROWS, LedgerThread
+from krt_traffic.ledger_thread import LedgerThread
 from krt_traffic.plan import find_producer
 from krt_traffic.producer.schedule import MICROS, Schedule
 from krt_traffic.producer.transactions import TransactionalSender
@@ -78,9 +78,6 @@ class ProducerRun:
         except FatalClientError as fatal:
             error = str(fatal)
             log.error("fatal error of the Kafka client, ending this incarnation: %s", error)  # noqa: TRY400 - no defect of this program to trace
-        except UnrecordedError as unrecorded:
-            error = str(unrecorded)
-            log.error("ending this incarnation: %s", error)  # noqa: TRY400 - as above
         self._sender.purge()
         if self._transactions is not None:
             self._transactions.abandon()
@@ -98,11 +95,6 @@ class ProducerRun:
             return
         wake = 0
         while not self._stop:
-            if self._records.waiting > WAITING_ROWS:
-                raise UnrecordedError(
-                    f"{self._records.waiting} rows wait for the evidence store, which is "
-                    "unavailable. Make it available and run the test again"
-                )
             if self._backlog.relieve():
                 self._sender.serve(FULL_POLL_SECONDS)
                 continue

@@ -104,11 +104,6 @@ class Records:
         """Memory of the sends that are done and wait for a flush, in bytes."""
         return len(self._done) * ROW_BYTES
 
-    @property
-    def waiting(self) -> int:
-        """Done sends that the ledger has not taken yet."""
-        return len(self._done)
-
     def route(self, seq: int) -> Route:
         """Return key and partition of record ``seq``: round robin over keys dealt out in turn.
 
