@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from krt_traffic.recorder.metadata_log.connection import Connection
+    from krt_contract.kafka_connection import Connection
 
 FOO = UUID(int=0xF00)
 

@@ -8,18 +8,18 @@ broker would forward the request until it runs out of time.
 
 from __future__ import annotations
 
-import socket
 import struct
+from contextlib import closing
 from typing import Any, Final
 
 from kafka.errors import for_code
 from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 
+from krt_contract.kafka_connection import Connection
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import Quorum
 
-TIMEOUT_SECONDS: Final = 2.0
-"""A controller answers within milliseconds; a frozen one never does."""
+CLIENT_ID: Final = "krt-operator"
 
 MAX_ANSWER: Final = 1_000_000
 """Bytes of an answer; three voters and three observers take below 500."""
@@ -48,41 +48,31 @@ def describe_quorum(address: str) -> Quorum | None:
     Raises:
         TransientError: the controller did not answer in time; the message names it.
     """
-    host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), timeout=TIMEOUT_SECONDS) as connection:
-            connection.sendall(encode_request())
-            (length,) = struct.unpack(">i", _receive(connection, 4))
-            if not 0 < length <= MAX_ANSWER:
-                raise TransientError(f"controller {address} answered with {length} bytes")
-            answer = _receive(connection, length)
+        with closing(Connection(address, CLIENT_ID, MAX_ANSWER)) as connection:
+            response = connection.send(make_request(), DescribeQuorumResponse, VERSION)
     except OSError as error:
         raise TransientError(f"controller {address} did not answer: {error}") from error
-    try:
-        return decode_response(answer)
     except (ValueError, IndexError, struct.error) as error:
         raise TransientError(f"controller {address} answered something else: {error}") from error
+    return read_response(response)
 
 
-def encode_request() -> bytes:
-    """The frame of a DescribeQuorum request."""
+def make_request() -> DescribeQuorumRequest:
+    """Return the request for the state of the metadata log's quorum."""
     topic = DescribeQuorumRequest.TopicData
     partition = topic.PartitionData(partition_index=0)
-    request = DescribeQuorumRequest(
+    return DescribeQuorumRequest(
         topics=[topic(topic_name="__cluster_metadata", partitions=[partition])]
     )
-    request.with_header(correlation_id=0, client_id="krt-operator")
-    return bytes(request.encode(version=VERSION, header=True, framed=True))
 
 
-def decode_response(frame: bytes) -> Quorum | None:
-    """Read the response without its length.
+def read_response(response: Any) -> Quorum | None:
+    """Read a ``DescribeQuorumResponse``.
 
     Raises:
         TransientError: the controller is changing its role, or refuses the request.
-        ValueError, IndexError, struct.error: this is no DescribeQuorum response.
     """
-    response: Any = DescribeQuorumResponse.decode(frame, version=VERSION, header=True)
     partition = next((each for topic in response.topics for each in topic.partitions), None)
     error = response.error_code or (partition.error_code if partition is not None else 0)
     if error in FOLLOWING:
@@ -102,13 +92,3 @@ def decode_response(frame: bytes) -> Quorum | None:
             or now - voter.last_fetch_timestamp <= FETCH_SILENCE_MILLIS
         ),
     )
-
-
-def _receive(connection: socket.socket, count: int) -> bytes:
-    received = bytearray()
-    while len(received) < count:
-        part = connection.recv(count - len(received))
-        if not part:
-            raise ConnectionResetError("it closed the connection")
-        received += part
-    return bytes(received)

@@ -8,10 +8,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
+from kafka.protocol.admin import DescribeQuorumResponse
 
 from krt_operator.errors import TransientError
-from krt_operator.kafka.quorum import decode_response, describe_quorum, encode_request
+from krt_operator.kafka.quorum import describe_quorum, make_request, read_response
 from krt_operator.kafka.views import Quorum
 
 if TYPE_CHECKING:
@@ -49,8 +49,12 @@ def answer(error: int = 0, partition_error: int = 0, fetched: tuple[int, ...] = 
     return b"\0\0\0\0\0" + bytes(response.encode(version=1))
 
 
+def read(body: bytes) -> Quorum | None:
+    return read_response(DescribeQuorumResponse.decode(body, version=1, header=True))
+
+
 @pytest.mark.parametrize(
-    ("said", "quorum"),
+    ("body", "quorum"),
     [
         (answer(), Quorum(100, 7, frozenset({100}))),
         (answer(fetched=(500, 2000)), Quorum(100, 7, frozenset({100, 101, 102}))),
@@ -60,21 +64,17 @@ def answer(error: int = 0, partition_error: int = 0, fetched: tuple[int, ...] = 
         (answer(error=5), None),
     ],
 )
-def test_decode_response_returns_the_quorum_of_its_leader(
-    said: bytes, quorum: Quorum | None
-) -> None:
-    assert decode_response(said) == quorum
+def test_read_response_returns_the_quorum_of_its_leader(body: bytes, quorum: Quorum | None) -> None:
+    assert read(body) == quorum
 
 
-def test_decode_response_with_another_error_names_it() -> None:
+def test_read_response_with_another_error_names_it() -> None:
     with pytest.raises(TransientError, match="ClusterAuthorizationFailed"):
-        decode_response(answer(error=31))
+        read(answer(error=31))
 
 
-def test_encode_request_asks_for_the_metadata_log() -> None:
-    frame = encode_request()
-    assert struct.unpack(">ihh", frame[:8]) == (len(frame) - 4, 55, 1)
-    request: Any = DescribeQuorumRequest.decode(frame[4:], version=1, header=True)
+def test_make_request_asks_for_the_metadata_log() -> None:
+    request: Any = make_request()
     assert [topic.topic_name for topic in request.topics] == ["__cluster_metadata"]
 
 
@@ -83,7 +83,7 @@ def serve() -> Iterator[Callable[[bytes], str]]:
     """Serves one connection, and returns its address."""
     listeners: list[socket.socket] = []
 
-    def _serve(said: bytes) -> str:
+    def _serve(body: bytes) -> str:
         listener = socket.create_server(("127.0.0.1", 0))
         listeners.append(listener)
 
@@ -91,7 +91,7 @@ def serve() -> Iterator[Callable[[bytes], str]]:
             connection, _ = listener.accept()
             with connection:
                 connection.recv(200)
-                connection.sendall(said)
+                connection.sendall(body)
 
         threading.Thread(target=once, daemon=True).start()
         return f"127.0.0.1:{listener.getsockname()[1]}"
@@ -108,12 +108,12 @@ def test_describe_quorum_reads_the_whole_answer(serve: Callable[[bytes], str]) -
 
 
 @pytest.mark.parametrize(
-    "said", [b"", b"\0\0", b"\0\0\0\x40abc", b"\x7f\xff\xff\xff", b"\0\0\0\x01a"]
+    "body", [b"", b"\0\0", b"\0\0\0\x40abc", b"\x7f\xff\xff\xff", b"\0\0\0\x01a"]
 )
 def test_describe_quorum_of_something_else_is_transient(
-    serve: Callable[[bytes], str], said: bytes
+    serve: Callable[[bytes], str], body: bytes
 ) -> None:
-    address = serve(said)
+    address = serve(body)
     with pytest.raises(TransientError, match=address):
         describe_quorum(address)
 

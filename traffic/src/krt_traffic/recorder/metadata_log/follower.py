@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from krt_contract.metadata_log.fold import Fold
 from krt_contract.timeline import METADATA_LOG
 from krt_traffic.clock import mono, wall
-from krt_traffic.recorder.metadata_log.connection import Connection
-from krt_traffic.recorder.metadata_log.fetch import NONE, fetch
+from krt_traffic.recorder.metadata_log.fetch import NONE, connect, fetch
 from krt_traffic.recorder.metadata_log.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from krt_contract.kafka_connection import Connection
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.metadata_log.fetch import Answer
     from krt_traffic.recorder.metadata_log.store import LogStore
@@ -114,7 +114,7 @@ class Follower:
 
     def _step(self) -> bool:
         """Fetch once; return whether all that was committed before has been taken."""
-        self._connection = self._connection or Connection(self._controllers[self._node])
+        self._connection = self._connection or connect(self._controllers[self._node])
         answer = fetch(self._connection, self._progress.position, self._leader_epoch, self._cluster)
         if answer.error != NONE:
             self._redirect(answer)

@@ -15,8 +15,7 @@ from kafka.protocol.admin.cluster import DescribeQuorumRequest, DescribeQuorumRe
 
 from krt_contract.metadata import HistorySource
 from krt_contract.timeline import EventName, Source
-from krt_traffic.recorder.metadata_log.connection import Connection
-from krt_traffic.recorder.metadata_log.fetch import NO_LEADER
+from krt_traffic.recorder.metadata_log.fetch import NO_LEADER, connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,7 +118,7 @@ def describe_quorum(address: str) -> tuple[int, int] | None:
         ],
         version=VERSION,
     )
-    with closing(Connection(address)) as connection:
+    with closing(connect(address)) as connection:
         return read_leader(connection.send(request, DescribeQuorumResponse, VERSION))
 
 

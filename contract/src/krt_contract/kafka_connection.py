@@ -1,4 +1,8 @@
-"""One connection to a node: a request, and its answer."""
+"""One connection to a Kafka node: a request, and its answer.
+
+For requests that librdkafka's clients do not have, and that one node must answer itself. The
+messages are those of ``kafka.protocol`` (kafka-python); this package needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,9 @@ import socket
 import struct
 from typing import Any
 
-CLIENT_ID = "krt-recorder"
-
 TIMEOUT_SECONDS = 2.0
 """A node of a healthy quorum answers within milliseconds of the longest wait of a fetch, which is
 0.25 s; a frozen one never does."""
-
-MAX_ANSWER = 64 << 20
-"""Bytes. An answer holds at most a megabyte of records; a length above this is none."""
 
 _LENGTH = struct.Struct(">i")
 
@@ -24,15 +23,20 @@ class Connection:
 
     Args:
         address: ``host:port``.
+        client_id: what the node calls this client in its logs and quotas.
+        max_answer: bytes of an answer at most; a greater length is no answer of Kafka's.
         timeout: seconds to connect, and to wait for each part of an answer.
 
     Raises:
         OSError: nothing listens there, or it did not answer in time.
     """
 
-    def __init__(self, address: str, timeout: float = TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self, address: str, client_id: str, max_answer: int, timeout: float = TIMEOUT_SECONDS
+    ) -> None:
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=timeout)
+        self._client_id, self._max_answer = client_id, max_answer
         self._requests = 0
 
     def close(self) -> None:
@@ -51,12 +55,13 @@ class Connection:
 
         Raises:
             OSError: the connection broke, or no answer came in time.
+            ValueError, IndexError, struct.error: this is no answer to that request.
         """
         self._requests += 1
-        request.with_header(correlation_id=self._requests, client_id=CLIENT_ID)
+        request.with_header(correlation_id=self._requests, client_id=self._client_id)
         self._socket.sendall(request.encode(version=version, header=True, framed=True))
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
-        if not 0 < length <= MAX_ANSWER:
+        if not 0 < length <= self._max_answer:
             raise OSError(f"an answer of {length} bytes is none of Kafka's")
         return response.decode(self._read(length), version=version, header=True)
 
