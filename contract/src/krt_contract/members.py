@@ -113,6 +113,12 @@ def broker_of(member: str) -> int | None:
     return int(ordinal) if prefix == _PREFIXES[MemberKind.KAFKA] and ordinal.isdigit() else None
 
 
+def kind_of(member: str) -> MemberKind | None:
+    """Return what a member runs; None where the name is no member's."""
+    prefix = member.rpartition("-")[0]
+    return next((kind for kind, start in _PREFIXES.items() if start == prefix), None)
+
+
 def join_addresses(members: Iterable[Member]) -> str:
     """Return ``host:port`` of each member, comma-joined as clients take it."""
     return ",".join(item.address for item in members)

@@ -7,6 +7,7 @@ from krt_contract.members import (
     MemberKind,
     broker_of,
     join_addresses,
+    kind_of,
     member_name,
     member_of,
 )
@@ -22,6 +23,12 @@ from krt_contract.members import (
 )
 def test_member_name_begins_with_the_kinds_prefix(kind: MemberKind, name: str) -> None:
     assert member_name(kind, 2) == name
+    assert kind_of(name) is kind
+
+
+def test_kind_of_another_name_is_none() -> None:
+    assert kind_of("client-0") is None
+    assert kind_of("zk") is None
 
 
 def test_broker_of_member_inverts_member_of() -> None:

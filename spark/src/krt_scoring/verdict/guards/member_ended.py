@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.members import MemberKind, member_name
+from krt_contract.members import MemberKind, kind_of
 from krt_contract.timeline import EventName, Source
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.inputs.timeline import FOREVER
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 OUT_OF_MEMORY: Final = 3
 """Exit code of a JVM with -XX:+ExitOnOutOfMemoryError, with which members run."""
-
-ZOOKEEPER_PREFIX: Final = member_name(MemberKind.ZOOKEEPER, 0).removesuffix("0")
 
 
 def check(recording: Recording) -> Iterator[Reason]:
@@ -66,7 +64,7 @@ def _is_faulted(recording: Recording, member: str, at: int) -> bool:
         window.meets(at, at)
         and (
             member in window.members
-            or any(item.startswith(ZOOKEEPER_PREFIX) for item in window.members)
+            or any(kind_of(item) is MemberKind.ZOOKEEPER for item in window.members)
         )
         for window in recording.faults
     )
