@@ -171,6 +171,7 @@ class LogFollower:
     def _member(self, text: bytes) -> None:
         if silence := parse_silence(text):
             self._timeline.gap(EVIDENCE, *silence)
+            return
         event = parse_member_line(text)
         if event is None:
             return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from krt_contract.timeline import EventName, Source
 from krt_contract.zookeeper import LEADING_MODES, parse_mode, send_four_letter_word
+from krt_traffic.recorder.periodic import Periodic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from krt_traffic.recorder.timeline import Timeline
 
 INTERVAL_SECONDS = 1.0
+STOP_SECONDS = 5.0
+"""How long the end waits for the members' answers."""
 
 SILENT = "silent"
 """It gave no answer in time: frozen, or only slow."""
@@ -34,28 +36,25 @@ class Quorum:
     def __init__(self, members: dict[str, str], timeline: Timeline, failures: Failures) -> None:
         self._members, self._timeline = members, timeline
         self._leader = ""
-        self._stop = threading.Event()
-        self._thread = failures.thread(self._run, "quorum")
+        self._periodic = Periodic(self._look, INTERVAL_SECONDS, "quorum", failures)
 
     def start(self) -> None:
         """Begin; returns at once."""
-        self._thread.start()
+        self._periodic.start()
 
     def stop(self) -> None:
         """End."""
-        self._stop.set()
-        self._thread.join(timeout=5)
+        self._periodic.stop(STOP_SECONDS)
 
-    def _run(self) -> None:
-        while not self._stop.wait(INTERVAL_SECONDS):
-            leader = leader_of({name: mode(address) for name, address in self._members.items()})
-            if leader is None or leader == self._leader:
-                continue
-            if leader:
-                self._timeline.write(Source.ZOOKEEPER, EventName.LEADER, leader)
-            else:
-                self._timeline.write(Source.ZOOKEEPER, EventName.QUORUM_LOST, self._leader)
-            self._leader = leader
+    def _look(self) -> None:
+        leader = leader_of({name: mode(address) for name, address in self._members.items()})
+        if leader is None or leader == self._leader:
+            return
+        if leader:
+            self._timeline.write(Source.ZOOKEEPER, EventName.LEADER, leader)
+        else:
+            self._timeline.write(Source.ZOOKEEPER, EventName.QUORUM_LOST, self._leader)
+        self._leader = leader
 
 
 def leader_of(modes: Mapping[str, str]) -> str | None:

@@ -7,7 +7,6 @@ An idle quorum commits a record every 500 ms.
 from __future__ import annotations
 
 import logging
-import threading
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from kafka.protocol.admin.cluster import DescribeQuorumRequest, DescribeQuorumRe
 from krt_contract.metadata import HistorySource
 from krt_contract.timeline import EventName, Source
 from krt_traffic.recorder.metadata_log.fetch import NO_LEADER, connect
+from krt_traffic.recorder.periodic import Periodic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,21 +57,15 @@ class QuorumWatch:
     ) -> None:
         self._brokers, self._silence, self._timeline = brokers, silence, timeline
         self._lost = False
-        self._stop = threading.Event()
-        self._thread = failures.thread(self._run, "quorum")
+        self._periodic = Periodic(self.look, INTERVAL_SECONDS, "quorum", failures)
 
     def start(self) -> None:
         """Begin; returns at once."""
-        self._thread.start()
+        self._periodic.start()
 
     def stop(self) -> None:
         """End."""
-        self._stop.set()
-        self._thread.join(timeout=STOP_SECONDS)
-
-    def _run(self) -> None:
-        while not self._stop.wait(INTERVAL_SECONDS):
-            self.look()
+        self._periodic.stop(STOP_SECONDS)
 
     def look(self) -> None:
         """Record that the quorum is lost, once each time."""
@@ -88,7 +82,7 @@ class QuorumWatch:
 
     def _reached(self) -> bool:
         """Whether any broker reaches a leader, or the end is near and nothing may be told."""
-        return any(self._stop.is_set() or _leader(broker) for broker in self._brokers)
+        return any(self._periodic.stopping or _leader(broker) for broker in self._brokers)
 
 
 def _leader(broker: str) -> bool:

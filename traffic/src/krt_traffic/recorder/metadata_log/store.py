@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.bundle import make_directory
 from krt_contract.metadata_log.files import read_log
-from krt_contract.sinks.lines import append
+from krt_contract.sinks.lines import FileLines
 from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from krt_contract.metadata_log.record import LogRecord
-
-FILE_MODE = 0o664
-"""Files of a bundle belong to group 0, whatever uid the cluster gives each pod."""
 
 
 class LogStore:
@@ -35,12 +32,12 @@ class LogStore:
     """
 
     def __init__(self, folder: Path, incarnation: str) -> None:
-        self._path = folder / f"recorder-{incarnation}.jsonl"
-        with writing(str(self._path)):
+        path = folder / f"recorder-{incarnation}.jsonl"
+        self._name = str(path)
+        with writing(self._name):
             make_directory(folder)
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-            self._descriptor = os.open(self._path, flags, FILE_MODE)
-            self._drop_torn_line()
+            _drop_torn_line(path)
+            self._file = FileLines(path)
             stored = read_log(folder)
         self.known: tuple[LogRecord, ...] = tuple(
             record for record in stored.records if record.offset < stored.end
@@ -53,8 +50,8 @@ class LogStore:
             RecordingError: the volume refused them; none of them is in the file.
         """
         lines = "".join(record.line() for record in records)
-        with writing(str(self._path)):
-            append(self._descriptor, lines.encode("utf-8"))
+        with writing(self._name):
+            self._file.write(lines.encode("utf-8"))
 
     def close(self) -> None:
         """Make everything durable and close the file.
@@ -62,14 +59,12 @@ class LogStore:
         Raises:
             RecordingError: the volume lost records that it had taken.
         """
-        with writing(str(self._path)):
-            try:
-                os.fsync(self._descriptor)
-            finally:
-                os.close(self._descriptor)
+        with writing(self._name):
+            self._file.close()
 
-    def _drop_torn_line(self) -> None:
-        """Cut off what a killed recorder left of a line: what follows must begin a new one."""
-        data = self._path.read_bytes()
-        if data and not data.endswith(b"\n"):
-            os.ftruncate(self._descriptor, data.rfind(b"\n") + 1)
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut off what a killed recorder left of a line: what follows must begin a new one."""
+    data = path.read_bytes() if path.exists() else b""
+    if data and not data.endswith(b"\n"):
+        os.truncate(path, data.rfind(b"\n") + 1)
