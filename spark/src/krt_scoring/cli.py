@@ -131,9 +131,8 @@ def _score(place: EvidencePlace, options: argparse.Namespace, spark: LocalSessio
     """
     bundle = place.bundle
     if options.source is None:
-        schema_version.require_current(bundle)
+        # Before the version is looked at: of an object store, run.json is here only then.
         inspected = place.inspect()
-        # Of an object store, run.json is here only now.
         schema_version.require_current(bundle)
         files.require_place(bundle, options.out)
         # This machine reads the copy.

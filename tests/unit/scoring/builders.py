@@ -35,6 +35,23 @@ if TYPE_CHECKING:
 
 SECOND = 1_000_000
 
+END_ROW: dict[str, list[Any]] = {
+    "topic": ["foo"],
+    "partition": [0],
+    "taken_at": [1],
+    "log_start": [0],
+    "high_watermark": [1],
+    "last_stable": [1],
+    "leader": [0],
+    "leader_epoch": [0],
+    "isr": [[0]],
+    "settled": [True],
+    "read_from": [0],
+    "read_to": [1],
+    "rows_read": [1],
+}
+"""Columns of log_end_offsets: one settled partition with one record."""
+
 
 # Results of the rules.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.scoring.builders import END_ROW
 
 from krt_contract.bundle import write_json
 from krt_contract.sinks.store import StoreSink
@@ -31,21 +32,6 @@ SUMMARY: dict[str, list[Any]] = {
     "failed": [0],
     "unknown": [0],
     "at": [5],
-}
-END: dict[str, list[Any]] = {
-    "topic": ["foo"],
-    "partition": [0],
-    "taken_at": [1],
-    "log_start": [0],
-    "high_watermark": [1],
-    "last_stable": [1],
-    "leader": [0],
-    "leader_epoch": [0],
-    "isr": [[0]],
-    "settled": [True],
-    "read_from": [0],
-    "read_to": [1],
-    "rows_read": [1],
 }
 
 
@@ -93,7 +79,7 @@ def test_log_of_an_attempt_counts_once_its_ends_are_written(
     store.put(f"{KEY}/log/t-scoring-2/part-0.parquet", b"complete")
     assert not second.complete()
     second.publish()
-    second.ends().write(END)
+    second.ends().write(END_ROW)
     assert first.complete()
     place.inspect()
     assert (place.bundle.table("log") / "part-0.parquet").read_bytes() == b"complete"

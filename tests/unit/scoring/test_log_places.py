@@ -1,26 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+from tests.unit.scoring.builders import END_ROW
 
 from krt_contract.bundle import Bundle
 from krt_scoring.inputs.log_places import FolderLog
-
-END: dict[str, list[Any]] = {
-    "topic": ["foo"],
-    "partition": [0],
-    "taken_at": [1],
-    "log_start": [0],
-    "high_watermark": [1],
-    "last_stable": [1],
-    "leader": [0],
-    "leader_epoch": [0],
-    "isr": [[0]],
-    "settled": [True],
-    "read_from": [0],
-    "read_to": [1],
-    "rows_read": [1],
-}
 
 
 def spark_writes(target: str, text: str) -> None:
@@ -50,6 +35,6 @@ def test_folder_log_of_a_later_attempt_replaces_one_without_its_ends(tmp_path: P
 def test_folder_log_is_complete_once_its_ends_are_written(tmp_path: Path) -> None:
     place = FolderLog(Bundle(tmp_path))
     assert not place.complete()
-    place.ends().write(END)
+    place.ends().write(END_ROW)
     assert place.complete()
     assert (tmp_path / "log_end_offsets/scoring-000000.parquet").exists()

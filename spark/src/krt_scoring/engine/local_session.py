@@ -59,12 +59,12 @@ class LocalSession:
             return work(self._fitting(sizing, memory))
 
     def _fitting(self, sizing: session.Sizing, memory: str) -> SparkSession:
-        wanted = (memory, sizing.java_flags)
-        if self._spark is not None and wanted != self._made_for:
+        needed = (memory, sizing.java_flags)
+        if self._spark is not None and needed != self._made_for:
             shutdown.stop(self._spark)
             self._spark = None
         if self._spark is None:
-            self._spark, self._made_for = session.local(sizing.rows, memory, self._cores), wanted
+            self._spark, self._made_for = session.local(sizing.rows, memory, self._cores), needed
         else:
             session.fit(self._spark, sizing)
         return self._spark

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract import SCHEMA_VERSION
 from krt_contract.outcomes import SendOutcome
-from krt_contract.timeline import EventName, Source
+from krt_contract.timeline import SOURCES, EventName, Source
 from krt_scoring.metrics.live_leaders import without_live_leader
 from krt_scoring.metrics.rebalances import rebalances
 from krt_scoring.metrics.recovery import isr_changes
@@ -30,15 +30,7 @@ if TYPE_CHECKING:
 LATENCY_COLUMNS = ("count", "p50", "p99", "max")
 
 EVENTS: Mapping[Source, tuple[EventName, ...]] = {
-    Source.BROKER: (
-        EventName.REGISTERED,
-        EventName.UNREGISTERED,
-        EventName.FENCED,
-        EventName.UNFENCED,
-        EventName.SHUTTING_DOWN,
-    ),
-    Source.CONTROLLER: (EventName.ELECTED, EventName.VACANT, EventName.QUORUM_LOST),
-    Source.ZOOKEEPER: (EventName.LEADER, EventName.QUORUM_LOST),
+    **{source: SOURCES[source] for source in (Source.BROKER, Source.CONTROLLER, Source.ZOOKEEPER)},
     Source.MEMBER: (
         EventName.STARTED,
         EventName.KILLED,
