@@ -37,7 +37,7 @@ START_SECONDS = 90
 
 @dataclass(frozen=True)
 class Answer:
-    """What kubectl said."""
+    """What kubectl printed."""
 
     ok: bool
     text: str

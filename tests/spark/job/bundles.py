@@ -321,9 +321,9 @@ def _events(scenario: Scenario) -> list[Event]:
         ("consumer", CONSUMER),
     ):
         who: dict[str, Any] = {"uid": uid, "component": component}
-        said = {"exitCode": 0, "message": "{}"}
+        ended = {"exitCode": 0, "message": "{}"}
         events.append(event(-SECOND, "pod", "added", f"t-{uid}", **who))
-        events.append(event(end, "pod", "exited", f"t-{uid}", **who, **said))
+        events.append(event(end, "pod", "exited", f"t-{uid}", **who, **ended))
     for at, phase in ((0, "Warmup"), (4, "Injecting"), (10, "Draining")):
         events.append(event(at * SECOND, "phase", "entered", phase))
     if scenario.stall:

@@ -110,7 +110,7 @@ def test_ledger_empty_history_balances() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "counts", "said"),
+    ("item", "counts", "text"),
     [
         (incarnation(ProducerSummary(4, 2, 1, 1)), {}, "closed with"),
         (incarnation(ProducerSummary(3, 1, 1, 1), sent=5), {}, "seq 5 was sent"),
@@ -122,12 +122,12 @@ def test_ledger_empty_history_balances() -> None:
     ],
 )
 def test_ledger_unbalanced_terms_give_a_reason(
-    item: Incarnation, counts: dict[str, int], said: str
+    item: Incarnation, counts: dict[str, int], text: str
 ) -> None:
     terms, reasons = ledger(totals(**counts), facts(item))
     assert terms["balanced"] == 0
     assert {reason.code for reason in reasons} == {"LedgerDoesNotBalance"}
-    assert any(said in reason.message for reason in reasons)
+    assert any(text in reason.message for reason in reasons)
 
 
 def test_ledger_of_an_unbalanced_incarnation_is_about_that_one_alone() -> None:

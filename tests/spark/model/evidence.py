@@ -285,5 +285,5 @@ def _replicas(name: str, world: World, tables: Rows, number: int) -> None:
 
 def _bytes(entry: Entry) -> int:
     """A checksum of what an entry says, whichever replica holds it."""
-    said = (entry.record, entry.pid, entry.pepoch, entry.number, entry.marker, entry.whole)
-    return zlib.crc32(repr(said).encode())
+    content = (entry.record, entry.pid, entry.pepoch, entry.number, entry.marker, entry.whole)
+    return zlib.crc32(repr(content).encode())

@@ -70,19 +70,19 @@ def acked(world: World) -> set[Record]:
 
 def contradictions(world: World) -> list[set[Record]]:
     """Return what acks, deliveries and the log say of offsets of which they do not say the same."""
-    said: dict[tuple[int, int], set[Record]] = {}
+    claimed: dict[tuple[int, int], set[Record]] = {}
     for producer in world.producers:
         for row in producer.rows.values():
             if row["outcome"] == "acked" and row["offset"] is not None:
                 place = row["record"].partition, row["offset"]
-                said.setdefault(place, set()).add(row["record"])
+                claimed.setdefault(place, set()).add(row["record"])
     for _, got in rows(world):
-        said.setdefault((got["partition"], got["offset"]), set()).add(got["record"])  # type: ignore[arg-type]
+        claimed.setdefault((got["partition"], got["offset"]), set()).add(got["record"])  # type: ignore[arg-type]
     for number in range(world.scenario.partitions):
         for entry in world.log(number).entries:
             if entry.record:
-                said.setdefault((number, entry.offset), set()).add(entry.record)
-    return [records for records in said.values() if len(records) > 1]
+                claimed.setdefault((number, entry.offset), set()).add(entry.record)
+    return [records for records in claimed.values() if len(records) > 1]
 
 
 def sent_with(world: World, acks: str) -> set[Record]:

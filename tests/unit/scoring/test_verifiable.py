@@ -271,9 +271,9 @@ def test_settings_without_meaning_are_refused(
     (root / "history.json").write_text(text)
     out = root.parent / "card.json"
     assert cli.main(["--from", "verifiable", str(root), "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("Inconclusive: PlanUnusable history.json: ")
-    assert BAD_SETTINGS[text] in said
+    printed = capsys.readouterr().out
+    assert printed.startswith("Inconclusive: PlanUnusable history.json: ")
+    assert BAD_SETTINGS[text] in printed
     assert json.loads(out.read_text())["verdict"] == "Inconclusive"
 
 
@@ -287,6 +287,6 @@ def test_import_other_folder_is_refused(
     if kind == "file":
         path.write_text("x")
     assert cli.main(["--from", "verifiable", str(path)]) == cli.EXIT_NO_BUNDLE
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert str(path) in said
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert str(path) in printed

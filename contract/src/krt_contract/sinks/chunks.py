@@ -84,7 +84,7 @@ class ChunkUploader:
             StoreError: it never will be.
         """
         with self._changed:
-            text.wanted = True
+            text.awaited = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._failure is not None or not text.size)
             self._check()
@@ -114,7 +114,7 @@ class ChunkUploader:
             texts = [text for text in self._texts if text.size and (text.urgent or text.due <= now)]
         for text in texts:
             with self._changed:
-                data, text.pending, text.wanted = b"".join(text.pending), [], False
+                data, text.pending, text.awaited = b"".join(text.pending), [], False
             self._patience.put(text.keys(), data)
             text.due = time.monotonic() + text.interval
             with self._changed:
@@ -130,7 +130,7 @@ class ChunkedText:
     Attributes:
         pending: what was written since the last chunk.
         size: bytes that are not durable yet.
-        wanted: whether somebody waits for them.
+        awaited: whether somebody waits for them.
         number: of the next chunk.
         interval: seconds between two chunks.
         due: when the next chunk is due, by the monotonic clock, in seconds.
@@ -144,13 +144,13 @@ class ChunkedText:
         self.due = time.monotonic() + interval
         self.pending: list[bytes] = []
         self.size = 0
-        self.wanted = False
+        self.awaited = False
         self.number = first
 
     @property
     def urgent(self) -> bool:
         """Whether a chunk is to be written before its time."""
-        return bool(self.size) and (self.wanted or self.size >= CHUNK_BYTES)
+        return bool(self.size) and (self.awaited or self.size >= CHUNK_BYTES)
 
     def write(self, data: bytes) -> None:
         """Append lines; see ``LineWriter.write``."""

@@ -75,8 +75,8 @@ def test_schema_field_has_a_description(path: str, schema: dict[str, Any]) -> No
 
 def test_spec_schema_children_except_abort_are_immutable() -> None:
     for name, child in spec_schema()["properties"].items():
-        said = [rule["rule"] for rule in child["x-kubernetes-validations"]]
-        assert ("self || !oldSelf" if name == "abort" else "self == oldSelf") in said
+        rules = [rule["rule"] for rule in child["x-kubernetes-validations"]]
+        assert ("self || !oldSelf" if name == "abort" else "self == oldSelf") in rules
 
 
 def test_spec_schema_optional_children_cannot_appear_later() -> None:

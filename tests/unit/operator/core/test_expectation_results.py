@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SCORED = {"verdict": "Degraded", "score": 40.0, "summary": "lost", "ledger": {"acked": 7}}
 
 
-def told(**claims: Any) -> tuple[int, str]:
+def scored(**claims: Any) -> tuple[int, str]:
     return (0, json.dumps(SCORED | {"expectationResults": claims}))
 
 
@@ -31,11 +31,11 @@ def test_expectation_results_are_independent_of_the_verdict(
     make_world: Callable[..., World], claims: dict[str, Any], status: str, reason: str, says: str
 ) -> None:
     world = make_world(expect={"loss": "Required"})
-    world.result = told(**claims)
+    world.result = scored(**claims)
     found = world.run()
-    said = world.condition("ExpectationsMet")
-    assert (said["status"], said["reason"]) == (status, reason)
-    assert says in said["message"]
+    condition = world.condition("ExpectationsMet")
+    assert (condition["status"], condition["reason"]) == (status, reason)
+    assert says in condition["message"]
     assert (found["verdict"], found["expectationResults"]["met"]) == ("Degraded", 2)
     assert found["expectationResults"].get("notMet", []) == claims.get("notMet", [])
 
@@ -52,8 +52,8 @@ def test_expectation_results_with_failed_scoring_are_unknown(
     world = make_world(expect={"loss": "None"})
     world.result = (2, "the plan cannot be used")
     world.run()
-    said = world.condition("ExpectationsMet")
-    assert (said["status"], said["reason"]) == ("Unknown", "NotEvaluated")
+    condition = world.condition("ExpectationsMet")
+    assert (condition["status"], condition["reason"]) == ("Unknown", "NotEvaluated")
 
 
 @pytest.mark.parametrize(
@@ -70,5 +70,5 @@ def test_expectation_results_with_setup_failure_compare_the_reason(
     world = make_world(expect=expect)
     world.nodes = world.nodes[:4]
     assert world.run()["phase"] == "Error"
-    said = world.condition("ExpectationsMet")
-    assert (said["status"], said["reason"]) == (status, reason)
+    condition = world.condition("ExpectationsMet")
+    assert (condition["status"], condition["reason"]) == (status, reason)

@@ -94,7 +94,7 @@ def test_wrapper_of_kraft_member_formats_its_folder_before_the_first_start(
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("printed", "error"),
     [
         ("Cluster ID string x does not appear to be a valid UUID", "Cluster ID string x"),
         (
@@ -104,9 +104,9 @@ def test_wrapper_of_kraft_member_formats_its_folder_before_the_first_start(
     ],
 )
 def test_wrapper_of_kraft_member_that_cannot_be_formatted_says_why(
-    start: Start, run: Path, kraft: Callable[..., Path], said: str, error: str
+    start: Start, run: Path, kraft: Callable[..., Path], printed: str, error: str
 ) -> None:
-    kraft(said)
+    kraft(printed)
     assert start("bash", "-c", "exit 7").wait(10) == 1
     message = json.loads((run / "termination-log").read_text())
     assert message["failures"] == 1

@@ -39,7 +39,7 @@ def serve() -> Iterator[Callable[[bytes], tuple[int, list[bytes]]]]:
     """Serves one connection: the port, and what was asked."""
     listeners: list[socket.socket] = []
 
-    def _serve(said: bytes) -> tuple[int, list[bytes]]:
+    def _serve(body: bytes) -> tuple[int, list[bytes]]:
         listener = socket.create_server(("127.0.0.1", 0))
         listeners.append(listener)
         asked: list[bytes] = []
@@ -48,7 +48,7 @@ def serve() -> Iterator[Callable[[bytes], tuple[int, list[bytes]]]]:
             connection, _ = listener.accept()
             with connection:
                 asked.append(connection.recv(64))
-                connection.sendall(said)
+                connection.sendall(body)
 
         threading.Thread(target=once, daemon=True).start()
         return listener.getsockname()[1], asked
@@ -65,7 +65,7 @@ def probe(port: int, *own: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("said", "serves"),
+    ("body", "serves"),
     [
         pytest.param(answer(3), True, id="it knows three brokers"),
         pytest.param(answer(256), True, id="in another byte"),
@@ -75,9 +75,9 @@ def probe(port: int, *own: str) -> int:
     ],
 )
 def test_serves_script_succeeds_once_brokers_are_known(
-    serve: Callable[[bytes], tuple[int, list[bytes]]], said: bytes, *, serves: bool
+    serve: Callable[[bytes], tuple[int, list[bytes]]], body: bytes, *, serves: bool
 ) -> None:
-    port, asked = serve(said)
+    port, asked = serve(body)
     assert (probe(port) == 0) is serves
     assert asked == [REQUEST]
 

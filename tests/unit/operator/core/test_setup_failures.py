@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def _refused(world: World, condition: str, reason: str) -> str:
     status = world.run()
     assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive")
-    said = world.condition(condition)
-    assert (said["status"], said["reason"]) == ("False", reason)
+    found = world.condition(condition)
+    assert (found["status"], found["reason"]) == ("False", reason)
     assert world.condition("Succeeded")["status"] == "False"
     assert world.names_of("StatefulSet") == set()
     assert reason in status["summary"]
-    return str(said["message"])
+    return str(found["message"])
 
 
 def _until_there(world: World, kind: str, name: str) -> None:
