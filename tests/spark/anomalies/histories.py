@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.spark.anomalies.language import RUN, Case
+from tests.spark.anomalies.language import PARTITIONS, RUN, Case
 
 from krt_contract.bundle import Bundle
 from krt_contract.plan import Plan
-from krt_scoring.anomalies import context, detection, voids
+from krt_scoring.anomalies import context, detection, unexpected_rebalance, voids
+from krt_scoring.anomalies.registry import RULES
 from krt_scoring.history import tables as history_module
 from krt_scoring.history import tally
 from krt_scoring.inputs.bundle_files import Inspection
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
     from krt_scoring.anomalies.context import Context
+    from krt_scoring.anomalies.registry import Rule
     from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
 
@@ -38,11 +40,16 @@ TRANSACTIONS = {"recordsPerTransaction": 10}
 
 def plan(cases: list[Case]) -> Plan:
     """The plan under which all the cases ran side by side."""
-    own = ("acks", "idempotent", "transactional")
+    own = ("acks", "idempotent", "transactional", "topic")
+    of_group = ("commit", "isolation", "own", "output")
+
+    def topic(case: Case, text: str | None) -> str:
+        return f"{case.name}-second" if text == "second" else case.name
+
     producers = [
         {
             "name": f"{case.name}-{name}",
-            "topic": case.name,
+            "topic": topic(case, options.get("topic")),
             "replicas": 1,
             "acks": options.get("acks", "all"),
             "enableIdempotence": options.get("idempotent", "true") == "true",
@@ -55,23 +62,22 @@ def plan(cases: list[Case]) -> Plan:
     consumers = [
         {
             "name": f"{case.name}-{name}",
-            "topics": [case.name],
+            "topics": list(case.topics()),
             "group": case.group(name),
             "commit": options.get("commit", "AfterProcessing"),
             "isolation": options.get("isolation", "read_uncommitted"),
-            "output": {"topic": case.name, **TRANSACTIONS}
+            "output": {"topic": topic(case, options.get("output")), **TRANSACTIONS}
             if options.get("commit") == "Transactional"
             else None,
-            "config": {
-                key: value for key, value in options.items() if key not in ("commit", "isolation")
-            },
+            "config": {key: value for key, value in options.items() if key not in of_group},
         }
         for case in cases
         for name, options in case.groups.items()
     ]
     topics = [
-        {"name": case.name, "partitions": 4, "replicationFactor": 3, "config": case.topic}
+        {"name": name, "partitions": PARTITIONS, "replicationFactor": 3, "config": settings}
         for case in cases
+        for name, settings in case.topics().items()
     ]
     return Plan.from_document(
         {
@@ -109,30 +115,66 @@ class Outcome:
     findings: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     outcomes: dict[str, int] = field(default_factory=dict)
     void: Counter[str] = field(default_factory=Counter)
+    tags: Counter[tuple[str, str]] = field(default_factory=Counter)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
 def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
     """Detect the anomalies of many cases in one history."""
     ctx = context.build(history_of_cases(spark, cases))
+    outcomes = findings_of(ctx, cases, reasons(ctx, cases))
+    add_outcomes_of_sends(ctx, cases, outcomes)
+    ctx.release()
+    return outcomes
+
+
+def findings_of(
+    ctx: Context, cases: list[Case], lacking: list[Reason], rules: tuple[Rule, ...] = RULES
+) -> dict[str, Outcome]:
+    """Find the anomalies of each case, and which of them rest on what the evidence lacks."""
     outcomes = {case.name: Outcome() for case in cases}
-    found = detection.find_all(ctx)
-    lacking = reasons(ctx, cases)
+    found = detection.find_all(ctx, rules)
     wholly = wholly_void(lacking, outcomes)
     if found is not None:
         by_partition = [reason for reason in lacking if reason.scope.partitions]
         others = [reason for reason in lacking if not reason.scope.partitions]
         void = [voids.within(voids.narrow_scopes(some)) for some in (by_partition, others)]
         found = found.withColumn("void", void[0] | void[1])
+    case_of = {topic: case.name for case in cases for topic in case.topics()}
+    if any(unexpected_rebalance.NAME in rule.units for rule in rules):
+        for case in cases:
+            add_rebalances(ctx, case, outcomes[case.name])
     for row in found.collect() if found is not None else []:
-        name = row["topic"] or owner_of(row, outcomes)
+        name = case_of[row["topic"]] if row["topic"] else owner_of(row, outcomes)
         if name is None:
             continue
         outcome = outcomes[name]
         outcome.findings[row["anomaly"], row["rule"]] += 1
+        if row["tag"] is not None:
+            outcome.tags[row["anomaly"], row["tag"]] += 1
         rests = row["void"] or row["anomaly"] in wholly[name]
         outcome.void[row["anomaly"]] += rests and row["rule"] is None
         outcome.rows.append(row.asDict())
+    return outcomes
+
+
+def add_rebalances(ctx: Context, case: Case, outcome: Outcome) -> None:
+    """Add the rebalances of a case that nothing explains, of groups that it shares with others."""
+    ownership = ctx.history.ownership
+    members = {row["incarnation"] for row in case.rows["consumer_events"]}
+    of_case = replace(
+        ownership,
+        intervals=tuple(item for item in ownership.intervals if item.incarnation in members),
+        members=tuple(item for item in ownership.members if item.incarnation in members),
+    )
+    history = replace(ctx.history, ownership=of_case)
+    for row in unexpected_rebalance.unexplained(context.Context(history, ctx.allowances)):
+        if owner_of_group(row["grp"], [case.name]) is None:
+            outcome.findings[row["anomaly"], row["rule"]] += 1
+
+
+def add_outcomes_of_sends(ctx: Context, cases: list[Case], outcomes: dict[str, Outcome]) -> None:
+    """Add to each case how many of its sends had each outcome."""
     owner = {
         incarnation.key: name
         for incarnation in ctx.history.facts.incarnations.values()
@@ -147,8 +189,6 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
             outcome_name = "delivered"
         counted = outcomes[name].outcomes
         counted[outcome_name] = counted.get(outcome_name, 0) + item.records
-    ctx.release()
-    return outcomes
 
 
 def deviations(case: Case, outcome: Outcome) -> list[str]:
@@ -156,6 +196,10 @@ def deviations(case: Case, outcome: Outcome) -> list[str]:
     found = []
     if outcome.findings != case.expected:
         found.append(f"found {dict(outcome.findings)}, expected {dict(case.expected)}")
+    tagged = {anomaly for anomaly, _ in case.tags}
+    tags = {key: count for key, count in outcome.tags.items() if key[0] in tagged}
+    if tags != case.tags:
+        found.append(f"tags {tags}, expected {dict(case.tags)}")
     if case.name.startswith("voids.") and +outcome.void != case.void:
         found.append(f"void {dict(+outcome.void)}, expected {dict(case.void)}")
     if case.outcomes is not None and outcome.outcomes != case.outcomes:
@@ -167,7 +211,7 @@ def wholly_void(lacking: list[Reason], names: Iterable[str]) -> dict[str, frozen
     """Case → anomalies of which every finding rests on what it lacks, whatever others lack."""
 
     def concerns(reason: Reason, name: str) -> bool:
-        of_case = any(topic == name for topic, _ in reason.scope.partitions)
+        of_case = any(topic in (name, f"{name}-second") for topic, _ in reason.scope.partitions)
         return of_case or any(one.startswith(f"{name}-") for one in reason.scope.incarnations)
 
     return {
@@ -178,9 +222,12 @@ def wholly_void(lacking: list[Reason], names: Iterable[str]) -> dict[str, frozen
 
 def owner_of(row: Row, names: Iterable[str]) -> str | None:
     """The case of a finding without a topic: of its group or its producer; None if it is shared."""
-    prefixes = {name: f"{name}-" for name in names}
-    named = str(row["grp"] or row["producer"])
-    return next((name for name, prefix in prefixes.items() if named.startswith(prefix)), None)
+    return owner_of_group(str(row["grp"] or row["producer"]), names)
+
+
+def owner_of_group(group: str, names: Iterable[str]) -> str | None:
+    """The case that has a group, or a producer, of its own; None if it is shared."""
+    return next((name for name in names if group.startswith(f"{name}-")), None)
 
 
 def reasons(ctx: Context, cases: list[Case]) -> list[Reason]:

@@ -2,12 +2,15 @@
 
 Every case is a topic of its own, with producers and groups of its own, so that many cases are
 judged in one run. A line's time is its number in the case, in seconds, unless ``at=`` is given.
-``P/I#S`` is producer, incarnation, seq; ``0@5`` partition and offset; a consumer is ``c1`` of
-group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it matters.
+``P/I#S`` is producer, incarnation, seq; ``0@5`` partition and offset, where 4 to 7 are partitions 0
+to 3 of a second topic; a consumer is ``c1`` of group ``g``, or ``h.c1`` of group ``h``, its
+incarnation after a slash where it matters.
 
     topic KEY=VALUE...                      settings of the topic
-    producer P KEY=VALUE...                 acks, idempotent, transactional, client settings
-    group G KEY=VALUE...                    isolation, commit, client settings
+    second-topic KEY=VALUE...               settings of the second one
+    producer P KEY=VALUE...                 acks, idempotent, transactional, topic=second, client
+                                            settings
+    group G KEY=VALUE...                    isolation, commit, output=second, client settings
     send P/I#S 0@5|0|- OUTCOME [txn=1:committed] [error=E] [key=K]
     killed P/I                              no close record
     log 0@5 P/I#S [state=aborted] [bad=1]   ("foreign" for no identity)
@@ -29,6 +32,7 @@ group ``g``, or ``h.c1`` of group ``h``, its incarnation after a slash where it 
     freeze C|kafka-N | thaw C|kafka-N
     pod EVENT C
     expect ANOMALY COUNT [RULE]             all of them, and no others
+    tag ANOMALY TAG COUNT                   all sub-counts of those anomalies that have such a line
     void ANOMALY COUNT                      those of them that rest on missing evidence
     outcomes NAME=COUNT...                  all of them, and no others
 """
@@ -40,12 +44,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from krt_contract.timeline import Event
-from krt_scoring.allowances.offsets import java_hash
 from krt_scoring.history import tables as history_module
 
 BROKERS = 10
 """Ids of brokers a case may name. Each case has brokers of its own: what happened to one case's
 brokers says nothing of another's partitions."""
+
+
+PARTITIONS = 4
+"""Partitions of a topic; the numbers above are those of the second topic."""
+
+
+OFFSETS_PARTITIONS = 50
+"""Partitions of __consumer_offsets, as Kafka has them unless they are set."""
 
 
 RUN = "run-uid"
@@ -69,6 +80,8 @@ class Case:
 
     name: str
     topic: dict[str, str] = field(default_factory=dict)
+    second_topic: dict[str, str] = field(default_factory=dict)
+    has_second_topic: bool = False
     producers: dict[str, dict[str, str]] = field(default_factory=dict)
     groups: dict[str, dict[str, str]] = field(default_factory=dict)
     rows: Rows = field(default_factory=lambda: {name: [] for name in history_module.SCHEMAS})
@@ -82,15 +95,19 @@ class Case:
     undumped: set[tuple[int, int]] = field(default_factory=set)
     replica_offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    tags: Counter[tuple[str, str]] = field(default_factory=Counter)
     void: Counter[str] = field(default_factory=Counter)
     outcomes: dict[str, int] | None = None
     counters: Counter[str] = field(default_factory=Counter)
     number: int = 0
     """Its place among the cases judged together, 0 where it is judged alone."""
+    text: str = ""
+    """What it was parsed from."""
     start: int = 0
     """The time of its second 0, in µs: cases with faults of their own need times of their own."""
 
     def parse(self, text: str) -> Case:
+        self.text = text
         for number, line in enumerate(text.strip().splitlines()):
             words = line.split()
             if not words or line.startswith("#"):
@@ -115,11 +132,37 @@ class Case:
     def do_topic(self, _: list[str], options: dict[str, str], _at: int) -> None:
         self.topic |= options
 
+    def do_second_topic(self, _: list[str], options: dict[str, str], _at: int) -> None:
+        self.second_topic |= options
+        self.has_second_topic = True
+
+    def topic_of(self, partition: int) -> str:
+        """Return the topic of a partition by its number in the case."""
+        second = partition >= PARTITIONS
+        self.has_second_topic |= second
+        return f"{self.name}-second" if second else self.name
+
+    def topics(self) -> dict[str, dict[str, str]]:
+        """Return the topics of the case and their settings."""
+        second = {f"{self.name}-second": self.second_topic} if self.has_second_topic else {}
+        return {self.name: self.topic} | second
+
+    def subject(self, partition: int) -> str:
+        """Return what the timeline calls a partition."""
+        return f"{self.topic_of(partition)}-{partition % PARTITIONS}"
+
+    def number_of(self, row: dict[str, Any]) -> int:
+        """Return the number in the case of the partition that a row is about."""
+        second = row["topic"] != self.name
+        return int(row["partition"]) + (PARTITIONS if second else 0)
+
     def do_producer(self, plain: list[str], options: dict[str, str], _at: int) -> None:
         self.producers[plain[0]] = options
+        self.has_second_topic |= options.get("topic") == "second"
 
     def do_group(self, plain: list[str], options: dict[str, str], _at: int) -> None:
         self.groups[plain[0]] = options
+        self.has_second_topic |= options.get("output") == "second"
 
     def do_killed(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         name, incarnation = plain[0].split("/")
@@ -128,6 +171,9 @@ class Case:
     def do_expect(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         rule = plain[2] if len(plain) > 2 else None
         self.expected[plain[0], rule] += int(plain[1])
+
+    def do_tag(self, plain: list[str], _: dict[str, str], _at: int) -> None:
+        self.tags[plain[0], plain[1]] += int(plain[2])
 
     def do_void(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         self.void[plain[0]] += int(plain[1])
@@ -150,8 +196,8 @@ class Case:
         partition, _, offset = text.partition("@")
         known = None if partition == "-" else int(partition)
         return {
-            "topic": self.name,
-            "partition": known,
+            "topic": self.name if known is None else self.topic_of(known),
+            "partition": None if known is None else known % PARTITIONS,
             "offset": int(offset) if offset else None,
         }
 
@@ -311,8 +357,9 @@ class Case:
 
     def do_replica(self, plain: list[str], options: dict[str, str], _at: int) -> None:
         broker = self.broker_id(plain[0])
-        partition, _, offsets = plain[1].partition("@")
-        offsets_of = self.replica_offsets.setdefault((broker, int(partition)), [])
+        text, _, offsets = plain[1].partition("@")
+        partition = int(text)
+        offsets_of = self.replica_offsets.setdefault((broker, partition), [])
         if plain[-1] == "empty":
             return
         first, _, last = offsets.partition("..")
@@ -323,8 +370,8 @@ class Case:
             self.rows["replica_log"].append(
                 {
                     "broker": broker,
-                    "topic": self.name,
-                    "partition": int(partition),
+                    "topic": self.topic_of(partition),
+                    "partition": partition % PARTITIONS,
                     "offset": offset,
                     "leader_epoch": int(options.get("epoch", 0)),
                     "batch": base,
@@ -348,7 +395,7 @@ class Case:
             at,
             "partition",
             "state",
-            f"{self.name}-{partition}",
+            self.subject(int(partition)),
             leader=first + int(leader) if int(leader) >= 0 else -1,
             leader_epoch=int(epoch),
             isr=[first + int(broker) for broker in isr.split(",")],
@@ -359,13 +406,21 @@ class Case:
         self.counters["version"] += 1
 
     def do_refused(self, plain: list[str], _: dict[str, str], at: int) -> None:
-        self.add_event(at, "partition", "sequence-refused", f"{self.name}-{plain[0]}")
+        self.add_event(at, "partition", "sequence-refused", self.subject(int(plain[0])))
 
     def do_offsets_leader(self, plain: list[str], options: dict[str, str], at: int) -> None:
         group, *state = plain
-        number = java_hash(self.group(group)) % (1 << 31) % 50
-        self.do_leader([str(number), *state], options, at)
-        self.events[-1] = replace(self.events[-1], subject=f"__consumer_offsets-{number}")
+        self.do_leader(["0", *state], options, at)
+        subject = f"__consumer_offsets-{self.offsets_partition(group)}"
+        self.events[-1] = replace(self.events[-1], subject=subject)
+
+    def offsets_partition(self, group: str) -> int:
+        """Return the partition of __consumer_offsets that holds a group's commits."""
+        value = 0
+        for letter in self.group(group):
+            # Java's hash of a text.
+            value = (31 * value + ord(letter)) % (1 << 32)
+        return value % (1 << 31) % OFFSETS_PARTITIONS
 
     def do_fault(self, plain: list[str], options: dict[str, str], at: int) -> None:
         targets = [{"member": self.broker(options["member"])}] if "member" in options else []
@@ -406,18 +461,19 @@ class Case:
                 }
             )
         for row in self.rows["log"]:
-            low, high = self.bounds.get(row["partition"], (0, 0))
-            self.bounds[row["partition"]] = low, max(high, row["offset"] + 1)
+            low, high = self.bounds.get(self.number_of(row), (0, 0))
+            self.bounds[self.number_of(row)] = low, max(high, row["offset"] + 1)
         for table in ("produce", "consume", "consumer_events"):
             for row in self.rows[table]:
                 if row.get("partition") is not None:
-                    self.bounds.setdefault(row["partition"], (0, 0))
+                    self.bounds.setdefault(self.number_of(row), (0, 0))
         for partition, (low, high) in self.bounds.items():
             if partition in self.unread:
                 continue
             self.rows["log_end_offsets"].append(
                 {
-                    "topic": self.name, "partition": partition, "taken_at": 2000 * SECOND,
+                    "topic": self.topic_of(partition), "partition": partition % PARTITIONS,
+                    "taken_at": 2000 * SECOND,
                     "log_start": low, "high_watermark": high, "last_stable": high,
                     "leader": 0, "leader_epoch": 0, "settled": partition not in self.unsettled,
                     "isr": self.isr.get(partition, [self.broker_id("0"), self.broker_id("1")]),
@@ -431,7 +487,8 @@ class Case:
             cut = (broker, partition) in self.undumped
             self.rows["replica_bounds"].append(
                 {
-                    "broker": broker, "topic": self.name, "partition": partition,
+                    "broker": broker, "topic": self.topic_of(partition),
+                    "partition": partition % PARTITIONS,
                     "taken_at": 3000 * SECOND, "log_start": min(offsets, default=0),
                     "log_end": max(offsets, default=-1) + 1, "rows": len(offsets),
                     "problem": "it broke off" if cut else None,

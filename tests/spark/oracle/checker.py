@@ -52,7 +52,7 @@ def find(history: History) -> list[Finding]:
     found = [finding for rule in RULES for finding in rule(history)]
     for group in history.groups:
         found += [finding for of_group in OF_GROUPS for finding in of_group(history, group)]
-        for partition in range(4):
+        for partition in history.partitions:
             found += [
                 finding
                 for of_partition in OF_PARTITIONS

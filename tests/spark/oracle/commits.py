@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from tests.spark.oracle.elections import elections, permits_any_loss
 from tests.spark.oracle.history import CLOCKS, SECOND, Finding
 from tests.spark.oracle.ownership import (
+    FOREVER,
     follows_reset,
     in_order,
+    incarnations,
     last_act,
     of_incarnation,
     owner_of,
@@ -90,7 +92,7 @@ def offsets_rule(history: History, group: Group, partition: int, owner: Ownershi
     if last is None:
         return None
     for event in history.timeline:
-        if not event.subject.startswith("__consumer_offsets-"):
+        if event.subject != f"__consumer_offsets-{history.case.offsets_partition(group.name)}":
             continue
         for election in elections(history, -1, event.subject):
             if permits_any_loss(history, election, event.subject) is None:
@@ -106,7 +108,8 @@ def undecided_rule(history: History, record: Record, group: Group) -> str | None
         return None
     rules = [
         permits_any_loss(history, election)
-        for partition in range(4)
+        for partition in history.partitions
+        if history.case.topic_of(partition) == group.output
         for election in elections(history, partition)
     ]
     rule = min((rule for rule in rules if rule), default=None)
@@ -222,40 +225,51 @@ def double_ownership(history: History, group: Group, partition: int) -> list[Fin
     return found
 
 
+ROUND = 3 * SECOND
+"""Within which members hear of one rebalance: a heartbeat."""
+
+
 def unexpected_rebalance(history: History, group: Group) -> list[Finding]:
-    """Find new generations of a group that no join, leave or death explains."""
-    if not group.alone:
-        # Cases that are judged side by side share groups of equal settings.
-        return []
-    assigned = [
-        row
-        for row in history.events
-        if row["event"] == "assigned"
-        and row["group"] == group.name
-        and row["generation"] is not None
+    """Find rebalances of a group that no join, leave or death explains."""
+    owned = [item for number in history.partitions for item in ownerships(history, group, number)]
+    seen = [
+        min(item.start for item in owned if item.generation == generation)
+        for generation in {item.generation for item in owned} - {None}
     ]
-    generations = sorted({row["generation"] for row in assigned})
+    for item in sorted(owned, key=lambda item: item.start):
+        if item.generation is None and all(abs(item.start - at) > ROUND for at in seen):
+            seen.append(item.start)
     window = group.session + group.poll_interval
-    members = {row["incarnation"] for row in history.events if row["group"] == group.name}
-    found: list[Finding] = []
-    for generation in generations[1:]:
-        at = min(row["at"] for row in assigned if row["generation"] == generation)
-        causes = [
-            min(row["at"] for row in history.events if row["incarnation"] == member)
-            for member in members
-        ]
-        causes += [
-            row["at"]
-            for row in history.events
-            if row["group"] == group.name and row["event"] in ("closed", "lost")
-        ]
-        causes += [
-            item.at
-            for item in history.timeline
-            if item.detail.get("uid") in members
-            and (item.source, item.event)
-            in {("pod", "exited"), ("pod", "deleted"), ("member", "frozen")}
-        ]
-        if not any(at - window <= cause <= at + SECOND for cause in causes):
-            found.append(Finding("unexpected-rebalance", "reported-only", group=group.name))
-    return found
+    causes = [
+        at
+        for incarnation in incarnations(history, group)
+        for at in changes(history, group, incarnation)
+    ]
+    causes += [int(item.lapse) for item in owned if item.lapse != FOREVER]
+    return [
+        Finding("unexpected-rebalance", "reported-only", group=group.name)
+        for at in seen
+        if not any(at - window <= cause <= at + ROUND for cause in causes)
+    ]
+
+
+def changes(history: History, group: Group, incarnation: str) -> list[int]:
+    """Return when a member joined its group, left it or died."""
+    rows = [
+        row
+        for row in of_incarnation(history, group, incarnation)
+        if row.get("event") in ("assigned", "revoked", "lost", "closed")
+    ]
+    if not rows:
+        return []
+    leaving = [row["event"] in ("lost", "closed") for row in rows]
+    found = [min(row["at"] for row in rows)]
+    found += [row["at"] for row, left in zip(rows, leaving, strict=True) if left]
+    found += [row["at"] for row, left in zip(rows[1:], leaving, strict=False) if left]
+    deaths = [
+        item.at
+        for item in history.timeline
+        if item.detail.get("uid") == incarnation
+        and (item.source, item.event) in {("pod", "exited"), ("pod", "deleted")}
+    ]
+    return found + sorted(deaths)[:1]

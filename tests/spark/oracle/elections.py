@@ -48,7 +48,7 @@ def states(history: History, subject: str) -> list[Event]:
 def elections(history: History, partition: int, subject: str | None = None) -> list[Election]:
     """Return the elections of a partition; its first state is none."""
     found: list[Election] = []
-    subject = subject or f"{history.case.name}-{partition}"
+    subject = subject or history.case.subject(partition)
     seen = states(history, subject)
     deposed, since = -1, 0
     left: int | None = None
@@ -161,10 +161,10 @@ def permits_any_loss(
     history: History, election: Election, subject: str | None = None
 ) -> str | None:
     """Return the rule by which an election may lose what was acknowledged with acks=all."""
-    topic = history.case.topic
     if election.storage_lost:
         return "storage-lost"
-    unclean = topic.get("unclean.leader.election.enable") == "true" and subject is None
+    setting = "unclean.leader.election.enable"
+    unclean = subject is None and history.topic(election.partition).get(setting) == "true"
     return "unclean-election" if election.outside_isr and unclean else None
 
 

@@ -3,7 +3,7 @@
 Part of the reference checker: written from docs/concepts/anomalies.md and
 docs/reference/allowances.md, without Spark, and without any code of the scorer. It is slow and
 obvious on purpose: a rule is a loop over rows. What the language of cases cannot express is not
-covered: restarts of producers that two pods share, clocks of three members, several tested topics.
+covered: restarts of producers that two pods share, clocks of three members.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ Row = dict[str, Any]
 Identity = tuple[str, str, int]
 """Producer, incarnation, seq."""
 Place = tuple[int, int]
-"""Partition and offset; the topic is that of the case."""
+"""Partition, by its number in the case, which says the topic as well, and offset."""
+
+PARTITIONS = 4
+"""Of each topic."""
 
 SECOND = 1_000_000
 ZOOKEEPER_SESSION = 18 * SECOND
@@ -66,8 +69,8 @@ class Group:
     session: int
     heartbeat: int
     poll_interval: int
-    alone: bool
-    """Whether no other case shares it."""
+    output: str
+    """The topic that a group with ``commit: Transactional`` writes to."""
 
     @property
     def handover(self) -> int:
@@ -108,17 +111,31 @@ class History:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.sends = [dict(row) for row in case.rows["produce"]]
-        self.log = [dict(row) for row in case.rows["log"]]
-        self.deliveries = [dict(row) for row in case.rows["consume"]]
-        blank: Row = {"partition": None, "offset": None}
-        self.events = [blank | row for row in case.rows["consumer_events"]]
+        self.sends = self._rows("produce")
+        self.log = self._rows("log")
+        self.deliveries = self._rows("consume")
+        self.events = self._rows("consumer_events")
+        self.replicas = self._rows("replica_log")
+        self.replica_bounds = self._rows("replica_bounds")
         self.timeline: list[Event] = sorted(case.events, key=lambda item: (item.at, item.line()))
-        self.bounds = {row["partition"]: row for row in case.rows["log_end_offsets"]}
+        self.bounds = {row["partition"]: row for row in self._rows("log_end_offsets")}
         self.summaries = {row["producer_incarnation"]: row for row in case.rows["producer_summary"]}
         self.groups = [self._group(name) for name in case.groups]
 
+    def _rows(self, table: str) -> list[Row]:
+        """Return the rows of a table, their partitions by the numbers of the case."""
+        blank: Row = {"partition": None, "offset": None}
+        rows = [blank | row for row in self.case.rows[table]]
+        return [
+            row if row["partition"] is None else row | {"partition": self.case.number_of(row)}
+            for row in rows
+        ]
+
     # Settings.
+    def topic(self, partition: int) -> dict[str, str]:
+        """Return the settings of the topic of a partition."""
+        return self.case.topics()[self.case.topic_of(partition)]
+
     def _group(self, name: str) -> Group:
         options = self.case.groups[name]
 
@@ -132,7 +149,7 @@ class History:
             session=milliseconds("session.timeout.ms", 45_000),
             heartbeat=milliseconds("heartbeat.interval.ms", 3_000),
             poll_interval=milliseconds("max.poll.interval.ms", 300_000),
-            alone="own" in options,
+            output=self.case.topic_of(4 if options.get("output") == "second" else 0),
         )
 
     def group(self, name: str) -> Group:
@@ -174,6 +191,11 @@ class History:
         return int(value) if value is not None else 5
 
     # Logs.
+    @property
+    def partitions(self) -> range:
+        """Return the numbers of the partitions of all topics."""
+        return range(PARTITIONS * len(self.case.topics()))
+
     def read(self, partition: int | None) -> bool:
         """Whether the log of a partition was read."""
         return partition in self.bounds

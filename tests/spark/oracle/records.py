@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.spark.oracle.elections import acked_place, loss_permitted
-from tests.spark.oracle.history import Finding, History, Record, identity_of, place_of
+from tests.spark.oracle.history import (
+    Finding,
+    History,
+    Record,
+    identity_of,
+    place_of,
+)
 from tests.spark.oracle.losses import acked_in_unread, place_rule
 from tests.spark.oracle.presence import partition_of
 
@@ -64,10 +70,15 @@ def expiries(history: History, record: Record) -> list[int]:
 def refusals(history: History, record: Record) -> list[int]:
     """Return when a sequence number was refused in a partition that does not hold a record."""
     here = min(places(history, record))[0]
+    others = {
+        history.case.subject(number)
+        for number in history.partitions
+        if number != here and history.case.topic_of(number) == history.case.topic_of(here)
+    }
     return [
         event.at
         for event in history.timeline
-        if event.event == "sequence-refused" and int(event.subject.rpartition("-")[2]) != here
+        if event.event == "sequence-refused" and event.subject in others
     ]
 
 

@@ -58,7 +58,7 @@ def reasons(history: History) -> list[Missing]:
     unstable = {number for number, row in history.bounds.items() if not row["settled"]}
     found += [Missing((LOG,), partitions={number}) for number in unstable]
     # Of a log that was not read, deliveries tell what is lost.
-    unread = {number for number in range(4) if not history.read(number)}
+    unread = {number for number in history.partitions if not history.read(number)}
     found += [Missing((LOG,), {number}, besides="lost-write") for number in unread]
     foreign = {row["partition"] for row in history.log if identity_of(row) is None}
     found += [Missing((LOG,), partitions={number}) for number in foreign]

@@ -28,7 +28,7 @@ def nonmonotonic_send(history: History) -> list[Finding]:
     found: list[Finding] = []
     incarnations = sorted({record.identity[:2] for record in history.records})
     for producer, incarnation in incarnations:
-        for partition in range(4):
+        for partition in history.partitions:
             of_incarnation = sorted(
                 (record for record in history.records if record.identity[1] == incarnation),
                 key=lambda record: record.identity[2],
@@ -99,14 +99,14 @@ def precommitted_read(history: History) -> list[Finding]:
 
 def accepted_below_min_isr(history: History) -> list[Finding]:
     """Find acks=all sends that were acknowledged while the ISR was too small."""
-    smallest = int(history.case.topic.get("min.insync.replicas", 1))
     found: list[Finding] = []
     for send in history.sends:
         if send["outcome"] != "acked" or history.acks(send["producer"]) != "all":
             continue
         if send["partition"] is None:
             continue
-        seen = states(history, f"{history.case.name}-{send['partition']}")
+        smallest = int(history.topic(send["partition"]).get("min.insync.replicas", 1))
+        seen = states(history, history.case.subject(send["partition"]))
         before = [state for state in seen if state.at <= send["sent_at"] - CLOCKS]
         during = [state for state in seen if send["sent_at"] - CLOCKS < state.at < send["done_at"]]
         observed = [*before[-1:], *during]
@@ -127,17 +127,17 @@ def replica_divergence(history: History) -> list[Finding]:
     found: list[Finding] = []
     for partition, bounds in history.bounds.items():
         in_sync = set(bounds["isr"])
-        seen = states(history, f"{history.case.name}-{partition}")
+        seen = states(history, history.case.subject(partition))
         if seen:
             in_sync &= set(seen[-1].detail["isr"])
         dumps = {
             row["broker"]: row
-            for row in history.case.rows["replica_bounds"]
+            for row in history.replica_bounds
             if row["partition"] == partition and row["broker"] in in_sync
         }
         rows = [
             row
-            for row in history.case.rows["replica_log"]
+            for row in history.replicas
             if row["partition"] == partition and row["broker"] in dumps
         ]
         for offset in sorted({row["offset"] for row in rows}):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.anomalies.context import Context
+    from krt_scoring.anomalies.registry import Rule
     from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
 
@@ -62,11 +63,11 @@ def cached_findings(ctx: Context) -> Iterator[DataFrame | None]:
         cached.release()
 
 
-def find_all(ctx: Context) -> DataFrame | None:
+def find_all(ctx: Context, rules: Iterable[Rule] = RULES) -> DataFrame | None:
     """Return the findings of every rule, None where no rule can find anything."""
     # Else every rule would add a task for each partition of all records.
     suspects = ctx.history.records.totals["suspects"]
-    found = [coalesced(rule.find(ctx), suspects) for rule in RULES if rule.possible(ctx)]
+    found = [coalesced(rule.find(ctx), suspects) for rule in rules if rule.possible(ctx)]
     return union_all(found) if found else None
 
 

@@ -12,30 +12,41 @@ if TYPE_CHECKING:
 
     from krt_scoring.anomalies.context import Context
     from krt_scoring.history.groups import Group
+    from krt_scoring.history.intervals import Interval
 
 NAME = "unexpected-rebalance"
 RULE = "reported-only"
 
 ROUND = 3_000_000
-"""µs without an assignment after which the next one belongs to another rebalance, where members
-do not know their generation: members of one round hear of it within a heartbeat (3 s)."""
+"""µs within which members hear of one rebalance, a heartbeat (3 s): so long after it a join or
+leave is noticed at the latest, and so close to it an assignment of unknown generation is part of
+it."""
 
 
 def rebalances(ctx: Context) -> list[tuple[Group, int]]:
     """Return every rebalance of every group and when it was first seen, in UTC µs."""
-    rounds: dict[int, list[tuple[int, int | None]]] = {}
-    for item in sorted(ctx.history.ownership.intervals, key=lambda item: item.begin):
-        known = rounds.setdefault(item.group, [])
-        fresh = not known or (
-            item.generation not in [generation for _, generation in known]
-            if item.generation is not None
-            else item.begin - known[-1][0] > ROUND
-        )
-        if fresh:
-            known.append((item.begin, item.generation))
     return [
-        (ctx.history.facts.groups[group], at) for group in sorted(rounds) for at, _ in rounds[group]
+        (group, at)
+        for group in ctx.history.facts.groups
+        for at in _rounds([it for it in ctx.history.ownership.intervals if it.group == group.index])
     ]
+
+
+def _rounds(intervals: list[Interval]) -> list[int]:
+    """Return when each rebalance of a group was first seen.
+
+    A generation is one; so is an assignment of unknown generation that is not close to any other.
+    """
+    generations: dict[int, int] = {}
+    for item in intervals:
+        if item.generation is not None:
+            first = generations.get(item.generation, item.begin)
+            generations[item.generation] = min(first, item.begin)
+    found = list(generations.values())
+    for begin in sorted(item.begin for item in intervals if item.generation is None):
+        if all(abs(begin - at) > ROUND for at in found):
+            found.append(begin)
+    return sorted(found)
 
 
 def unexplained(ctx: Context) -> list[dict[str, Any]]:
@@ -43,11 +54,7 @@ def unexplained(ctx: Context) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for group, at in rebalances(ctx):
         window = rebalance_window(ctx.history.facts.run, group.name)
-        members = [
-            member for member in ctx.history.ownership.members if member.group == group.index
-        ]
-        causes = [member.joined for member in members]
-        causes += [member.left for member in members if member.left is not None]
+        causes = ctx.history.ownership.changes(group.index)
         if not any(at - window <= cause <= at + ROUND for cause in causes):
             rows.append({"anomaly": NAME, "rule": RULE, "grp": group.name, "detail": {"at": at}})
     return rows

@@ -82,14 +82,14 @@ class Member:
     """A consumer incarnation in a group.
 
     Attributes:
-        joined: when it first owned a partition, UTC µs.
-        left: when it left, UTC µs; None where nothing says that it did.
+        joined: when it first owned a partition, and again each time after it had left, UTC µs.
+        left: each time that it left or died, UTC µs.
     """
 
     group: int
     incarnation: str
-    joined: int
-    left: int | None
+    joined: tuple[int, ...]
+    left: tuple[int, ...]
 
 
 def table(spark: SparkSession, intervals: tuple[Interval, ...]) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -58,6 +59,16 @@ class Ownership:
     @property
     def _spark(self) -> SparkSession:
         return self.tables.spark
+
+    def changes(self, group: int) -> list[int]:
+        """Return when members of a group joined it, left it or died, UTC µs.
+
+        A member that was frozen for as long as its session lasts left it with its session.
+        """
+        members = [member for member in self.members if member.group == group]
+        lapses = [item.lapse for item in self.intervals if item.group == group]
+        found = [at for member in members for at in (*member.joined, *member.left)]
+        return found + [at for at in lapses if at != FOREVER]
 
     @cached_property
     def table(self) -> DataFrame:
@@ -122,14 +133,16 @@ def collect(tables: Tables, facts: Facts, starts: Iterable[offset_jumps.Begin]) 
 
 
 def _member(group: int, incarnation: str, rows: list[Row], deaths: dict[str, int]) -> Member:
+    rows = sorted(rows, key=lambda row: row["event_seq"])
     leaves = [row["at"] for row in rows if row["event"] in LEAVING]
     if incarnation in deaths:
         leaves.append(deaths[incarnation])
+    again = [row["at"] for before, row in pairwise(rows) if before["event"] in LEAVING]
     return Member(
         group=group,
         incarnation=incarnation,
-        joined=min(row["at"] for row in rows),
-        left=min(leaves, default=None),
+        joined=(min(row["at"] for row in rows), *again),
+        left=tuple(leaves),
     )
 
 

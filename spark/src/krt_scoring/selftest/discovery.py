@@ -72,9 +72,6 @@ def discover(
     dumped: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
     for row in rows["replica"]:
         dumped[row["topic"], row["partition"], row["offset"]].append(row)
-    causes: dict[int, list[int]] = defaultdict(list)
-    for member in ctx.history.ownership.members:
-        causes[member.group] += [at for at in (member.joined, member.left) if at is not None]
     consequences = {
         (facts.groups[group].name, *facts.positions.name(tp))
         for group, tp in ctx.allowances.consequences
@@ -85,7 +82,10 @@ def discover(
         facts=facts,
         points=mutation_points.build(windows, rows_read, conditions),
         owned=tuple(_strided_interval(item) for item in ctx.history.ownership.intervals),
-        causes={group: tuple(sorted(times)) for group, times in causes.items()},
+        causes={
+            group.index: tuple(sorted(ctx.history.ownership.changes(group.index)))
+            for group in facts.groups
+        },
         commits={spot: tuple(commits[:COMMITS]) for spot, commits in spots.items()},
         commits_cut=frozenset(spot for spot, rows in spots.items() if len(rows) > COMMITS),
         in_flight={sent: tuple(sorted(others)) for sent, others in concurrent.items()},

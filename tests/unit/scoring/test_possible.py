@@ -1,0 +1,71 @@
+"""Each rule is planned if, and only if, the counts leave it something to find."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from krt_scoring.anomalies import (
+    aborted_read,
+    commit_ahead,
+    corrupt_payload,
+    duplicate_delivery,
+    duplicate_write,
+    inconsistent_offsets,
+    lost_write,
+    misplaced_delivery,
+    nonmonotonic_send,
+    unseen,
+    vanished_read,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+TERMS: dict[ModuleType, tuple[str, ...]] = {
+    aborted_read: ("failedInLog", "aborted"),
+    commit_ahead: ("skipped",),
+    corrupt_payload: ("corrupt", "strange"),
+    duplicate_delivery: ("oddly",),
+    duplicate_write: ("copied",),
+    inconsistent_offsets: ("misplaced",),
+    lost_write: ("missing",),
+    misplaced_delivery: ("displaced",),
+    unseen: ("undelivered", "skipped"),
+    vanished_read: ("vanished",),
+}
+"""Rule → the counts of records, any of which leaves it something to find."""
+
+
+def context(totals: dict[str, int] | None = None, *, strays: int = 0) -> Any:
+    """Return what `possible` looks at."""
+    facts = SimpleNamespace(stray_deliveries=strays)
+    records = SimpleNamespace(totals=defaultdict(int, totals or {}))
+    return SimpleNamespace(history=SimpleNamespace(facts=facts, records=records))
+
+
+@pytest.mark.parametrize("rule", TERMS, ids=lambda rule: rule.NAME)
+def test_possible_of_no_such_record_is_false(rule: ModuleType) -> None:
+    assert not rule.possible(context())
+
+
+@pytest.mark.parametrize(
+    ("rule", "term"),
+    [(rule, term) for rule, terms in TERMS.items() for term in terms],
+    ids=lambda item: item if isinstance(item, str) else item.NAME,
+)
+def test_possible_of_one_such_record_is_true(rule: ModuleType, term: str) -> None:
+    assert rule.possible(context({term: 1}))
+
+
+def test_possible_of_bytes_of_nobody_depends_on_how_many_were_delivered() -> None:
+    assert misplaced_delivery.possible(context(strays=1))
+    assert not duplicate_delivery.possible(context(strays=1))
+    assert duplicate_delivery.possible(context(strays=2))
+
+
+def test_possible_of_sends_in_another_order_is_always_true() -> None:
+    assert nonmonotonic_send.possible(context())
