@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.spark.oracle.world import Partition, World
+from typing import TYPE_CHECKING
+
+from tests.spark.oracle.world import World
+
+if TYPE_CHECKING:
+    from tests.spark.oracle.world import Group, Partition
 
 
 class Brokers(World):
@@ -27,7 +32,7 @@ class Brokers(World):
             partition.leader = self.random.choice(others)
             partition.isr = [partition.leader]
             self.cut(partition, safe)
-        elif self.unclean:
+        elif partition.unclean:
             partition.leader = self.random.choice(
                 [broker for broker in range(3) if broker != partition.leader]
             )
@@ -39,6 +44,13 @@ class Brokers(World):
         for slot in partition.log:
             slot.safe = True
         self.leader(partition)
+
+    def elect_for(self, group: Group) -> None:
+        """Elect a leader of the partition that holds a group's commits."""
+        offsets = group.offsets
+        isr = ",".join(str(broker) for broker in offsets.isr)
+        self.write(f"offsets-leader {group.name} {offsets.leader} {offsets.epoch} {isr}")
+        offsets.epoch += 1
 
     def shrink(self) -> None:
         partition = self.random.choice(self.partitions)

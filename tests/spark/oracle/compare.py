@@ -10,12 +10,9 @@ from tests.spark.anomalies.histories import detect_side_by_side
 from tests.spark.anomalies.language import SECOND, Case
 from tests.spark.oracle.checker import Judgement, judge
 
-from krt_scoring.history import positions
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    import pytest
     from pyspark.sql import SparkSession
 
     Scorer = Callable[[list[Case]], dict[str, Judgement]]
@@ -24,9 +21,7 @@ APART = 10_000 * SECOND
 """How far apart the clocks of cases are: no fault of one is another's."""
 
 BATCH = 300
-"""Cases in one run, whose topics take the bits that partitions do not need here."""
-TOPICS = {"PARTITION_BITS": 8, "_PARTITION_MASK": 255, "MAX_TOPICS": (1 << 15) - 1}
-"""How positions are packed for so many topics of few partitions."""
+"""Cases in one run."""
 GROUPS = 12
 """Groups of different settings in one run: the scorer numbers up to 16."""
 
@@ -37,13 +32,18 @@ def parse(name: str, text: str, number: int) -> Case:
 
 
 def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[Case]]:
-    """Divide histories into runs that the scorer can judge side by side."""
+    """Divide histories into runs that the scorer can judge side by side.
+
+    Groups that are one history's own have their commits in partitions of their own, whose elections
+    are then those of one history.
+    """
     batch: list[Case] = []
     groups: set[str] = set()
     for name, text in texts:
         case = parse(name, text, len(batch) + 1)
         own = {case.group(group) for group in case.groups}
-        if batch and (len(batch) == BATCH or len(groups | own) > GROUPS):
+        full = len(batch) == BATCH or len(groups | own) > GROUPS
+        if batch and (full or taken(batch, case)):
             yield batch
             batch, groups = [], set()
             case = parse(name, text, 1)
@@ -53,11 +53,15 @@ def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[Case]]:
         yield batch
 
 
-def scorer(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Scorer:
-    """Return the scorer as a function from cases to what it says of each."""
+def taken(batch: list[Case], case: Case) -> bool:
+    """Whether a case tells of a partition of __consumer_offsets that another one tells of."""
+    of_batch = {event.subject for one in batch for event in one.events}
+    own = {event.subject for event in case.events if event.subject.startswith("__consumer")}
+    return bool(of_batch & own)
 
-    for name, value in TOPICS.items():
-        monkeypatch.setattr(positions, name, value)
+
+def scorer(spark: SparkSession) -> Scorer:
+    """Return the scorer as a function from cases to what it says of each."""
 
     def judgements(cases: list[Case]) -> dict[str, Judgement]:
         return {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.oracle.compare import BATCH, scorer
+from tests.spark.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +19,6 @@ HISTORIES = "KRT_HISTORIES"
 """How many random histories both checkers judge; ``make test-all`` sets 10 000."""
 FIRST_SEED = "KRT_FIRST_SEED"
 """The seed of the first one, to compare others than the usual ones."""
-
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Compiling a query takes far longer than interpreting it on a few hundred rows."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -37,11 +32,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def score(spark: SparkSession) -> Iterator[Scorer]:
-    """Return the scorer on a session that interprets its queries."""
-    before = {key: str(spark.conf.get(key)) for key in INTERPRETED}
-    for key, value in INTERPRETED.items():
-        spark.conf.set(key, value)
-    with pytest.MonkeyPatch.context() as patch:
-        yield scorer(spark, patch)
-    for key, value in before.items():
-        spark.conf.set(key, value)
+    """Return the scorer on a session for many histories."""
+    with side_by_side(spark):
+        yield scorer(spark)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-FIXED = ("topic", "producer", "group", "fault", "reverted")
+FIXED = ("topic", "second-topic", "producer", "group", "fault", "reverted")
 """Lines that say what the run is, and faults: those are one for all cases that run side by side."""
 WORDS = {
     "acked": ("acked", "failed", "unknown"),
@@ -36,6 +36,8 @@ def edit(random: Random, lines: list[str]) -> list[str]:
     kinds = sorted({lines[index].split()[0] for index in free})
     kind = random.choice(kinds)
     alike = [index for index in free if lines[index].split()[0] == kind]
+    if kind == "replica":
+        edits.append(differ)
     random.choice(edits)(random, lines, random.choice(alike))
     return lines
 
@@ -115,6 +117,11 @@ def corrupt(random: Random, lines: list[str], index: int) -> None:
         words[3:4] = ["foreign"] if random.random() < 0.5 else [words[3], "bad=1"]
     if words[0] in ("log", "got"):
         lines[index] = " ".join(dict.fromkeys(words))
+
+
+def differ(random: Random, lines: list[str], index: int) -> None:
+    """Have a replica hold something else."""
+    lines[index] += random.choice([" crc=9", " bad=1", " epoch=1"])
 
 
 def event(random: Random, lines: list[str], index: int) -> None:

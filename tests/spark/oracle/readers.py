@@ -144,6 +144,20 @@ class Readers(Writers):
         for item in owned:
             self.give(group, item, f"c{group.member}")
 
+    def reassign(self) -> None:
+        """Rebalance a group that nobody joins or leaves."""
+        if not self.groups:
+            return
+        group = self.random.choice(self.groups)
+        self.now += self.random.choice([2, 10, 340, 400])
+        group.generation += 1
+        for partition in self.partitions:
+            number = partition.number
+            if number in group.owner and group.owner[number] not in group.frozen:
+                self.write(f"revoked {self.who(group, number)} {number}{self.suffix(group)}")
+                self.now += self.random.choice([0, 1, 4])
+                self.give(group, partition, group.owner[number])
+
     def freeze(self) -> None:
         if not self.groups:
             return

@@ -25,6 +25,15 @@ class Partition:
     isr: list[int] = field(default_factory=lambda: [0, 1])
     log: list[Slot] = field(default_factory=list)
     start: int = 0
+    unclean: bool = False
+    """Whether a replica that is not in sync may be elected."""
+    least: int = 1
+    """How many replicas must be in sync for a send with acks=all."""
+
+    @property
+    def second(self) -> bool:
+        """Whether it is of the second topic."""
+        return self.number >= 4
 
 
 @dataclass
@@ -34,6 +43,8 @@ class Producer:
     idempotent: bool
     transactional: bool
     retries: bool
+    second: bool
+    """Whether it sends to the second topic."""
     incarnation: int = 1
     seq: int = 0
     transaction: int = 0
@@ -53,8 +64,14 @@ class Group:
     owner: dict[int, str] = field(default_factory=dict)
     position: dict[int, int] = field(default_factory=dict)
     committed: dict[int, int] = field(default_factory=dict)
+    offsets: Partition = field(default_factory=lambda: Partition(-1))
+    """The partition of __consumer_offsets that holds its commits."""
     frozen: set[str] = field(default_factory=set)
     transaction: int = 0
+
+
+OFFSETS = 50
+"""Each so many-th seed has a group of its own, which may lose commits: few fit into one run."""
 
 
 class World:
@@ -66,16 +83,30 @@ class World:
         self.head: list[str] = []
         self.lines: list[str] = []
         self.faults = 0
-        self.unclean = self.chance(0.5)
-        self.partitions = [Partition(number) for number in range(self.random.randint(1, 3))]
+        # Commits can be lost by a group that no other history shares.
+        self.loses_offsets = seed % OFFSETS == 0
+        self.partitions = self.topic("topic", 0, self.random.randint(1, 3))
+        if self.chance(0.3):
+            self.partitions += self.topic("second-topic", 4, self.random.randint(1, 2))
         self.producers = [self.producer(name) for name in "pqr"[: self.random.randint(1, 3)]]
-        self.groups = [self.group(name) for name in "gh"[: self.random.randint(0, 2)]]
-        settings = ["unclean.leader.election.enable=true"] if self.unclean else []
-        self.least = 2 if self.chance(0.3) else 1
-        if self.least > 1:
-            settings.append("min.insync.replicas=2")
+        fewest = 1 if self.loses_offsets else 0
+        self.groups = [self.group(name) for name in "gh"[: self.random.randint(fewest, 2)]]
+
+    def topic(self, kind: str, first: int, count: int) -> list[Partition]:
+        unclean = self.chance(0.5)
+        least = 2 if self.chance(0.3) else 1
+        settings = ["unclean.leader.election.enable=true"] if unclean else []
+        settings += ["min.insync.replicas=2"] if least > 1 else []
         if settings:
-            self.head.insert(0, "topic " + " ".join(settings))
+            self.head.append(" ".join([kind, *settings]))
+        return [
+            Partition(number, unclean=unclean, least=least)
+            for number in range(first, first + count)
+        ]
+
+    def sent_to(self, producer: Producer) -> list[Partition]:
+        """Return the partitions of the topic that a producer sends to."""
+        return [item for item in self.partitions if item.second == producer.second]
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -96,9 +127,12 @@ class World:
         retries = idempotent or self.chance(0.8)
         words += ["retries=0"] if not retries else []
         words += ["max.in.flight=1"] if not transactional and self.chance(0.2) else []
+        # The first one is that of the group that writes, to the last partition.
+        second = self.partitions[-1].second and (name == "p" or self.chance(0.5))
+        words += ["topic=second"] if second else []
         if words:
             self.head.append(f"producer {name} " + " ".join(words))
-        return Producer(name, acks, idempotent, transactional, retries)
+        return Producer(name, acks, idempotent, transactional, retries, second)
 
     def group(self, name: str) -> Group:
         committed_only = self.chance(0.5)
@@ -108,5 +142,7 @@ class World:
         words: list[str] = []
         words += ["isolation=read_committed"] if committed_only or transactional else []
         words += ["commit=Transactional"] if transactional else []
+        words += ["output=second"] if transactional and self.partitions[-1].second else []
+        words += ["own=1"] if name == "g" and self.loses_offsets else []
         self.head.append(" ".join(["group", name, *words]))
         return Group(name, committed_only or transactional, transactional)

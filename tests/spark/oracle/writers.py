@@ -17,13 +17,13 @@ class Writers(World):
         if producer.transactional:
             self.transaction(producer)
             return
-        partition = self.random.choice(self.partitions)
+        partition = self.random.choice(self.sent_to(producer))
         name = producer.next_name()
         key = f" key={self.random.choice('ab')}" if self.chance(0.5) else ""
         sent, done = self.now, self.now + self.random.choice([0, 0, 1, 2, 30])
         outcome = self.random.choice([*["acked"] * 9, "unknown", "unknown", "failed"])
         where = str(partition.number)
-        if producer.acks == "all" and len(partition.isr) < self.least:
+        if producer.acks == "all" and len(partition.isr) < partition.least:
             outcome = "unknown"
         written = outcome == "acked" or (outcome == "unknown" and self.chance(0.6))
         error = ""
@@ -47,7 +47,7 @@ class Writers(World):
             number = producer.transaction
             producer.transaction += 1
         decision = self.random.choice(["committed", "committed", "committed", "aborted", "unknown"])
-        if any(len(partition.isr) < self.least for partition in self.partitions):
+        if any(len(item.isr) < item.least for item in self.sent_to(producer)):
             decision = "aborted"
         outcome = {"committed": "acked", "aborted": "failed", "unknown": "unknown"}[decision]
         state = {"unknown": self.random.choice(["committed", "aborted", ""])}.get(
@@ -56,7 +56,7 @@ class Writers(World):
         touched: list[Partition] = []
         seqs: list[int] = []
         for _ in range(self.random.randint(1, 3)):
-            partition = only or self.random.choice(self.partitions)
+            partition = only or self.random.choice(self.sent_to(producer))
             seqs.append(producer.seq)
             name = producer.next_name()
             where = str(partition.number)
@@ -80,7 +80,7 @@ class Writers(World):
             if self.chance(0.6):
                 self.lines.append(f"killed {producer.name}/{producer.incarnation}")
                 if self.chance(0.3):
-                    partition = self.random.choice(self.partitions)
+                    partition = self.random.choice(self.sent_to(producer))
                     state = "aborted" if producer.transactional else "plain"
                     self.append(partition, Slot(producer.next_name(), "", state))
             producer.incarnation += 1
