@@ -89,4 +89,24 @@ class Flawed:
         return self.played[0]
 
 
+def flawed(seed: int, sound: World) -> Flawed:
+    """Return a history with one defect: by turns of the seed, the first that changes anything.
+
+    Args:
+        seed: of the history.
+        sound: the same seed, played without a defect.
+
+    Raises:
+        LookupError: no defect finds an occasion in it.
+    """
+    for turn in range(len(TABLE)):
+        make, _ = TABLE[(seed + turn) % len(TABLE)]
+        item = Flawed(f"{make.__name__}-{seed}", seed, make)
+        world, defect = item.played
+        defect.sound = sound
+        if defect.facts is not None and world.ended and any(defect.expected().values()):
+            return item
+    raise LookupError(f"no defect finds an occasion in seed {seed}")
+
+
 FLAWED = [Flawed(f"{make.__name__}-{seed}", seed, make) for make, seeds in TABLE for seed in seeds]

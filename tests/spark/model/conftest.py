@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
+
+RUNS = "KRT_RUNS"
+"""How many seeds are played besides the usual ones, without a defect and with one; ``make
+test-all`` sets 1 000."""
+FIRST_RUN = "KRT_FIRST_RUN"
+"""The first of these seeds."""
+BATCH = 50
+"""Seeds in one run of the scorer."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Divide the seeds into runs of one batch."""
+    if "runs" in metafunc.fixturenames:
+        first = int(os.environ.get(FIRST_RUN, "1000"))
+        end = first + int(os.environ.get(RUNS, "10"))
+        runs = [range(seed, min(seed + BATCH, end)) for seed in range(first, end, BATCH)]
+        metafunc.parametrize("runs", runs, ids=lambda run: f"{run.start}-{run.stop - 1}")
+
 
 FLEET = 27
 """Histories scored in one run: planning a query costs more than running it on so few records,
