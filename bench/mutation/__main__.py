@@ -1,7 +1,8 @@
 """Alters each condition of the rules, one by one, and prints which alterations no test notices.
 
-What was judged is kept in build/mutation for these texts of rules and tests, so an interrupted run
-goes on where it stopped.
+What was judged is kept in build/mutation, so an interrupted run goes on where it stopped: a mutant
+that a case noticed stays noticed as long as the scorer and that case are the same, one that no test
+noticed is judged again once the tests have changed.
 """
 
 from __future__ import annotations
@@ -9,21 +10,37 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bench.mutation.judging import find_wrong_cases, judge
+from tests.spark.side_by_side import side_by_side
+
+from bench.mutation.imports import SOURCES
+from bench.mutation.judging import UNIT, Bench
 from bench.mutation.mutants import mutants
 from bench.scoring.__main__ import write_head, write_row
 from krt_scoring.engine import session
 
-SOURCES = Path("spark/src")
-RULES = ("anomalies", "allowances")
-NOT_RULES = frozenset({"__init__", "example_history", "registry", "results", "schema", "context"})
-"""Modules beside the rules: what is shown of a finding, and lists."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-TESTS = ("tests/spark/anomalies", "tests/unit/scoring")
+    from bench.mutation.judging import Judgement
+    from bench.mutation.mutants import Mutant
+
+RULES = ("anomalies", "allowances")
+NOT_RULES = frozenset(
+    {
+        *("__init__", "context", "detection", "driver_findings", "example_history", "registry"),
+        *("results", "schema", "surviving_replicas"),
+    }
+)
+"""Modules beside the rules: what is shown of a finding, how it is counted, and lists."""
+
+TESTS = (Path("tests/spark/anomalies"), UNIT)
 STORE = Path("build/mutation")
 HEAD = ("module", "mutants", "noticed", "share")
 
@@ -35,10 +52,12 @@ class Tally:
     Attributes:
         noticed: how many a test noticed.
         missed: those that no test noticed.
+        left: how many there was no time for.
     """
 
     noticed: int = 0
     missed: list[str] = field(default_factory=list)
+    left: int = 0
 
     @property
     def row(self) -> tuple[str, str, str]:
@@ -65,15 +84,67 @@ def rule_modules(names: list[str]) -> list[Path]:
     return [found[name] for name in names or found]
 
 
-def digest() -> str:
-    """Return a digest of the scorer and of its tests: what was judged holds for this state."""
+def digest(*folders: Path) -> str:
+    """Return a digest of what folders contain."""
     files = sorted(
-        path
-        for folder in (SOURCES, *map(Path, TESTS))
-        for path in folder.rglob("*")
-        if path.suffix in {".py", ".txt"}
+        path for folder in folders for path in folder.rglob("*") if path.suffix in {".py", ".txt"}
     )
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+
+
+class Store:
+    """What was judged before, and still holds.
+
+    Args:
+        path: a file of a line for each judgement, for one state of the scorer.
+        cases: case → digest of its text.
+        tests: digest of all tests.
+    """
+
+    def __init__(self, path: Path, cases: dict[str, str], tests: str) -> None:
+        self._path, self._tests = path, tests
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self._known = {
+            (item["module"], item["text"]): item["noticedBy"]
+            for item in map(json.loads, lines)
+            if item["tests"] == tests
+            or (item["digest"] and cases.get(item["noticedBy"]) == item["digest"])
+        }
+
+    def get(self, module: str, mutant: Mutant) -> str | None:
+        """Return what noticed a mutant; empty where nothing did, None where it was not judged."""
+        return self._known.get((module, mutant.digest))
+
+    def add(self, module: str, mutant: Mutant, judgement: Judgement) -> None:
+        """Keep what became of a mutant."""
+        self._known[module, mutant.digest] = judgement.noticed_by
+        item = {
+            "module": module,
+            "text": mutant.digest,
+            "noticedBy": judgement.noticed_by,
+            "digest": judgement.digest,
+            "tests": self._tests,
+        }
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(item) + "\n")
+
+
+def judge(bench: Bench, store: Store, module: str, chosen: list[Mutant], end: float) -> Tally:
+    """Judge the mutants of a module that were not judged before, until a time of `monotonic`."""
+    tally = Tally()
+    for mutant in chosen:
+        noticed_by = store.get(module, mutant)
+        if noticed_by is None and time.monotonic() < end:
+            judgement = bench.judge(module, mutant)
+            store.add(module, mutant, judgement)
+            noticed_by = judgement.noticed_by
+        if noticed_by is None:
+            tally.left += 1
+        elif noticed_by:
+            tally.noticed += 1
+        else:
+            tally.missed.append(str(mutant))
+    return tally
 
 
 def main() -> None:
@@ -81,45 +152,47 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", help="modules of rules (all if none is given)")
     parser.add_argument("--every", type=int, default=1, help="judge only each N-th mutant")
+    parser.add_argument("--minutes", type=float, help="stop judging after so long")
     options = parser.parse_args()
     modules = rule_modules(options.modules)
     STORE.mkdir(parents=True, exist_ok=True)
-    store = STORE / f"{digest()}.jsonl"
-    lines = store.read_text(encoding="utf-8").splitlines() if store.exists() else []
-    known = {(item["module"], item["text"]): item["noticedBy"] for item in map(json.loads, lines)}
     spark = session.local(rows=1_000, cores=2)
     spark.sparkContext.setLogLevel("OFF")
-    wrong = [] if known else find_wrong_cases(spark)
-    if wrong:
+    with side_by_side(spark):
+        print_tallies(spark, modules, options)
+    spark.stop()
+
+
+def print_tallies(spark: SparkSession, modules: list[Path], options: argparse.Namespace) -> None:
+    """Judge the mutants of modules and print what became of them.
+
+    Raises:
+        SystemExit: a case fails without any mutant.
+    """
+    bench = Bench(spark)
+    if wrong := bench.find_wrong_cases():
         sys.exit(f"these cases fail without any mutant: {', '.join(wrong)}; mend them first")
+    store = Store(STORE / f"{digest(SOURCES)}.jsonl", bench.digests, digest(*TESTS))
+    end = time.monotonic() + options.minutes * 60 if options.minutes else math.inf
     tallies: dict[str, Tally] = {}
     write_head(HEAD)
     for path in modules:
         module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
-        tally = tallies[module] = Tally()
-        for mutant in mutants(path.read_text(encoding="utf-8")):
-            if mutant.number % options.every:
-                continue
-            key = (module, hashlib.sha256(mutant.text.encode()).hexdigest())
-            if key not in known:
-                known[key] = judge(spark, module, mutant).noticed_by
-                item = {"module": key[0], "text": key[1], "noticedBy": known[key]}
-                with store.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(item) + "\n")
-            if known[key]:
-                tally.noticed += 1
-            else:
-                tally.missed.append(str(mutant))
-        write_row((module.removeprefix("krt_scoring."), *tally.row))
+        found = mutants(path.read_text(encoding="utf-8"))
+        chosen = [mutant for mutant in found if mutant.number % options.every == 0]
+        tallies[module] = judge(bench, store, module, chosen, end)
+        write_row((module.removeprefix("krt_scoring."), *tallies[module].row))
     total = Tally(
         sum(tally.noticed for tally in tallies.values()),
         [line for tally in tallies.values() for line in tally.missed],
+        sum(tally.left for tally in tallies.values()),
     )
     write_row(("all", *total.row))
     for module, tally in tallies.items():
         for line in tally.missed:
             sys.stdout.write(f"{module} {line}\n")
-    spark.stop()
+    if total.left:
+        sys.stdout.write(f"{total.left} mutants are not judged yet; run it again\n")
 
 
 if __name__ == "__main__":

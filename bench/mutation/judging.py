@@ -1,19 +1,25 @@
-"""Whether the tests notice a mutant: first the cases, side by side, then the unit tests."""
+"""Whether the tests notice a mutant: first the cases, all side by side, then the unit tests.
+
+What the rules look at is the same for every mutant, so it is built once and stays cached; a mutant
+costs the query of the rules that its module takes part in.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
+import re
 import signal
-import subprocess
-import sys
-import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.mutation.loading import MUTANT_ENV, alter, forget
+import pytest
+
+from bench.mutation.imports import reaching
+from bench.mutation.loading import alter, forget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,18 +29,17 @@ if TYPE_CHECKING:
 
     from bench.mutation.mutants import Mutant
 
-BATCH = 40
-"""Cases that are judged in one Spark job, as in tests/spark/anomalies/conftest.py."""
+PATIENCE_S = 300
+"""Seconds a mutant may take: one that never ends is noticed, as CI would."""
 
-PATIENCE_S = 180
-"""Seconds a batch may take: a mutant that never ends is noticed, as CI would."""
-
-UNIT = "tests/unit/scoring"
+UNIT = Path("tests/unit/scoring")
 HISTORIES = "tests.spark.anomalies.histories"
+CONTEXT = "krt_scoring.anomalies.context"
+REGISTRY = "krt_scoring.anomalies.registry"
 
 
 class EndlessError(Exception):
-    """A batch took too long."""
+    """A mutant took too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,93 +48,127 @@ class Judgement:
 
     Attributes:
         noticed_by: the case or the test that fails; empty where none does.
+        digest: of the text of that case; empty where it was no case.
     """
 
     noticed_by: str
+    digest: str = ""
 
 
-def judge(spark: SparkSession, module: str, mutant: Mutant) -> Judgement:
-    """Run the tests on a mutant until one fails.
+class Bench:
+    """The cases as one history, and the rules over it, one mutant at a time.
 
     Args:
-        spark: the session that all mutants are judged in.
-        module: dotted name of the altered module.
-        mutant: its alteration.
+        spark: the session that all mutants are judged in, prepared by `side_by_side`.
     """
-    alter(module, mutant.text)
-    try:
-        case = _failing_case(spark, module.rpartition(".")[2].replace("_", "-"))
-    finally:
-        spark.catalog.clearCache()
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
         forget()
-    return Judgement(case or _failing_unit_test(module, mutant))
+        histories = importlib.import_module(HISTORIES)
+        self._cases = histories.load_cases()
+        tables = histories.history_of_cases(spark, self._cases)
+        self._ctx = importlib.import_module(CONTEXT).build(tables)
+        self._lacking = histories.reasons(self._ctx, self._cases)
+        sends = {case.name: histories.Outcome() for case in self._cases}
+        histories.add_outcomes_of_sends(self._ctx, self._cases, sends)
+        self._sends = {name: outcome.outcomes for name, outcome in sends.items()}
 
+    def find_wrong_cases(self) -> list[str]:
+        """Return the cases that fail where nothing is altered: with any, nothing is shown."""
+        forget()
+        return self._wrong(None)
 
-def find_wrong_cases(spark: SparkSession) -> list[str]:
-    """Return the cases that fail where nothing is altered: with any of them, nothing is shown."""
-    forget()
-    histories = importlib.import_module(HISTORIES)
-    cases = histories.load_cases()
-    return [
-        name
-        for first in range(0, len(cases), BATCH)
-        for name in _wrong(histories, spark, cases[first : first + BATCH])
-    ]
+    def judge(self, module: str, mutant: Mutant) -> Judgement:
+        """Run the tests on a mutant until one fails.
 
-
-def _failing_case(spark: SparkSession, theme: str) -> str:
-    """Return the first case that fails; the cases of the module's own file are judged first."""
-    try:
-        with _limited():
-            histories = importlib.import_module(HISTORIES)
-            cases = histories.load_cases()
-            own = [case for case in cases if case.name.startswith(f"{theme}.")]
-            others = [case for case in cases if not case.name.startswith(f"{theme}.")]
-    except Exception as error:  # noqa: BLE001 - an altered module that cannot be imported is noticed
-        return f"import: {type(error).__name__}"
-    batches = [own] if own else []
-    batches += [others[first : first + BATCH] for first in range(0, len(others), BATCH)]
-    for batch in batches:
+        Args:
+            module: dotted name of the altered module.
+            mutant: its alteration.
+        """
+        alter(module, mutant.text)
         try:
             with _limited():
-                wrong = _wrong(histories, spark, batch)
+                wrong = self._wrong(module)
         except Exception as error:  # noqa: BLE001 - whatever an altered rule raises, a test sees it
-            spark.sparkContext.cancelAllJobs()
-            return f"{batch[0].name} and its batch: {type(error).__name__}"
+            self._spark.sparkContext.cancelAllJobs()
+            return Judgement(f"error: {type(error).__name__}")
+        finally:
+            forget()
         if wrong:
-            return wrong[0]
-    return ""
+            text = next(case.text for case in self._cases if case.name == wrong[0])
+            return Judgement(wrong[0], digest_of(text))
+        return Judgement(_failing_unit_test(module, mutant))
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Case → digest of its text."""
+        return {case.name: digest_of(case.text) for case in self._cases}
+
+    def _wrong(self, module: str | None) -> list[str]:
+        """Return the cases that fail, by the rules that a module takes part in."""
+        histories = importlib.import_module(HISTORIES)
+        ctx = self._context(module)
+        rules = _concerned(module, importlib.import_module(REGISTRY).RULES)
+        anomalies = {name for rule in rules for name in rule.units}
+        outcomes = histories.findings_of(ctx, self._cases, self._lacking, rules)
+        wrong = []
+        for case in self._cases:
+            outcome = outcomes[case.name]
+            outcome.outcomes = self._sends[case.name]
+            expected = {key: count for key, count in case.expected.items() if key[0] in anomalies}
+            void = {name: count for name, count in case.void.items() if name in anomalies}
+            tags = {key: count for key, count in case.tags.items() if key[0] in anomalies}
+            one = replace(
+                case,
+                expected=type(case.expected)(expected),
+                void=type(case.void)(void),
+                tags=type(case.tags)(tags),
+            )
+            if histories.deviations(one, outcome):
+                wrong.append(case.name)
+        return wrong
+
+    def _context(self, module: str | None) -> Any:
+        context = importlib.import_module(CONTEXT)
+        if module is None or CONTEXT not in reaching(module):
+            return context.Context(self._ctx.history, self._ctx.allowances)
+        derive = importlib.import_module("krt_scoring.allowances.allowances").derive
+        return context.Context(self._ctx.history, derive(self._ctx.history))
 
 
-def _wrong(histories: Any, spark: SparkSession, batch: list[Any]) -> list[str]:
-    outcomes = histories.detect_side_by_side(spark, batch)
-    return [case.name for case in batch if histories.deviations(case, outcomes[case.name])]
+def _concerned(module: str | None, rules: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the rules that may find something else if a module is altered; all if none uses it."""
+    users = reaching(module) if module else frozenset()
+    if CONTEXT in users:
+        return rules
+    return tuple(rule for rule in rules if rule.find.__module__ in users) or rules
+
+
+def digest_of(text: str) -> str:
+    """Return a digest of a case."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _failing_unit_test(module: str, mutant: Mutant) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "mutant.py"
-        file.write_text(mutant.text, encoding="utf-8")
-        options = (
-            "-q",
-            "-x",
-            "--no-header",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "bench.mutation.plugin",
-        )
-        ended = subprocess.run(  # noqa: S603 - our own tests
-            [sys.executable, "-m", "pytest", *options, UNIT],
-            env={**os.environ, MUTANT_ENV: f"{module}={file}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if ended.returncode == 0:
+    """Return the unit tests that name the module, if one of them fails; in a process of its own."""
+    name = module.rpartition(".")[2]
+    files = [
+        str(path)
+        for path in sorted(UNIT.glob("test_*.py"))
+        if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8"))
+    ]
+    if not files:
         return ""
-    failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0] if failed else f"{UNIT}: exit code {ended.returncode}"
+    child = os.fork()
+    if child == 0:
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+            alter(module, mutant.text, ("krt_scoring", "tests"))
+            os._exit(int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *files])))
+    _, status = os.waitpid(child, 0)
+    return f"{UNIT}: {' '.join(files)}" if status else ""
 
 
 @contextmanager

@@ -1,11 +1,10 @@
-"""Imports the scorer with one of its modules altered, beside a Spark session that stays."""
+"""Imports the rules with one of their modules altered, beside a Spark session that stays."""
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.util
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,11 +12,9 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-PACKAGES = ("krt_scoring", "tests.spark.anomalies")
-"""Packages that are imported again: the scorer, and the tests that hold its functions."""
-
-MUTANT_ENV = "KRT_MUTANT"
-"""Environment variable of a process of pytest: name of the altered module, and file of its text."""
+RULES = ("krt_scoring.anomalies", "krt_scoring.allowances", "tests.spark.anomalies")
+"""Packages that are imported again for a mutant: the rules, and the tests that hold their
+functions. The history, which no rule changes, stays."""
 
 
 class Altered(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -45,32 +42,21 @@ class Altered(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._text, f"<mutant of {self._name}>", "exec"), module.__dict__)  # noqa: S102
 
 
-def forget() -> None:
-    """Forget what was imported of the packages, and every altered module."""
+def forget(packages: tuple[str, ...] = RULES) -> None:
+    """Forget every altered module, and what was imported of the packages."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Altered)]
     for name in list(sys.modules):
-        if name.startswith(PACKAGES):
+        if name.startswith(packages):
             del sys.modules[name]
 
 
-def alter(name: str, text: str) -> None:
+def alter(name: str, text: str, packages: tuple[str, ...] = RULES) -> None:
     """Have the next imports take this text as the module; `forget` ends it.
 
     Args:
         name: of the module, dotted.
         text: its source.
+        packages: what is imported again.
     """
-    forget()
+    forget(packages)
     sys.meta_path.insert(0, Altered(name, text))
-
-
-def alter_by_environment(value: str) -> None:
-    """Alter the module that ``name=file`` names, as a process of pytest receives it.
-
-    Raises:
-        ValueError: the value has another form.
-    """
-    name, found, file = value.partition("=")
-    if not found:
-        raise ValueError(f"{MUTANT_ENV} must be MODULE=FILE, not {value!r}")
-    alter(name, Path(file).read_text(encoding="utf-8"))

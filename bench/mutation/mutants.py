@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,11 @@ class Mutant:
     before: str
     after: str
     text: str
+
+    @property
+    def digest(self) -> str:
+        """A digest of the altered module."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def __str__(self) -> str:
         """Return the alteration in one line."""
