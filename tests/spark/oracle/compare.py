@@ -95,15 +95,7 @@ def differences(cases: list[Case], score: Scorer) -> dict[str, list[str]]:
     scored = score(cases)
     found: dict[str, list[str]] = {}
     for case in cases:
-        pair = judge(case), scored[case.name]
-        if case.unread:
-            # Open: of a log that was not read the scorer does not compare a record about which
-            # nothing else is odd with what else was reported at its offset.
-            pair = (
-                without(pair[0], "inconsistent-offsets"),
-                without(pair[1], "inconsistent-offsets"),
-            )
-        if lines := difference(*pair):
+        if lines := difference(judge(case), scored[case.name]):
             found[case.name] = lines
     return found
 

@@ -40,9 +40,9 @@ TERMS: dict[ModuleType, tuple[str, ...]] = {
 """Rule → the counts of records, any of which leaves it something to find."""
 
 
-def context(totals: dict[str, int] | None = None, *, strays: int = 0) -> Any:
+def context(totals: dict[str, int] | None = None, *, unread: bool = False, strays: int = 0) -> Any:
     """Return what `possible` looks at."""
-    facts = SimpleNamespace(stray_deliveries=strays)
+    facts = SimpleNamespace(unread=unread, stray_deliveries=strays)
     records = SimpleNamespace(totals=defaultdict(int, totals or {}))
     return SimpleNamespace(history=SimpleNamespace(facts=facts, records=records))
 
@@ -65,6 +65,10 @@ def test_possible_of_bytes_of_nobody_depends_on_how_many_were_delivered() -> Non
     assert misplaced_delivery.possible(context(strays=1))
     assert not duplicate_delivery.possible(context(strays=1))
     assert duplicate_delivery.possible(context(strays=2))
+
+
+def test_possible_of_two_values_where_a_log_was_not_read_is_true() -> None:
+    assert inconsistent_offsets.possible(context(unread=True))
 
 
 def test_possible_of_sends_in_another_order_is_always_true() -> None:

@@ -10,7 +10,10 @@ from pyspark.sql import functions as sf
 from krt_scoring.allowances.losses import position_rule
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
+from krt_scoring.history import partition_bounds
 from krt_scoring.history.identity import key, ours
+from krt_scoring.history.positions import tp_of
+from krt_scoring.history.record_columns import first_delivered_at
 from krt_scoring.history.records import with_offsets
 
 if TYPE_CHECKING:
@@ -22,8 +25,8 @@ NAME = "inconsistent-offsets"
 
 
 def possible(ctx: Context) -> bool:
-    """Whether any record was reported at an offset where it does not lie."""
-    return ctx.history.records.totals["misplaced"] > 0
+    """Whether any record was reported at an offset where it does not lie, or may not."""
+    return ctx.history.records.totals["misplaced"] > 0 or ctx.history.facts.unread
 
 
 def find(ctx: Context) -> DataFrame:
@@ -31,7 +34,8 @@ def find(ctx: Context) -> DataFrame:
 
     Two values at an offset mean that at least one record was reported at a place where it does not
     lie; only those places are looked at, together with what the log holds there. Permitted
-    where the loss of every value but the log's is, at that place.
+    where the loss of every value but the log's is, at that place. A log that was not read may hold
+    any one of them, so there all records are looked at, and one of them needs no permission.
     """
     reported = [
         _reports(ctx, "ack_position", delivered=False),
@@ -39,8 +43,8 @@ def find(ctx: Context) -> DataFrame:
         _reports(ctx, "got_last", delivered=True),
         *_between(ctx),
     ]
-    reports = union_all(reported)
-    positions = reports.select("position").distinct()
+    positions = union_all(reported).select("position").distinct()
+    reports = union_all([*reported, *([_clean(ctx)] if ctx.history.facts.unread else [])])
     mine = ours(ctx.history.tables.run)
     in_log = (
         ctx.history.tables.log.select(
@@ -56,14 +60,37 @@ def find(ctx: Context) -> DataFrame:
         .groupBy("position")
         .agg(
             ((sf.min("pk") != sf.max("pk")) | (sf.min("seq") != sf.max("seq"))).alias("differ"),
-            sf.max(sf.col("rule").isNull()).alias("accused"),
+            sf.size(sf.collect_set(sf.when(sf.col("rule").isNull(), sf.struct("pk", "seq")))).alias(
+                "accused"
+            ),
             sf.max("rule").alias("rule"),
             sf.max("in_log").cast("int").alias("inLog"),
         )
     )
     conflicts = with_offsets(values.filter("differ"), ctx.history.facts)
-    rule: Column = sf.when(~sf.col("accused"), sf.col("rule"))
+    held = sf.when(_unread(ctx), 1).otherwise(0)
+    rule: Column = sf.when(sf.col("accused") <= held, sf.col("rule"))
     return finding(NAME, conflicts, rule=rule, detail=sf.to_json(sf.struct("inLog")))
+
+
+def _unread(ctx: Context) -> Column:
+    """Whether a position is of a log that was not read."""
+    return partition_bounds.start_of(tp_of(sf.col("position")), ctx.history.facts).isNull()
+
+
+def _clean(ctx: Context) -> DataFrame:
+    """Return the places of the clean records of logs that were not read: all were delivered."""
+    position = sf.col("position")
+    rows = ctx.history.records.rows.filter(
+        (sf.col("anomalous") == 0) & position.isNotNull() & _unread(ctx)
+    )
+    delivered = rows.select(
+        *("pk", "seq", "outcome", "position", "done_at"),
+        position.alias("ack_position"),
+        first_delivered_at(ctx.history.facts).alias("first_delivered_at"),
+        sf.lit("").alias("acks"),
+    )
+    return _reported(ctx.at(delivered, position), position, delivered=True)
 
 
 def _between(ctx: Context) -> list[DataFrame]:
