@@ -227,6 +227,7 @@ def gone(history: History, group: Group, partition: int) -> int:
             and row["outcome"] == "ok"
             and identity_of(row) is not None
             and history.read(partition)
+            and row["offset"] >= history.log_start(partition)
             and identity_of(row) not in map(identity_of, history.log_at(place_of(row)))
         ),
         default=0,

@@ -28,7 +28,6 @@ from pyspark.sql.types import (
 from krt_scoring.allowances import group_positions
 from krt_scoring.engine import local_rows
 from krt_scoring.history.positions import offset_of, tp_of
-from krt_scoring.history.record_columns import delivery_count
 from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     from krt_scoring.allowances.group_positions import Reset
     from krt_scoring.allowances.truncations import Truncation
-    from krt_scoring.history.facts import Facts
     from krt_scoring.history.history import History
 
 CLOCK_SLACK = 1_000_000
@@ -117,7 +115,7 @@ def derive(history: History, truncations: tuple[Truncation, ...]) -> Spans:
     permitting = [item for item in truncations if item.rule is not None]
     if not permitting or not facts.groups:
         return {}
-    highest = _delivered_and_gone(history.records.suspects, facts)
+    highest = _delivered_and_gone(history.records.deliveries)
     cuts = [(item.tp, item.election.at) for item in permitting]
     reached = group_positions.collect(history, cuts, CLOCK_SLACK)
     spans: Spans = {}
@@ -140,39 +138,23 @@ def derive(history: History, truncations: tuple[Truncation, ...]) -> Spans:
     return spans
 
 
-def _delivered_and_gone(suspects: DataFrame, facts: Facts) -> dict[tuple[int, int], int]:
-    """Return (group, topic-partition) → highest offset delivered of what is gone from there.
+def _delivered_and_gone(deliveries: DataFrame | None) -> dict[tuple[int, int], int]:
+    """Return (group, topic-partition) → highest offset that the group was delivered what is gone.
 
     A record that its producer sent again, and that lies elsewhere now, is gone from where it was
-    delivered.
+    delivered. What lies below the start of a log need not be.
+
+    Args:
+        deliveries: as ``Records`` has them.
     """
-    left = sf.greatest(_left("got_first"), _left("got_last"))
-    gone = suspects.withColumn("left", left).filter(sf.col("left").isNotNull())
-    rows = (
-        gone.groupBy(tp_of(sf.col("left")).alias("tp"))
-        .agg(
-            *[
-                sf.max(sf.when(sf.col(delivery_count(group)) > 0, offset_of(sf.col("left")))).alias(
-                    delivery_count(group)
-                )
-                for group in facts.groups
-            ]
-        )
-        .collect()
+    if deliveries is None:
+        return {}
+    position = sf.col("position")
+    gone = deliveries.filter(sf.col("absent") & sf.col("group_index").isNotNull())
+    highest = gone.groupBy("group_index", tp_of(position).alias("tp")).agg(
+        sf.max(offset_of(position)).alias("offset")
     )
-    return {
-        (group.index, row["tp"]): row[delivery_count(group)]
-        for row in rows
-        for group in facts.groups
-        if row[delivery_count(group)] is not None
-    }
-
-
-def _left(got: str) -> Column:
-    """Return a position that a record was delivered from and does not lie at any more, or null."""
-    here = sf.col(got).isin(sf.col("log_first"), sf.col("log_last"))
-    lies = sf.when(sf.col("readable"), here).otherwise(sf.col("present"))
-    return sf.when(~sf.coalesce(lies, sf.lit(col=False)), sf.col(got))
+    return {(row["group_index"], row["tp"]): row["offset"] for row in highest.collect()}
 
 
 def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
