@@ -123,9 +123,11 @@ def accepted_below_min_isr(history: History) -> list[Finding]:
 
 
 def replica_divergence(history: History) -> list[Finding]:
-    """Find offsets below the high watermark at which replicas in sync differ."""
+    """Find offsets below a settled high watermark at which replicas in sync differ."""
     found: list[Finding] = []
     for partition, bounds in history.bounds.items():
+        if not history.settled(partition):
+            continue
         in_sync = set(bounds["isr"])
         seen = states(history, history.case.subject(partition))
         if seen:
