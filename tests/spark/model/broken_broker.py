@@ -76,6 +76,9 @@ class AppendsTwice(Defect):
 
     def expected(self) -> Findings:
         record = self.struck["record"]
+        if len(truth.places(self.world, record)) < 2:
+            # One of them was cut with other records: a fault of the run has hidden the defect.
+            return Counter()
         plan = next(p for p in self.sound.scenario.producers if p.name in record.incarnation)
         permitted = plan.retries and not plan.idempotent
         return Counter(
@@ -163,15 +166,16 @@ class AcksBeforeReplicas(Defect):
 
 
 def loss(world: World, sound: World) -> Findings:
-    """Return what a loss that only acks=1 permits must be found to have done."""
+    """Return what a loss that only acks=1 and acks=0 permit must be found to have done."""
 
     def counts(of: World) -> Findings:
         kept, told = truth.present(of), truth.acked(of)
-        weak = truth.sent_with(of, "1")
+        weak, blind = truth.sent_with(of, "1"), truth.sent_with(of, "0")
         found: Findings = Counter(
             {
-                ("lost-write", None): len(told - kept - weak),
+                ("lost-write", None): len(told - kept - weak - blind),
                 ("lost-write", "acks-1-leader-change"): len((told - kept) & weak),
+                ("lost-write", "acks-0-leader-change"): len((told - kept) & blind),
                 ("vanished-read", None): len(truth.delivered(of) - kept),
                 ("misplaced-delivery", None): truth.misplaced(of),
                 ("duplicate-delivery", None): truth.repeats(of),
@@ -185,7 +189,9 @@ def loss(world: World, sound: World) -> Findings:
 
     found = counts(world)
     found.subtract(counts(sound))
-    return found
+    # Without a loss the defect has only changed when things happened.
+    lost = any(count > 0 for (name, _), count in found.items() if name == "lost-write")
+    return found if lost else Counter()
 
 
 class KeepsWhatTheLeaderLacks(Defect):

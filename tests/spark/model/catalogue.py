@@ -71,17 +71,19 @@ class Flawed:
 
     Attributes:
         name: under which it is scored and told.
+        kind: what the history is mostly about; empty for what its seed makes it.
     """
 
     name: str
     seed: int
     make: Callable[[], Defect]
+    kind: str = ""
 
     @cached_property
     def played(self) -> tuple[World, Defect]:
         """The history, and what went wrong in it."""
         defect = self.make()
-        world = defect.world = World(draw(self.seed), defect)
+        world = defect.world = World(draw(self.seed, self.kind), defect)
         return world.play(), defect
 
     def play(self) -> World:
@@ -90,21 +92,25 @@ class Flawed:
 
 
 def flawed(seed: int, sound: World) -> Flawed:
-    """Return a history with one defect: by turns of the seed, the first that changes anything.
+    """Return a history with one defect: by turns of the seed, the first that shows in it.
+
+    A defect that only hides what a fault of the run did shows in none.
 
     Args:
         seed: of the history.
-        sound: the same seed, played without a defect.
+        sound: the same history, played without a defect.
 
     Raises:
         LookupError: no defect finds an occasion in it.
     """
     for turn in range(len(TABLE)):
         make, _ = TABLE[(seed + turn) % len(TABLE)]
-        item = Flawed(f"{make.__name__}-{seed}", seed, make)
+        item = Flawed(f"{make.__name__}-{seed}", seed, make, sound.scenario.kind)
         world, defect = item.played
         defect.sound = sound
-        if defect.facts is not None and world.ended and any(defect.expected().values()):
+        if defect.facts is None or not world.ended:
+            continue
+        if any(count > 0 for count in defect.expected().values()):
             return item
     raise LookupError(f"no defect finds an occasion in seed {seed}")
 

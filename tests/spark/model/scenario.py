@@ -13,6 +13,8 @@ DRAIN = 60 * SECOND
 
 KINDS = ("plain", "idempotent", "transactional", "lonely", "unclean", "storage")
 """What a history is mostly about; by turns of the seed."""
+KEEPING = KINDS[:4]
+"""Those in which no election permits the loss of what was acknowledged with acks=all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +82,15 @@ class Scenario:
     cuts: list[tuple[int, int, int]] = field(default_factory=list)
 
 
-def draw(seed: int) -> Scenario:
-    """Return the scenario of a seed."""
+def kind_of(seed: int) -> str:
+    """Return what the history of a seed is mostly about."""
+    return KINDS[seed % len(KINDS)]
+
+
+def draw(seed: int, kind: str = "") -> Scenario:
+    """Return the scenario of a seed, of another kind than its own if one is given."""
     dice = Engine(seed)
-    kind = KINDS[seed % len(KINDS)]
+    kind = kind or kind_of(seed)
     lonely = kind in ("lonely", "unclean", "storage")
     losing = kind in ("unclean", "storage")
     partitions = dice.between(1, 4, "partitions")

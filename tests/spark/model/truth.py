@@ -6,12 +6,13 @@ not from the rules that look for them.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.spark.model.engine import SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from tests.spark.model.consumer import Consumer
     from tests.spark.model.group import Group
@@ -41,6 +42,16 @@ def present(world: World) -> set[Record]:
             entry.record for entry in log.entries if entry.record and log.state(entry) != "aborted"
         }
     return found
+
+
+def places(world: World, record: Record) -> list[tuple[int, int]]:
+    """Return the partitions and offsets at which a record lies in the settled log."""
+    return [
+        (number, entry.offset)
+        for number in range(world.scenario.partitions)
+        for entry in world.log(number).entries
+        if entry.record == record
+    ]
 
 
 def misplaced(world: World) -> int:
@@ -139,12 +150,37 @@ def acked_below_minimum(world: World) -> int:
     return found
 
 
-def repeats(world: World) -> int:
-    """Return the deliveries beyond the first of an offset to a group."""
+def repeats(world: World, among: Container[tuple[str, int, int]] | None = None) -> int:
+    """Return the deliveries beyond the first of an offset to a group.
+
+    Args:
+        world: the history.
+        among: the places that count, each a group, a partition and an offset; None for all.
+    """
     places = [
         (consumer.group.plan.name, row["partition"], row["offset"]) for consumer, row in rows(world)
     ]
-    return len(places) - len(set(places))
+    counted = [place for place in places if among is None or place in among]
+    return len(counted) - len(set(counted))
+
+
+def inversions(world: World) -> int:
+    """Return how often the log has two sends of an idempotent producer in the wrong order.
+
+    A broker that knows nothing of a producer takes any sequence number, as Kafka's does: where the
+    first of several requests on their way is refused, the next one may be taken.
+    """
+    found = 0
+    for number in range(world.scenario.partitions):
+        first: dict[tuple[str, int], int] = {}
+        for entry in world.log(number).entries:
+            if entry.record and entry.pid:
+                first.setdefault((entry.record.incarnation, entry.record.seq), entry.offset)
+        ordered = sorted(first)
+        found += sum(
+            one[0] == other[0] and first[other] < first[one] for one, other in pairwise(ordered)
+        )
+    return found
 
 
 def rewinds(world: World) -> int:
