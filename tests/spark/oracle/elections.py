@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tests.spark.oracle.history import ZOOKEEPER_SESSION, place_of
+from tests.spark.oracle.history import CLOCKS, ZOOKEEPER_SESSION, place_of
 
 if TYPE_CHECKING:
     from tests.spark.oracle.history import History, Place, Record
@@ -33,6 +33,8 @@ class Election:
     storage_lost: bool
     left: int | None
     """When the ISR was last left, or storage lost, before it."""
+    parted: int
+    """When the leader was last put out of the ISR; 0 where it never was in it."""
 
 
 def states(history: History, subject: str) -> list[Event]:
@@ -52,7 +54,11 @@ def elections(history: History, partition: int, subject: str | None = None) -> l
     seen = states(history, subject)
     deposed, since = -1, 0
     left: int | None = None
+    parted: dict[int, int] = {}
     for before, state in pairwise(seen):
+        for broker in before.detail["isr"]:
+            if broker not in state.detail["isr"]:
+                parted[broker] = state.at
         if before.detail["leader"] not in (-1, deposed):
             deposed, since = before.detail["leader"], before.at
         epochs = before.detail["leader_epoch"], state.detail["leader_epoch"]
@@ -70,6 +76,7 @@ def elections(history: History, partition: int, subject: str | None = None) -> l
                 outside_isr=outside,
                 storage_lost=storage,
                 left=left,
+                parted=parted.get(state.detail["leader"], 0),
             )
         )
         if outside or storage:
@@ -92,10 +99,11 @@ def first_offset_cut(history: History, election: Election) -> int:
         if {place_of(row) for row in record.log} != {place}:
             continue
         if election.outside_isr:
-            by_deposed = send["done_at"] >= election.deposed_since + ZOOKEEPER_SESSION
+            by_deposed = send["sent_at"] >= election.deposed_since + ZOOKEEPER_SESSION
             left = election.left
             since_left = left is None or send["done_at"] >= left + ZOOKEEPER_SESSION
-            by_all = history.acks(record.identity[0]) == "all" and since_left
+            in_sync = send["done_at"] + CLOCKS < election.parted
+            by_all = history.acks(record.identity[0]) == "all" and since_left and in_sync
             if not by_deposed and not by_all:
                 continue
         lowest = max(lowest, send["offset"] + 1)

@@ -28,7 +28,7 @@ from pyspark.sql.types import (
 from krt_scoring.allowances import group_positions
 from krt_scoring.engine import local_rows
 from krt_scoring.history.positions import offset_of, tp_of
-from krt_scoring.inputs.timeline import FOREVER
+from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from krt_scoring.allowances.group_positions import Reset
     from krt_scoring.allowances.truncations import Truncation
     from krt_scoring.history.history import History
-
-CLOCK_SLACK = 1_000_000
-"""µs by which the clocks of two processes may differ before that counts against a member; clocks
-further apart are found by a guard."""
 
 PREFIX = "after-"
 """A consequence's rule is ``after-`` and the rule of the loss it follows from."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.allowances.consequences import CLOCK_SLACK
 from krt_scoring.allowances.truncations import rule_of
 from krt_scoring.history.elections import elections
+from krt_scoring.inputs.timeline import CLOCK_SLACK
 
 if TYPE_CHECKING:
     from krt_contract.plan import Plan

@@ -6,8 +6,9 @@ was certainly in the deposed leader's log. A record below that offset was certai
 election; one at or above it may have been, and what is only possible is no violation.
 
 A replica elected from within the ISR had followed the deposed leader, so all it has that one had
-too. One from outside may bring back records of its own that the deposed leader never had, acked
-in an earlier epoch; such a record says nothing of those around it.
+too. One from outside may bring back records of its own that the deposed leader never had, written
+in an earlier epoch; such a record says nothing of those around it, even if the deposed leader wrote
+and acked it too, at the same offset, as its producer sent it again.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from krt_scoring.history.elections import Election, Electorate, elections
 from krt_scoring.history.positions import offset_of
 from krt_scoring.history.record_columns import ACKED
 from krt_scoring.inputs import broker_session
+from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -137,34 +139,39 @@ def derive(history: History) -> tuple[Truncation, ...]:
     return tuple(truncations)
 
 
-def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int, int, int, int]]:
-    """Return (topic-partition, at, from, from for acks=all) of every election, in µs.
+_MOMENTS = ("tp", "at", "since", "strict", "until")
 
-    What was acked from then on, until the election, was in the deposed leader's log: anything
-    where the ISR was kept to; else what that leader acked itself, and with acks=all what was
-    acked since the ISR was last left.
+
+def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int, ...]]:
+    """Return ``_MOMENTS`` of every election, in µs.
+
+    What was acked before the election was in the deposed leader's log: anything where the ISR was
+    kept to; else what was sent when no other leader could take it (from ``since`` on), and with
+    acks=all what was acked since the ISR was last left (``strict``), while the elected one was
+    still in it (``until``).
     """
     moments = []
     parted: dict[int, int] = {}
     for item in found:
         tp = facts.positions.tp(item.topic, item.partition)
-        since, strict = (item.since + grace, parted.get(tp, 0)) if item.outside_isr else (0, 0)
-        moments.append((tp, item.at, since, strict))
+        since, strict, until = 0, 0, FOREVER
+        if item.outside_isr:
+            since, strict = item.since + grace, parted.get(tp, 0)
+            until = item.left - CLOCK_SLACK
+        moments.append((tp, item.at, since, strict, until))
         if item.outside_isr or item.storage_lost:
             parted[tp] = item.at + grace
     return sorted(set(moments))
 
 
-def _kept(
-    moments: list[tuple[int, int, int, int]], records: DataFrame
-) -> dict[tuple[int, int], int]:
-    columns = ("tp", "at", "since", "strict")
-    schema = StructType([StructField(name, LongType()) for name in columns])
+def _kept(moments: list[tuple[int, ...]], records: DataFrame) -> dict[tuple[int, int], int]:
+    schema = StructType([StructField(name, LongType()) for name in _MOMENTS])
     asked = local_rows.frame(records.sparkSession, moments, schema)
     kept = records.filter((sf.col("outcome") == ACKED) & sf.col("as_acked"))
-    strict = (sf.col("acks") == "all") & (sf.col("done_at") >= sf.col("strict"))
+    in_sync = sf.col("done_at").between(sf.col("strict"), sf.col("until") - 1)
     joined = kept.join(sf.broadcast(asked), "tp").filter(
-        (sf.col("done_at") < sf.col("at")) & (strict | (sf.col("done_at") >= sf.col("since")))
+        (sf.col("done_at") < sf.col("at"))
+        & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == "all") & in_sync))
     )
     highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("position"))).alias("offset"))
     return {(row["tp"], row["at"]): row["offset"] for row in highest.collect()}

@@ -11,9 +11,9 @@ from __future__ import annotations
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.allowances.consequences import CLOCK_SLACK
 from krt_scoring.anomalies import driver_findings
 from krt_scoring.inputs.client_settings import handover_time
+from krt_scoring.inputs.timeline import CLOCK_SLACK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -25,6 +25,7 @@ from krt_scoring.history.identity import ours
 from krt_scoring.history.positions import offset_of
 from krt_scoring.history.record_columns import delivery_count
 from krt_scoring.history.records import with_offsets
+from krt_scoring.inputs.timeline import CLOCK_SLACK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -66,7 +67,7 @@ def find(ctx: Context) -> DataFrame:
     def newer(name: str) -> Column:
         return sf.when(belated, sf.col(f"prev_{name}")).otherwise(sf.col(name))
 
-    limit = newer("begin") + consequences.CLOCK_SLACK
+    limit = newer("begin") + CLOCK_SLACK
     # The owner before either reported the end, died, never used it again, or stood still
     # for longer than its session and soon learnt of it.
     ended = (

@@ -72,6 +72,8 @@ class Election:
             lost and not been filled again from another leader, nor led to an election already.
         deposed: who led last before.
         since: from when the deposed leader had led, in UTC µs.
+        left: from when the leader had been in neither ISR nor ELR, in UTC µs; 0 where it never was
+            in one of them. Of a leader that was, it says nothing.
     """
 
     topic: str
@@ -83,6 +85,7 @@ class Election:
     storage_lost: bool
     deposed: int
     since: int
+    left: int = 0
 
     @property
     def outside_isr(self) -> bool:
@@ -131,6 +134,7 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
         deposed, since = NO_LEADER, 0
         pending, gone = list(lost), set[int]()
         eligible = frozenset[int]()
+        left: dict[int, int] = {}
         for before, after in pairwise(sequence):
             if before.leader not in (NO_LEADER, deposed):
                 deposed, since = before.leader, before.at
@@ -140,6 +144,8 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
             eligible = before.eligible or eligible
             # Who joins the ISR of another leader has copied all of it again.
             gone -= set(after.isr) - set(before.isr) - {after.leader}
+            parted = before.eligible - after.eligible
+            left |= dict.fromkeys(parted, after.at)
             if after.epoch <= before.epoch or after.leader == NO_LEADER:
                 continue
             found.append(
@@ -153,6 +159,7 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
                     storage_lost=after.leader in gone or (bool(eligible) and eligible <= gone),
                     deposed=deposed,
                     since=since,
+                    left=left.get(after.leader, 0),
                 )
             )
             # From now on the log is what this leader has: its loss of storage has had its election.

@@ -32,6 +32,10 @@ LATE = frozenset({PROCESS, ZOOKEEPER})
 BACKLOG_MICROS = 250_000
 """After such a silence, how long what waited may take to be read: the recorder's own beat."""
 
+CLOCK_SLACK = 1_000_000
+"""µs by which the clocks of two processes may differ before that counts against a member; clocks
+further apart are found by a guard."""
+
 FOREVER = (1 << 62) - 1
 """A time in µs that never came; far above any clock."""
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.outcomes import ConsumerEvent
-from krt_scoring.allowances.consequences import CLOCK_SLACK
 from krt_scoring.anomalies.unexpected_rebalance import ROUND, RULE
 from krt_scoring.inputs.client_settings import handover_time, rebalance_window
-from krt_scoring.inputs.timeline import FOREVER
+from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 from krt_scoring.selftest.corruption import Corruption, Kind, once
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.patch import Patch
