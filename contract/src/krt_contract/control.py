@@ -2,7 +2,7 @@
 
 Its data holds ``state`` (a `ControlState`) and, once the ends of the log are known, ``endOffsets``
 (topic → partition → offset up to which consumers read) and ``bounds`` (the log's bounds as they
-were read, for the scoring job).
+were read, for the scoring job). From DRAIN on the bounds are final.
 """
 
 from __future__ import annotations
@@ -27,5 +27,14 @@ class ControlState(StrEnum):
     """All other consumers read up to the end offsets, and end."""
     DONE = "Done"
     """The recorder closes the evidence."""
+    SCORE = "Score"
+    """Nobody writes evidence any more; the scoring job, which has read the topics, judges it."""
     ABORT = "Abort"
     """Everybody closes at once."""
+
+
+BOUNDED = frozenset({ControlState.DRAIN, ControlState.DONE, ControlState.SCORE})
+"""States in which the bounds are final."""
+
+ENDING = frozenset({ControlState.DONE, ControlState.SCORE, ControlState.ABORT})
+"""States in which traffic and recorder have nothing more to do than to close."""

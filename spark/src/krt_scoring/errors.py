@@ -23,6 +23,10 @@ class PlanError(ScoringError):
     """The run's plan (run.json or plan.json) cannot be used (exit 2)."""
 
 
+class ControlError(ScoringError):
+    """The run was aborted, or its control ConfigMap cannot be read (exit 2)."""
+
+
 class NoExecutorsError(ScoringError):
     """No executor registered with the driver in time (exit 4)."""
 

@@ -1,10 +1,13 @@
 """The driver Job: read the topics into the bundle, score it, publish the result.
 
+It starts while the consumers drain. The topics are read as soon as their ends are known, the rest
+once nobody writes evidence any more.
+
 The result goes into the evidence first, then into the termination message, which the controller
 reads, and last into a ConfigMap, which is for people: whether that succeeds changes nothing.
 
-Exit codes: 0 scored, whatever the verdict; 2 the plan or bundle cannot be used; 4 no executor
-came; 5 the topics could not be read; 6 Spark failed; anything else is a defect.
+Exit codes: 0 scored, whatever the verdict; 2 the plan, bundle or control cannot be
+used; 4 no executor came; 5 the topics could not be read; 6 Spark failed; anything else is a defect.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 
 from krt_contract.bundle import write_json
-from krt_contract.control import BOUNDS_KEY
+from krt_contract.control import BOUNDED, BOUNDS_KEY, ControlState
 from krt_contract.stores.settings import ObjectStoreSettings
 from krt_scoring.engine import executors, kubernetes_pods, session, shutdown, spark_errors
 from krt_scoring.errors import (
@@ -32,7 +35,8 @@ from krt_scoring.errors import (
     SparkFailedError,
     TopicReadError,
 )
-from krt_scoring.inputs import evidence_places, run_info, topics
+from krt_scoring.inputs import control, evidence_places, run_info, topics
+from krt_scoring.inputs.evidence import PRODUCE
 from krt_scoring.outputs import config_map, files, termination
 from krt_scoring.pipeline import assess
 
@@ -62,7 +66,7 @@ class Settings:
 
     plan: Path
     evidence: Path
-    control: Path
+    control: str
     namespace: str
     test: str
     test_uid: str
@@ -81,7 +85,7 @@ class Settings:
             return cls(
                 plan=Path(env["KRT_PLAN"]),
                 evidence=Path(env["KRT_EVIDENCE"]),
-                control=Path(env["KRT_CONTROL_DIR"]),
+                control=env["KRT_CONTROL"],
                 namespace=env["KRT_NAMESPACE"],
                 test=env["KRT_TEST"],
                 test_uid=env["KRT_TEST_UID"],
@@ -159,18 +163,25 @@ def run(settings: Settings) -> Assessment:
     clock = _Clock()
     plan = run_info.load(settings.plan)
     place = evidence_places.of(settings.store, settings.evidence, plan.bundle)
-    bounds = _bounds(settings.control)
-    rows = sum(place.inspect().rows.values())
-    rows += sum(bound.high_watermark - bound.log_start for bound in bounds)
+    ledgers = place.inspect().rows
+    # The log will hold about as many records as were sent until now.
+    rows = sum(ledgers.values()) + ledgers.get(PRODUCE, 0)
     clock.lap("inspect")
     spark = session.kubernetes(settings.cluster, rows, settings.store)
     try:
         clock.lap("driver")
         executors.wait(spark, settings.cluster.executors, settings.cluster.registration_s)
         clock.lap("executors")
+        bounds = _bounds(settings)
+        clock.lap("bounds")
         topics.read(spark, plan, bounds, place.log(settings.cluster.prefix))
         clock.lap("topics")
-        assessment = assess(spark, place.inspect())
+        control.wait_for({ControlState.SCORE}, settings.namespace, settings.control)
+        clock.lap("evidence")
+        inspected = place.inspect()
+        rows = sum(inspected.rows.values())
+        session.fit(spark, session.Sizing(rows, settings.cluster.executors))
+        assessment = assess(spark, inspected)
         clock.lap("rules")
         version = spark.version
     finally:
@@ -196,14 +207,9 @@ def _stop(spark: SparkSession) -> None:
         log.warning("Spark did not stop in order: %s", error)
 
 
-def _bounds(control: Path) -> list[PartitionBound]:
-    path = control / BOUNDS_KEY
-    try:
-        return topics.parse_bounds(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TopicReadError(
-            f"{path}: the ends of the logs were not recorded ({error.strerror}); run the test again"
-        ) from error
+def _bounds(settings: Settings) -> list[PartitionBound]:
+    data = control.wait_for(BOUNDED, settings.namespace, settings.control)
+    return topics.parse_bounds(data.get(BOUNDS_KEY, ""))
 
 
 class _Clock:

@@ -56,12 +56,11 @@ def test_the_controller_may_reach_every_kind_it_touches(kind: str) -> None:
     assert any((group, place.plural) == found[:2] for found in both)
 
 
-def test_the_driver_may_change_pods_and_write_its_scorecard_alone() -> None:
+def test_the_driver_may_change_pods_and_read_and_write_its_config_maps_alone() -> None:
     pods = {"get", "list", "watch", "create", "delete", "deletecollection"}
     assert granted("krt-driver") == {
         *(("", "pods", verb) for verb in pods),
-        ("", "configmaps", "create"),
-        ("", "configmaps", "patch"),
+        *(("", "configmaps", verb) for verb in ("create", "get", "patch")),
     }
 
 

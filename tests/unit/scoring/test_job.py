@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENV = {
     "KRT_PLAN": "/etc/krt/plan/plan.json",
     "KRT_EVIDENCE": "/evidence",
-    "KRT_CONTROL_DIR": "/etc/krt/control",
+    "KRT_CONTROL": "t-control",
     "KRT_NAMESPACE": "ns",
     "KRT_TEST": "t",
     "KRT_TEST_UID": "uid",

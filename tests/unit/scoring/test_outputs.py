@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -13,12 +12,11 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lightkube.config.kubeconfig import SingleConfig
-from lightkube.config.models import Cluster, Context, User
-from lightkube.core.client import Client
+from tests.unit.scoring.api_double import Api
 from tests.unit.scoring.builders import anomaly
 
 from krt_scoring.anomalies.registry import UNITS, unchecked
+from krt_scoring.engine import api_retries
 from krt_scoring.inputs.reasons import Reason
 from krt_scoring.inputs.scope import Scope
 from krt_scoring.inputs.timeline import Timeline
@@ -152,46 +150,6 @@ def test_cut_counts_bytes() -> None:
     assert termination.cut("µ" * 4_000) == "µ" * 1024
 
 
-API = SingleConfig(
-    context_name="c",
-    context=Context(cluster="c", namespace="ns"),
-    cluster=Cluster(server="http://api"),
-    user=User(),
-)
-
-
-class Api:
-    """Answers each request with the next of a script, then with success."""
-
-    def __init__(self, *script: int | Exception, headers: dict[str, str] | None = None) -> None:
-        self.script, self.headers = list(script), headers or {}
-        self.requests: list[str] = []
-
-    def connect(self) -> Client:
-        return Client(config=API, transport=httpx2.MockTransport(self._answer))
-
-    def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        self.requests.append(request.url.path)
-        step = self.script.pop(0) if self.script else 200
-        if isinstance(step, Exception):
-            raise step
-        if step == HTTPStatus.OK:
-            return httpx2.Response(step, json=json.loads(request.content))
-        if step == HTTPStatus.BAD_GATEWAY:
-            return httpx2.Response(step, text="<html>bad gateway</html>", headers=self.headers)
-        status = {"kind": "Status", "code": step, "message": "refused"}
-        return httpx2.Response(step, json=status, headers=self.headers)
-
-
-@pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds that publishing waited; the clock of its deadline moves by them alone."""
-    waited: list[float] = []
-    monkeypatch.setattr("tenacity.nap.time.sleep", waited.append)
-    monkeypatch.setattr("tenacity.time.monotonic", lambda: sum(waited))
-    return waited
-
-
 SCORECARD = config_map.build("t-scorecard", "ns", "t", "uid", card())
 
 
@@ -218,7 +176,7 @@ def test_publish_with_a_server_that_stays_broken_gives_up_before_its_deadline(
 ) -> None:
     api = Api(*[503] * 100)
     assert not config_map.publish(SCORECARD, api.connect)
-    assert sum(pauses) > config_map.DEADLINE_SECONDS - config_map.LAST_PAUSE
+    assert sum(pauses) > config_map.DEADLINE_SECONDS - api_retries.LAST_PAUSE
     assert sum(pauses) < config_map.DEADLINE_SECONDS
 
 

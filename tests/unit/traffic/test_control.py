@@ -36,13 +36,14 @@ def test_changed_with_a_deleted_or_unreadable_control_keeps_the_last_instruction
 def test_wait_ends_with_the_state_an_abort_or_sigterm() -> None:
     instructions: list[Callable[[Control], None]] = [
         lambda control: control.update(Instruction(ControlState.DONE)),
+        lambda control: control.update(Instruction(ControlState.SCORE)),
         lambda control: control.update(Instruction(ControlState.ABORT)),
         lambda control: control.terminate(),
     ]
     for instruct in instructions:
         control = Control()
         control.update(Instruction(ControlState.PRODUCE))
-        waiter = threading.Thread(target=control.wait, args=(ControlState.DONE,))
+        waiter = threading.Thread(target=control.wait_for_end)
         waiter.start()
         instruct(control)
         waiter.join(10)

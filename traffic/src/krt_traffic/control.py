@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from krt_contract.control import END_OFFSETS_KEY, STATE_KEY, ControlState
+from krt_contract.control import END_OFFSETS_KEY, ENDING, STATE_KEY, ControlState
 from krt_traffic.kubernetes.objects import ConfigMap
 from krt_traffic.kubernetes.watch import Watch, daemon
 
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from krt_traffic.kubernetes.client import KubernetesClient
 
 log = logging.getLogger(__name__)
-
-
-ENDING = frozenset({ControlState.DONE, ControlState.ABORT})
-"""States after which nothing of the run happens any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +98,13 @@ class Control:
             self._changed.wait_for(lambda: self._instruction is not None or self.terminated)
             return self._instruction or Instruction(ControlState.ABORT)
 
-    def wait(self, state: ControlState) -> None:
-        """Wait until the run is in ``state`` or aborted, or SIGTERM came."""
+    def wait_for_end(self) -> None:
+        """Wait until the run is done or aborted, or SIGTERM came."""
         with self._changed:
             self._changed.wait_for(
                 lambda: (
-                    self.aborted
-                    or (self._instruction is not None and self._instruction.state is state)
+                    self.terminated
+                    or (self._instruction is not None and self._instruction.state in ENDING)
                 )
             )
 

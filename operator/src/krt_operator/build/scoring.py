@@ -9,7 +9,12 @@ from krt_operator import names
 from krt_operator.api.resources import mebibytes
 from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.render import render
-from krt_operator.constants import BLOCK_MANAGER_PORT, DRIVER_PORT
+from krt_operator.constants import (
+    BLOCK_MANAGER_PORT,
+    DRIVER_PORT,
+    RECORDER_PATIENCE,
+    REPLICA_DUMP_GRACE,
+)
 
 if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
@@ -18,6 +23,9 @@ if TYPE_CHECKING:
 OVERHEAD_MIB: Final = 384
 """MiB beyond the driver's heap, for the JVM's own memory and the Python process (measured at 512
 MiB of heap: 390 to 430 MiB and 50 MiB in all). Also Spark's minimum overhead of an executor."""
+
+DRAINING_STEPS: Final = 4
+"""Steps of Draining that may each take spec.timeouts.drain; see `phases.draining`."""
 
 
 def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
@@ -28,7 +36,7 @@ def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
     objects = render(
         "scoring-job.yaml.j2",
         name=names.scoring_job(plan.name, attempt),
-        deadline_seconds=max(1, int(plan.spec.timeouts.scoring.seconds)),
+        deadline_seconds=_deadline_seconds(plan, attempt),
         account=f"{plan.name}-scoring",
         image=plan.images["scoring"],
         pull_policy=pull_policy,
@@ -52,3 +60,19 @@ def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
         claim=plan.spec.evidence.claim_name,
     )
     return decorate_objects(objects, plan, Component.SCORING, "scoring", pull_policy)[0]
+
+
+def _deadline_seconds(plan: Plan, attempt: int) -> int:
+    """Seconds until the Job is ended.
+
+    The first one waits for the evidence: the producers stop, the log becomes stable, twice where
+    consumers write an output, the consumers read to its end, the recorder closes, replicas are
+    dumped.
+    """
+    timeouts = plan.spec.timeouts
+    seconds = timeouts.scoring.seconds
+    if attempt == 1:
+        seconds += DRAINING_STEPS * timeouts.drain.seconds + RECORDER_PATIENCE
+        if plan.spec.evidence.compare_replicas:
+            seconds += timeouts.replica_dump.seconds + REPLICA_DUMP_GRACE
+    return max(1, int(seconds))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator.engine.views import JobView, ObjectView
 
 if TYPE_CHECKING:
@@ -21,8 +22,13 @@ CREATED_WITHIN: Final = timedelta(seconds=10)
 is being restarted or has many at once."""
 
 
-def uncreated_pods(observed: Observed) -> list[Json]:
-    """The pods, as their owner's template describes them."""
+def uncreated_pods(observed: Observed, *, scoring: bool) -> list[Json]:
+    """The pods, as their owner's template describes them.
+
+    Args:
+        observed: the run's objects.
+        scoring: whether the driver is needed by now; it is created before.
+    """
     found = []
     for obj in observed.stateful_sets.values():
         stateful_set = ObjectView(obj)
@@ -31,7 +37,8 @@ def uncreated_pods(observed: Observed) -> list[Json]:
             found.append((stateful_set, pod))
     for obj in observed.jobs.values():
         job = JobView(obj)
-        if not job.ended and job.pod(observed.pods.values()) is None:
+        early = job.labels.get(LABEL_COMPONENT) == Component.SCORING and not scoring
+        if not early and not job.ended and job.pod(observed.pods.values()) is None:
             found.append((job, f"{job.name}-0"))
     return [
         _pod(owner, name)

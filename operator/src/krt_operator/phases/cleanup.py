@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.control import STATE_KEY, ControlState
+from krt_contract.control import ENDING, STATE_KEY, ControlState
 from krt_contract.labels import LABEL_COMPONENT, Component
 from krt_operator import names
 from krt_operator.api.conditions import ConditionType
@@ -47,9 +47,6 @@ TRANSIENT: Final = frozenset(
 )
 """Components whose objects are deleted at the end."""
 
-OVER: Final = frozenset({ControlState.DONE.value, ControlState.ABORT.value})
-"""States of the control after which nothing is written any more."""
-
 WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RECORDER})
 """Components that write evidence and are given time to finish first."""
 
@@ -64,7 +61,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     """
     since = observed.at - (journal.started(run.status, Phase.CLEANING_UP) or observed.at)
     control = observed.config_maps.get(names.control(run.name))
-    if control is not None and control["data"].get(STATE_KEY) not in OVER:
+    if control is not None and control["data"].get(STATE_KEY) not in ENDING:
         return Progress(requeue_after=BUSY, apply=(with_state(control, ControlState.ABORT),))
     if run.spec.cleanup is Cleanup.RETAIN:
         return _retain(run, observed, ports)

@@ -4,6 +4,9 @@ The control ConfigMap, which traffic and recorder watch, holds the progress: Pro
 Drain, Done. Each pass moves it on by one state at most, guarded by its resourceVersion. Where
 consumers write an output there is one more state, DrainTransforms: the topics that those consumers
 read become stable first, they read them to the end and stop; then everything becomes stable.
+
+The scoring Job starts here: the measured part of the run is over, and what a driver and its
+executors take to start would otherwise be waited for.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from krt_operator.api.status import (
     Phase,
 )
 from krt_operator.api.times import from_micros
+from krt_operator.build.scoring import build_scoring_job
 from krt_operator.build.shared import build_control_map
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.engine import journal
@@ -64,7 +68,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         raise TransientError("the ConfigMap of the plan or of the control does not exist yet")
     match control_state(observed, plan):
         case ControlState.PRODUCE:
-            return _stop_producing(plan, control, observed)
+            return _stop_producing(plan, control, observed, ports)
         case ControlState.STOP_PRODUCING:
             return _after_producers(run, plan, control, observed, ports)
         case ControlState.DRAIN_TRANSFORMS:
@@ -75,12 +79,16 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
             return _close(run, plan, observed)
 
 
-def _stop_producing(plan: Plan, control: Json, observed: Observed) -> Progress:
+def _stop_producing(plan: Plan, control: Json, observed: Observed, ports: Ports) -> Progress:
     message = "the producers stop"
     version = _version(control)
     return Progress(
         requeue_after=BUSY,
-        apply=(build_control_map(plan, ControlState.STOP_PRODUCING, resource_version=version),),
+        apply=(
+            build_control_map(plan, ControlState.STOP_PRODUCING, resource_version=version),
+            build_scoring_job(plan, 1, ports.settings.image_pull_policy),
+        ),
+        intents=(journal.put(scoring_attempt=1),),
         changes=(_draining("Stopping", message, observed),),
         events=(Event("Draining", message),),
     )

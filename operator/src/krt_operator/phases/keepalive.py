@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.control import ControlState
+from krt_contract.control import ENDING, ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import Component
 from krt_operator import names
@@ -63,7 +63,7 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
             plan, observed, members_kept_down(run.status, run.spec), pull
         )
     control = control_state(observed, plan)
-    if control != ControlState.DONE and names.recorder_pod(plan.name) not in observed.pods:
+    if control not in ENDING and names.recorder_pod(plan.name) not in observed.pods:
         desired.append(build_recorder_pod(plan, pull))
     deletions, unscheduled = stuck_pods.replacements(plan, observed, run.status)
     side_effects: list[SideEffect] = [*deletions]

@@ -1,10 +1,15 @@
-"""Scoring: one Job, the termination message of its driver, the verdict."""
+"""Scoring: one Job, the termination message of its driver, the verdict.
+
+The Job has been there since Draining began. Its driver judges once the control says Score.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from krt_contract.control import ControlState
 from krt_operator import names
 from krt_operator.api.status import (
     ConditionStatus,
@@ -17,6 +22,7 @@ from krt_operator.api.status import (
     Verdict,
 )
 from krt_operator.build.scoring import build_scoring_job
+from krt_operator.build.shared import with_state
 from krt_operator.constants import (
     BUSY,
     CALM,
@@ -28,6 +34,7 @@ from krt_operator.engine.progress import Event, Progress
 from krt_operator.engine.remedies import MAX_MESSAGE, cut
 from krt_operator.errors import TransientError
 from krt_operator.health import pod_state
+from krt_operator.health.traffic import control_state
 from krt_operator.phases import expectation_results, outcome
 
 if TYPE_CHECKING:
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Observed, Run
-    from krt_operator.engine.views import JobView, PodView
+    from krt_operator.engine.views import JobView, Json, PodView
 
 SCORECARD: Final = "scorecard.json"
 """The scorecard's file in the bundle."""
@@ -50,13 +57,13 @@ EXIT_CODES: Final = {
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
-    """Start the Job once, and read the driver's termination message when it has ended."""
-    plan = run.plan
-    if plan is None:
-        raise TransientError("the ConfigMap of the plan does not exist yet")
+    """Let the Job judge, and read the driver's termination message when it has ended."""
+    plan, control = run.plan, observed.config_maps.get(names.control(run.name))
+    if plan is None or control is None:
+        raise TransientError("the ConfigMap of the plan or of the control does not exist yet")
     attempt = run.status.scoring_attempt
-    if attempt == 0:
-        return _start(plan, 1, observed, ports)
+    if control_state(observed, plan) != ControlState.SCORE:
+        return _begin(plan, max(attempt, 1), control, observed, ports)
     job = observed.job(names.scoring_job(plan.name, attempt))
     if job is None:
         return Progress(
@@ -90,6 +97,12 @@ def _failure(run: Run, observed: Observed, job: JobView, pod: PodView | None) ->
         return ""
     obstacles = pod_state.obstacles([] if pod is None else [pod])
     return f"after {run.spec.timeouts.scoring}: {'; '.join(obstacles) or 'it has not ended'}"
+
+
+def _begin(plan: Plan, attempt: int, control: Json, observed: Observed, ports: Ports) -> Progress:
+    """Say that the evidence is complete. The Job is there, unless an earlier release drained."""
+    started = _start(plan, attempt, observed, ports)
+    return replace(started, apply=(*started.apply, with_state(control, ControlState.SCORE)))
 
 
 def _start(plan: Plan, attempt: int, observed: Observed, ports: Ports) -> Progress:

@@ -67,9 +67,10 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         message = f"{error.field}: {error.message}{_failure(run.status)}"
         return outcome.setup_failed(run, error.reason, message, observed.at)
     if phase in BUILDING_PODS:
+        missing = uncreated_pods(observed, scoring=phase is Phase.SCORING)
         progress = replace(
             progress,
-            side_effects=(*progress.side_effects, *map(_check_create, uncreated_pods(observed))),
+            side_effects=(*progress.side_effects, *map(_check_create, missing)),
         )
     if phase in AT_WORK and run.plan is not None:
         return _merge(progress, keepalive(run, run.plan, observed, ports))

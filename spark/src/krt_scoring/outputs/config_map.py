@@ -16,6 +16,7 @@ from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from lightkube.resources.core_v1 import ConfigMap
 
 from krt_contract.labels import Component, FieldManager, object_labels, owner_reference
+from krt_scoring.engine import api_retries
 from krt_scoring.outputs.scorecard import dump
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ log = logging.getLogger(__name__)
 DEADLINE_SECONDS = 60.0
 """How long publishing is tried: an API server that is replaced or elects a new etcd leader is back
 within that time, and the driver's Job has its own deadline."""
-
-FIRST_PAUSE, LAST_PAUSE = 0.5, 10.0
-"""Seconds between two attempts, doubled from first to last; longer where the server asks for it."""
-
-CONFLICT, TOO_MANY_REQUESTS, SERVER_ERROR = 409, 429, 500
 
 MAX_BYTES = 256 * 1024
 """Bytes of the scorecard in its ConfigMap; the API server accepts 1 MiB, but etcd holds it all."""
@@ -84,8 +80,8 @@ def publish(config_map: ConfigMap, connect: Callable[[], Client] = Client) -> bo
         connect: makes the client.
     """
     retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception(_passing),
-        wait=_pause,
+        retry=tenacity.retry_if_exception(api_retries.passing),
+        wait=api_retries.pause,
         stop=tenacity.stop_before_delay(DEADLINE_SECONDS),
         before_sleep=tenacity.before_sleep_log(log, logging.WARNING),
         reraise=True,
@@ -104,23 +100,3 @@ def publish(config_map: ConfigMap, connect: Callable[[], Client] = Client) -> bo
 
 def _apply(config_map: ConfigMap, connect: Callable[[], Client]) -> None:
     connect().apply(config_map, field_manager=str(FieldManager.SCORING), force=True)
-
-
-def _passing(error: BaseException) -> bool:
-    """Whether another attempt may succeed."""
-    if isinstance(error, httpx2.HTTPStatusError):
-        status = error.response.status_code
-        return status in {CONFLICT, TOO_MANY_REQUESTS} or status >= SERVER_ERROR
-    return isinstance(error, httpx2.TransportError | OSError)
-
-
-_BACKOFF = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LAST_PAUSE)
-
-
-def _pause(state: tenacity.RetryCallState) -> float:
-    """Return the seconds to wait: the back-off, or what Retry-After asks for if that is longer."""
-    error = None if state.outcome is None else state.outcome.exception()
-    asked = "0"
-    if isinstance(error, httpx2.HTTPStatusError):
-        asked = error.response.headers.get("Retry-After", "0")
-    return max(_BACKOFF(state), float(asked) if asked.isdecimal() else 0.0)

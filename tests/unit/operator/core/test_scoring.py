@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 from tests.unit.operator.doubles.kubelets import RESULT
 
+from krt_operator.errors import RefusedError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.unit.operator.doubles.world import World
+
+
+MADE = {("apply", "Job"), ("create", "Job")}
 
 
 def _codes(world: World) -> list[str]:
@@ -24,6 +29,44 @@ def test_scoring_without_executors_is_inconclusive(world: World) -> None:
     assert _codes(world) == ["ScoringFailed"]
     assert "krt-score" in world.condition("Scored")["message"]
     assert "score" not in status
+
+
+def test_scoring_job_starts_with_draining_and_judges_once_the_evidence_is_complete(
+    world: World,
+) -> None:
+    world.run(until="Draining")
+    engine = world.controller()
+    found: list[tuple[str, str, bool]] = []
+    while world.status["phase"] != "CleaningUp":
+        world.tick(engine.run_once("t") or 0.01)
+        driver = world.objects.get(("Pod", "t-scoring-1-x"), {}).get("status", {}).get("phase")
+        seen = (world.status["phase"], world.control(), driver == "Succeeded")
+        if driver and seen not in found[-1:]:
+            found.append(seen)
+    assert found[0] == ("Draining", "StopProducing", False)
+    assert [control for _, control, _ in found].index("Score") > 1
+    assert {control for _, control, ended in found if ended} == {"Score"}
+    assert world.status["scoringAttempt"] == 1
+
+
+def test_scoring_job_that_is_refused_while_the_log_drains_holds_nothing_up(world: World) -> None:
+    world.run(until="Draining")
+    refused = RefusedError("no")
+    world.answers = lambda verb, kind, _: refused if (verb, kind) in MADE else None
+    world.run_on(until="Scoring")
+    assert world.names_of("Job") == set()
+    world.answers = lambda *_: None
+    assert world.run()["verdict"] == "Passed"
+
+
+def test_scoring_after_an_upgrade_of_a_controller_that_started_no_job_starts_one(
+    world: World,
+) -> None:
+    world.run(until="Scoring")
+    del world.test["status"]["scoringAttempt"]
+    del world.objects["Job", "t-scoring-1"], world.objects["Pod", "t-scoring-1-x"]
+    status = world.run()
+    assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 1)
 
 
 def test_scoring_with_lost_driver_is_tried_again(world: World) -> None:

@@ -409,8 +409,8 @@ class Kubelets:
             "preflight": lambda: self.preflight,
             "producer": lambda: (0, "stopped") if control != "Produce" else None,
             "consumer": lambda: (0, "drained") if self._may_end(test, name) else None,
-            "recorder": lambda: (0, "stopped") if control in {"Done", "Abort"} else None,
-            "scoring": lambda: self.result if age >= SCORED else None,
+            "recorder": lambda: (0, "stopped") if control in {"Done", "Score", "Abort"} else None,
+            "scoring": lambda: self.result if control == "Score" and age >= SCORED else None,
             "tool": lambda: self._run_tool(pod),
         }
         over = endings.get(str(component), lambda: None)()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from krt_contract.clients import Commit
-from krt_contract.control import ControlState
+from krt_contract.control import ENDING, ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.outcomes import ConsumerEvent
 from krt_traffic import termination
@@ -124,7 +124,7 @@ class ConsumerRun:
             if self._control.terminated:
                 return "terminated", None
             instruction = self._control.current()
-            if instruction.state in (ControlState.ABORT, ControlState.DONE):
+            if instruction.state in ENDING:
                 return "aborted", None
             self._throttle.step()
             self._poll()

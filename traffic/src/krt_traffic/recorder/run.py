@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from lightkube.core.resource import api_info
 
 from krt_contract.bundle import Bundle
-from krt_contract.control import ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import LABEL_TEST_UID
 from krt_contract.timeline import EVIDENCE, PROCESS, EventName, Source
@@ -118,7 +117,7 @@ class RecorderRun:
         self._history.start()
         beat = self._failures.thread(self._beat, "beat")
         beat.start()
-        self._control.wait(ControlState.DONE)
+        self._control.wait_for_end()
         self._stopped.set()
         for watch in watches:
             watch.stop()

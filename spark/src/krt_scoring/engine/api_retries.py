@@ -1,0 +1,30 @@
+"""Requests to the API server that are tried again: a server that is replaced comes back."""
+
+from __future__ import annotations
+
+import httpx2
+import tenacity
+
+FIRST_PAUSE, LAST_PAUSE = 0.5, 10.0
+"""Seconds between two attempts, doubled from first to last; longer where the server asks for it."""
+
+CONFLICT, TOO_MANY_REQUESTS, SERVER_ERROR = 409, 429, 500
+
+_BACKOFF = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LAST_PAUSE)
+
+
+def passing(error: BaseException) -> bool:
+    """Whether another attempt may succeed."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        status = error.response.status_code
+        return status in {CONFLICT, TOO_MANY_REQUESTS} or status >= SERVER_ERROR
+    return isinstance(error, httpx2.TransportError | OSError)
+
+
+def pause(state: tenacity.RetryCallState) -> float:
+    """Return the seconds to wait: the back-off, or what Retry-After asks for if that is longer."""
+    error = None if state.outcome is None else state.outcome.exception()
+    asked = "0"
+    if isinstance(error, httpx2.HTTPStatusError):
+        asked = error.response.headers.get("Retry-After", "0")
+    return max(_BACKOFF(state), float(asked) if asked.isdecimal() else 0.0)
