@@ -87,11 +87,13 @@ package_image() {
   echo "$reference"
 }
 
-# jars_image NAME FOLDER BASE MAVEN: prints the reference of a base with jars.
+# jars_image NAME FOLDER BASE MAVEN [VERSION]: prints the reference of a base with jars, of a version
+# where the folder has several.
 jars_image() {
-  local reference
-  reference=$1:$(sources_key "$3" "hack/images/$2")
-  build_image "$reference" "$IMAGES/$2" --build-arg "BASE=$3" --build-arg "MAVEN=$4"
+  local name=$1 folder=$2 base=$3 maven=$4 version=${5:-} reference
+  reference=$name:$(sources_key "$base $version" "hack/images/$folder")
+  build_image "$reference" "$IMAGES/$folder" --build-arg "BASE=$base" --build-arg "MAVEN=$maven" \
+    ${version:+--build-arg "VERSION=$version"}
   echo "$reference"
 }
 
@@ -121,9 +123,8 @@ build_images() {
   spark=$(jars_image krt/spark spark "$(dependencies scoring "$spark")" "$maven")
   scoring=$(package_image scoring "$spark" spark spark/src contract/src)
   if [[ $base == krt/* ]]; then
-    kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven")
-    # Kafka 3.9 has both modes.
-    kafkaKRaft=$kafka
+    kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven" "$KAFKA_VERSION")
+    kafkaKRaft=$(jars_image "$REGISTRY_ON_HOST/krt-kafka-kraft" kafka "$java" "$maven" "$KAFKA_KRAFT_VERSION")
   else
     kafka=$KAFKA_IMAGE
     kafkaKRaft=$KAFKA_KRAFT_IMAGE
@@ -134,7 +135,7 @@ build() {
   local operator traffic scoring kafka kafkaKRaft image
   build_images
   "$HACK/registry.sh" up
-  for image in "$operator" "$traffic" "$scoring" "$kafka"; do
+  for image in "$operator" "$traffic" "$scoring" "$kafka" "$kafkaKRaft"; do
     case $image in
       "$REGISTRY_ON_HOST"/*) step "push ${image#*/}" docker push --quiet "$image" ;;
     esac
@@ -169,15 +170,17 @@ push() {
   log "install them with: helm install krt helm/kafka-resilience --values build/images.values.yaml"
 }
 
-# fetch NODE REFERENCE...: pulls images on a node with containerd's client. Images of this project that are
-# neither among these nor in use are removed: every change of a source leaves one behind.
+# fetch NODE KEPT REFERENCE...: pulls images on a node with containerd's client. Images of this project that
+# are neither among these nor KEPT (references in one word) nor in use are removed: every change of a source
+# leaves one behind.
 fetch() {
-  local node=$1
-  shift
+  local node=$1 kept=$2
+  shift 2
   # shellcheck disable=SC2016  # expanded in the node
   docker exec "$node" sh -euc '
     ours=$1
-    shift
+    kept=$2
+    shift 2
     for image in "$@"; do
       if [ -z "$(ctr -n k8s.io images ls -q "name==$image")" ]; then
         ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d "$image"
@@ -185,7 +188,7 @@ fetch() {
     done
     used=$(ctr -n k8s.io containers ls | awk "NR > 1 {print \$2}")
     # An image has several names with one digest, and is kept as long as it has one of them.
-    stale=$(ctr -n k8s.io images ls | awk -v ours="$ours/krt-" -v keep="$(echo "$@" $used)" "
+    stale=$(ctr -n k8s.io images ls | awk -v ours="$ours/krt-" -v keep="$(echo "$@" $kept $used)" "
       BEGIN {count = split(keep, names); for (i = 1; i <= count; i++) listed[names[i]]}
       NR > 1 {
         digest[\$1] = \$3
@@ -193,9 +196,10 @@ fetch() {
         if (index(\$1, ours) == 1) candidate[\$3]
       }
       END {for (name in digest) if ((digest[name] in candidate) && !(digest[name] in kept)) print name}")
-    if [ -n "$stale" ]; then ctr -n k8s.io images rm $stale; fi' fetch "$REGISTRY_IN_CLUSTER" "$@"
+    if [ -n "$stale" ]; then ctr -n k8s.io images rm $stale; fi' fetch "$REGISTRY_IN_CLUSTER" "$kept" "$@"
 }
 
+# fetch_on_every_node KEPT REFERENCE...: see fetch.
 fetch_on_every_node() {
   local node nodes jobs='' job rc=0
   nodes=$(docker ps --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --filter label=io.x-k8s.kind.role=worker \
@@ -209,15 +213,19 @@ fetch_on_every_node() {
   return "$rc"
 }
 
+# references FILTER: prints the images of the values file, of the lines that this filter of sed leaves.
+references() {
+  sed -nE "$1; "'s/.*registry: "(.*)", repository: "(.*)", tag: "(.*)".*/\1\/\2:\3/p' "$STATE/images.values.yaml"
+}
+
 load() {
-  local references
+  local kept
   "$HACK/registry.sh" connect
   # The controller runs on one node only, which fetches its image when it must; so does the node of a member
   # in KRaft mode.
-  references=$(sed -n '/ operator:/d; / kafkaKRaft:/d; s/.*registry: "\(.*\)", repository: "\(.*\)", tag: "\(.*\)".*/\1\/\2:\3/p' \
-    "$STATE/images.values.yaml")
-  # shellcheck disable=SC2086  # a list of references
-  step 'every node pulls the images' fetch_on_every_node $references
+  kept=$(references '/ (operator|kafkaKRaft):/!d' | tr '\n' ' ')
+  # shellcheck disable=SC2046  # a list of references
+  step 'every node pulls the images' fetch_on_every_node "$kept" $(references '/ (operator|kafkaKRaft):/d')
   log "images: $STATE/images.values.yaml"
 }
 

@@ -15,8 +15,9 @@ set -Eeuo pipefail
 
 # The modules a node is made of; each is built by toolchain.sh.
 TOOLS='kubernetes containerd coredns flannel etcd local-path-provisioner cni-plugins'
-KEY=$(content_key "$HACK/node" "$HACK/toolchain" "$HACK/versions.env" "$HACK/rootfs.sh" "$HACK/toolchain.sh" \
-  "$HACK/storage" "$HACK/node-image.sh")
+# Nodes have nothing of Kafka's: another version of it makes no other node, and no other cluster.
+KEY=$(grep -Ev '^(#|KAFKA_)' "$HACK/versions.env" | content_key - "$HACK/node" "$HACK/toolchain" \
+  "$HACK/rootfs.sh" "$HACK/toolchain.sh" "$HACK/storage" "$HACK/node-image.sh")
 IMAGE=krt/node:$KUBERNETES_VERSION-$KEY
 
 bin_of() { "$HACK/toolchain.sh" "$1"; }

@@ -143,20 +143,22 @@ newest() {
 }
 
 mirror() {
-  local node kafka
+  local node kafka kraft
   up
   node=$(newest krt/node)
   kafka=$(newest "$REGISTRY_ON_HOST/krt-kafka")
+  kraft=$(newest "$REGISTRY_ON_HOST/krt-kafka-kraft")
   step 'serve Debian' serve "$("$HACK/rootfs.sh")" "debian:$DEBIAN_SUITE-slim"
   step 'serve the registry' serve "$(newest krt/registry)" registry:2.8.3
-  step 'serve Kafka' serve "$kafka" "apache/kafka:$KAFKA_VERSION"
+  step "serve Kafka $KAFKA_VERSION" serve "$kafka" "apache/kafka:$KAFKA_VERSION"
+  step "serve Kafka $KAFKA_KRAFT_VERSION" serve "$kraft" "apache/kafka:$KAFKA_KRAFT_VERSION"
   step 'serve the node image' serve "$node" "kindest/node:$KUBERNETES_VERSION"
   cat <<EOT
 export KRT_IMAGES=pull
 export KRT_DEBIAN_IMAGE=$REGISTRY_ON_HOST/debian:$DEBIAN_SUITE-slim
 export KRT_REGISTRY_IMAGE=$REGISTRY_ON_HOST/registry:2.8.3
 export KRT_KAFKA_IMAGE=$REGISTRY_IN_CLUSTER/apache/kafka:$KAFKA_VERSION
-export KRT_KAFKA_KRAFT_IMAGE=$REGISTRY_IN_CLUSTER/apache/kafka:$KAFKA_VERSION
+export KRT_KAFKA_KRAFT_IMAGE=$REGISTRY_IN_CLUSTER/apache/kafka:$KAFKA_KRAFT_VERSION
 export KRT_NODE_IMAGE=$REGISTRY_ON_HOST/kindest/node:$KUBERNETES_VERSION
 EOT
 }

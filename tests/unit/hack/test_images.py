@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 REPO = Path(__file__).parents[3]
 IMAGES = REPO / "hack" / "images"
@@ -51,19 +52,51 @@ def test_kafka_connector_matches_the_locked_spark() -> None:
     assert f" spark-token-provider-kafka-0-10_2.13-{line}." in jars
 
 
-def test_kafka_pulled_and_built_is_one_version() -> None:
-    built = re.search(
-        r"<kafka.version>(.*)</kafka.version>", (IMAGES / "kafka/pom.xml").read_text()
-    )
-    pulled = re.search(
-        r"^KAFKA_VERSION=(.*)$", (IMAGES.parent / "versions.env").read_text(), re.MULTILINE
-    )
-    assert ":-docker.io/apache/kafka:$KAFKA_VERSION}" in (IMAGES / "lib.sh").read_text()
+@pytest.mark.parametrize(
+    ("variable", "value"), [("KAFKA_VERSION", "kafka"), ("KAFKA_KRAFT_VERSION", "kafkaKRaft")]
+)
+def test_kafka_pulled_built_and_in_the_chart_is_one_version(variable: str, value: str) -> None:
+    versions = (IMAGES.parent / "versions.env").read_text()
+    (version,) = re.findall(rf"^{variable}=(.*)$", versions, re.MULTILINE)
+    chart = yaml.safe_load((REPO / "helm/kafka-resilience/values.yaml").read_text())
 
-    assert built is not None
-    assert pulled is not None
-    assert built[1] == pulled[1]
-    assert f" kafka_2.13-{built[1]}.jar" in (IMAGES / "kafka/jars.sha256").read_text()
+    assert f":-docker.io/apache/kafka:${variable}}}" in (IMAGES / "lib.sh").read_text()
+    assert chart["images"][value]["tag"] == version
+    assert f" kafka_2.13-{version}.jar" in jars_of(version)
+
+
+def jars_of(version: str) -> str:
+    return (IMAGES / "kafka" / f"{version}.sha256").read_text()
+
+
+def test_kafka_image_has_the_binding_that_its_version_logs_with() -> None:
+    """The binding and the logging library below it, which Kafka brings, are of one version."""
+    profiles = {
+        name: re.findall(r"<value>(.*?)</value>.*?<version>(.*?)</version>", text, re.DOTALL)
+        for name, text in re.findall(
+            r"<profile>\s*<id>(.*?)</id>(.*?)</profile>",
+            (IMAGES / "kafka/pom.xml").read_text(),
+            re.DOTALL,
+        )
+    }
+    ((with_log4j_1, _),) = profiles["log4j-1"]
+    ((without, binding),) = profiles["log4j-2"]
+
+    assert without == f"!{with_log4j_1}"
+    assert (IMAGES / "kafka" / f"{with_log4j_1}.sha256").exists()
+    for path in (IMAGES / "kafka").glob("*.sha256"):
+        names = path.read_text()
+        if path.stem == with_log4j_1:
+            assert " slf4j-reload4j-" in names
+        else:
+            assert f" log4j-slf4j-impl-{binding}.jar" in names
+            assert f" log4j-core-{binding}.jar" in names
+
+
+def test_checksums_of_kafka_are_of_the_versions_in_use() -> None:
+    versions = (IMAGES.parent / "versions.env").read_text()
+    used = set(re.findall(r"^KAFKA_(?:KRAFT_)?VERSION=(.*)$", versions, re.MULTILINE))
+    assert {path.stem for path in (IMAGES / "kafka").glob("*.sha256")} == used
 
 
 def jar(path: Path, *names: str) -> Path:
