@@ -27,11 +27,12 @@ ROOT = Path(__file__).resolve().parents[3]
 START_SECONDS = 60.0
 """A broker takes 2.5 s on an idle machine; others share this one."""
 
-LOG4J = """log4j.rootLogger=INFO, stdout
-log4j.appender.stdout=org.apache.log4j.ConsoleAppender
-log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
-log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
-"""
+_IMAGE = ROOT / "hack" / "images" / "kafka"
+LOGGING = (
+    f"-Dlog4j.configuration=file:{_IMAGE / 'log4j.properties'}",
+    f"-Dlog4j2.configurationFile={_IMAGE / 'log4j2.properties'}",
+)
+"""Options of Java: everything goes to stdout. Which one is read depends on Kafka's version."""
 
 
 def missing() -> str | None:
@@ -42,10 +43,14 @@ def missing() -> str | None:
     return None
 
 
-def jars() -> Path:
-    """Return the folder of the jars, fetched by the project's own script."""
-    script = ROOT / "hack" / "kafka-jars"
-    done = subprocess.run([script], check=True, stdout=subprocess.PIPE, text=True)
+def jars(version: str | None = None) -> Path:
+    """Return the folder of the jars, fetched by the project's own script.
+
+    Args:
+        version: of Kafka; None for that of tests in ZooKeeper mode.
+    """
+    command = [str(ROOT / "hack" / "kafka-jars"), *([version] if version else [])]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return Path(done.stdout.strip())
 
 
@@ -91,7 +96,6 @@ class LocalKafka:
 
     def prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "log4j.properties").write_text(LOG4J)
 
     def start(self) -> None:
         self.prepare()
@@ -186,7 +190,7 @@ class LocalKafka:
                     "java",
                     f"-Xmx{heap}",
                     "-XX:+UseSerialGC" if name == "zookeeper" else "-XX:+UseG1GC",
-                    f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
+                    *LOGGING,
                     "-cp",
                     f"{self.libs}/*",
                     main,

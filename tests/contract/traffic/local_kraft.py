@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from tests.contract.tools import unavailable
 from tests.contract.traffic.local_kafka import (
-    LOG4J,
+    LOGGING,
+    ROOT,
     START_SECONDS,
     answers,
     free_port,
@@ -33,6 +35,12 @@ BROKERS = (0, 1)
 LOG = "__cluster_metadata-0/00000000000000000000.log"
 SESSION_MILLIS = 4000
 
+VERSIONS = dict(
+    re.findall(r"^(\w+)=([\d.]+)$", (ROOT / "hack/versions.env").read_text(), re.MULTILINE)
+)
+OLDEST, NEWEST = VERSIONS["KAFKA_VERSION"], VERSIONS["KAFKA_KRAFT_VERSION"]
+"""Of Kafka, in KRaft mode: the line that has ZooKeeper, too, and what a test runs by default."""
+
 DUMPED = re.compile(
     r"^\|? ?(?:\| )?offset: (?P<offset>\d+) CreateTime: (?P<at>\d+) .*?(?P<json>\{.*\})$"
 )
@@ -40,9 +48,10 @@ DUMPED = re.compile(
 
 @dataclass
 class LocalKraft:
-    """Three controllers and two brokers below ``folder``; node id → process."""
+    """Three controllers and two brokers of a version below ``folder``; node id → process."""
 
     folder: Path
+    version: str
     libs: Path
     settings: dict[str, str] = field(default_factory=dict)
     ports: dict[int, int] = field(
@@ -60,11 +69,10 @@ class LocalKraft:
 
     def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "log4j.properties").write_text(LOG4J)
-        for node in (*CONTROLLERS, *BROKERS):
-            self.format(node)
-        for node in (*CONTROLLERS, *BROKERS):
-            self.start_node(node)
+        nodes = (*CONTROLLERS, *BROKERS)
+        with ThreadPoolExecutor() as pool:  # each of them waits for a process
+            list(pool.map(self.format, nodes))
+            list(pool.map(self.start_node, nodes))
         wait_until("the brokers serve", lambda: len(self._known()) == len(BROKERS))
 
     def format(self, node: int) -> None:
@@ -113,10 +121,10 @@ class LocalKraft:
 
     def dump(self, node: int) -> list[dict[str, Any]]:
         """Return a node's own copy of the metadata log, as Kafka's tool decodes it."""
+        release = tuple(int(part) for part in self.version.split(".")[:2])
         text = self._run(
-            "org.apache.kafka.tools.DumpLogSegments"
-            if (self.libs / "kafka-tools-4.3.0.jar").exists()
-            else "kafka.tools.DumpLogSegments",
+            # As in operator/src/krt_operator/templates/scripts/dump.sh.
+            f"{'org.apache.' if release >= (4, 3) else ''}kafka.tools.DumpLogSegments",
             "--cluster-metadata-decoder",
             "--files",
             str(self.folder / str(node) / LOG),
@@ -171,7 +179,7 @@ class LocalKraft:
             f"-Xmx{heap}",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
-            f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
+            *LOGGING,
             "-cp",
             f"{self.libs}/*",
             main,
@@ -180,11 +188,11 @@ class LocalKraft:
 
 
 @contextlib.contextmanager
-def lent(folder: Path) -> Iterator[LocalKraft]:
+def lent(folder: Path, version: str) -> Iterator[LocalKraft]:
     """Lend a cluster that is not started yet and is stopped afterwards; see ``unavailable``."""
     if (reason := missing()) is not None:
         unavailable(f"no real broker can be started: {reason}")
-    local = LocalKraft(folder, jars())
+    local = LocalKraft(folder, version, jars(version))
     try:
         yield local
     finally:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import ElectionType
+from kafka.protocol.admin.topics import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
 from tests.contract.traffic.local_kafka import wait_until
-from tests.contract.traffic.local_kraft import BROKERS, CLUSTER_ID, LocalKraft, lent
+from tests.contract.traffic.local_kraft import BROKERS, CLUSTER_ID, NEWEST, OLDEST, LocalKraft, lent
 
 from krt_contract.metadata_log.files import read_log
 from krt_contract.metadata_log.fold import Fold, events_of
 from krt_contract.metadata_log.record import LogRecord
 from krt_traffic.recorder.failures import Failures
+from krt_traffic.recorder.metadata_log.fetch import connect
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.quorum import QuorumWatch, describe_quorum
 from krt_traffic.recorder.metadata_log.store import LogStore
@@ -28,9 +34,11 @@ def fail() -> None:
     raise AssertionError("a thread of the recorder failed; its traceback is in the log")
 
 
-@pytest.fixture(scope="module")
-def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKraft]:
-    with lent(tmp_path_factory.mktemp("kraft")) as local:
+@pytest.fixture(scope="module", params=[OLDEST, NEWEST])
+def kraft(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LocalKraft]:
+    with lent(tmp_path_factory.mktemp("kraft"), request.param) as local:
         yield local
 
 
@@ -100,7 +108,8 @@ def test_metadata_log_followed_through_failures_is_the_brokers_own_log(
 ) -> None:
     first = Recorder(kraft, tmp_path, "r1").start()  # before any controller is there, as in a run
     kraft.start()
-    kraft.create_topic("foo", 4)
+    # Without the second replica a partition is below it, where Kafka 4.1 keeps an ELR.
+    kraft.create_topic("foo", 4, **{"min.insync.replicas": "2"})
     wait_until("the topic is recorded", lambda: seen(tmp_path, "state", "foo-3"))
 
     kraft.kill(0)
@@ -134,11 +143,14 @@ def test_metadata_log_followed_through_failures_is_the_brokers_own_log(
         assert dumped_fields(record) == own[record.offset]["data"], record
         assert record.type == own[record.offset]["type"]
     assert folded(stored.records) == folded(from_dump(own, stored.records))
-    assert known_to_clients(kraft, "foo") == {
-        partition: (state.leader, sorted(state.isr))
+    states = {
+        partition: (state.leader, state.leader_epoch, state.isr, state.elr)
         for partition, state in folded(stored.records).items()
         if partition.startswith("foo-")
     }
+    assert known_to_broker(kraft, BROKERS[1], "foo") == states
+    eligible = {elr for _, _, _, elr in states.values()}
+    assert eligible == ({()} if kraft.version == OLDEST else {(0,)})
     # Each record is told once, though the second recorder read the first one's from the bundle.
     expected = sorted(
         (item.source, item.event, item.subject, item.detail["offset"])
@@ -159,9 +171,23 @@ def test_metadata_log_without_a_quorum_records_its_loss_and_what_was_not_read(
     assert seen(tmp_path, "gap") == 1
 
 
-def known_to_clients(kraft: LocalKraft, topic: str) -> dict[str, tuple[int, list[int]]]:
-    found = kraft.admin().list_topics(topic, timeout=10).topics[topic].partitions
-    return {f"{topic}-{n}": (item.leader, sorted(item.isrs)) for n, item in found.items()}
+def known_to_broker(kraft: LocalKraft, broker: int, topic: str) -> dict[str, tuple[Any, ...]]:
+    """Return leader, leader epoch, ISR and ELR of each partition as a broker describes them."""
+    named = DescribeTopicPartitionsRequest.TopicRequest(name=topic)
+    request = DescribeTopicPartitionsRequest(
+        topics=[named], response_partition_limit=2000, cursor=None
+    )
+    with closing(connect(f"127.0.0.1:{kraft.ports[broker]}")) as connection:
+        answer = connection.send(request, DescribeTopicPartitionsResponse, 0)
+    return {
+        f"{topic}-{item.partition_index}": (
+            item.leader_id,
+            item.leader_epoch,
+            tuple(item.isr_nodes),
+            tuple(item.eligible_leader_replicas or ()),
+        )
+        for item in answer.topics[0].partitions
+    }
 
 
 def dumped_fields(record: LogRecord) -> dict[str, Any]:
