@@ -56,7 +56,7 @@ class Plan:
         broker_config, zookeeper_config, controller_config: settings that the product or the user
             set.
         images: by ``operator``, ``traffic``, ``scoring``, ``kafka``.
-        versions: of ``operator``, ``kafka``, ``kubernetes``.
+        versions: of ``operator`` and ``kubernetes``; run.json adds ``kafka`` and ``client``.
         imported: set for a history that another tool recorded.
     """
 

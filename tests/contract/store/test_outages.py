@@ -195,7 +195,11 @@ def test_lines_of_a_writer_that_is_started_again_go_on_where_they_ended(
 
 
 def test_run_json_written_again_is_the_last_one(server: Server, tmp_path: Path) -> None:
+    last: dict[str, int] = {}
     for value in ({"a": 1}, {"a": 2}):
-        StoreSink(server.store(), BUNDLE, lambda *_: None).run_json().write(value)
+        document = StoreSink(server.store(), BUNDLE, lambda *_: None).run_json()
+        assert document.read() == last
+        document.write(value)
+        last = value
     fetch(server.store(), BUNDLE, tmp_path / "copy")
     assert json.loads((tmp_path / "copy/run.json").read_text()) == {"a": 2}

@@ -31,11 +31,27 @@ if TYPE_CHECKING:
 FIRST, SECOND = b"2026-11-21T04:03:21.1Z first\n", b"2026-11-21T04:03:21.2Z second\n"
 
 
-def follower(api: ApiServer, folder: Path, failures: Failures, *, gone: bool) -> LogFollower:
+def follower(
+    api: ApiServer,
+    folder: Path,
+    failures: Failures,
+    *,
+    gone: bool,
+    versions: list[str] | None = None,
+) -> LogFollower:
     client = KubernetesClient.from_environment("ns", {"KRT_API": api.url})
     container = Container("t-kafka-0-0", "u1", "kafka", "kafka", ephemeral=False)
     timeline = Timeline(folder / "timeline", "r1")
-    return LogFollower(client, container, folder, timeline, lambda _uid: gone, failures=failures)
+    version = [] if versions is None else versions
+    return LogFollower(
+        client,
+        container,
+        folder,
+        timeline,
+        lambda _uid: gone,
+        version=version.append,
+        failures=failures,
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,6 +92,28 @@ def test_last_timestamp_of_a_tail_that_begins_within_a_line_ignores_its_rest() -
 def test_parse_member_line_takes_only_lines_of_the_wrapper(text: str, event: str | None) -> None:
     parsed = parse_member_line(text.encode())
     assert (parsed or {}).get("event") == event
+
+
+def test_follower_reports_the_version_that_a_member_logs_and_none_that_is_quoted(
+    api: ApiServer, tmp_path: Path
+) -> None:
+    entry = "[2026-11-25 17:33:06,507] INFO %s (org.apache.kafka.common.utils.%sAppInfoParser)"
+    texts = (
+        entry % ("Kafka version: 3.9.1", ""),
+        entry % ("Kafka version: 4.4.0", "internals."),
+        entry % ("Kafka commitId: f745dfdcee2b9851", ""),
+        "[2026-11-25 17:33:07,001] WARN Kafka version: 1.0 (com.example.Plugin)",
+        f"[2026-11-25 17:33:07,002] INFO got {entry % ('Kafka version: 2.0', '')}",
+    )
+    stamped = (f"2026-11-25T17:33:0{at}Z {text}\n" for at, text in enumerate(texts))
+    api.answers.append(Answer("".join(stamped).encode()))
+    versions: list[str] = []
+    failures = Failures(lambda: None)
+    reader = follower(api, tmp_path, failures, gone=True, versions=versions)
+    reader.start()
+    reader.join()
+    failures.check()
+    assert versions == ["3.9.1", "4.4.0"]
 
 
 def test_follower_whose_line_was_refused_asks_for_it_after_a_restart(

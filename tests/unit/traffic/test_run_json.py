@@ -11,12 +11,27 @@ if TYPE_CHECKING:
 
 
 def test_image_client_and_source_of_the_history_are_added_to_the_plan(tmp_path: Path) -> None:
-    plan = {"schemaVersion": 2, "versions": {"kafka": "3.9.1"}}
+    plan = {"schemaVersion": 2, "versions": {"operator": "0.1.0"}}
     run = RunJson(tmp_path / "run.json", plan, "librdkafka 2", HistorySource.METADATA_LOG)
     run.image("kafka", "sha256:1")
+    run.kafka("4.4.0")
     assert json.loads((tmp_path / "run.json").read_text()) == {
         "schemaVersion": 2,
-        "versions": {"kafka": "3.9.1", "client": "librdkafka 2"},
+        "versions": {"operator": "0.1.0", "kafka": "4.4.0", "client": "librdkafka 2"},
         "imageIds": {"kafka": ["sha256:1"]},
         "history": {"source": "metadata-log", "strength": "Complete"},
     }
+
+
+def test_run_json_of_a_recorder_that_is_started_again_keeps_what_the_first_one_saw(
+    tmp_path: Path,
+) -> None:
+    """It follows the members' logs from where they ended, and sees no pod that is gone."""
+    plan = {"schemaVersion": 2, "versions": {"operator": "0.1.0"}}
+    path = tmp_path / "run.json"
+    first = RunJson(path, plan, "librdkafka 2", HistorySource.METADATA_LOG)
+    first.image("kafka", "sha256:1")
+    first.kafka("4.4.0")
+    before = path.read_text()
+    RunJson(path, plan, "librdkafka 2", HistorySource.METADATA_LOG)
+    assert path.read_text() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.bundle import Bundle, write_json
@@ -22,6 +23,14 @@ class FileDocument:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    def read(self) -> dict[str, Any]:
+        """Return what was written last; see ``Document.read``."""
+        try:
+            found: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        return found
 
     def write(self, value: dict[str, Any]) -> None:
         """Write it as a whole; see ``Document.write``."""

@@ -70,6 +70,13 @@ class LineFolder(Protocol):
 class Document(Protocol):
     """A JSON document that may be written several times."""
 
+    def read(self) -> dict[str, Any]:
+        """Return what was written last; nothing where it was never written.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+
     def write(self, value: dict[str, Any]) -> None:
         """Write it as a whole.
 

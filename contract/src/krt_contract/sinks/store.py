@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -154,6 +155,11 @@ class StoreDocument:
         self._lock = threading.Lock()
         self._keys: Iterator[str] | None = None
 
+    def read(self) -> dict[str, Any]:
+        """Return the last generation; see ``Document.read``."""
+        found: dict[str, Any] = json.loads(self._patience.until_done(self._last))
+        return found
+
     def write(self, value: dict[str, Any]) -> None:
         """Write the next generation; see ``Document.write``."""
         with self._lock:
@@ -163,12 +169,16 @@ class StoreDocument:
 
     def _first(self) -> int:
         """Return a generation above those that an earlier recorder wrote."""
-        parts = (
-            parse_part(entry.key.rpartition("/")[2]) for entry in self._store.list(self._folder)
-        )
-        return 1 + max(
-            (part.generation for part in parts if part and part.stem == self._stem), default=-1
-        )
+        return 1 + max((part.generation for part in self._parts()), default=-1)
+
+    def _last(self) -> bytes:
+        last = max(self._parts(), default=None)
+        return b"{}" if last is None else self._store.read(f"{self._folder}/{last.name}")
+
+    def _parts(self) -> list[Part]:
+        entries = self._store.list(self._folder)
+        parts = (parse_part(entry.key.rpartition("/")[2]) for entry in entries)
+        return [part for part in parts if part and part.stem == self._stem]
 
     def _generations(self, generation: int) -> Iterator[str]:
         while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from krt_contract.entries import Topic
 from krt_contract.members import Member, MemberKind, join_addresses, member_name
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from krt_operator.api.spec import Spec
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Run
-
-KAFKA_LINE: Final = "3.9"
-"""The last Kafka with ZooKeeper mode; the exact version is the image's."""
 
 
 def with_pull_secrets(spec: Spec, names: Sequence[str]) -> Spec:
@@ -105,5 +102,5 @@ def make_plan(
             or (spec.kraft and settings.image_kafka_kraft)
             or settings.image_kafka,
         },
-        versions=versions if spec.kraft else {"kafka": KAFKA_LINE, **versions},
+        versions=versions,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,9 @@ NOT_FOUND = 404
 MARK = b'{"krt":'
 """How the lines of the member's wrapper begin."""
 
+VERSION = re.compile(rb"^\[[^]]*\] INFO Kafka version: (\S+) \(org\.apache\.kafka\.")
+"""What a broker or KRaft controller logs as it starts (Kafka's AppInfoParser)."""
+
 
 class LogFollower:
     """Follows one container's log until its pod is gone, in a thread of its own.
@@ -62,6 +66,7 @@ class LogFollower:
         folder: the bundle's folder of logs, or a path to where it is.
         timeline: where the lines of the member's wrapper go as events.
         gone: whether a pod uid is known to be gone.
+        version: called with the version of Kafka that a member logs.
         failures: starts the thread.
 
     Raises:
@@ -76,10 +81,11 @@ class LogFollower:
         timeline: Timeline,
         gone: Callable[[str], bool],
         *,
+        version: Callable[[str], None],
         failures: Failures,
     ) -> None:
         self._client, self._container, self._timeline = client, container, timeline
-        self._gone = gone
+        self._gone, self._version = gone, version
         self._folder = line_folder(folder)
         self._file = f"{container.pod}-{container.uid}.log"
         self._name = f"logs/{self._file}"
@@ -152,6 +158,8 @@ class LogFollower:
                         file.write(stamp + b" " + label + text + b"\n")
                     if text.startswith(MARK):
                         self._member(text)
+                    elif match := VERSION.match(text):
+                        self._version(match[1].decode())
                     self._last = time
         finally:
             self._stream = None

@@ -86,11 +86,11 @@ class RecorderRun:
         self._timeline = timeline = Timeline(sink.lines("timeline"), environment.pod_uid)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
-        run_json = RunJson(
+        self._run_json = RunJson(
             sink.run_json(), plan.to_document(), client_version(), plan.metadata.source
         )
         zones = {item.member: item.zone for item in plan.members if item.zone}
-        self._pods = PodEvents(timeline, zones, self._follow, run_json.image)
+        self._pods = PodEvents(timeline, zones, self._follow, self._run_json.image)
         requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
         self._history = cluster_history(
@@ -161,6 +161,7 @@ class RecorderRun:
             self._logs,
             self._timeline,
             self._pods.gone,
+            version=self._run_json.kafka,
             failures=self._failures,
         )
         self._followers[key] = follower

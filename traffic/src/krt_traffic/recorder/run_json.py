@@ -1,4 +1,4 @@
-"""run.json: the plan, the ids of the images that ran, and the version of the Kafka client."""
+"""run.json: the plan, the ids of the images that ran, and the versions of Kafka and its client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ NAME = "run.json"
 
 
 class RunJson:
-    """Writes the file at once, and again whenever another image is seen.
+    """Writes the file at once, and again whenever another image or version of Kafka is seen.
+
+    What an earlier recorder of the run saw is kept: it is not seen again.
 
     Args:
         document: run.json, or a path to it.
@@ -37,13 +39,16 @@ class RunJson:
         source: HistorySource,
     ) -> None:
         self._file = FileDocument(document) if isinstance(document, Path) else document
-        self._document = dict(plan) | {
-            "imageIds": {},
-            "versions": {**plan.get("versions", {}), "client": client},
-            "history": {"source": str(source), "strength": str(source.strength)},
-        }
         self._lock = threading.Lock()
         with writing(NAME):
+            earlier = self._file.read()
+            self._document = dict(plan) | {
+                "imageIds": earlier.get("imageIds", {}),
+                "versions": earlier.get("versions", {})
+                | plan.get("versions", {})
+                | {"client": client},
+                "history": {"source": str(source), "strength": str(source.strength)},
+            }
             self._file.write(self._document)
 
     def image(self, component: str, image_id: str) -> None:
@@ -57,5 +62,19 @@ class RunJson:
             known = images.get(component, [])
             if image_id and image_id not in known:
                 extended = images | {component: sorted([*known, image_id])}
-                self._file.write(self._document | {"imageIds": extended})
-                self._document["imageIds"] = extended
+                self._replace("imageIds", extended)
+
+    def kafka(self, version: str) -> None:
+        """Add the version of Kafka that a member reports, the last one where they differ.
+
+        Raises:
+            RecordingError: the file could not be written.
+        """
+        with self._lock, writing(NAME):
+            versions: dict[str, str] = self._document["versions"]
+            if versions.get("kafka") != version:
+                self._replace("versions", versions | {"kafka": version})
+
+    def _replace(self, key: str, value: Any) -> None:
+        self._file.write(self._document | {key: value})
+        self._document[key] = value
