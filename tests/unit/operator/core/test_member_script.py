@@ -207,6 +207,30 @@ def test_wrapper_after_failed_starts_reports_the_innermost_exception_and_counts(
     assert (message["failures"], message["error"]) == (1, "Port in use (k.S)")
 
 
+FAILED_IN_KRAFT = """\
+[2026-11-25 17:49:19,504] ERROR Some warning of a plugin (o.P)
+a.b.EarlierException: not why
+[2026-11-25 17:49:19,704] ERROR [BrokerServer id=0] Fatal error during broker startup. (k.s.B)
+org.apache.kafka.common.KafkaException: Class no.such.Reporter cannot be found
+\tat org.apache.kafka.common.utils.Utils.loadClass(Utils.java:1)
+Caused by: java.lang.ClassNotFoundException: no.such.Reporter
+\t... 7 more
+[2026-11-25 17:49:19,726] ERROR [BrokerServer id=0] Fatal error during broker shutdown. (k.s.B)
+Caused by: org.apache.kafka.server.fault.FaultHandlerException: Attempted to remove publisher
+[2026-11-25 17:49:19,730] ERROR Exiting Kafka due to fatal exception during startup. (kafka.Kafka$)
+Caused by: org.apache.kafka.server.fault.FaultHandlerException: Attempted to remove publisher
+"""
+"""What Kafka 4.4 logs as errors for `metric.reporters=no.such.Reporter`, shortened."""
+
+
+def test_wrapper_of_kraft_member_reports_what_failed_and_not_what_followed(
+    start: Start, run: Path
+) -> None:
+    assert start(*java(run, FAILED_IN_KRAFT)).wait(10) == 1
+    message = json.loads((run / "termination-log").read_text())
+    assert message["error"] == "java.lang.ClassNotFoundException: no.such.Reporter"
+
+
 def test_wrapper_with_long_binary_error_writes_json_that_kubernetes_keeps(
     start: Start, run: Path
 ) -> None:

@@ -20,6 +20,8 @@ readonly termination_log=/dev/termination-log
 # A line that begins with the full name of a class is that of an exception.
 readonly exception='^(Caused by: )?([A-Za-z_][A-Za-z0-9_$]*[.])+[A-Z][A-Za-z0-9_$]*(: |$)'
 readonly entry='^\[[^]]*\] [A-Z]+ (.*)$'
+# A KRaft member shuts itself down after it and logs errors of that, too.
+readonly fatal='Fatal error during [A-Za-z]+ startup'
 stopping=0
 interrupted=0
 java=
@@ -50,15 +52,21 @@ stay_down() {
   report_event released
 }
 
-# The error that ended java: the innermost exception of the last one logged, else the last entry.
+# The error that ended java: the innermost exception of the entry that says so, else of the last one logged,
+# else the last entry.
 find_error() {
-  local line thrown='' logged=''
+  local line thrown='' logged='' found=''
   [[ -s $errors ]] || return 0
   while IFS= read -r line; do
     if [[ $line =~ $exception ]]; then
       thrown=${line#Caused by: }
     elif [[ $line =~ $entry ]]; then
+      [[ -z $found ]] || break
       logged=${BASH_REMATCH[1]}
+      if [[ $logged =~ $fatal ]]; then
+        found=1
+        thrown=''
+      fi
     fi
   done <"$errors"
   printf '%s' "${thrown:-$logged}"
