@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.contract.replicas.conftest import CODECS, PARTITIONS, TOPIC, Dump, dump
+from tests.contract.traffic.local_kafka import jars
+from tests.contract.traffic.local_kraft import NEWEST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +93,20 @@ def test_dump_taken_again_replaces_the_first(
     again = dump(tmp_path, brokers.brokers[0].libs, brokers.log_dirs(0), 0, root)
     assert len(again.table("replica_log")) == len(dumps[0].table("replica_log"))
     assert len(again.table("replica_bounds")) == 2 * PARTITIONS
+
+
+def test_dump_by_the_tool_of_the_newest_kafka_has_the_same_rows(
+    brokers: Brokers, dumps: tuple[Dump, Dump], tmp_path: Path
+) -> None:
+    """The tool moved to another package, and its lines are read by their text."""
+    found = dump(tmp_path, jars(NEWEST), brokers.log_dirs(0), 0)
+    assert found.message["counts"]["problems"] == 0
+    for table in ("replica_log", "replica_bounds"):
+        rows, expected = (
+            sorted(({**row, "taken_at": None} for row in of(each.table(table), 0)), key=str)
+            for each in (found, dumps[0])
+        )
+        assert rows == expected
 
 
 @pytest.fixture

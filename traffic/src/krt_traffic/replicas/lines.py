@@ -1,4 +1,4 @@
-"""The lines of DumpLogSegments (Kafka 3.9, ``--print-data-log``), one at a time.
+"""The lines of DumpLogSegments (Kafka 3.9 and 4.4, ``--print-data-log``), one at a time.
 
 A batch is a line ``baseOffset: …``, followed by a line ``| offset: …`` for each of its records,
 followed by the further lines of the record's own text. A text can look like anything, so a line
