@@ -1,0 +1,70 @@
+"""The sample in KRaft mode, with a crash of the active controller after that of a leader."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from kit.run import ROOT, Run, manifest, score
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def run(module_kubectl: Kubectl) -> Run:
+    sample = manifest("manifests/sample-kraft.yaml")
+    sample["spec"]["faults"].append(
+        {
+            "name": "controller-down",
+            "delay": "5s",
+            "action": "CrashPod",
+            "target": {"role": "Controller"},
+            "duration": "10s",
+        }
+    )
+    kraft = Run.apply(module_kubectl, sample)
+    kraft.finish()
+    return kraft
+
+
+def test_kraft_passes_with_every_fault_verified(run: Run) -> None:
+    status = run.status
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    kinds = {
+        fault["name"]: {item["kind"] for item in fault["observations"]}
+        for fault in status["faults"]
+        if fault["verified"]
+    }
+    assert {"ProcessKilled", "BrokerFenced", "LeaderMoved"} <= kinds["leader-down"], kinds
+    assert {"ProcessKilled", "ControllerMoved"} <= kinds["controller-down"], kinds
+
+
+def test_kraft_crashed_controller_is_replaced_once_in_the_metadata_log(run: Run) -> None:
+    [crashed] = run.status["faults"][1]["targets"]
+    elected = [event for event in run.timeline("controller") if event["event"] == "elected"]
+    assert {event["detail"]["from"] for event in elected} == {"metadata-log"}
+    # The quorum may need several elections as it starts.
+    *_, before, after = elected
+    assert int(before["subject"]) % 100 == int(crashed["member"].removeprefix("controller-"))
+    assert after["subject"] != before["subject"]
+    assert after["detail"]["epoch"] > before["detail"]["epoch"]
+
+
+def test_kraft_run_json_has_the_version_that_the_members_ran(run: Run) -> None:
+    versions = (ROOT / "hack/versions.env").read_text()
+    (expected,) = re.findall(r"^KAFKA_KRAFT_VERSION=(.*)$", versions, re.MULTILINE)
+    document = json.loads((run.bundle / "run.json").read_text())
+    assert document["versions"]["kafka"] == expected
+
+
+def test_kraft_scored_on_this_machine_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    card = tmp_path / "scorecard.json"
+    score(run.bundle, card)
+    assert card.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
