@@ -170,7 +170,7 @@ def run(settings: Settings) -> Assessment:
     spark = session.kubernetes(settings.cluster, rows, settings.store)
     try:
         clock.lap("driver")
-        executors.wait(spark, settings.cluster.executors, settings.cluster.registration_s)
+        _await_executors(spark, settings)
         clock.lap("executors")
         bounds = _bounds(settings)
         clock.lap("bounds")
@@ -205,6 +205,21 @@ def _stop(spark: SparkSession) -> None:
         shutdown.stop(spark)
     except (Py4JError, OSError, subprocess.TimeoutExpired) as error:
         log.warning("Spark did not stop in order: %s", error)
+
+
+def _await_executors(spark: SparkSession, settings: Settings) -> None:
+    """Wait for the executors; for which there may be no room before the traffic's pods are gone.
+
+    Raises:
+        NoExecutorsError: none came in time, counted once more from when the evidence was complete.
+    """
+    cluster = settings.cluster
+    try:
+        executors.wait(spark, cluster.executors, cluster.registration_s)
+    except NoExecutorsError as error:
+        log.warning("waiting until traffic has ended: %s", error)
+        control.wait_for({ControlState.SCORE}, settings.namespace, settings.control)
+        executors.wait(spark, cluster.executors, cluster.registration_s)
 
 
 def _bounds(settings: Settings) -> list[PartitionBound]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from krt_scoring import job
-from krt_scoring.engine import jvm, session
+from krt_scoring.engine import executors, jvm, session
 from krt_scoring.errors import (
     NoExecutorsError,
     PlanError,
     ScoringError,
     TopicReadError,
 )
-from krt_scoring.inputs import topics
+from krt_scoring.inputs import control, topics
 from krt_scoring.outputs import config_map
 
 if TYPE_CHECKING:
@@ -120,6 +121,26 @@ def test_main_publishes_when_the_termination_message_is_written(
     monkeypatch.setattr(config_map, "publish", lambda _: written.append(message.read_text()))
     assert job.main() == 0
     assert json.loads(written[0])["verdict"] == "Passed"
+
+
+@pytest.mark.parametrize(("late", "comes"), [(False, True), (True, True), (True, False)])
+def test_executors_without_room_beside_the_traffic_are_waited_for_again(
+    monkeypatch: pytest.MonkeyPatch, *, late: bool, comes: bool
+) -> None:
+    calls: list[object] = []
+
+    def wait(*_: object) -> int:
+        calls.append("executors")
+        if late and (not comes or "Score" not in calls):
+            raise NoExecutorsError("no room")
+        return 2
+
+    monkeypatch.setattr(executors, "wait", wait)
+    monkeypatch.setattr(control, "wait_for", lambda states, *_: calls.extend(states))
+    spark: Any = None
+    with nullcontext() if comes else pytest.raises(NoExecutorsError):
+        job._await_executors(spark, job.Settings.of(ENV))  # noqa: SLF001 (a step of a job)
+    assert calls == (["executors", "Score", "executors"] if late else ["executors"])
 
 
 def test_kubernetes_settings_take_the_controllers_values() -> None:
