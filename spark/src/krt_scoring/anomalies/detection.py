@@ -63,11 +63,17 @@ def cached_findings(ctx: Context) -> Iterator[DataFrame | None]:
         cached.release()
 
 
-def find_all(ctx: Context, rules: Iterable[Rule] = RULES) -> DataFrame | None:
-    """Return the findings of every rule, None where no rule can find anything."""
+def find_all(ctx: Context, rules: Iterable[Rule] | None = None) -> DataFrame | None:
+    """Return the findings of some rules, None where none of them can find anything.
+
+    Args:
+        ctx: the history and what its configuration allows.
+        rules: the rules; all where None.
+    """
+    chosen = RULES if rules is None else rules
     # Else every rule would add a task for each partition of all records.
     suspects = ctx.history.records.totals["suspects"]
-    found = [coalesced(rule.find(ctx), suspects) for rule in rules if rule.possible(ctx)]
+    found = [coalesced(rule.find(ctx), suspects) for rule in chosen if rule.possible(ctx)]
     return union_all(found) if found else None
 
 
