@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
     from tests.spark.model.catalogue import Flawed
-    from tests.spark.model.scoring import Scored
+    from tests.spark.model.scoring import Findings, Scored
 
 
 LOSSES = ("lost-write", "vanished-read")
@@ -58,7 +58,7 @@ def test_score_of_many_runs_names_their_defects_and_nothing_else(
         same = sound[seed] is clean[seed]
         beyond = Counter(scored.of(item.name))
         beyond.subtract(scored.of(f"seed-{seed}" if same else f"sound-{seed}"))
-        if (problem := missed(item, beyond)) is not None:
+        if (problem := missed(item, scored.of(item.name), beyond)) is not None:
             wrong.append(f"{item.name}: {problem}\n{accusations(scored, item.name)}")
     assert not wrong, f"{len(wrong)} of {len(worlds)}:\n" + "\n".join(wrong)
 
@@ -78,21 +78,25 @@ def accusations(scored: Scored, name: str) -> str:
     return "\n".join(scored.accusations(name).splitlines()[:SHOWN])
 
 
-def missed(item: Flawed, beyond: Counter[tuple[str, str | None]]) -> str | None:
+def missed(item: Flawed, found: Findings, beyond: Findings) -> str | None:
     """Return how a defect was not found, or what it was taken for besides; None where neither is.
 
     How often each anomaly is found is compared where the seed is known (``test_no_false_alarm``):
     a defect changes when things happen, and with it what is sent, read and committed again.
+
+    Args:
+        item: the history with the defect.
+        found: what was found in it.
+        beyond: the same without what was found in the same history without the defect.
     """
     world, defect = item.played
     expected = {key for key, count in defect.expected().items() if count > 0}
-    found = {key for key, count in beyond.items() if count > 0}
-    if not expected & found:
+    if not expected & set(found):
         return f"not found: {expected}; but {found}"
     names = {name for name, _ in expected}
     if names & set(LOSSES):
         names |= set(AFTER_LOSSES)
     if truth.inversions(world) > truth.inversions(defect.sound):
         names.add("nonmonotonic-send")
-    other = {name for name, rule in found if rule is None} - names
+    other = {name for (name, rule), count in beyond.items() if rule is None and count > 0} - names
     return f"taken for {other} besides {names}" if other else None
