@@ -60,7 +60,9 @@ def elections(history: History, partition: int, subject: str | None = None) -> l
             if broker not in state.detail["isr"]:
                 parted[broker] = state.at
         if before.detail["leader"] not in (-1, deposed):
-            deposed, since = before.detail["leader"], before.at
+            # Nobody else can have led before the first one.
+            first = before is seen[0] and before.detail["leader_epoch"] == 0
+            deposed, since = before.detail["leader"], -ZOOKEEPER_SESSION if first else before.at
         epochs = before.detail["leader_epoch"], state.detail["leader_epoch"]
         if state.detail["leader"] == -1 or epochs[1] <= epochs[0]:
             continue

@@ -156,7 +156,8 @@ def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int,
         tp = facts.positions.tp(item.topic, item.partition)
         since, strict, until = 0, 0, FOREVER
         if item.outside_isr:
-            since, strict = item.since + grace, parted.get(tp, 0)
+            since = item.since + grace if item.since else 0
+            strict = parted.get(tp, 0)
             until = item.left - CLOCK_SLACK
         moments.append((tp, item.at, since, strict, until))
         if item.outside_isr or item.storage_lost:

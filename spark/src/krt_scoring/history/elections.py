@@ -71,7 +71,7 @@ class Election:
         storage_lost: the leader's storage, or that of every member of ISR and ELR before, had been
             lost and not been filled again from another leader, nor led to an election already.
         deposed: who led last before.
-        since: from when the deposed leader had led, in UTC µs.
+        since: from when the deposed leader had led, in UTC µs; 0 of a partition's first leader.
         left: from when the leader had been in neither ISR nor ELR, in UTC µs; 0 where it never was
             in one of them. Of a leader that was, it says nothing.
     """
@@ -137,7 +137,8 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
         left: dict[int, int] = {}
         for before, after in pairwise(sequence):
             if before.leader not in (NO_LEADER, deposed):
-                deposed, since = before.leader, before.at
+                first = before is sequence[0] and before.epoch == 0
+                deposed, since = before.leader, 0 if first else before.at
             gone |= {broker for broker, at in pending if at <= after.at}
             pending = [(broker, at) for broker, at in pending if at > after.at]
             # In KRaft both may be empty: then those count that were eligible last.
