@@ -120,7 +120,7 @@ def test_a_digest_wins_over_a_tag(helm: str) -> None:
     env = {one["name"]: one.get("value") for one in container["env"]}
     assert env["KRT_IMAGE_TRAFFIC"] == f"kafka-resilience/traffic@{digest}"
     assert env["KRT_IMAGE_KAFKA"] == "apache/kafka:3.9.1"
-    assert env["KRT_IMAGE_KAFKA_KRAFT"] == "apache/kafka:3.9.1"
+    assert env["KRT_IMAGE_KAFKA_KRAFT"] == "apache/kafka:4.4.0"
 
 
 def test_watched_namespaces_bound_the_rights(helm: str) -> None:
