@@ -27,7 +27,7 @@ from krt_operator.api.status import (
 )
 from krt_operator.api.times import from_micros
 from krt_operator.build.scoring import build_scoring_job
-from krt_operator.build.shared import build_control_map
+from krt_operator.build.shared import build_control_map, with_state
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress
@@ -81,11 +81,10 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
 
 def _stop_producing(plan: Plan, control: Json, observed: Observed, ports: Ports) -> Progress:
     message = "the producers stop"
-    version = _version(control)
     return Progress(
         requeue_after=BUSY,
         apply=(
-            build_control_map(plan, ControlState.STOP_PRODUCING, resource_version=version),
+            with_state(control, ControlState.STOP_PRODUCING),
             build_scoring_job(plan, 1, ports.settings.image_pull_policy),
         ),
         intents=(journal.put(scoring_attempt=1),),
@@ -217,13 +216,7 @@ def _after_readers(run: Run, plan: Plan, control: Json, observed: Observed) -> P
     since = from_micros(max((bound["takenAt"] for bound in bounds), default=0))
     if left and observed.at <= since + run.spec.timeouts.drain.delta:
         return Progress(requeue_after=BUSY / 2)
-    done = build_control_map(
-        plan,
-        ControlState.DONE,
-        end_offsets=json.loads(control["data"].get(END_OFFSETS_KEY, "{}")),
-        bounds=bounds,
-        resource_version=_version(control),
-    )
+    done = with_state(control, ControlState.DONE)
     short = sorted({*left, *behind(plan, observed, reader)})
     if not short:
         drained = _drained(run.status, observed.at)
