@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from typing import TYPE_CHECKING
+
 import httpx2
 import tenacity
+
+if TYPE_CHECKING:
+    from tenacity.stop import stop_base
 
 FIRST_PAUSE, LAST_PAUSE = 0.5, 10.0
 """Seconds between two attempts, doubled from first to last; longer where the server asks for it."""
@@ -13,7 +19,23 @@ CONFLICT, TOO_MANY_REQUESTS, SERVER_ERROR = 409, 429, 500
 _BACKOFF = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LAST_PAUSE)
 
 
-def passing(error: BaseException) -> bool:
+def retrying(log: logging.Logger, stop: stop_base = tenacity.stop_never) -> tenacity.Retrying:
+    """Return what calls a function again while its error may pass, and raises the last one.
+
+    Args:
+        log: gets a warning before each pause.
+        stop: when to give up.
+    """
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception(_passing),
+        wait=_pause,
+        stop=stop,
+        before_sleep=tenacity.before_sleep_log(log, logging.WARNING),
+        reraise=True,
+    )
+
+
+def _passing(error: BaseException) -> bool:
     """Whether another attempt may succeed."""
     if isinstance(error, httpx2.HTTPStatusError):
         status = error.response.status_code
@@ -21,7 +43,7 @@ def passing(error: BaseException) -> bool:
     return isinstance(error, httpx2.TransportError | OSError)
 
 
-def pause(state: tenacity.RetryCallState) -> float:
+def _pause(state: tenacity.RetryCallState) -> float:
     """Return the seconds to wait: the back-off, or what Retry-After asks for if that is longer."""
     error = None if state.outcome is None else state.outcome.exception()
     asked = "0"

@@ -39,7 +39,7 @@ def wait_for(
 ) -> dict[str, str]:
     """Return the ConfigMap's data once it has one of some states.
 
-    An API server that is away is waited for: the Job's own deadline ends it.
+    An API server that is unavailable is waited for: the Job's own deadline ends it.
 
     Args:
         states: of the control.
@@ -59,14 +59,8 @@ def wait_for(
 
 
 def _read(client: Client, namespace: str, name: str) -> dict[str, str]:
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception(api_retries.passing),
-        wait=api_retries.pause,
-        before_sleep=tenacity.before_sleep_log(log, logging.WARNING),
-        reraise=True,
-    )
     try:
-        data = retrying(client.get, ConfigMap, name, namespace=namespace).data or {}
+        found = api_retries.retrying(log)(client.get, ConfigMap, name, namespace=namespace)
     except httpx2.HTTPStatusError as error:
         if error.response.status_code == NOT_FOUND:
             raise ControlError(f"ConfigMap {name} is gone: the test was deleted") from error
@@ -76,6 +70,7 @@ def _read(client: Client, namespace: str, name: str) -> dict[str, str]:
         ) from error
     except ConfigError as error:
         raise ControlError(f"ConfigMap {name} cannot be read: {error}") from error
+    data = found.data or {}
     if data.get(STATE_KEY) == ControlState.ABORT:
         raise ControlError("the run was aborted: there is nothing to score")
     return data

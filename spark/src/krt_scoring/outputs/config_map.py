@@ -79,13 +79,7 @@ def publish(config_map: ConfigMap, connect: Callable[[], Client] = Client) -> bo
         config_map: from ``build``.
         connect: makes the client.
     """
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception(api_retries.passing),
-        wait=api_retries.pause,
-        stop=tenacity.stop_before_delay(DEADLINE_SECONDS),
-        before_sleep=tenacity.before_sleep_log(log, logging.WARNING),
-        reraise=True,
-    )
+    retrying = api_retries.retrying(log, tenacity.stop_before_delay(DEADLINE_SECONDS))
     try:
         retrying(_apply, config_map, connect)
     except (httpx2.HTTPError, ConfigError, OSError) as error:
