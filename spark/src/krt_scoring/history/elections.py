@@ -85,7 +85,7 @@ class Election:
     storage_lost: bool
     deposed: int
     since: int
-    left: int = 0
+    left: int
 
     @property
     def outside_isr(self) -> bool:
@@ -145,8 +145,7 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
             eligible = before.eligible or eligible
             # Who joins the ISR of another leader has copied all of it again.
             gone -= set(after.isr) - set(before.isr) - {after.leader}
-            parted = before.eligible - after.eligible
-            left |= dict.fromkeys(parted, after.at)
+            left |= dict.fromkeys(before.eligible - after.eligible, after.at)
             if after.epoch <= before.epoch or after.leader == NO_LEADER:
                 continue
             found.append(
