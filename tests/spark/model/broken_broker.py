@@ -169,13 +169,13 @@ def loss(world: World, sound: World) -> Findings:
     """Return what a loss that only acks=1 and acks=0 permit must be found to have done."""
 
     def counts(of: World) -> Findings:
-        kept, told = truth.present(of), truth.acked(of)
+        kept, acked = truth.present(of), truth.acked(of)
         weak, blind = truth.sent_with(of, "1"), truth.sent_with(of, "0")
         found: Findings = Counter(
             {
-                ("lost-write", None): len(told - kept - weak - blind),
-                ("lost-write", "acks-1-leader-change"): len((told - kept) & weak),
-                ("lost-write", "acks-0-leader-change"): len((told - kept) & blind),
+                ("lost-write", None): len(acked - kept - weak - blind),
+                ("lost-write", "acks-1-leader-change"): len((acked - kept) & weak),
+                ("lost-write", "acks-0-leader-change"): len((acked - kept) & blind),
                 ("vanished-read", None): len(truth.delivered(of) - kept),
                 ("misplaced-delivery", None): truth.misplaced(of),
                 ("duplicate-delivery", None): truth.repeats(of),

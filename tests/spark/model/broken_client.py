@@ -204,7 +204,7 @@ class LosesCommit(Defect):
     def expected(self) -> Findings:
         back = truth.rewinds(self.world) - truth.rewinds(self.sound)
         if not back:
-            # Nobody had been told that what the next owner starts below is committed.
+            # No member had heard that what the next owner starts below is committed.
             return Counter()
         again = truth.repeats(self.world) - truth.repeats(self.sound)
         return Counter({("commit-rewind", None): back, ("duplicate-delivery", None): again})
@@ -222,7 +222,7 @@ class Rewinds(Defect):
         consumer, number, offset = (self.struck[key] for key in ("consumer", "partition", "offset"))
         back = truth.rewinds(self.world) - truth.rewinds(self.sound)
         if not back:
-            # Nobody had been told that what it starts below is committed.
+            # No member had heard that what it starts below is committed.
             return Counter()
         below = [(consumer.group.plan.name, number, at) for at in (offset - 2, offset - 1)]
         again = truth.repeats(self.world, below) - truth.repeats(self.sound, below)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
 from tests.spark.model.scenario import draw
 from tests.spark.model.scoring import Scored, score
 from tests.spark.model.world import World
+from tests.spark.seeds import divide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +29,7 @@ BATCH = 50
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Divide the seeds into runs of one batch."""
-    if "runs" in metafunc.fixturenames:
-        first = int(os.environ.get(FIRST_RUN, "1000"))
-        end = first + int(os.environ.get(RUNS, "10"))
-        runs = [range(seed, min(seed + BATCH, end)) for seed in range(first, end, BATCH)]
-        metafunc.parametrize("runs", runs, ids=lambda run: f"{run.start}-{run.stop - 1}")
+    divide(metafunc, "runs", BATCH, first=(FIRST_RUN, 1000), count=(RUNS, 10))
 
 
 FLEET = 27

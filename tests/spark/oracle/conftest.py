@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.oracle.compare import BATCH, scorer
+from tests.spark.seeds import divide
 from tests.spark.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -22,12 +22,8 @@ FIRST_SEED = "KRT_FIRST_SEED"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Divide the histories into runs of one batch, so that each ends within pytest's time limit."""
-    if "seeds" in metafunc.fixturenames:
-        first = int(os.environ.get(FIRST_SEED, "0"))
-        end = first + int(os.environ.get(HISTORIES, "300"))
-        runs = [range(seed, min(seed + BATCH, end)) for seed in range(first, end, BATCH)]
-        metafunc.parametrize("seeds", runs, ids=lambda run: f"{run.start}-{run.stop - 1}")
+    """Divide the histories into runs of one batch."""
+    divide(metafunc, "seeds", BATCH, first=(FIRST_SEED, 0), count=(HISTORIES, 300))
 
 
 @pytest.fixture(scope="module")
