@@ -1,4 +1,4 @@
-"""The condition ExpectationsMet: what the scoring says of the claims, and the claim of an error."""
+"""The condition ExpectationsMet: by what scoring found, or by the reason of a failed setup."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 SCORED = {"verdict": "Degraded", "score": 40.0, "summary": "lost", "ledger": {"acked": 7}}
 
 
-def scored(**claims: Any) -> tuple[int, str]:
-    return (0, json.dumps(SCORED | {"expectationResults": claims}))
+def scored(**results: Any) -> tuple[int, str]:
+    return (0, json.dumps(SCORED | {"expectationResults": results}))
 
 
 @pytest.mark.parametrize(
-    ("claims", "status", "reason", "says"),
+    ("results", "status", "reason", "says"),
     [
         ({"met": 2}, "True", "AllMet", "(2)"),
         ({"met": 2, "notMet": ["loss"], "notEvaluated": ["hosts"]}, "False", "NotMet", "loss"),
@@ -28,16 +28,16 @@ def scored(**claims: Any) -> tuple[int, str]:
     ],
 )
 def test_expectation_results_are_independent_of_the_verdict(
-    make_world: Callable[..., World], claims: dict[str, Any], status: str, reason: str, says: str
+    make_world: Callable[..., World], results: dict[str, Any], status: str, reason: str, says: str
 ) -> None:
     world = make_world(expect={"loss": "Required"})
-    world.result = scored(**claims)
+    world.result = scored(**results)
     found = world.run()
     condition = world.condition("ExpectationsMet")
     assert (condition["status"], condition["reason"]) == (status, reason)
     assert says in condition["message"]
     assert (found["verdict"], found["expectationResults"]["met"]) == ("Degraded", 2)
-    assert found["expectationResults"].get("notMet", []) == claims.get("notMet", [])
+    assert found["expectationResults"].get("notMet", []) == results.get("notMet", [])
 
 
 def test_expectation_results_without_expectations_are_absent(world: World) -> None:
