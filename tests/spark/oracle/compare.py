@@ -54,7 +54,7 @@ def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[Case]]:
 
 
 def taken(batch: list[Case], case: Case) -> bool:
-    """Whether a case has events of a __consumer_offsets partition that one in the batch has, too."""
+    """Whether a case has events of a __consumer_offsets partition that another in the batch has."""
     of_batch = {event.subject for one in batch for event in one.events}
     own = {event.subject for event in case.events if event.subject.startswith("__consumer")}
     return bool(of_batch & own)
