@@ -59,6 +59,16 @@ def test_run_touches_no_object_of_somebody_else(run: str, plants: list[Plant]) -
     assert world.status["phase"] in {"Completed", "Error", "Aborted"}
 
 
+def test_claim_that_a_pod_of_somebody_else_keeps_does_not_hold_up_the_run() -> None:
+    # A copy of the struck broker's pod: it uses the claim that the fault deletes.
+    with memoized():
+        world = played("lose disk", [Plant(Trick.COPY, "Injecting", key=("Pod", "t-kafka-0-0"))])
+    assert world.trespasses == []
+    assert world.status["phase"] in {"Completed", "Error"}
+    reasons = {reason["code"] for reason in world.status["inconclusiveReasons"]}
+    assert "RevertFailed" in reasons
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

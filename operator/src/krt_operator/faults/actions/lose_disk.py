@@ -7,7 +7,8 @@ that a pod still uses, so the revert waits until the old claim is gone and appli
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 from krt_operator import names
 from krt_operator.api.status import ObservationKind
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from krt_operator.engine.progress import Change, Observed
     from krt_operator.engine.views import Json
     from krt_operator.faults.action import FaultContext
+
+CLAIM_TIMEOUT: Final = timedelta(minutes=2)
+"""How long a claim may take to go after the injection. The killed pod has a grace period of 30 s
+and frees its claim within seconds of its end; only another pod that uses the claim keeps it."""
 
 
 class LoseDisk(CrashPod):
@@ -58,8 +63,13 @@ class LoseDisk(CrashPod):
         return False
 
     def hold(self, ctx: FaultContext) -> Hold:
-        """Delete the claims; once they are gone and the duration is over, revert."""
+        """Delete the claims; once they are gone and the duration is over, revert.
+
+        After `CLAIM_TIMEOUT`, the revert has failed.
+        """
         remaining = [target for target in ctx.entry.targets if _has_old_claim(ctx, target)]
+        if remaining and ctx.now >= (ctx.entry.injected_at or ctx.now) + CLAIM_TIMEOUT:
+            return _claims_in_use(remaining, ctx.now)
         if remaining:
             return Hold(side_effects=(_delete_claims(remaining),))
         return Hold() if ctx.now < _revert_due(self, ctx) else self.revert(ctx)
@@ -91,6 +101,19 @@ def _revert_due(action: LoseDisk, ctx: FaultContext) -> datetime:
         if observation.kind is ObservationKind.VOLUME_GONE
     ]
     return max([action.revert_due(ctx.fault, ctx.entry) or ctx.now, *gone])
+
+
+def _claims_in_use(targets: Sequence[TargetPod], now: datetime) -> Hold:
+    """The revert of a fault whose claims Kubernetes keeps: the run goes on and is inconclusive."""
+    claims = [target.claim for target in targets]
+    return Hold(
+        reverted_at=now,
+        # The controller was not late: it could not revert before.
+        due=now,
+        revert_error=f"{', '.join(claims)}: deleted, and still there "
+        f"{CLAIM_TIMEOUT.seconds} s after the process was killed; Kubernetes keeps a claim that a "
+        f"pod uses: kubectl describe pvc {claims[0]} names the pod",
+    )
 
 
 def _delete_claims(targets: Sequence[TargetPod]) -> SideEffect:

@@ -67,3 +67,17 @@ def test_lose_disk_slow_claim_delays_the_revert_and_is_not_counted_as_interrupti
     at = times(sim, "leader-down")
     assert at.reverted - at.injected > timedelta(seconds=25)
     assert sim.status.inconclusive_reasons == ()
+
+
+def test_lose_disk_whose_claim_another_pod_keeps_ends_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sim = SimulatedCluster([LOSE])
+    monkeypatch.setattr(sim, "release_claims", lambda: None)
+    play(sim)
+    at = times(sim, "leader-down")
+    assert timedelta(seconds=120) <= at.reverted - at.injected <= timedelta(seconds=125)
+    codes = {reason.code: reason.message for reason in sim.status.inconclusive_reasons}
+    assert "OperatorInterrupted" not in codes
+    assert "kubectl describe pvc t-kafka-0-data names the pod" in codes["RevertFailed"]
+    assert sim.sets["t-kafka-0"] == 1
