@@ -8,9 +8,9 @@ from unittest import mock
 import pytest
 from tests.unit.traffic.plans import load_plan
 
-from krt_contract.bundle import Bundle
 from krt_contract.members import Member, MemberKind
 from krt_contract.metadata import HistorySource, Metadata, MetadataMode
+from krt_contract.sinks.folder import FolderSink
 from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.cluster_history import cluster_history
 from krt_traffic.recorder.failures import Failures
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 def chosen(plan: Plan, folder: Path) -> ClusterHistory:
     timeline = Timeline(folder / "timeline", "r1")
-    return cluster_history(plan, Bundle(folder), "r1", timeline, Failures(threading.Event().set))
+    return cluster_history(
+        plan, FolderSink(folder), "r1", timeline, Failures(threading.Event().set)
+    )
 
 
 def kraft(plan: Plan) -> Plan:

@@ -20,8 +20,11 @@ from tests.unit.traffic.controller_double import (
 )
 from tests.unit.traffic.timelines import recorded, wait_for
 
+from krt_contract.fetch import fetch as fetch_bundle
 from krt_contract.metadata_log.files import read_log
 from krt_contract.metadata_log.record import LogRecord, RecordType
+from krt_contract.sinks.store import StoreSink
+from krt_contract.stores.folder import FolderStore
 from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log import follower as follower_module
@@ -267,6 +270,20 @@ def test_follower_restarted_reads_on_and_tells_nothing_twice(
     events = [item for item in recorded(tmp_path / "timeline") if item["source"] == "partition"]
     found = [(item["detail"]["leader_epoch"], item["detail"]["offset"]) for item in events]
     assert found == [(0, 2), (1, 3)]
+
+
+def test_log_in_an_object_store_is_continued_by_the_next_recorder(tmp_path: Path) -> None:
+    store, bundle = FolderStore(tmp_path / "store"), "ns/test/uid"
+    records = list(records_in(batch(0, 1, *(no_op() for _ in range(5)))))
+    for incarnation, start, end in (("r1", 0, 2), ("r1", 2, 3), ("r2", 3, 5)):
+        lines = StoreSink(store, bundle, lambda *_: None).lines("metadata_log")
+        written = LogStore(lines, incarnation)
+        assert [item.offset for item in written.known] == list(range(start))
+        written.append(records[start:end])
+        written.close()
+    fetch_bundle(store, bundle, tmp_path / "copy")
+    found = read_log(tmp_path / "copy" / "metadata_log")
+    assert (found.records, found.damages) == (tuple(records), ())
 
 
 def test_follower_stopped_reads_what_was_committed_until_then(

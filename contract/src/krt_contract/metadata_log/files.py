@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from krt_contract.metadata_log.record import LogRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -74,17 +75,23 @@ def read_log(folder: Path) -> StoredLog:
     Raises:
         OSError: a file cannot be read.
     """
+    paths = sorted(folder.glob("*.jsonl")) if folder.is_dir() else ()
+    return parse_log((path.name, path.read_bytes()) for path in paths)
+
+
+def parse_log(files: Iterable[tuple[str, bytes]]) -> StoredLog:
+    """Read the metadata log out of its files, given by name and content."""
     found: dict[int, LogRecord] = {}
     damages: list[Damage] = []
-    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
-        lines = path.read_bytes().split(b"\n")
+    for name, content in files:
+        lines = content.split(b"\n")
         for number, line in enumerate(lines, start=1):
             if not line:
                 continue
             try:
                 record = LogRecord.parse(line)
             except ValueError:
-                damages.append(Damage(path.name, number, torn=number == len(lines)))
+                damages.append(Damage(name, number, torn=number == len(lines)))
             else:
                 found.setdefault(record.offset, record)
     return StoredLog(tuple(found[offset] for offset in sorted(found)), tuple(damages))

@@ -78,6 +78,13 @@ class FolderLines:
         make_directory(self._folder)
         return FileLines(self._folder / name)
 
+    def drop_torn_line(self, name: str) -> None:
+        """Cut off half a line; see ``LineFolder.drop_torn_line``."""
+        path = self._folder / name
+        data = path.read_bytes() if path.exists() else b""
+        if data and not data.endswith(b"\n"):
+            os.truncate(path, data.rfind(b"\n") + 1)
+
     def names(self) -> list[str]:
         """Return the files' names; see ``LineFolder.names``."""
         return sorted(path.name for path in self._folder.glob("*"))

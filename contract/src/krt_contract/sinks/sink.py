@@ -57,6 +57,13 @@ class LineFolder(Protocol):
             OSError: it cannot be written.
         """
 
+    def drop_torn_line(self, name: str) -> None:
+        """Cut off what a killed writer left of the last line of a text.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+
     def names(self) -> list[str]:
         """Return the names of the texts that are there, sorted."""
 
@@ -104,7 +111,7 @@ class Sink(Protocol):
         """
 
     def lines(self, name: str) -> LineFolder:
-        """Return a folder of the bundle: ``timeline`` or ``logs``."""
+        """Return a folder of the bundle: ``timeline``, ``logs`` or ``metadata_log``."""
 
     def run_json(self) -> Document:
         """Return ``run.json``."""

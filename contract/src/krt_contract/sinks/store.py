@@ -116,6 +116,9 @@ class StoreLines:
                 )
             return self._texts[name]
 
+    def drop_torn_line(self, name: str) -> None:
+        """Do nothing: a chunk is stored whole; see ``LineFolder.drop_torn_line``."""
+
     def names(self) -> list[str]:
         """Return the texts' names; see ``LineFolder.names``."""
         return sorted({part.stem + part.suffix for part in self._parts()})

@@ -10,8 +10,8 @@ from krt_traffic.recorder.metadata_log.history import MetadataLogHistory
 from krt_traffic.recorder.zookeeper_history import ZooKeeperHistory
 
 if TYPE_CHECKING:
-    from krt_contract.bundle import Bundle
     from krt_contract.plan import Plan
+    from krt_contract.sinks.sink import Sink
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
@@ -31,7 +31,7 @@ class ClusterHistory(Protocol):
 
 
 def cluster_history(
-    plan: Plan, bundle: Bundle, incarnation: str, timeline: Timeline, failures: Failures
+    plan: Plan, sink: Sink, incarnation: str, timeline: Timeline, failures: Failures
 ) -> ClusterHistory:
     """Return the source of a plan's cluster, not started.
 
@@ -42,7 +42,9 @@ def cluster_history(
         case HistorySource.ZOOKEEPER:
             return ZooKeeperHistory(plan, timeline, failures)
         case HistorySource.METADATA_LOG:
-            return MetadataLogHistory(plan, bundle, incarnation, timeline, failures)
+            return MetadataLogHistory(
+                plan, sink.lines("metadata_log"), incarnation, timeline, failures
+            )
         case source:
             raise RecordingError(
                 f"this recorder cannot read a cluster's history from {source}; use the traffic "

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from lightkube.core.resource import api_info
 
-from krt_contract.bundle import Bundle
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import LABEL_TEST_UID
 from krt_contract.timeline import EVIDENCE, PROCESS, EventName, Source
@@ -93,13 +92,7 @@ class RecorderRun:
         self._pods = PodEvents(timeline, zones, self._follow, self._run_json.image)
         requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
-        self._history = cluster_history(
-            plan,
-            Bundle(environment.evidence / plan.bundle),
-            environment.pod_uid,
-            timeline,
-            failures,
-        )
+        self._history = cluster_history(plan, sink, environment.pod_uid, timeline, failures)
 
     def record(self) -> dict[str, int]:
         """Record until the run is done and return what was written, by kind.

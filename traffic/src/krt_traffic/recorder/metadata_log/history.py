@@ -9,8 +9,8 @@ from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
 from krt_traffic.recorder.metadata_log.store import LogStore
 
 if TYPE_CHECKING:
-    from krt_contract.bundle import Bundle
     from krt_contract.plan import Plan
+    from krt_contract.sinks.sink import LineFolder
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
@@ -20,22 +20,27 @@ class MetadataLogHistory:
 
     Args:
         plan: names controllers, brokers and the cluster's id.
-        bundle: where the records go.
+        records: the folder that the records go into.
         incarnation: the recorder's pod uid.
         timeline: where events go.
         failures: starts the threads.
 
     Raises:
-        RecordingError: the bundle cannot be written.
+        RecordingError: the folder cannot be written.
     """
 
     def __init__(
-        self, plan: Plan, bundle: Bundle, incarnation: str, timeline: Timeline, failures: Failures
+        self,
+        plan: Plan,
+        records: LineFolder,
+        incarnation: str,
+        timeline: Timeline,
+        failures: Failures,
     ) -> None:
         self._follower = Follower(
             {item.node_id: item.address for item in plan.controllers},
             plan.metadata.cluster_id,
-            LogStore(bundle.metadata_log, incarnation),
+            LogStore(records, incarnation),
             timeline,
             failures=failures,
         )

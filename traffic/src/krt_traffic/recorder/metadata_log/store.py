@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from typing import TYPE_CHECKING
 
-from krt_contract.bundle import make_directory
-from krt_contract.metadata_log.files import read_log
-from krt_contract.sinks.lines import FileLines
+from krt_contract.metadata_log.files import parse_log
+from krt_contract.sinks.lines import line_folder
 from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
@@ -15,13 +14,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from krt_contract.metadata_log.record import LogRecord
+    from krt_contract.sinks.sink import LineFolder
 
 
 class LogStore:
     """Appends to ``metadata_log/<incarnation>.jsonl``; a restarted recorder continues its file.
 
     Args:
-        folder: the bundle's folder of the metadata log.
+        folder: the bundle's folder of the metadata log, or a path to where it is.
         incarnation: the recorder's pod uid.
 
     Attributes:
@@ -31,14 +31,15 @@ class LogStore:
         RecordingError: the folder cannot be read or written.
     """
 
-    def __init__(self, folder: Path, incarnation: str) -> None:
-        path = folder / f"recorder-{incarnation}.jsonl"
-        self._name = str(path)
+    def __init__(self, folder: LineFolder | Path, incarnation: str) -> None:
+        name = f"recorder-{incarnation}.jsonl"
+        self._name = f"metadata_log/{name}"
+        texts = line_folder(folder)
         with writing(self._name):
-            make_directory(folder)
-            _drop_torn_line(path)
-            self._file = FileLines(path)
-            stored = read_log(folder)
+            # What follows must begin a new line.
+            texts.drop_torn_line(name)
+            stored = parse_log((each, texts.tail(each, sys.maxsize)[0]) for each in texts.names())
+            self._file = texts.open(name)
         self.known: tuple[LogRecord, ...] = tuple(
             record for record in stored.records if record.offset < stored.end
         )
@@ -47,7 +48,7 @@ class LogStore:
         """Append committed records.
 
         Raises:
-            RecordingError: the volume refused them; none of them is in the file.
+            RecordingError: they could not be written; none of them is in the file.
         """
         lines = "".join(record.line() for record in records)
         with writing(self._name):
@@ -57,14 +58,7 @@ class LogStore:
         """Make everything durable and close the file.
 
         Raises:
-            RecordingError: the volume lost records that it had taken.
+            RecordingError: records that had been taken are lost.
         """
         with writing(self._name):
             self._file.close()
-
-
-def _drop_torn_line(path: Path) -> None:
-    """Cut off what a killed recorder left of a line: what follows must begin a new one."""
-    data = path.read_bytes() if path.exists() else b""
-    if data and not data.endswith(b"\n"):
-        os.truncate(path, data.rfind(b"\n") + 1)
