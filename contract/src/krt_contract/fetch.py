@@ -9,6 +9,7 @@ from krt_contract.bundle import IN_PROGRESS_SUFFIX, make_directory
 from krt_contract.object_layout import TABLE_SUFFIX, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
     from krt_contract.object_layout import Source
@@ -21,7 +22,9 @@ TRIES = 3
 """Of a bundle that is still written: a generation may be gone when it is asked for."""
 
 
-def fetch(store: Store, bundle: str, folder: Path) -> dict[Path, str]:
+def fetch(
+    store: Store, bundle: str, folder: Path, names: Container[str] | None = None
+) -> dict[Path, str]:
     """Copy the files of a bundle into a folder, and return of each copy of one object its key.
 
     Tables that are there already are not fetched again: their objects do not change.
@@ -30,6 +33,7 @@ def fetch(store: Store, bundle: str, folder: Path) -> dict[Path, str]:
         store: where the bundle is.
         bundle: its key, ``<namespace>/<name>/<uid>``.
         folder: where the files go.
+        names: paths within the bundle of the files to copy; None for all of them.
 
     Raises:
         StoreError: the store did not give all of them.
@@ -37,7 +41,11 @@ def fetch(store: Store, bundle: str, folder: Path) -> dict[Path, str]:
     """
     tries = TRIES
     while True:
-        sources = list(resolve(bundle, store.list(bundle)))
+        sources = [
+            source
+            for source in resolve(bundle, store.list(bundle))
+            if names is None or source.path in names
+        ]
         try:
             with ThreadPoolExecutor(PARALLEL_FILES) as pool:
                 # The first exception of a copy is raised here.

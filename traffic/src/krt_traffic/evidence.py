@@ -60,6 +60,18 @@ def open_store(variables: Mapping[str, str]) -> Store | None:
     return ObjectStore(settings)
 
 
+def require_store(variables: Mapping[str, str]) -> Store:
+    """Return the object store of an environment.
+
+    Raises:
+        UnusableError: it names none, or its settings cannot be used.
+    """
+    store = open_store(variables)
+    if store is None:
+        raise UnusableError("no object store is named; whoever made the pod names it")
+    return store
+
+
 def report_in_log(member: str) -> Callable[[int, int], None]:
     """Return what tells the recorder, by the pod's log, that the store was unavailable.
 
