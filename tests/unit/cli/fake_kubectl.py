@@ -18,6 +18,7 @@ with open(home / "calls", "a") as calls:
 stdin = sys.stdin.read() if "-" in sys.argv else ""
 if stdin:
     (home / "stdin").write_text(stdin)
+    (home / f"stdin-{{len(list(home.glob('stdin-*')))}}").write_text(stdin)
 for path in sorted(home.glob("answer-*.json")):
     answer = json.loads(path.read_text())
     if set(answer["words"].split()) <= set(sys.argv):

@@ -12,7 +12,7 @@ from krt_cli.doctor.access import images
 from krt_cli.doctor.finding import Level
 from krt_cli.doctor.install import controller, crd, kubernetes
 from krt_cli.doctor.nodes import nodes
-from krt_cli.doctor.storage import evidence
+from krt_cli.doctor.storage import evidence, place
 from krt_cli.errors import ExitCode
 from krt_cli.installation import Controller
 from krt_cli.kubectl import Kubectl
@@ -265,6 +265,48 @@ def test_evidence_claim_and_class_that_cannot_be_shared_are_blockers(
     found = evidence(Kubectl(), "krt-evidence", "shared")
     assert found.level is level
     assert bool(found.remedy) == (level is not OK)
+
+
+STORE = {"KRT_STORE_BUCKET": "evidence", "KRT_STORE_ENDPOINT": "http://store.krt-system.svc:9000"}
+OWN = {"bucket": "ours", "credentials": {"secretName": "keys"}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings", "level", "says"),
+    [
+        ({"objectStore": {}}, STORE, OK, "bucket evidence at http://store.krt-system.svc:9000"),
+        ({}, {**STORE, "KRT_EVIDENCE_DEFAULT": "objectStore"}, OK, "object store of the chart"),
+        ({"objectStore": {}}, {"KRT_EVIDENCE_DEFAULT": "claim"}, BLOCKER, "the chart has none"),
+        ({"objectStore": {}}, {}, WARNING, "not known"),
+        ({"objectStore": OWN}, STORE, BLOCKER, "no Secret keys"),
+    ],
+)
+def test_evidence_in_an_object_store_is_checked_as_far_as_it_is_known(
+    kubectl: FakeKubectl,
+    asked: dict[str, Any],
+    settings: dict[str, str],
+    level: Level,
+    says: str,
+) -> None:
+    kubectl.answers("get secret keys", "")
+    found = place(Kubectl(), asked, settings)
+    assert (found.level, says in found.message) == (level, True), found
+    assert bool(found.remedy) == (level is not OK)
+
+
+def test_evidence_in_a_bucket_whose_secret_is_there_is_left_to_the_preflight(
+    kubectl: FakeKubectl,
+) -> None:
+    kubectl.answers("get secret keys", "secret/keys")
+    found = place(Kubectl(), {"objectStore": OWN}, {})
+    assert (found.level, found.message[:19]) == (OK, "bucket ours at AWS;")
+
+
+def test_evidence_of_a_claim_named_in_the_test_is_checked_as_a_claim(kubectl: FakeKubectl) -> None:
+    kubectl.answers("get pvc mine", "")
+    kubectl.answers("get storageclass", json.dumps({"provisioner": "nfs.csi.k8s.io"}))
+    settings = {"KRT_EVIDENCE_DEFAULT": "objectStore", "KRT_EVIDENCE_STORAGE_CLASS": "shared"}
+    assert "claim mine" in place(Kubectl(), {"claimName": "mine"}, settings).message
 
 
 def test_images_of_a_pod_that_cannot_pull_or_without_registry_are_blockers(

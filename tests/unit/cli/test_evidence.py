@@ -12,9 +12,11 @@ import pytest
 
 from krt_cli.errors import CouldNotRunError, ExitCode
 from krt_cli.evidence import sums
-from krt_cli.evidence.reader import obstacle, pod
+from krt_cli.evidence.place import Claim
+from krt_cli.evidence.reader import Wanted, obstacle, pod
 from krt_cli.main import run
 from krt_cli.resource import Test
+from krt_contract.stores.settings import ObjectStoreSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +75,7 @@ def volume(tmp_path: Path) -> Path:
 
 def serve(kubectl: FakeKubectl, volume: Path, cut: int = 0) -> None:
     kubectl.answers("get krt sample", json.dumps(TEST), always=True)
+    kubectl.answers("get configmap sample-plan", always=True)
     kubectl.answers("get deployments", json.dumps({"items": [CONTROLLER]}), always=True)
     kubectl.answers("create --filename -")
     kubectl.answers("wait", always=True)
@@ -104,7 +107,7 @@ def test_evidence_copies_every_closed_file_and_deletes_the_pod(
     assert (folder / "produce/idem-0.parquet").read_bytes() == source.read_bytes()
     assert sums.verify(folder) == 3
     assert "7 files, 1.3 MB, checksums verified" in capsys.readouterr().out
-    created = kubectl.calls()[2].split()
+    created = kubectl.calls()[3].split()
     assert created[2] == "create"
     assert kubectl.calls()[-1].split()[2:4] == ["delete", "pod"]
 
@@ -247,7 +250,8 @@ def test_report_of_a_test_that_was_not_scored_says_what_to_do(
 
 
 def test_reader_pod_is_read_only_and_restricted_and_placed_as_the_tests_own() -> None:
-    spec = pod(Test(TEST), "reader", "x:1", "IfNotPresent")["spec"]
+    wanted = Wanted(Claim("mine"), PATH)
+    spec = pod(Test(TEST), wanted, "reader", "x:1", "IfNotPresent")["spec"]
     (container,) = spec["containers"]
     assert container["volumeMounts"] == [
         {"name": "evidence", "mountPath": "/evidence", "readOnly": True}
@@ -264,6 +268,56 @@ def test_reader_pod_is_read_only_and_restricted_and_placed_as_the_tests_own() ->
         "capabilities": {"drop": ["ALL"]},
         "readOnlyRootFilesystem": True,
     }
+
+
+STORE = {
+    "bucket": "evidence",
+    "endpoint": "http://store.krt-system.svc:9000",
+    "region": "us-east-1",
+    "prefix": "team",
+    "pathStyle": True,
+    "credentials": {"secretName": "sample-store-11111111"},
+}
+
+
+def test_evidence_in_an_object_store_is_copied_into_the_pod_first(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path
+) -> None:
+    plan = json.dumps({"spec": {"evidence": {"objectStore": STORE}}})
+    kubectl.answers("get configmap sample-plan", json.dumps({"data": {"plan.json": plan}}))
+    serve(kubectl, volume)
+    assert run(["report", "sample", "-o", str(tmp_path / "out"), "-n", "ns"]) == 0
+    spec = json.loads((kubectl.home / "stdin-0").read_text())["spec"]
+    (download,), (reader,) = spec["initContainers"], spec["containers"]
+    assert spec["volumes"] == [{"name": "evidence", "emptyDir": {}}]
+    assert download["command"][:5] == [
+        *("python3", "-m", "krt_traffic.download"),
+        *(PATH, f"/evidence/{PATH}"),
+    ]
+    assert "report.html" in download["command"]
+    plain = {item["name"]: item["value"] for item in download["env"] if "value" in item}
+    found = ObjectStoreSettings.read(plain)
+    assert found is not None
+    assert found.path("") == "evidence/team"
+    assert [item["valueFrom"]["secretKeyRef"]["name"] for item in download["env"][-2:]] == [
+        "sample-store-11111111"
+    ] * 2
+    assert reader["securityContext"] == download["securityContext"]
+
+
+def test_obstacle_of_a_pod_that_could_not_copy_is_what_the_store_said() -> None:
+    ended = {"terminated": {"exitCode": 1, "message": "AccessDenied\n"}}
+    assert obstacle({"status": {"initContainerStatuses": [{"state": ended}]}}) == "AccessDenied"
+
+
+def test_evidence_of_a_test_without_a_plan_in_the_store_of_the_chart_is_not_there(
+    kubectl: FakeKubectl, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = {**TEST, "spec": {"evidence": {"objectStore": {}}}}
+    kubectl.answers("get krt sample", json.dumps(test), always=True)
+    kubectl.answers("get configmap sample-plan")
+    assert run(["evidence", "sample", "-o", str(tmp_path / "copy")]) == ExitCode.COULD_NOT_RUN
+    assert "has no plan, so it has no evidence" in capsys.readouterr().err
 
 
 def test_obstacle_of_a_pod_that_is_not_scheduled_is_the_schedulers_message() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from krt_cli.doctor import access, install, nodes, storage
 from krt_cli.doctor.finding import Finding, Level, ok
 from krt_cli.errors import ExitCode
-from krt_contract.bundle import DEFAULT_CLAIM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,9 +70,8 @@ def checks(kubectl: Kubectl, manifest: Manifest | None) -> Iterator[Finding]:
     yield from install.controller(kubectl, found, namespace)
     spec: dict[str, Any] = {} if manifest is None else manifest.spec
     yield nodes.nodes(kubectl, spec)
-    claim = str((spec.get("evidence") or {}).get("claimName") or DEFAULT_CLAIM)
-    class_name = found[0].settings.get("KRT_EVIDENCE_STORAGE_CLASS") if found else None
-    yield storage.evidence(kubectl, claim, class_name)
+    settings = found[0].settings if found else {}
+    yield storage.place(kubectl, spec.get("evidence") or {}, settings)
     yield from access.rights(kubectl)
     if found:
         yield from access.images(kubectl, found[0])

@@ -1,4 +1,4 @@
-"""The evidence claim, or the storage class that the controller would create it with."""
+"""Where the evidence goes: the claim, the class it would be created with, or the object store."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.doctor.finding import Finding, blocker, ok, warning
 from krt_cli.errors import KubectlError
+from krt_contract.bundle import DEFAULT_CLAIM
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krt_cli.kubectl import Kubectl
 
 CHECK: Final = "evidence"
+OBJECT_STORE: Final = "objectStore"
 SHARED_MODE: Final = "ReadWriteMany"
 
 SHARED: Final = frozenset(
@@ -43,14 +47,62 @@ SINGLE: Final = frozenset(
 """Provisioners of block devices: one node at a time."""
 
 REMEDY: Final = (
-    "name a class that supports ReadWriteMany in the chart value evidence.storageClass (EFS, "
-    "Azure Files, Filestore, NFS, CephFS; docs/how-to/install.md), or a claim of your own in "
+    "use the object store of the chart (chart value evidence.default: objectStore), name a class "
+    "that supports ReadWriteMany in the chart value evidence.storageClass (EFS, Azure Files, "
+    "Filestore, NFS, CephFS; docs/how-to/install.md), or a claim of your own in "
     "spec.evidence.claimName"
 )
 
 
-def evidence(kubectl: Kubectl, claim: str, class_name: str | None) -> Finding:
+def place(kubectl: Kubectl, asked: dict[str, Any], settings: Mapping[str, str]) -> Finding:
     """Check where the evidence of a test would go.
+
+    Args:
+        kubectl: bound to the namespace of the test.
+        asked: `spec.evidence` of the test.
+        settings: environment of the controller; empty where it is not known.
+    """
+    store = asked.get("objectStore")
+    by_default = not asked.get("claimName") and settings.get("KRT_EVIDENCE_DEFAULT") == OBJECT_STORE
+    if store is None and not by_default:
+        claim = str(asked.get("claimName") or DEFAULT_CLAIM)
+        return evidence(kubectl, claim, settings.get("KRT_EVIDENCE_STORAGE_CLASS"))
+    if store and store.get("bucket"):
+        return _keys(kubectl, store)
+    if not settings:
+        return warning(
+            CHECK,
+            "whether the chart has an object store is not known to you",
+            "ask who installed the controller",
+        )
+    if not settings.get("KRT_STORE_BUCKET"):
+        return blocker(
+            CHECK,
+            "the test uses the object store of the chart, and the chart has none",
+            "set the chart value evidence.objectStore.enabled to true or "
+            "evidence.objectStore.bucket to a bucket, or name a bucket in spec.evidence",
+        )
+    at = settings.get("KRT_STORE_ENDPOINT") or "AWS"
+    return ok(CHECK, f"object store of the chart: bucket {settings['KRT_STORE_BUCKET']} at {at}")
+
+
+def _keys(kubectl: Kubectl, store: dict[str, Any]) -> Finding:
+    name = (store.get("credentials") or {}).get("secretName")
+    bucket = f"bucket {store['bucket']} at {store.get('endpoint') or 'AWS'}"
+    if (
+        name
+        and not kubectl("get", "secret", name, "--ignore-not-found", "--output", "name").strip()
+    ):
+        return blocker(
+            CHECK,
+            f"{bucket}: there is no Secret {name} in the namespace of the test",
+            f"create the Secret {name} with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        )
+    return ok(CHECK, f"{bucket}; the preflight of the test writes to it")
+
+
+def evidence(kubectl: Kubectl, claim: str, class_name: str | None) -> Finding:
+    """Check the claim of a test.
 
     Args:
         kubectl: bound to the namespace of the test.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from krt_cli.errors import CouldNotRunError
 from krt_cli.evidence import sums
-from krt_cli.evidence.reader import claim_of, reading
+from krt_cli.evidence.place import place_of
+from krt_cli.evidence.reader import Wanted, reading
 from krt_cli.evidence.results import BUNDLE, REPORT, RESULTS
 from krt_cli.evidence.transfer import RemoteBundle, copy, remote_files
 from krt_cli.places import local_bundles
@@ -116,11 +117,12 @@ def _fetch(  # noqa: PLR0913 - what is copied, from where and to where
 ) -> list[RemoteFile]:
     namespace, name, uid = test.identity
     path = str((test.status.get("report") or {}).get("path") or f"{namespace}/{name}/{uid}")
-    ticker = Ticker(console, f"reading {path} on claim {claim_of(test)}")
-    with ticker, reading(kubectl, test, image) as pod:
+    wanted = Wanted(place_of(kubectl, test), path, tuple(names or ()))
+    ticker = Ticker(console, f"reading {path} on the {wanted.place}")
+    with ticker, reading(kubectl, test, wanted, image) as pod:
         bundle = RemoteBundle(kubectl, pod, path)
         there = remote_files(bundle)
-        files = [file for file in there.values() if names is None or file.name in set(names)]
+        files = [file for file in there.values() if names is None or file.name in wanted.names]
         total = sum(file.size for file in files) / MEGABYTE
         folder.mkdir(parents=True, exist_ok=True)
 

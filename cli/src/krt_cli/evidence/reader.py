@@ -1,4 +1,6 @@
-"""A short-lived pod that mounts the evidence claim read-only, through which files are read.
+"""A short-lived pod through which the files of the evidence are read.
+
+It mounts the evidence claim read-only, or copies the bundle out of the object store first.
 
 The rights are those of the user: to create and delete pods and to execute commands in them, in the
 namespace of the test. The pod has no token, and satisfies the Pod Security level restricted.
@@ -9,11 +11,12 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.errors import CouldNotRunError, KubectlError
+from krt_cli.evidence.place import Bucket, Claim
 from krt_cli.installation import find_controller
-from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_COMPONENT, PRODUCT
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from krt_cli.resource import Test
 
 MOUNT: Final = "/evidence"
-"""Where the reader mounts the claim."""
+"""Where the reader has the evidence."""
 
 LIFETIME_S: Final = 3600
 """Seconds after which the pod ends by itself, should nobody delete it."""
@@ -34,45 +37,64 @@ START_S: Final = 120
 USER: Final = 10001
 """The user of our images; files of the evidence are readable by their group, 0."""
 
+DOWNLOAD: Final = "download"
+"""The container that copies a bundle out of an object store."""
+
 REMEDY_IMAGE: Final = (
     "name an image that has sh, find, tar and sha256sum, and that the nodes can pull, with --image"
 )
 
 
-def claim_of(test: Test) -> str:
-    """Return the name of the claim that holds the evidence of a test."""
-    return str((test.spec.get("evidence") or {}).get("claimName") or DEFAULT_CLAIM)
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is read.
+
+    Attributes:
+        place: where the evidence is.
+        bundle: path of the bundle there.
+        names: files of the bundle; none: all of them.
+    """
+
+    place: Claim | Bucket
+    bundle: str
+    names: tuple[str, ...] = ()
 
 
-def pod(test: Test, name: str, image: str, pull_policy: str) -> dict[str, Any]:
+def pod(  # the pod of a claim and of an object store differ in one container and one volume
+    test: Test, wanted: Wanted, name: str, image: str, pull_policy: str
+) -> dict[str, Any]:
     """Return the pod that reads the evidence of a test.
 
     Args:
         test: it is placed and pulled as the test's own pods are.
+        wanted: what it reads.
         name: of the pod.
-        image: has sh, find, tar and sha256sum.
+        image: has sh, find, tar and sha256sum, and our traffic package where an object store is
+            read.
         pull_policy: of the image; empty for the default.
     """
     template = test.spec.get("podTemplate") or {}
     context = template.get("securityContext") or {}
-    container: dict[str, Any] = {
-        "name": "reader",
+    shared: dict[str, Any] = {
         "image": image,
-        "command": ["sleep", str(LIFETIME_S)],
         "resources": {
             "requests": {"cpu": "50m", "memory": "32Mi"},
-            "limits": {"memory": "128Mi"},
+            "limits": {"memory": "256Mi"},
         },
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [{"name": "evidence", "mountPath": MOUNT, "readOnly": True}],
     }
     if pull_policy:
-        container["imagePullPolicy"] = pull_policy
-    claim = {"claimName": claim_of(test), "readOnly": True}
+        shared["imagePullPolicy"] = pull_policy
+    container = {
+        **shared,
+        "name": "reader",
+        "command": ["sleep", str(LIFETIME_S)],
+        "volumeMounts": [{"name": "evidence", "mountPath": MOUNT, "readOnly": True}],
+    }
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "activeDeadlineSeconds": LIFETIME_S,
@@ -89,8 +111,13 @@ def pod(test: Test, name: str, image: str, pull_policy: str) -> dict[str, Any]:
             **context,
         },
         "containers": [container],
-        "volumes": [{"name": "evidence", "persistentVolumeClaim": claim}],
     }
+    if isinstance(wanted.place, Claim):
+        claim = {"claimName": wanted.place.name, "readOnly": True}
+        spec["volumes"] = [{"name": "evidence", "persistentVolumeClaim": claim}]
+    else:
+        spec["volumes"] = [{"name": "evidence", "emptyDir": {}}]
+        spec["initContainers"] = [{**shared, **_download(wanted, wanted.place)}]
     for key in ("nodeSelector", "tolerations", "imagePullSecrets", "priorityClassName"):
         if template.get(key):
             spec[key] = template[key]
@@ -104,14 +131,27 @@ def pod(test: Test, name: str, image: str, pull_policy: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
+def _download(wanted: Wanted, bucket: Bucket) -> dict[str, Any]:
+    """Return what is peculiar to the container that copies the bundle out of an object store."""
+    folder = f"{MOUNT}/{wanted.bundle}"
+    return {
+        "name": DOWNLOAD,
+        "command": ["python3", "-m", "krt_traffic.download", wanted.bundle, folder, *wanted.names],
+        "env": bucket.variables(),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"name": "evidence", "mountPath": MOUNT}],
+    }
+
+
 @contextmanager
-def reading(kubectl: Kubectl, test: Test, image: str | None) -> Iterator[str]:
+def reading(kubectl: Kubectl, test: Test, wanted: Wanted, image: str | None) -> Iterator[str]:
     """Start the pod that reads the evidence of a test, yield its name, and delete it.
 
     Args:
         kubectl: bound to the namespace of the test.
         test: whose evidence is read.
-        image: of the pod; None for that of the controller.
+        wanted: what is read.
+        image: of the pod; None for that of the controller, or of traffic for an object store.
 
     Raises:
         CouldNotRunError: the pod cannot be created or does not start.
@@ -125,32 +165,45 @@ def reading(kubectl: Kubectl, test: Test, image: str | None) -> Iterator[str]:
                 "controller is found, or you may not list deployments",
                 REMEDY_IMAGE,
             )
-        image, pull_policy = controller.image, controller.pull_policy
+        of_traffic = controller.images.get("traffic", controller.image)
+        image = controller.image if isinstance(wanted.place, Claim) else of_traffic
+        pull_policy = controller.pull_policy
     name = f"krt-reader-{secrets.token_hex(4)}"
-    kubectl("create", "--filename", "-", stdin=json.dumps(pod(test, name, image, pull_policy)))
+    kubectl(
+        "create", "--filename", "-", stdin=json.dumps(pod(test, wanted, name, image, pull_policy))
+    )
     try:
-        _wait(kubectl, name, claim_of(test))
+        _wait(kubectl, name, wanted.place)
         yield name
     finally:
         kubectl("delete", "pod", name, "--ignore-not-found", "--wait=false")
 
 
-def _wait(kubectl: Kubectl, name: str, claim: str) -> None:
+def _wait(kubectl: Kubectl, name: str, place: Claim | Bucket) -> None:
     try:
         kubectl("wait", f"pod/{name}", "--for=condition=Ready", f"--timeout={START_S}s")
     except KubectlError as error:
         cause = obstacle(kubectl.get("pod", name)) or str(error)
+        what = (
+            f"the volume, kubectl describe pvc {place.name} says more"
+            if isinstance(place, Claim)
+            else "the object store, check that it runs and that its Secret is there"
+        )
         raise CouldNotRunError(
-            f"the pod that reads the claim {claim} did not start within {START_S} s: {cause}",
-            f"if it is the image, {REMEDY_IMAGE}; if it is the volume, kubectl describe pvc "
-            f"{claim} says more",
+            f"the pod that reads the {place} did not start within {START_S} s: {cause}",
+            f"if it is the image, {REMEDY_IMAGE}; if it is {what}",
         ) from error
 
 
 def obstacle(found: dict[str, Any]) -> str:
     """Return why a pod does not run, in Kubernetes' own words; empty where it does not say."""
     status = found.get("status") or {}
-    for container in status.get("containerStatuses") or ():
+    for container in status.get("initContainerStatuses") or ():
+        ended = (container.get("state") or {}).get("terminated") or {}
+        if ended.get("exitCode"):
+            return str(ended.get("message") or "").strip() or str(ended.get("reason"))
+    waits = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    for container in waits:
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting.get("message") or waiting.get("reason"):
             return f"{waiting.get('reason', '')}: {waiting.get('message', '')}".strip(": ")
