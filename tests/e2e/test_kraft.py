@@ -1,13 +1,17 @@
-"""The sample in KRaft mode, with a crash of the active controller after that of a leader."""
+"""The sample in KRaft mode, with a crash of the active controller after that of a leader.
+
+Its evidence goes into the object store of the chart; `krt evidence` copies it out.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from typing import TYPE_CHECKING
 
 import pytest
-from kit.run import ROOT, Run, manifest, score
+from kit.run import LABEL, ROOT, Run, manifest, score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +22,9 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def run(module_kubectl: Kubectl) -> Run:
+def run(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Run:
     sample = manifest("manifests/sample-kraft.yaml")
+    sample["spec"]["evidence"] = {"objectStore": {}}
     sample["spec"]["faults"].append(
         {
             "name": "controller-down",
@@ -31,7 +36,7 @@ def run(module_kubectl: Kubectl) -> Run:
     )
     kraft = Run.apply(module_kubectl, sample)
     kraft.finish()
-    return kraft
+    return kraft.copied(tmp_path_factory.mktemp("evidence"))
 
 
 def test_kraft_passes_with_every_fault_verified(run: Run) -> None:
@@ -68,3 +73,21 @@ def test_kraft_scored_on_this_machine_gives_the_same_bytes(run: Run, tmp_path: P
     card = tmp_path / "scorecard.json"
     score(run.bundle, card)
     assert card.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
+
+
+def test_keys_of_the_object_store_are_in_no_evidence_and_in_no_object_but_their_secret(
+    run: Run,
+) -> None:
+    (secret,) = (
+        one
+        for one in run.kubectl.get("secrets")["items"]
+        if one["metadata"]["labels"].get(LABEL) == run.uid
+    )
+    keys = [base64.b64decode(value) for value in secret["data"].values()]
+    assert len(keys) == 2
+    for path in run.bundle.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert not [key for key in keys if key in content], path
+    objects = run.kubectl("get", "krt,configmaps,jobs,pods,events", "--output", "json").encode()
+    assert not [key for key in keys if key in objects]

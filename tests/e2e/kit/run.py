@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,11 +102,13 @@ class Run:
         kubectl: bound to its namespace.
         name: its name.
         uid: its uid, which labels everything it owns.
+        copy: where its evidence was copied to; None while it is on the host's volume.
     """
 
     kubectl: Kubectl
     name: str
     uid: str
+    copy: Path | None = None
 
     @classmethod
     def apply(cls, kubectl: Kubectl, resource: dict[str, Any]) -> Run:
@@ -166,9 +168,18 @@ class Run:
         listed = self.kubectl("get", kinds, "-l", f"{LABEL}={self.uid}", "-o", "name")
         return listed.split()
 
+    def copied(self, folder: Path) -> Run:
+        """Copy the evidence into ``folder`` with ``krt evidence``; return the run with it."""
+        command = ["hack/uv", "run", "--frozen", "krt", "evidence", self.name, "-o", str(folder)]
+        command += ["--namespace", self.kubectl.namespace]
+        subprocess.run(command, cwd=ROOT, check=True, timeout=300)
+        return replace(self, copy=folder)
+
     @property
     def bundle(self) -> Path:
         """Where the evidence lies on the host."""
+        if self.copy is not None:
+            return self.copy
         home = Path(os.environ["KRT_E2E_EVIDENCE"])
         tail = f"{self.kubectl.namespace}/{self.name}/{self.uid}"
         found = [*home.glob(f"*/{tail}"), *home.glob(tail)]
