@@ -3,7 +3,6 @@
 #   hack/images.sh          all of it
 #   hack/images.sh build    build and push to the registry beside the cluster; needs the engine only
 #   hack/images.sh load     let every node of the cluster pull them from that registry
-#   hack/images.sh store    build the embedded evidence store (needs Go) and push it to that registry
 #   hack/images.sh push REGISTRY/PATH [TAG]
 #                           build, push to a registry of yours and write the chart's values for it
 # An image's tag is a hash of its sources, so an unchanged image is not built again.
@@ -109,8 +108,8 @@ store_image() {
   echo "$reference"
 }
 
-# build_images: builds what is missing and sets `operator`, `traffic`, `scoring`, `kafka` and `kafkaKRaft`
-# to references.
+# build_images: builds what is missing and sets `operator`, `traffic`, `scoring`, `store`, `kafka` and
+# `kafkaKRaft` to references.
 build_images() {
   local base java python spark maven=''
   base=$(base_image)
@@ -122,6 +121,7 @@ build_images() {
   traffic=$(package_image traffic "$(dependencies traffic "$python")" traffic traffic/src contract/src)
   spark=$(jars_image krt/spark spark "$(dependencies scoring "$spark")" "$maven")
   scoring=$(package_image scoring "$spark" spark spark/src contract/src)
+  store=$(store_image)
   if [[ $base == krt/* ]]; then
     kafka=$(jars_image "$REGISTRY_ON_HOST/krt-kafka" kafka "$java" "$maven" "$KAFKA_VERSION")
     kafkaKRaft=$(jars_image "$REGISTRY_ON_HOST/krt-kafka-kraft" kafka "$java" "$maven" "$KAFKA_KRAFT_VERSION")
@@ -132,32 +132,24 @@ build_images() {
 }
 
 build() {
-  local operator traffic scoring kafka kafkaKRaft image
+  local operator traffic scoring store kafka kafkaKRaft image
   build_images
   "$HACK/registry.sh" up
-  for image in "$operator" "$traffic" "$scoring" "$kafka" "$kafkaKRaft"; do
+  for image in "$operator" "$traffic" "$scoring" "$store" "$kafka" "$kafkaKRaft"; do
     case $image in
       "$REGISTRY_ON_HOST"/*) step "push ${image#*/}" docker push --quiet "$image" ;;
     esac
   done
-  write_values "$STATE/images.values.yaml" "$operator" "$traffic" "$scoring" "$kafka" "$kafkaKRaft"
-}
-
-store() {
-  local reference
-  reference=$(store_image)
-  "$HACK/registry.sh" up
-  step "push ${reference#*/}" docker push --quiet "$reference"
-  log "the evidence store: $REGISTRY_IN_CLUSTER/${reference#*/}"
+  write_values "$STATE/images.values.yaml" "$operator" "$traffic" "$scoring" "$store" "$kafka" "$kafkaKRaft"
 }
 
 # push REGISTRY/PATH [TAG]: an image that is pulled anyway, Kafka's own, stays where it is.
 push() {
-  local target=${1%/} tag=${2:-} operator traffic scoring kafka kafkaKRaft image pushed
+  local target=${1%/} tag=${2:-} operator traffic scoring store kafka kafkaKRaft image pushed
   local values=$REPO/build/images.values.yaml
   check_target "$target" "$tag"
   build_images
-  for image in operator traffic scoring kafka kafkaKRaft; do
+  for image in operator traffic scoring store kafka kafkaKRaft; do
     case ${!image} in
       "$REGISTRY_ON_HOST"/*)
         pushed=$(push_image "${!image}" "$target" "$tag")
@@ -165,7 +157,7 @@ push() {
         ;;
     esac
   done
-  write_values "$values" "$operator" "$traffic" "$scoring" "$kafka" "$kafkaKRaft"
+  write_values "$values" "$operator" "$traffic" "$scoring" "$store" "$kafka" "$kafkaKRaft"
   log "images: $values"
   log "install them with: helm install krt helm/kafka-resilience --values build/images.values.yaml"
 }
@@ -221,18 +213,17 @@ references() {
 load() {
   local kept
   "$HACK/registry.sh" connect
-  # The controller runs on one node only, which fetches its image when it must; so does the node of a member
-  # in KRaft mode.
-  kept=$(references '/ (operator|kafkaKRaft):/!d' | tr '\n' ' ')
+  # The controller and the store run on one node only, which fetches the image when it must; so does the node
+  # of a member in KRaft mode.
+  kept=$(references '/ (operator|store|kafkaKRaft):/!d' | tr '\n' ' ')
   # shellcheck disable=SC2046  # a list of references
-  step 'every node pulls the images' fetch_on_every_node "$kept" $(references '/ (operator|kafkaKRaft):/d')
+  step 'every node pulls the images' fetch_on_every_node "$kept" $(references '/ (operator|store|kafkaKRaft):/d')
   log "images: $STATE/images.values.yaml"
 }
 
 case ${1:-all} in
   build) build ;;
   load) load ;;
-  store) store ;;
   push)
     [[ -n ${2:-} ]] || die 'hack/images.sh push needs a registry' 'name it, for example PUSH=registry.example.com/team'
     push "$2" "${3:-}"
@@ -241,5 +232,5 @@ case ${1:-all} in
     build
     load
     ;;
-  *) die "hack/images.sh has the commands 'build', 'load', 'store' and 'push', not '$1'" ;;
+  *) die "hack/images.sh has the commands 'build', 'load' and 'push', not '$1'" ;;
 esac

@@ -81,7 +81,7 @@ value() {
     "$1" "$registry" "${path%:*}" "${path##*:}"
 }
 
-# write_values FILE OPERATOR TRAFFIC SCORING KAFKA KAFKA-IN-KRAFT-MODE: the values that name these images.
+# write_values FILE OPERATOR TRAFFIC SCORING STORE KAFKA KAFKA-IN-KRAFT-MODE: the values that name these images.
 write_values() {
   local file=$1
   mkdir -p "$(dirname "$file")"
@@ -91,8 +91,9 @@ write_values() {
     value operator "$2"
     value traffic "$3"
     value scoring "$4"
-    value kafka "$5"
-    value kafkaKRaft "$6"
+    value store "$5"
+    value kafka "$6"
+    value kafkaKRaft "$7"
   } >"$file.$$"
   mv "$file.$$" "$file"
 }

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - the text of helm test, no module of a package
-"""Checks with the controller's account: the CRD is served, rights, the storage class."""
+"""Checks with the controller's account: the CRD is served, rights, where evidence goes."""
 
 import json
 import os
@@ -54,15 +54,26 @@ try:
 except urllib.error.HTTPError as error:
     sys.exit(f"the CRD is not installed (HTTP {error.code}); set the chart value crds.enabled=true")
 sys.stdout.write(f"served: {', '.join(one['name'] for one in served)}\n")
+endpoint = os.environ["STORE_ENDPOINT"]
+if endpoint:
+    try:
+        urllib.request.urlopen(f"{endpoint}/health", timeout=20).close()  # noqa: S310 - http
+    except OSError as error:
+        sys.exit(
+            f"the object store at {endpoint} does not answer ({error}); kubectl describe pod of "
+            "the store says what it lacks: a volume, its image, or room on the nodes"
+        )
+    sys.stdout.write(f"evidence: the object store at {endpoint} answers\n")
 name = os.environ["STORAGE_CLASS"]
 try:
     found = call(f"/apis/storage.k8s.io/v1/storageclasses/{name}")
-    sys.stdout.write(f"evidence: storage class {name} of {found['provisioner']}\n")
+    sys.stdout.write(f"evidence on claims: storage class {name} of {found['provisioner']}\n")
 except urllib.error.HTTPError as error:
-    # No failure: every test may name a claim of its own.
+    # No failure: a test may use an object store, or name a claim of its own.
     sys.stdout.write(
-        f"evidence: storage class {name} cannot be read (HTTP {error.code}); set the chart value "
-        "evidence.storageClass, or name a claim in spec.evidence.claimName of each test\n"
+        f"evidence on claims: storage class {name} cannot be read (HTTP {error.code}); set the "
+        "chart value evidence.storageClass, or name a claim in spec.evidence.claimName of each "
+        "test\n"
     )
 missing = [
     f"{verb} {resource} in {namespace or 'every namespace'}"

@@ -57,6 +57,11 @@ app.kubernetes.io/component: operator
 
 {{- define "krt.labels" -}}
 {{ include "krt.selector" . }}
+{{ include "krt.commonLabels" . }}
+{{- end -}}
+
+{{/* Labels of every object of the release, beside the selector of its component. */}}
+{{- define "krt.commonLabels" -}}
 app.kubernetes.io/part-of: kafka-resilience
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
@@ -91,6 +96,45 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
+{{/* Name of the objects of the chart's object store. */}}
+{{- define "krt.storeName" -}}
+{{- printf "%s-store" (include "krt.fullname" . | trunc 57 | trimSuffix "-") -}}
+{{- end -}}
+
+{{/* URL of the chart's object store. */}}
+{{- define "krt.storeEndpoint" -}}
+http://{{ include "krt.storeName" . }}.{{ .Release.Namespace }}.svc:9000
+{{- end -}}
+
+{{/* Secret with the keys of the object store; empty where there are none. */}}
+{{- define "krt.storeSecret" -}}
+{{- with .Values.evidence.objectStore -}}
+{{- .credentials.secretName | default (ternary (include "krt.storeName" $) "" .enabled) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "krt.storeSelector" -}}
+app.kubernetes.io/name: {{ include "krt.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: store
+{{- end -}}
+
+{{- define "krt.storeLabels" -}}
+{{ include "krt.storeSelector" . }}
+{{ include "krt.commonLabels" . }}
+{{- end -}}
+
+{{/* The keys of the object store, for the containers of the chart that need them. The hook that removes
+finalizers does not: the Secret is gone by then. */}}
+{{- define "krt.storeKeys" -}}
+{{- with include "krt.storeSecret" . -}}
+- name: KRT_STORE_ACCESS_KEY
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: AWS_ACCESS_KEY_ID}}
+- name: KRT_STORE_SECRET_KEY
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: AWS_SECRET_ACCESS_KEY}}
+{{- end -}}
+{{- end -}}
+
 {{/* Environment of krt_operator.app.settings, for the controller and for the hook that removes
 finalizers. */}}
 {{- define "krt.settings" -}}
@@ -108,6 +152,22 @@ finalizers. */}}
   value: {{ .Values.imagePullPolicy | quote }}
 - name: KRT_IMAGE_PULL_SECRETS
   value: {{ include "krt.pullSecrets" . | quote }}
+- name: KRT_EVIDENCE_DEFAULT
+  value: {{ .Values.evidence.default }}
+{{- with .Values.evidence.objectStore }}
+{{- if or .enabled .bucket }}
+- name: KRT_STORE_BUCKET
+  value: {{ ternary "evidence" .bucket .enabled | quote }}
+- name: KRT_STORE_ENDPOINT
+  value: {{ ternary (include "krt.storeEndpoint" $) .endpoint .enabled | quote }}
+- name: KRT_STORE_REGION
+  value: {{ ternary "us-east-1" .region .enabled | quote }}
+- name: KRT_STORE_PREFIX
+  value: {{ .prefix | quote }}
+- name: KRT_STORE_PATH_STYLE
+  value: {{ or .enabled .pathStyle | quote }}
+{{- end }}
+{{- end }}
 - name: KRT_EVIDENCE_STORAGE_CLASS
   value: {{ .Values.evidence.storageClass | quote }}
 - name: KRT_MAX_CONCURRENT_TESTS

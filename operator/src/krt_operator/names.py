@@ -58,6 +58,11 @@ def control(test: str) -> str:
     return f"{test}-control"
 
 
+def store_secret(test: str, uid: str) -> str:
+    """The Secret with the keys of the chart's object store; another run has another one."""
+    return f"{test}-store-{uid[:8]}"
+
+
 def scripts(test: str) -> str:
     """The ConfigMap of the members' scripts and the executors' pod template."""
     return f"{test}-scripts"

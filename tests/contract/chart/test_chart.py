@@ -75,6 +75,9 @@ def test_everything_rendered_is_current(helm: str) -> None:
         ("maxConcurrentTests=0", "maxConcurrentTests"),
         ("imagePullPolicy=Sometimes", "imagePullPolicy"),
         ("watchNamespaces={Not_A_Name}", "watchNamespaces"),
+        ("evidence.default=volume", "default"),
+        ("evidence.objectStore.endpoint=minio:9000", "endpoint"),
+        ("evidence.objectStore.storage.size=large", "size"),
         ("maxConcurentTests=3", "maxConcurentTests"),
     ],
 )
@@ -181,9 +184,9 @@ def test_every_pod_is_restricted(helm: str) -> None:
     pods = [
         one["spec"] if one["kind"] == "Pod" else one["spec"]["template"]["spec"]
         for one in template(helm)
-        if one["kind"] in {"Pod", "Deployment", "Job"}
+        if one["kind"] in {"Pod", "Deployment", "Job", "StatefulSet"}
     ]
-    assert len(pods) == 3
+    assert len(pods) == 4
     for pod in pods:
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -202,7 +205,11 @@ def test_releasing_is_told_the_same_settings(helm: str) -> None:
     }
     health = {"name": "KRT_HEALTH_PORT", "value": "8080"}
     ready = {"name": "KRT_READY_PORT", "value": "8081"}
-    assert images["Deployment"] == [*images["Job"], health, ready]
+    # Not the keys of the store: their Secret is gone when the hook runs.
+    keys = {"KRT_STORE_ACCESS_KEY", "KRT_STORE_SECRET_KEY"}
+    found = [one for one in images["Deployment"] if one["name"] not in keys]
+    assert found == [*images["Job"], health, ready]
+    assert len(images["Deployment"]) == len(found) + len(keys)
 
 
 def of_kind(objects: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -286,6 +293,7 @@ def test_controller_is_ready_by_another_endpoint_than_it_is_live(helm: str) -> N
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "ready"}
 
 
+NO_STORE = "evidence.objectStore.enabled=false"
 MONITORING = {
     "metrics.podMonitor.enabled=true": {"PodMonitor"},
     "metrics.serviceMonitor.enabled=true": {"Service", "ServiceMonitor"},
@@ -297,19 +305,19 @@ MONITORING = {
 
 @pytest.mark.parametrize("value", MONITORING)
 def test_monitoring_and_policies_are_off_until_enabled(helm: str, value: str) -> None:
-    before = {one["kind"] for one in template(helm)}
-    assert {one["kind"] for one in template(helm, value)} - before == MONITORING[value]
+    before = {one["kind"] for one in template(helm, NO_STORE)}
+    assert {one["kind"] for one in template(helm, NO_STORE, value)} - before == MONITORING[value]
 
 
 @pytest.mark.parametrize("value", [one for one in MONITORING if one.startswith("metrics")])
 def test_monitoring_without_metrics_is_not_rendered(helm: str, value: str) -> None:
-    kinds = {one["kind"] for one in template(helm, value, "metrics.port=0")}
+    kinds = {one["kind"] for one in template(helm, NO_STORE, value, "metrics.port=0")}
     assert not kinds & MONITORING[value]
 
 
 def test_monitors_select_ports_that_exist(helm: str) -> None:
     objects = template(
-        helm, "metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"
+        helm, NO_STORE, "metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"
     )
     (deployment,) = of_kind(objects, "Deployment")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
@@ -321,3 +329,57 @@ def test_monitors_select_ports_that_exist(helm: str) -> None:
     selected = monitor["spec"]["selector"]["matchLabels"]
     assert selected.items() <= service["metadata"]["labels"].items()
     assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
+
+
+def environment(deployment: dict[str, Any]) -> dict[str, Any]:
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return {one["name"]: one.get("value") or one.get("valueFrom") for one in container["env"]}
+
+
+def test_store_of_the_chart_and_the_controller_have_the_same_keys_and_address(helm: str) -> None:
+    objects = template(helm)
+    (store,), (deployment,) = of_kind(objects, "StatefulSet"), of_kind(objects, "Deployment")
+    (service,), (secret,) = of_kind(objects, "Service"), of_kind(objects, "Secret")
+    found, served = environment(deployment), environment(store)
+    for name in ("KRT_STORE_ACCESS_KEY", "KRT_STORE_SECRET_KEY", "KRT_STORE_BUCKET"):
+        assert found[name] == served[name]
+    reference = found["KRT_STORE_SECRET_KEY"]["secretKeyRef"]
+    assert reference["name"] == secret["metadata"]["name"]
+    assert reference["key"] in secret["data"]
+    host = f"{service['metadata']['name']}.krt-system.svc"
+    assert found["KRT_STORE_ENDPOINT"] == f"http://{host}:{service['spec']['ports'][0]['port']}"
+    labels = store["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items()
+    # Nothing that selects the controller selects the store.
+    assert not deployment["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert store["spec"]["volumeClaimTemplates"][0]["spec"]["accessModes"] == ["ReadWriteOnce"]
+
+
+def test_bucket_of_ones_own_replaces_the_store_of_the_chart(helm: str) -> None:
+    own = (
+        *(NO_STORE, "evidence.objectStore.bucket=ours"),
+        "evidence.objectStore.endpoint=https://minio.example.com:9000",
+    )
+    objects = template(helm, *own)
+    assert not of_kind(objects, "StatefulSet")
+    assert not of_kind(objects, "Secret")
+    (deployment,) = of_kind(objects, "Deployment")
+    found = environment(deployment)
+    assert found["KRT_STORE_BUCKET"] == "ours"
+    assert found["KRT_STORE_ENDPOINT"] == "https://minio.example.com:9000"
+    assert "KRT_STORE_SECRET_KEY" not in found
+    (deployment,) = of_kind(
+        template(helm, *own, "evidence.objectStore.credentials.secretName=keys"), "Deployment"
+    )
+    reference = environment(deployment)["KRT_STORE_SECRET_KEY"]["secretKeyRef"]
+    assert reference["name"] == "keys"
+
+
+def test_controller_may_create_secrets_only_where_it_has_keys_to_give(helm: str) -> None:
+    def rights(*values: str) -> list[list[str]]:
+        roles = of_kind(template(helm, *values), "ClusterRole")
+        rules = [rule for role in roles for rule in role["rules"]]
+        return [rule["verbs"] for rule in rules if "secrets" in rule["resources"]]
+
+    assert rights() == [["create"]]
+    assert rights(NO_STORE, "evidence.objectStore.bucket=ours") == []

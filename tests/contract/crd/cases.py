@@ -720,6 +720,21 @@ REFUSED = (
         ),
         ("spec.topics", "16"),
     ),
+    Refused(
+        "evidence on a claim and in an object store",
+        lambda spec: spec.update(evidence={"claimName": "mine", "objectStore": {}}),
+        ("spec.evidence", "leave one of them out"),
+    ),
+    Refused(
+        "an object store of one's own without a bucket",
+        lambda spec: spec.update(evidence={"objectStore": {"endpoint": "http://minio:9000"}}),
+        ("spec.evidence.objectStore", "name its bucket"),
+    ),
+    Refused(
+        "an endpoint that is no URL",
+        lambda spec: spec.update(evidence={"objectStore": {"bucket": "b-1", "endpoint": "minio"}}),
+        ("spec.evidence.objectStore.endpoint", "https?"),
+    ),
     Refused("no topics", lambda spec: spec.update(topics=[]), ("spec.topics",)),
     Refused("no producers", lambda spec: spec["traffic"].update(producers=[]), ("producers",)),
     Refused("no traffic", lambda spec: spec.pop("traffic"), ("spec.traffic", "Required")),

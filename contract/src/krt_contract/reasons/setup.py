@@ -9,8 +9,9 @@ from krt_contract.reasons.reason import Reason
 _CLIENT: Final = "correct in the spec what the error names"
 _ONE_RELEASE: Final = "install CRD, chart and controller of one release"
 _SHARED: Final = (
-    "name a claim, or the chart value evidence.storageClass, of a class that serves ReadWriteMany "
-    "to all nodes: NFS, CephFS, EFS, Azure Files, Filestore"
+    "use an object store (spec.evidence.objectStore), or name a claim, or the chart value "
+    "evidence.storageClass, of a class that serves ReadWriteMany to all nodes: NFS, CephFS, EFS, "
+    "Azure Files, Filestore"
 )
 
 SETUP: Final = (
@@ -40,19 +41,27 @@ SETUP: Final = (
     ),
     Reason(
         "EvidenceNotShared",
-        "the evidence claim is not ReadWriteMany, or a file that one node wrote did not appear on "
-        "another",
+        "the evidence claim is not ReadWriteMany, or what one node wrote did not appear on another",
         _SHARED,
     ),
     Reason(
         "EvidenceNotWritable",
-        "the pods of the test may not write to the evidence volume",
-        "let group 0 write to it, or set spec.podTemplate.securityContext.fsGroup to its group",
+        "the pods of the test may not write to the evidence claim, or the object store refuses "
+        "them or does not answer",
+        "claim: let group 0 write to it, or set spec.podTemplate.securityContext.fsGroup to its "
+        "group; object store: check that it runs and that the bucket exists, and endpoint, region "
+        "and keys",
     ),
     Reason(
         "EvidenceStorageClassMissing",
         "the evidence claim is missing, and the storage class to create it with does not exist",
         _SHARED,
+    ),
+    Reason(
+        "EvidenceStoreMissing",
+        "the test uses the object store of the chart, and the chart has none",
+        "set the chart value evidence.objectStore.enabled to true or evidence.objectStore.bucket "
+        "to a bucket, or name a bucket or a claim in spec.evidence",
     ),
     Reason(
         "FaultsCollide",
@@ -114,8 +123,9 @@ SETUP: Final = (
     ),
     Reason(
         "PreflightTimedOut",
-        "a pod that checks evidence volume and images did not run",
-        "provide two schedulable nodes and an evidence claim that both can mount",
+        "a pod that checks the place of the evidence and the images did not run",
+        "provide two schedulable nodes, and an evidence claim that both can mount or the Secret of "
+        "the object store",
     ),
     Reason(
         "ProvisioningTimedOut",

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from krt_operator.api.base import ApiModel, ObjectName, RenamedField
+from krt_operator.api.base import ApiModel, RenamedField
 from krt_operator.api.durations import Duration
 from krt_operator.api.resources import MemoryMi, Quantity
 
@@ -86,20 +86,4 @@ class Scoring(ApiModel):
     )
     objectives: Objectives = Field(
         default=Objectives(), description="Objectives that the run must meet."
-    )
-
-
-class Evidence(ApiModel):
-    """Where the evidence is written; it outlives the test."""
-
-    claim_name: ObjectName = Field(
-        default="krt-evidence",
-        description="A ReadWriteMany claim in the namespace of the test. krt-evidence is created "
-        "if it is missing, and never deleted. Any other claim must exist.",
-    )
-    compare_replicas: bool = Field(
-        default=False,
-        description="After the drain, dump each broker's replicas of the tested topics with "
-        "Kafka's own tool, and compare those in sync offset by offset. A lost record is then "
-        "reported with the brokers that still have it.",
     )

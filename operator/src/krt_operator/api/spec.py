@@ -19,6 +19,7 @@ from krt_operator.api.clients import Compression
 from krt_operator.api.consumers import Consumer, Output
 from krt_operator.api.crossrefs import CROSS_REFERENCES
 from krt_operator.api.durations import Duration
+from krt_operator.api.evidence import Evidence
 from krt_operator.api.expect import Expect
 from krt_operator.api.expect_rules import EXPECT
 from krt_operator.api.faults import Fault, StartEvent, StartsAfter
@@ -37,7 +38,6 @@ from krt_operator.api.metadata_rules import METADATA
 from krt_operator.api.pods import PodTemplate
 from krt_operator.api.resources import Resources
 from krt_operator.api.scoring import (
-    Evidence,
     Objectives,
     Scoring,
     SparkPod,

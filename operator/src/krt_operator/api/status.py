@@ -129,7 +129,7 @@ class Report(StatusModel):
         default="", description="ConfigMap with the scorecard, without its examples."
     )
     path: Annotated[str, StringConstraints(max_length=1024)] = Field(
-        default="", description="The bundle's directory on the evidence volume."
+        default="", description="The bundle: its folder on the evidence claim or in the bucket."
     )
 
 

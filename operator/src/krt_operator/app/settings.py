@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from krt_contract.stores.settings import DEFAULT_REGION
 from krt_operator.errors import UserError
 
 CHART_VALUES = {
@@ -17,7 +18,15 @@ CHART_VALUES = {
     "image_kafka_kraft": "images.kafkaKRaft",
     "image_pull_policy": "imagePullPolicy",
     "image_pull_secrets": "imagePullSecrets",
+    "evidence_default": "evidence.default",
     "evidence_storage_class": "evidence.storageClass",
+    "store_bucket": "evidence.objectStore.bucket",
+    "store_endpoint": "evidence.objectStore.endpoint",
+    "store_region": "evidence.objectStore.region",
+    "store_prefix": "evidence.objectStore.prefix",
+    "store_path_style": "evidence.objectStore.pathStyle",
+    "store_access_key": "evidence.objectStore.credentials.secretName",
+    "store_secret_key": "evidence.objectStore.credentials.secretName",
     "max_concurrent_tests": "maxConcurrentTests",
     "max_concurrent_tests_per_namespace": "maxConcurrentTestsPerNamespace",
     "watch_namespaces": "watchNamespaces",
@@ -36,6 +45,10 @@ class Settings(BaseSettings):
         image_kafka_kraft: the same in KRaft mode; empty: image_kafka.
         image_pull_policy: of every container the controller creates.
         image_pull_secrets: of the pods of tests that name none in spec.podTemplate.
+        evidence_default: where evidence goes that a test names no place for.
+        store_bucket: bucket of the object store of tests that name none; empty: there is none.
+        store_endpoint, store_region, store_prefix, store_path_style: how it is reached.
+        store_access_key, store_secret_key: its keys; empty: pods have an identity of their own.
         evidence_storage_class: class of the evidence claims that the controller creates.
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
         max_concurrent_tests_per_namespace: the same in each namespace; 0: no limit of its own.
@@ -55,7 +68,15 @@ class Settings(BaseSettings):
     image_kafka_kraft: str = ""
     image_pull_policy: str = "IfNotPresent"
     image_pull_secrets: Annotated[tuple[str, ...], NoDecode] = ()
+    evidence_default: Literal["claim", "objectStore"] = "claim"
     evidence_storage_class: str = "krt-evidence"
+    store_bucket: str = ""
+    store_endpoint: str = ""
+    store_region: str = DEFAULT_REGION
+    store_prefix: str = ""
+    store_path_style: bool = True
+    store_access_key: str = ""
+    store_secret_key: SecretStr = SecretStr("")
     max_concurrent_tests: int = Field(default=8, ge=0)
     max_concurrent_tests_per_namespace: int = Field(default=0, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()

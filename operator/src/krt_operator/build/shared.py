@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, STATE_KEY, ControlState
 from krt_contract.labels import ANNOTATION_APPLIED, LABEL_COMPONENT, PRODUCT, Component
 from krt_contract.plan import PLAN_FILE
@@ -16,6 +17,7 @@ from krt_operator.build.decorate import (
     labels,
     selector,
 )
+from krt_operator.build.evidence import evidence_variables, evidence_volume
 from krt_operator.build.render import as_yaml, render, script
 
 if TYPE_CHECKING:
@@ -116,7 +118,8 @@ def build_executor_template(plan: Plan, pull_policy: str) -> str:
     """The pod template of Spark's executors: no token, restricted, owned by the driver alone."""
     pod = render(
         "executor.yaml.j2",
-        claim=plan.spec.evidence.claim_name,
+        evidence=evidence_volume(plan),
+        store=evidence_variables(plan),
         driver=selector(plan, component=Component.SCORING),
     )[0]
     harden_pod(pod, plan, labels(plan, Component.SCORING, "scoring"), pull_policy)
@@ -146,9 +149,7 @@ def build_service_accounts(plan: Plan, role_kind: str) -> list[Json]:
 
 def build_evidence_claim(plan: Plan, storage_class: str) -> Json:
     """The evidence claim where the controller creates it: no owner, so it outlives the run."""
-    claim = render(
-        "evidence-claim.yaml.j2", name=plan.spec.evidence.claim_name, storage_class=storage_class
-    )[0]
+    claim = render("evidence-claim.yaml.j2", name=DEFAULT_CLAIM, storage_class=storage_class)[0]
     claim["metadata"]["namespace"] = plan.namespace
     claim["metadata"]["labels"] = {
         "app.kubernetes.io/part-of": PRODUCT,
@@ -158,7 +159,7 @@ def build_evidence_claim(plan: Plan, storage_class: str) -> Json:
 
 
 def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
-    """Two pods on two nodes that exchange files; each also checks one of the images.
+    """Two pods on two nodes that exchange evidence; each also checks one of the images.
 
     The first checks Kafka's image (jars, Java and bash are present), the second the scoring image,
     and that the Kafka client takes the settings of producers and consumers.
@@ -170,7 +171,7 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
     }
     pods: list[Json] = []
     for own, other in (PREFLIGHT_ROLES, PREFLIGHT_ROLES[::-1]):
-        image, command = checks[own]
+        image, check_command = checks[own]
         separate = {
             "labelSelector": {"matchLabels": selector(plan, component=Component.PREFLIGHT)},
             "topologyKey": "kubernetes.io/hostname",
@@ -182,10 +183,8 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
                 "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [separate]}
             },
             checked_image=image,
-            check=command,
+            check=check_command,
             image=plan.images["traffic"],
-            own=own,
-            other=other,
             uid=plan.uid,
             namespace=plan.namespace,
             test=plan.name,
@@ -193,12 +192,21 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
             plan=names.plan(plan.name) if own == CHECKS_CLIENTS else "",
             resources=PREFLIGHT_RESOURCES,
             scripts=names.scripts(plan.name),
-            claim=plan.spec.evidence.claim_name,
+            command=_exchange(plan, own, other),
+            evidence=evidence_volume(plan),
+            store=evidence_variables(plan),
         )
         pods.extend(
             decorate_objects(objects, plan, Component.PREFLIGHT, f"preflight-{own}", pull_policy)
         )
     return pods
+
+
+def _exchange(plan: Plan, own: str, other: str) -> list[str]:
+    """The command that shows that what one pod writes is read by another."""
+    if plan.spec.evidence.object_store is not None:
+        return ["python3", "-m", "krt_traffic.exchange", own, other]
+    return ["/bin/bash", "/krt/scripts/preflight.sh", own, other]
 
 
 def _config_map(plan: Plan, name: str, data: Mapping[str, str], *, immutable: bool = False) -> Json:

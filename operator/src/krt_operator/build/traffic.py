@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.labels import ANNOTATION_RESTARTS, Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects
+from krt_operator.build.evidence import evidence_variables, evidence_volume
 from krt_operator.build.render import render
 from krt_operator.constants import TRAFFIC_GRACE
 
@@ -130,5 +131,6 @@ def _common(plan: Plan) -> Json:
         "test": plan.name,
         "uid": plan.uid,
         "plan": names.plan(plan.name),
-        "claim": plan.spec.evidence.claim_name,
+        "evidence": evidence_volume(plan),
+        "store": evidence_variables(plan),
     }

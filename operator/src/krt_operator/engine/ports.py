@@ -68,6 +68,10 @@ class Cluster(Protocol):
         """Create; where the name is taken, the object that is there is returned unchanged."""
         ...
 
+    def create_unread(self, obj: Json) -> None:
+        """Create; where the name is taken, nothing. Needs no right to read objects of the kind."""
+        ...
+
     def check_create(self, obj: Json) -> None:
         """Ask whether an object would be created, without creating it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -120,6 +121,13 @@ class ApiCluster:
         """Create; where the name is taken, the object that is there is returned unchanged."""
         found, _ = self._create_or_get(obj)
         return found
+
+    def create_unread(self, obj: Json) -> None:
+        """Create; where the name is taken, nothing."""
+        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
+        # Another answer than a conflict says that it is there.
+        with contextlib.suppress(ConflictError):
+            self._rest.call("POST", self._path(obj["kind"]), query=query, body=obj)
 
     def _create_or_get(self, obj: Json) -> tuple[Json, bool]:
         """The object, and whether it was created; one that has its name is left as it is."""

@@ -45,6 +45,7 @@ KINDS: dict[str, Kind] = {
     "Service": Kind(_CORE, "services"),
     "ConfigMap": Kind(_CORE, "configmaps"),
     "PersistentVolumeClaim": Kind(_CORE, "persistentvolumeclaims"),
+    "Secret": Kind(_CORE, "secrets"),
     "ServiceAccount": Kind(_CORE, "serviceaccounts"),
     "Event": Kind(_CORE, "events"),
     "Node": Kind(_CORE, "nodes", namespaced=False),

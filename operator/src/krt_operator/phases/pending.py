@@ -8,6 +8,7 @@ from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
+from krt_operator.build.evidence import build_store_secret
 from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
 from krt_operator.engine import journal
@@ -15,6 +16,7 @@ from krt_operator.engine.progress import Event, Progress, SideEffect
 from krt_operator.engine.reading import BUILT_KINDS, CHILDREN
 from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError, TransientError, UserError
+from krt_operator.plan.evidence_place import resolve, uses_chart_store
 from krt_operator.plan.feasibility import check
 from krt_operator.plan.placement import assign, nodes_by_zone
 from krt_operator.plan.planning import make_plan
@@ -59,6 +61,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         message = f"objects of the previous test of this name are being deleted: {left[0]}"
         return _wait(observed, "PreviousTestTerminating", message, BUSY)
     plan = _plan(run, ports)
+    with_secret = uses_chart_store(run.spec.evidence, settings) and bool(settings.store_access_key)
     return Progress(
         requeue_after=0,
         next_phase=Phase.PROVISIONING,
@@ -71,7 +74,9 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
                 at=observed.at,
             ),
         ),
-        side_effects=(SideEffect("write the plan", lambda ports: _write(plan, ports)),),
+        side_effects=(
+            SideEffect("write the plan", lambda at: _write(plan, at, with_secret=with_secret)),
+        ),
         events=(Event("Planned", _placement(plan)),),
     )
 
@@ -130,7 +135,10 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
                 field,
                 f"storage class {name} does not exist; create it or name another",
             )
-    name = run.spec.evidence.claim_name
+    name = resolve(run, settings).claim_name
+    if name is None:
+        # An object store, which the preflight tries.
+        return
     claim = cluster.get("PersistentVolumeClaim", name)
     if claim is not None:
         if "ReadWriteMany" not in claim["spec"].get("accessModes", []):
@@ -138,7 +146,8 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
                 "EvidenceNotShared",
                 "spec.evidence.claimName",
                 f"claim {name} is not ReadWriteMany, but pods on several nodes write evidence; "
-                "name a claim of a class that can be shared (NFS, CephFS, EFS, Azure Files)",
+                "name a claim of a class that can be shared (NFS, CephFS, EFS, Azure Files), or "
+                "use an object store (spec.evidence.objectStore)",
             )
         return
     if name != OWN_CLAIM:
@@ -155,17 +164,20 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
             f"claim {name} is missing and cannot be created, because storage class "
             f"{settings.evidence_storage_class} does not exist; set the chart value "
             "evidence.storageClass to a class that serves ReadWriteMany, or create the claim "
-            "yourself",
+            "yourself, or use an object store (spec.evidence.objectStore)",
         )
 
 
-def _write(plan: Plan, ports: Ports) -> Sequence[Change]:
+def _write(plan: Plan, ports: Ports, *, with_secret: bool) -> Sequence[Change]:
     stored = ObjectView(ports.cluster.create(build_plan_map(plan)))
     if stored.labels.get(LABEL_TEST_UID) != plan.uid:
         raise TransientError(
             f"ConfigMap {stored.name} belongs to another test of this name; waiting until it is "
             "deleted"
         )
+    if with_secret:
+        # Before the first pod that mounts it: one that waits for a Secret is tried again late.
+        ports.cluster.create_unread(build_store_secret(plan, ports.settings))
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Preflight: the evidence claim, the images, and the settings of the Kafka clients."""
+"""Preflight: the place of the evidence, the images, and the settings of the Kafka clients."""
 
 from __future__ import annotations
 
@@ -24,13 +24,23 @@ NOT_WRITABLE: Final = 6
 """Exit code of preflight.sh."""
 
 REMEDY: Final = (
-    "name a claim of a class that serves ReadWriteMany to all nodes (NFS, CephFS, EFS, Azure "
-    "Files; on kind the class krt-evidence that hack/up makes)"
+    "use an object store (spec.evidence.objectStore), or name a claim of a class that serves "
+    "ReadWriteMany to all nodes (NFS, CephFS, EFS, Azure Files; on kind the class krt-evidence "
+    "that hack/up makes)"
+)
+
+WRITABLE_REMEDY: Final = (
+    "let group 0 write to it, or set spec.podTemplate.securityContext.fsGroup to its group"
+)
+
+STORE_REMEDY: Final = (
+    "check that the store runs and that the bucket exists, and endpoint, region and keys in "
+    "spec.evidence.objectStore or the chart value evidence.objectStore"
 )
 
 
 def unbound_claim(plan: Plan, cluster: Cluster, since: datetime, at: datetime) -> str:
-    """Why no pod may mount the evidence claim yet; empty where pods may.
+    """Why no pod may mount the evidence claim yet; empty where pods may, or there is none.
 
     The scheduler puts a pod aside whose claim is not bound, and tries it again when the claim
     changes. It may miss a change that comes during the try, and the pod then waits for the five
@@ -49,6 +59,8 @@ def unbound_claim(plan: Plan, cluster: Cluster, since: datetime, at: datetime) -
         UserError: EvidenceNotBound.
     """
     name = plan.spec.evidence.claim_name
+    if name is None:
+        return ""
     claim = cluster.get("PersistentVolumeClaim", name)
     phase = "missing" if claim is None else claim.get("status", {}).get("phase", "Pending")
     waited = (at - since).total_seconds()
@@ -99,13 +111,14 @@ def passed(plan: Plan, observed: Observed) -> bool:
 
 def _check_shared(plan: Plan, observed: Observed, pods: Sequence[PodView]) -> None:
     # A pod writes its file when it runs, so the time counts from the later start.
+    evidence = plan.spec.evidence
     starts = [pod.started for pod in pods if pod.started is not None]
     if starts and (observed.at - max(starts)).total_seconds() > SHARING_PATIENCE:
         raise UserError(
             "EvidenceNotShared",
-            "spec.evidence.claimName",
-            f"claim {plan.spec.evidence.claim_name}: a file that one node wrote did not appear on "
-            f"another within {SHARING_PATIENCE:.0f} s; {REMEDY}",
+            evidence.field,
+            f"{evidence.place}: what one node wrote did not appear on another within "
+            f"{SHARING_PATIENCE:.0f} s; {REMEDY if evidence.store is None else STORE_REMEDY}",
         )
 
 
@@ -113,22 +126,27 @@ def _check_pod(plan: Plan, observed: Observed, role: str, pod: PodView) -> None:
     for container in pod.init_containers:
         if container.exit_code:
             raise _unusable(plan, role, container)
-    claim = plan.spec.evidence.claim_name
+    evidence = plan.spec.evidence
     if pod.exit_code == NOT_WRITABLE:
         raise UserError(
             "EvidenceNotWritable",
-            "spec.evidence.claimName",
-            f"claim {claim}: {pod.message}; let group 0 write to it, or set "
-            "spec.podTemplate.securityContext.fsGroup to its group",
+            evidence.field,
+            f"{evidence.place}: {pod.message}; "
+            + (WRITABLE_REMEDY if evidence.store is None else STORE_REMEDY),
         )
     waits = pod.phase not in {"Running", "Succeeded"}
     if waits and pod.age(observed.at) > PREFLIGHT_PATIENCE:
         cause = "; ".join(pod_state.obstacles([pod])) or pod.message or "it has not started"
         raise UserError(
             "PreflightTimedOut",
-            "spec.evidence.claimName",
-            f"pod {pod.name} did not run with claim {claim} within {PREFLIGHT_PATIENCE:.0f} s: "
-            f"{cause}; provide two schedulable nodes and a claim that both can mount",
+            evidence.field,
+            f"pod {pod.name} did not run with {evidence.place} within {PREFLIGHT_PATIENCE:.0f} s: "
+            f"{cause}; provide two schedulable nodes, and "
+            + (
+                "a claim that both can mount"
+                if evidence.store is None
+                else "the Secret with the keys of the object store"
+            ),
         )
 
 

@@ -53,8 +53,8 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     """Create what is missing and check what is there.
 
     Raises:
-        UserError: an image or the evidence volume cannot be used, a member cannot start, or time
-            ran out.
+        UserError: an image or the place of the evidence cannot be used, a member cannot start, or
+            time ran out.
     """
     plan = run.plan
     if plan is None:
@@ -97,7 +97,7 @@ def _preflight(
     elif unbound := unbound_claim(plan, ports.cluster, _start(run, observed), observed.at):
         message, pods = unbound, []
     else:
-        message = "checking the evidence volume from two nodes, and the images"
+        message = "checking the place of the evidence from two nodes, and the images"
         pods = build_preflight_pods(plan, pull)
     waiting = _wait(run, observed, message, [*desired, *pods])
     return replace(waiting, side_effects=_claim(plan, settings.evidence_storage_class))

@@ -132,7 +132,7 @@ def _scored(run: Run, result: dict[str, Any], observed: Observed, ports: Ports) 
     if ports.cluster.get("ConfigMap", config_map) is None:
         missing = (
             f"ConfigMap {config_map} is missing: the driver could not publish it. The scorecard is "
-            f"in the evidence: <evidence volume>/{run.bundle}/{SCORECARD}"
+            f"in the evidence ({SCORECARD}); copy it with krt report {run.name}"
         )
         config_map, message = "", cut(f"{verdict}; {missing}; {summary}")
         events.append(Event("ScorecardNotPublished", missing, warning=True))
@@ -174,7 +174,7 @@ def _self_test(result: Any) -> SelfTest | None:
 
 def failed(run: Run, cause: str, at: datetime) -> Progress:
     """End a run whose evidence was not scored, for this cause."""
-    remedy = f"; the evidence is kept, score it again with krt-score <evidence volume>/{run.bundle}"
+    remedy = f"; the evidence is kept: copy it with krt evidence {run.name}, then use krt score"
     start = cut(f"the scoring Job failed: {cause}")
     message = start[: MAX_MESSAGE - len(remedy)] + remedy
     return Progress(

@@ -11,6 +11,7 @@ from krt_operator import names
 from krt_operator.api.plan import Plan
 from krt_operator.api.pods import PullSecret
 from krt_operator.kafka.assignment import spread
+from krt_operator.plan import evidence_place
 from krt_operator.plan.cluster_id import cluster_id
 from krt_operator.plan.member_config import broker_config, controller_config, zookeeper_config
 
@@ -46,6 +47,9 @@ def make_plan(
         zones: zones of the brokers and of the servers of the metadata, by ordinal.
         settings: the installation's images.
         versions: of the operator and of Kubernetes.
+
+    Raises:
+        UserError: as of `evidence_place.resolve`.
     """
 
     def member(kind: MemberKind, ordinal: int, zone: str) -> Member:
@@ -85,7 +89,9 @@ def make_plan(
         name=run.name,
         uid=run.uid,
         seed=spec.seed,
-        resolved_spec=with_pull_secrets(spec, settings.image_pull_secrets).dump(),
+        resolved_spec=with_pull_secrets(spec, settings.image_pull_secrets)
+        .model_copy(update={"evidence": evidence_place.resolve(run, settings)})
+        .dump(),
         bootstrap=join_addresses(kafka),
         zookeeper="" if spec.kraft else join_addresses(ensemble),
         members=(*kafka, *ensemble),

@@ -94,7 +94,7 @@ def test_run_refused_in_any_phase_ends_with_the_refusal_and_its_remedy(phase: st
     if phase == "Scoring":
         assert status["phase"] == "Completed"
         assert world.condition("Scored")["reason"] == "ScoringFailed"
-        assert "krt-score" in status["summary"]
+        assert "copy it with krt evidence t" in status["summary"]
     else:
         assert status["phase"] == "Error"
         condition = world.condition(CONDITION[phase])

@@ -27,7 +27,7 @@ def test_scoring_without_executors_is_inconclusive(world: World) -> None:
     status = world.run()
     assert (status["phase"], status["verdict"]) == ("Completed", "Inconclusive")
     assert _codes(world) == ["ScoringFailed"]
-    assert "krt-score" in world.condition("Scored")["message"]
+    assert "copy it with krt evidence t" in world.condition("Scored")["message"]
     assert "score" not in status
 
 
@@ -99,7 +99,7 @@ def test_scoring_without_its_config_map_keeps_the_verdict_and_names_the_evidence
     assert status["report"] == {"configMap": "", "path": "ns/t/uid-t"}
     message = world.condition("Scored")["message"]
     assert message.startswith("Passed; ConfigMap t-scorecard is missing")
-    assert "<evidence volume>/ns/t/uid-t/scorecard.json" in message
+    assert "copy it with krt report t" in message
     (event,) = [item for item in world.events if item["reason"] == "ScorecardNotPublished"]
     assert event["type"] == "Warning"
     assert _codes(world) == []

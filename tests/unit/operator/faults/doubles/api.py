@@ -78,6 +78,9 @@ class SimulatedApi(SimulatedNodes):
     def check_create(self, obj: Json) -> None:
         raise NotImplementedError
 
+    def create_unread(self, obj: Json) -> None:
+        raise NotImplementedError
+
     def create(self, obj: Json) -> Json:
         """Faults create only Jobs; the tool of a Job reports after 3 s."""
         name = obj["metadata"]["name"]
