@@ -14,6 +14,8 @@ import yaml
 from tests.contract.tools import unavailable
 from tests.unit.chart.access import HEAD, access_table
 
+from krt_operator.app.settings import Settings
+
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm/kafka-resilience"
 ACCESS = ROOT / "tests/golden/chart/access.txt"
@@ -341,6 +343,7 @@ def test_store_of_the_chart_and_the_controller_have_the_same_keys_and_address(he
     (store,), (deployment,) = of_kind(objects, "StatefulSet"), of_kind(objects, "Deployment")
     (service,), (secret,) = of_kind(objects, "Service"), of_kind(objects, "Secret")
     found, served = environment(deployment), environment(store)
+    assert {f"KRT_{name.upper()}" for name in Settings.model_fields} <= set(found)
     for name in ("KRT_STORE_ACCESS_KEY", "KRT_STORE_SECRET_KEY", "KRT_STORE_BUCKET"):
         assert found[name] == served[name]
     reference = found["KRT_STORE_SECRET_KEY"]["secretKeyRef"]

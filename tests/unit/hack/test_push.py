@@ -99,7 +99,8 @@ def test_write_values_names_every_image_as_the_chart_does(
 ) -> None:
     references = (
         "registry.example.com/team/krt-operator:1 registry.example.com/team/krt-traffic:1 "
-        "localhost:5001/krt-scoring:abc docker.io/apache/kafka:3.9.1 "
+        "localhost:5001/krt-scoring:abc registry.example.com/team/krt-store:1 "
+        "docker.io/apache/kafka:3.9.1 "
         "docker.io/apache/kafka:4.4.0"
     )
     done = run(f"write_values {tmp_path}/new/values.yaml {references}", home)
@@ -110,6 +111,7 @@ def test_write_values_names_every_image_as_the_chart_does(
         "operator": {"registry": registry, "repository": "team/krt-operator", "tag": "1"},
         "traffic": {"registry": registry, "repository": "team/krt-traffic", "tag": "1"},
         "scoring": {"registry": "krt-registry:5000", "repository": "krt-scoring", "tag": "abc"},
+        "store": {"registry": registry, "repository": "team/krt-store", "tag": "1"},
         "kafka": {"registry": "docker.io", "repository": "apache/kafka", "tag": "3.9.1"},
         "kafkaKRaft": {"registry": "docker.io", "repository": "apache/kafka", "tag": "4.4.0"},
     }
