@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.spark.oracle.compare import BATCH, differences, parse
+from tests.spark.oracle.compare import BATCH, batches, differences, parse
 
 if TYPE_CHECKING:
-    from tests.spark.anomalies.language import Case
     from tests.spark.oracle.compare import Scorer
 
 ROUNDS = 12
@@ -33,6 +32,15 @@ def candidates(lines: list[str]) -> list[list[str]]:
     return found[-BATCH:]
 
 
+def readable(lines: list[str]) -> bool:
+    """Whether lines are still a history: what one of them needs may be gone."""
+    try:
+        parse("tried", "\n".join(lines), 1)
+    except (KeyError, ValueError, IndexError):
+        return False
+    return True
+
+
 def shrink(texts: dict[str, str], score: Scorer, about: dict[str, str]) -> dict[str, str]:
     """Return smaller histories on which the checkers still differ about the same.
 
@@ -45,18 +53,10 @@ def shrink(texts: dict[str, str], score: Scorer, about: dict[str, str]) -> dict[
         for name in sorted(active):
             tries += [(name, lines) for lines in candidates(current[name])]
         smaller: dict[str, list[str]] = {}
-        for first in range(0, len(tries), BATCH):
-            batch: list[Case] = []
-            lines_of: dict[str, tuple[str, list[str]]] = {}
-            for name, lines in tries[first : first + BATCH]:
-                number = len(batch) + 1
-                try:
-                    case = parse(f"t{number}", "\n".join(lines), number)
-                except (KeyError, ValueError, IndexError):
-                    continue
-                batch.append(case)
-                lines_of[case.name] = name, lines
-            for tried, found in (differences(batch, score) if batch else {}).items():
+        lines_of = {f"t{place}": each for place, each in enumerate(tries) if readable(each[1])}
+        texts_of = ((tried, "\n".join(lines)) for tried, (_, lines) in lines_of.items())
+        for batch in batches(texts_of):
+            for tried, found in differences(batch, score).items():
                 name, lines = lines_of[tried]
                 same = about[name] in map(subject, found)
                 if same and len(lines) < len(smaller.get(name, current[name])):

@@ -54,13 +54,38 @@ def possible(ctx: Context) -> bool:
     return bool(windows(ctx))
 
 
+def _acked(ctx: Context) -> DataFrame:
+    """Return the acknowledged records, in the partition whose leader acknowledged them.
+
+    The log may hold one in another partition, where it was not sent to.
+    """
+    acked = sf.col("outcome") == ACKED
+    records = ctx.history.records
+    moved = records.anomalous.filter(acked & (sf.col("ledger_tp") != sf.col("tp")))
+    sent = moved.select("pk", "seq", "ledger_tp")
+    here = sf.col("ledger_tp").isNull()
+    return (
+        records.rows.filter(acked)
+        .join(records.few(sent), ["pk", "seq"], "left")
+        .withColumns(
+            {
+                "tp": sf.coalesce("ledger_tp", "tp"),
+                "position": sf.when(here, sf.col("position")),
+            }
+        )
+    )
+
+
 def find(ctx: Context) -> DataFrame:
     """Return one finding a record sent and acked wholly within such a window."""
     schema = StructType([StructField(name, LongType()) for name in ("tp", "begin", "end")])
     short = local_rows.frame(ctx.spark, windows(ctx), schema)
-    acked = ctx.history.records.rows.filter(sf.col("outcome") == ACKED)
-    within = acked.join(sf.broadcast(short), "tp").filter(
-        (sf.col("sent_at") >= sf.col("begin") + SETTLING) & (sf.col("done_at") <= sf.col("end"))
+    within = (
+        _acked(ctx)
+        .join(sf.broadcast(short), "tp")
+        .filter(
+            (sf.col("sent_at") >= sf.col("begin") + SETTLING) & (sf.col("done_at") <= sf.col("end"))
+        )
     )
     found = with_names(within, ctx.history.records.names, ctx.history.facts).filter(
         sf.col("acks") == "all"
