@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from krt_scoring.anomalies.schema import finding
-from krt_scoring.history.positions import tp_of
+from krt_scoring.history.partition_bounds import settled, start_of
+from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.history.record_columns import BAD_DELIVERED, BAD_IN_LOG, has
 
 if TYPE_CHECKING:
@@ -27,13 +28,16 @@ def find(ctx: Context) -> DataFrame:
     """Return one finding a record: damaged bytes, a seq that was never sent, another partition."""
     damaged = has(BAD_IN_LOG | BAD_DELIVERED)
     seen = (sf.col("log_rows") > 0) | sf.col("got_first").isNotNull()
-    never = ctx.history.facts.never_sent() & seen
-    # A delivery shows where a record lies unless the log says that it does not lie there.
-    delivered = ~sf.col("present") | sf.col("absent_from").isNull()
+    facts = ctx.history.facts
+    never = facts.never_sent() & seen
     elsewhere: Column = sf.lit(col=False)
     # Of copies in several partitions, the first or the last is not where it was sent to.
     for end in ("first", "last"):
-        shown = sf.when(delivered, sf.col(f"got_{end}"))
+        # A delivery shows where a record lies unless a settled log says that it does not lie there.
+        got = sf.col(f"got_{end}")
+        known = offset_of(got) >= start_of(tp_of(got), facts)
+        told = sf.coalesce(known & settled(tp_of(got), facts), sf.lit(col=False))
+        shown = sf.when(~sf.col("present") | ~told, got)
         lies = tp_of(sf.coalesce(sf.col(f"log_{end}"), shown))
         elsewhere = elsewhere | sf.coalesce(sf.col("ledger_tp") != lies, sf.lit(col=False))
     tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")

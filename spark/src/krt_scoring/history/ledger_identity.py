@@ -126,7 +126,7 @@ def _terms(facts: Facts) -> dict[str, Column]:
         | (~sf.col("present") & (got | acked)),
         "missing": ~sf.col("present") & ~sf.col("below_start") & (acked | doubtful),
         "copied": (sf.col("log_first") != sf.col("log_last"))
-        | (~sf.col("readable") & (sf.col("got_first") != sf.col("got_last"))),
+        | ((sf.col("log_rows") == 0) & (sf.col("got_first") != sf.col("got_last"))),
         "skipped": skipped,
         "aborted": sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
         | ((sf.col("outcome") == FAILED) & got)
