@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tests.spark.anomalies.language import CONSUMER_EVENTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
@@ -20,6 +22,8 @@ WORDS = {
     "outcome=failed": ("", "outcome=unknown"),
     "outcome=unknown": ("", "outcome=failed"),
 }
+IN_PODS = ("got", *CONSUMER_EVENTS)
+"""Lines of a consumer, whose pod may also produce."""
 EVENTS = ("assigned", "revoked", "lost", "seek", "reset", "committed", "commit_unknown")
 
 
@@ -38,8 +42,25 @@ def edit(random: Random, lines: list[str]) -> list[str]:
     alike = [index for index in free if lines[index].split()[0] == kind]
     if kind == "replica":
         edits.append(differ)
+    before = list(lines)
     random.choice(edits)(random, lines, random.choice(alike))
-    return lines
+    return with_pods(lines, before)
+
+
+def with_pods(lines: list[str], before: list[str]) -> list[str]:
+    """Return edited lines with each consumer in the pod that it had: a pod is one process.
+
+    A pod that two consumers share is in no evidence: its uid names the incarnation of one.
+    """
+    pods = {
+        line.split()[1]: found.group() for line in before if (found := re.search(r" as=\S+", line))
+    }
+    return [
+        re.sub(r" as=\S+", "", line) + pods.get(line.split()[1], "")
+        if line.split()[0] in IN_PODS
+        else line
+        for line in lines
+    ]
 
 
 def drop(_: Random, lines: list[str], index: int) -> None:

@@ -97,7 +97,8 @@ class Simulation(Readers, Brokers):
         for number in sorted(group.owner):
             if self.chance(0.7):
                 partition = next(item for item in self.partitions if item.number == number)
-                self.write(f"lost {self.who(group, number)} {number}{self.suffix(group)}")
+                suffix = self.suffix(group, group.owner[number])
+                self.write(f"lost {self.who(group, number)} {number}{suffix}")
                 group.generation += 1
                 group.member += 1
                 self.give(group, partition, f"c{group.member}")

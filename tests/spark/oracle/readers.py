@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.spark.oracle.writers import Writers
 
 if TYPE_CHECKING:
-    from tests.spark.oracle.world import Group, Partition
+    from tests.spark.oracle.world import Group, Partition, Producer
+
+FIRST_POD = 11
+"""Incarnation of the first member that also produces, above those of producers alone."""
 
 
 class Readers(Writers):
@@ -17,8 +21,17 @@ class Readers(Writers):
         member = group.owner[partition]
         return member if group.name == "g" else f"{group.name}.{member}"
 
-    def suffix(self, group: Group) -> str:
-        return f" as=p/{self.producers[0].incarnation}" if group.transactional else ""
+    def pod(self, group: Group, member: str) -> Producer:
+        """Return the producer of a member that transforms: one process, which nobody else is."""
+        if member not in group.pods:
+            incarnation = FIRST_POD + len(group.pods)
+            group.pods[member] = replace(
+                self.producers[0], incarnation=incarnation, seq=0, transaction=0
+            )
+        return group.pods[member]
+
+    def suffix(self, group: Group, member: str) -> str:
+        return f" as=p/{self.pod(group, member).incarnation}" if group.transactional else ""
 
     def give(self, group: Group, partition: Partition, member: str) -> None:
         number = partition.number
@@ -28,7 +41,7 @@ class Readers(Writers):
         generation = f" gen={group.generation}" if self.chance(0.8) else ""
         self.write(
             f"assigned {self.who(group, number)} {number}@{group.position[number]}"
-            f"{generation}{self.suffix(group)}"
+            f"{generation}{self.suffix(group, member)}"
         )
 
     def join(self, group: Group) -> None:
@@ -54,7 +67,8 @@ class Readers(Writers):
         if group.position[number] > len(partition.log):
             group.position[number] = len(partition.log)
             self.write(
-                f"reset {self.who(group, number)} {number}@{len(partition.log)}{self.suffix(group)}"
+                f"reset {self.who(group, number)} {number}@{len(partition.log)}"
+                f"{self.suffix(group, group.owner[number])}"
             )
         if group.transactional:
             self.transform(group, partition)
@@ -75,7 +89,9 @@ class Readers(Writers):
             group.position[number] = start
 
     def transform(self, group: Group, partition: Partition) -> None:
-        number, producer = partition.number, self.producers[0]
+        number = partition.number
+        member = group.owner[number]
+        producer = self.pod(group, member)
         output = self.partitions[-1]
         offset = group.position[number]
         while offset < len(partition.log):
@@ -95,17 +111,18 @@ class Readers(Writers):
         self.lines.insert(
             before,
             f"got {self.who(group, number)} {number}@{offset} {name} txn={transaction}"
-            f" out={seqs[0]}{outcome}{self.suffix(group)} at={at}",
+            f" out={seqs[0]}{outcome}{self.suffix(group, member)} at={at}",
         )
         event = {"committed": "committed", "aborted": "commit_failed"}
         self.write(
             f"{event.get(decision, 'commit_unknown')} {self.who(group, number)}"
-            f" {number}@{offset + 1} txn={transaction}{self.suffix(group)}"
+            f" {number}@{offset + 1} txn={transaction}{self.suffix(group, member)}"
         )
         if decision in ("committed", "unknown-committed"):
             group.position[number] = group.committed[number] = offset + 1
         else:
-            self.write(f"seek {self.who(group, number)} {number}@{offset}{self.suffix(group)}")
+            suffix = self.suffix(group, member)
+            self.write(f"seek {self.who(group, number)} {number}@{offset}{suffix}")
             group.position[number] = offset
 
     def commit(self) -> None:
@@ -134,10 +151,11 @@ class Readers(Writers):
         if how == "exited":
             self.write(f"pod exited {self.who(group, number)}")
         elif how == "closed":
-            self.write(f"closed {self.who(group, number)}{self.suffix(group)}")
+            self.write(f"closed {self.who(group, number)}{self.suffix(group, member)}")
         else:
             owned = [partition]
-            self.write(f"{how} {self.who(group, number)} {number}{self.suffix(group)}")
+            suffix = self.suffix(group, member)
+            self.write(f"{how} {self.who(group, number)} {number}{suffix}")
         self.wait()
         group.generation += 1
         group.member += 1
@@ -154,7 +172,8 @@ class Readers(Writers):
         for partition in self.partitions:
             number = partition.number
             if number in group.owner and group.owner[number] not in group.frozen:
-                self.write(f"revoked {self.who(group, number)} {number}{self.suffix(group)}")
+                suffix = self.suffix(group, group.owner[number])
+                self.write(f"revoked {self.who(group, number)} {number}{suffix}")
                 self.now += self.random.choice([0, 1, 4])
                 self.give(group, partition, group.owner[number])
 
@@ -187,7 +206,7 @@ class Readers(Writers):
                     if slot.name and slot.state != "aborted":
                         self.now += self.random.choice([1, 60])
                         self.write(f"got {who} {item.number}@{offset} {slot.name}")
-                self.write(f"lost {who} {item.number}{self.suffix(group)}")
+                self.write(f"lost {who} {item.number}{self.suffix(group, member)}")
         else:
             self.now += length
             self.write(f"thaw {who}")
@@ -203,4 +222,5 @@ class Readers(Writers):
                 self.wait()
                 self.read(group, partition, 3)
             if group.position[number] >= len(partition.log) or group.transactional:
-                self.write(f"drained {self.who(group, number)} {number}{self.suffix(group)}")
+                suffix = self.suffix(group, group.owner[number])
+                self.write(f"drained {self.who(group, number)} {number}{suffix}")

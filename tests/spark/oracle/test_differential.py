@@ -7,6 +7,7 @@ tests/spark/anomalies/cases/ with what it should expect, and mend the one that i
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,9 +42,11 @@ def report(texts: dict[str, str], found: dict[str, list[str]], score: Scorer) ->
     for name, lines in found.items():
         if len(about) < SHRUNK and subject(lines[0]) not in about.values():
             about[name] = subject(lines[0])
-    small = shrink({name: texts[name] for name in about}, score, about)
     shown = [f"{name}: {'; '.join(lines)}" for name, lines in found.items()]
     shown.append("(reference checker != scorer)")
+    # Captured and shown should the shrinking, which takes minutes, not end in time.
+    sys.stdout.write("\n".join([*shown, ""]))
+    small = shrink({name: texts[name] for name in about}, score, about)
     shown += [f"\n== {about[name]}, seed {name[1:]}\n{text}" for name, text in small.items()]
     return "\n".join(shown)
 

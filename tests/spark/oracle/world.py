@@ -67,6 +67,8 @@ class Group:
     offsets: Partition = field(default_factory=lambda: Partition(-1))
     """The partition of __consumer_offsets that holds its commits."""
     frozen: set[str] = field(default_factory=set)
+    pods: dict[str, Producer] = field(default_factory=dict)
+    """Members that also produce, each a process of its own."""
     transaction: int = 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.spark.oracle.elections import acked_place, states
 from tests.spark.oracle.history import CLOCKS, Finding, place_of
+from tests.spark.oracle.ownership import FOREVER
 from tests.spark.oracle.presence import in_unread
 
 if TYPE_CHECKING:
@@ -107,10 +108,13 @@ def accepted_below_min_isr(history: History) -> list[Finding]:
             continue
         smallest = int(history.topic(send["partition"]).get("min.insync.replicas", 1))
         seen = states(history, history.case.subject(send["partition"]))
-        before = [state for state in seen if state.at <= send["sent_at"] - CLOCKS]
-        during = [state for state in seen if send["sent_at"] - CLOCKS < state.at < send["done_at"]]
-        observed = [*before[-1:], *during]
-        if before and all(len(state.detail["isr"]) < smallest for state in observed):
+        # Each holds until the next one in ZooKeeper's order.
+        ends = [*(state.at for state in seen), FOREVER][1:]
+        since = send["sent_at"] - CLOCKS
+        held = [(state, end) for state, end in zip(seen, ends, strict=False) if state.at < end]
+        known = any(state.at <= since < end for state, end in held)
+        observed = [state for state, end in held if state.at < send["done_at"] and since < end]
+        if known and all(len(state.detail["isr"]) < smallest for state in observed):
             found.append(
                 Finding(
                     "accepted-below-min-isr",

@@ -22,7 +22,8 @@ from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine.dataframes import union_all
 from krt_scoring.history import intervals
 from krt_scoring.history.identity import ours
-from krt_scoring.history.positions import offset_of
+from krt_scoring.history.partition_bounds import start_of
+from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.history.record_columns import delivery_count
 from krt_scoring.history.records import with_offsets
 from krt_scoring.inputs.timeline import CLOCK_SLACK
@@ -44,8 +45,12 @@ OWNERSHIP = (
 
 
 def possible(ctx: Context) -> bool:
-    """Whether any record was delivered more than once, or from elsewhere, or bytes of nobody."""
-    return ctx.history.records.totals["oddly"] > 0 or ctx.history.facts.stray_deliveries > 1
+    """Whether any record was delivered more than once, or from elsewhere, or bytes of nobody.
+
+    Of a log that was not read, two records may have been delivered from one offset.
+    """
+    facts = ctx.history.facts
+    return ctx.history.records.totals["oddly"] > 0 or facts.stray_deliveries > 1 or facts.unread
 
 
 def find(ctx: Context) -> DataFrame:
@@ -108,7 +113,7 @@ def find(ctx: Context) -> DataFrame:
 def _deliveries(ctx: Context) -> DataFrame:
     """Return every ok delivery at a place of a record that was delivered more than once.
 
-    And at every place that bytes of nobody came from.
+    And at every place that bytes of nobody came from, or that is of a log that was not read.
     """
     odd: Column = (sf.col("got_first") != sf.col("got_last")) | sf.coalesce(
         sf.col("got_first") != sf.col("log_first"), sf.col("got_first").isNotNull()
@@ -121,6 +126,10 @@ def _deliveries(ctx: Context) -> DataFrame:
     if ctx.history.facts.stray_deliveries:
         strays = ctx.history.tables.consume.filter(~ours(ctx.history.tables.run))
         known.append(strays.select(ctx.history.facts.positions.column().alias("position")))
+    if ctx.history.facts.unread:
+        position = ctx.history.facts.positions.column().alias("position")
+        start = start_of(tp_of(sf.col("position")), ctx.history.facts)
+        known.append(ctx.history.tables.consume.select(position).filter(start.isNull()))
     affected = union_all(known).filter(sf.col("position").isNotNull()).distinct()
     rows = ctx.history.tables.consume.filter(
         sf.col("outcome") == DeliveryOutcome.OK.value

@@ -44,10 +44,11 @@ def doubtful(ctx: Context) -> set[Lane]:
 
     A member that goes from record to record delivers in order by itself: it must have gone back,
     over a record, or been moved. Between two members the order breaks only where the later one
-    began below where the earlier one had.
+    began below where the earlier one had. Of deliveries outside any ownership nothing is known.
     """
     lanes = {*ctx.history.reading.back, *ctx.history.reading.skipped}
     lanes |= {lane for lane, start in ctx.history.facts.starts.items() if start.moved}
+    lanes |= ctx.history.ownership.unowned
     highest: dict[Lane, int] = {}
     for item in ctx.history.ownership.intervals:
         lane = (item.group, item.tp)

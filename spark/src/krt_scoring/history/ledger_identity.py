@@ -98,6 +98,12 @@ def count(tallies: Iterable[Tally], suspects: DataFrame, facts: Facts) -> Totals
     return Totals(counts | dict(row.asDict() if row is not None else {}))
 
 
+def may_be_listed_twice() -> Column:
+    """Whether a record may be listed twice at one offset: it has more rows than known places."""
+    places = sf.when(sf.col("log_first") == sf.col("log_last"), 1).otherwise(2)
+    return sf.col("log_rows") > places
+
+
 def _terms(facts: Facts) -> dict[str, Column]:
     """Return the conditions of the terms that only anomalous records count under."""
     got = sf.col("got_first").isNotNull()
@@ -117,7 +123,7 @@ def _terms(facts: Facts) -> dict[str, Column]:
         "unledgered": unsent & ~facts.never_sent() & has(PRESENT),
         "corrupt": has(BAD_IN_LOG | BAD_DELIVERED),
         "offsetUnusable": sf.col("offset_unusable"),
-        "doubled": (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last")),
+        "doubled": may_be_listed_twice(),
         "vanished": absent & ~in_log,
         "displaced": absent & in_log,
         "misplaced": (sf.col("got_first") != sf.col("position"))

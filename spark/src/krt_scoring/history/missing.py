@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from krt_scoring.history.identity import ours
+from krt_scoring.history.identity import key, ours
+from krt_scoring.history.ledger_identity import may_be_listed_twice
 from krt_scoring.history.record_columns import owed, received_count
 from krt_scoring.inputs.evidence import LOG
 from krt_scoring.inputs.reasons import LOG_ANOMALIES, Reason
@@ -47,15 +48,28 @@ def reasons(history: History, foreign_records: Mapping[Place, int]) -> tuple[Rea
         )
         found.append(_of_log("ForeignRecords", text, foreign_records))
     if history.records.totals["doubled"]:
-        text = (
-            f"{history.records.totals['doubled']} records are listed twice at one offset: "
-            "a file of log/ is there twice"
-        )
-        twice = (sf.col("log_rows") > 1) & (sf.col("log_first") == sf.col("log_last"))
-        rows = history.records.suspects.filter(twice).select("topic", "partition").distinct()
-        places = [(row["topic"], row["partition"]) for row in rows.collect()]
-        found.append(_of_log("DuplicateLogRows", text, places))
+        twice = _listed_twice(history)
+        if twice:
+            text = (
+                f"{sum(twice.values())} records are listed twice at one offset: "
+                "a file of log/ is there twice"
+            )
+            found.append(_of_log("DuplicateLogRows", text, twice))
     return tuple(sorted(found))
+
+
+def _listed_twice(history: History) -> dict[Place, int]:
+    """Return how many records the log lists twice at one offset, by partition."""
+    asked = history.records.suspects.filter(may_be_listed_twice()).select("pk", "seq")
+    listed = (
+        history.tables.log.filter(ours(history.tables.run))
+        .withColumn("pk", key())
+        .join(history.records.few(asked), ["pk", "seq"], "left_semi")
+        .groupBy("topic", "partition", "offset", "pk", "seq")
+        .count()
+    )
+    counted = listed.filter("count > 1").groupBy("topic", "partition").count().collect()
+    return {(row["topic"], row["partition"]): row["count"] for row in counted}
 
 
 def _of_log(code: str, text: str, partitions: Iterable[Place]) -> Reason:

@@ -43,7 +43,8 @@ MARK = -1
 def build(tables: Tables, facts: Facts) -> DataFrame:
     """Return the steps whose offset is not the one before plus one, and where deliveries begin.
 
-    A beginning is the first ok delivery after an excusing event: its ``prev_position`` is MARK.
+    A beginning is the first ok delivery after an excusing event, or the first of all, which no
+    writer of ours makes: its ``prev_position`` is MARK.
     Columns: ``consumer, incarnation, grp, tp, event_seq, poll, position, delivered_at`` of the
     later delivery, ``prev_position, prev_poll, prev_event_seq`` of the earlier; ``inside`` whether
     both lie in one poll.
@@ -72,13 +73,14 @@ def build(tables: Tables, facts: Facts) -> DataFrame:
     rows = part(deliveries, facts.positions.column(), sf.col("poll"), "delivered_at").unionAll(
         part(events, mark, mark, "at")
     )
+    before = sf.coalesce("prev_position", mark)
     step = (sf.col("position") != MARK) & (
-        (sf.col("prev_position") == MARK) | (sf.col("position") != sf.col("prev_position") + 1)
+        (before == MARK) | (sf.col("position") != sf.col("prev_position") + 1)
     )
     rows = rows.repartition(partitions(rows.sparkSession), "who", "tp", "bucket")
     # A position outside the run's topics is null, and so is whether there is a step to it.
     steps = with_previous(rows, ("who", "tp"), "event_seq", ("position", "poll", "event_seq"), step)
-    known = steps.filter(sf.col("grp").isNotNull())
+    known = steps.filter(sf.col("grp").isNotNull()).withColumn("prev_position", before)
     return known.withColumn("inside", sf.col("poll") == sf.col("prev_poll")).drop("bucket", "who")
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krt_scoring.history import offset_jumps
     from krt_scoring.history.extents import Extent
     from krt_scoring.history.facts import Facts
+    from krt_scoring.history.offset_jumps import Lane
     from krt_scoring.history.tables import Tables
 
 ENDING = (
@@ -49,12 +50,14 @@ class Ownership:
     Attributes:
         intervals: in order of group, partition and begin.
         members: who was in the groups.
+        unowned: where somebody delivered that nothing says owned the partition.
     """
 
     tables: Tables
     facts: Facts
     intervals: tuple[Interval, ...]
     members: tuple[Member, ...]
+    unowned: frozenset[Lane]
 
     @property
     def _spark(self) -> SparkSession:
@@ -100,6 +103,7 @@ def collect(tables: Tables, facts: Facts, starts: Iterable[offset_jumps.Begin]) 
         facts: the run's.
         starts: the first deliveries after each assignment (``Reading.starts``).
     """
+    begins = tuple(starts)
     asked = (*ENDING, ConsumerEvent.RESET)
     events = tables.consumer_events.filter(sf.col("event").isin(*asked)).select(
         facts.group_index().alias("grp"),
@@ -128,8 +132,31 @@ def collect(tables: Tables, facts: Facts, starts: Iterable[offset_jumps.Begin]) 
     found.sort(key=lambda item: (item.group, item.tp, item.begin, item.incarnation, item.first_seq))
     numbered = tuple(replace(item, number=number) for number, item in enumerate(found))
     lapsed = freezes.with_lapses(numbered, freezes.collect(tables.timeline), facts)
-    begun = with_deliveries(lapsed, starts, resets)
-    return Ownership(tables, facts, with_commits(tables, facts, begun), tuple(members))
+    begun = with_deliveries(lapsed, begins, resets)
+    committed = with_commits(tables, facts, begun)
+    return Ownership(tables, facts, committed, tuple(members), unowned(committed, begins))
+
+
+def unowned(owned: Sequence[Interval], starts: Iterable[offset_jumps.Begin]) -> frozenset[Lane]:
+    """Return the groups and partitions of deliveries that fall into no interval.
+
+    Args:
+        owned: the intervals.
+        starts: first deliveries after events that let a member begin anywhere; what follows one of
+            them falls into the same interval.
+    """
+    spans: dict[tuple[int, int, str], list[tuple[int, int]]] = {}
+    for item in owned:
+        lane = (item.group, item.tp, item.incarnation)
+        spans.setdefault(lane, []).append((item.first_seq, item.last_seq))
+    return frozenset(
+        (begin.group, begin.tp)
+        for begin in starts
+        if not any(
+            first <= begin.event_seq < last
+            for first, last in spans.get((begin.group, begin.tp, begin.incarnation), ())
+        )
+    )
 
 
 def _member(group: int, incarnation: str, rows: list[Row], deaths: dict[str, int]) -> Member:
