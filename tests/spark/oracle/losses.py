@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.spark.oracle.elections import acked_place, loss_permitted
 from tests.spark.oracle.history import Finding, History, Record, identity_of, place_of
-from tests.spark.oracle.presence import below_start, in_log, partition_of
+from tests.spark.oracle.presence import below_start, in_log, lies_at, partition_of
 
 if TYPE_CHECKING:
     from tests.spark.oracle.history import Place, Row
@@ -107,10 +107,10 @@ def lost_write(history: History) -> list[Finding]:
     ]
 
 
-def acked_in_unread(history: History, record: Record) -> bool:
-    """Whether a record was acknowledged at a place in a log that was not read, and may be there."""
-    acked = acked_place(history, record)
-    return acked is not None and not history.read(acked[0]) and in_log(history, record)
+def lies_unread(history: History, record: Record) -> bool:
+    """Whether a record lies in a log that was not read, as far as anybody can tell."""
+    place = lies_at(history, record)
+    return place is not None and not history.read(place[0]) and in_log(history, record)
 
 
 def place_rule(history: History, record: Record, row: Row) -> str | None:
@@ -128,7 +128,7 @@ def vanished_read(history: History) -> list[Finding]:
             for row in record.ok
             if history.read(row["partition"]) and not history.below_start(place_of(row))
         ]
-        if record.log or not rows or acked_in_unread(history, record):
+        if record.log or not rows or lies_unread(history, record):
             continue
         first = min(rows, key=place_of)
         rule = place_rule(history, record, first)
@@ -148,7 +148,7 @@ def misplaced_delivery(history: History) -> list[Finding]:
     found: list[Finding] = []
     for record in history.records:
         for row in record.ok:
-            elsewhere = bool(record.log) or acked_in_unread(history, record)
+            elsewhere = bool(record.log) or lies_unread(history, record)
             if history.delivers(row) or not elsewhere:
                 continue
             rule = place_rule(history, record, row)

@@ -15,7 +15,7 @@ from tests.spark.oracle.history import (
     identity_of,
     place_of,
 )
-from tests.spark.oracle.losses import acked_in_unread, place_rule
+from tests.spark.oracle.losses import lies_unread, place_rule
 from tests.spark.oracle.presence import partition_of
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def corrupt_payload(history: History) -> list[Finding]:
     for record in history.records:
         sent_to = record.send["partition"] if record.send is not None else None
         damaged = any(not row["checksum_ok"] for row in [*record.log, *record.ok])
-        in_unread = acked_in_unread(history, record)
+        in_unread = lies_unread(history, record)
         shown = [row for row in record.ok if not (in_unread and history.judged(place_of(row)))]
         lies = record.log or shown
         moved = sent_to is not None and any(row["partition"] != sent_to for row in lies)
