@@ -140,7 +140,7 @@ def test_closing_without_local_evidence_names_its_place_on_the_volume(tmp_path: 
     test = changed(report={"path": "ns/sample/u1", "configMap": "sample-scorecard"})
     for evidence in (None, tmp_path):
         text = "\n".join(lines(test, evidence))
-        assert "evidence      ns/sample/u1 on the evidence volume" in text
+        assert "evidence      krt evidence sample --namespace ns -o sample" in text
         assert "scorecard     configmap/sample-scorecard" in text
 
 

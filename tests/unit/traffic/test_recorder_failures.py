@@ -199,7 +199,10 @@ def test_run_whose_log_files_cannot_be_written_ends_with_the_remedy(
     monkeypatch.setattr(lines, "append", full)
     recorder.start()
     assert recorder.exit_status() == TrafficExit.NOT_RECORDED
-    assert "logs/t-kafka-0-0-u1.log (No space left on device)" in recorder.message["error"]
+    assert (
+        "logs/t-kafka-0-0-u1.log could not be written into the evidence (No space left on device)"
+        in recorder.message["error"]
+    )
     assert ("recorder", "stopped") not in recorder.events
 
 
@@ -216,7 +219,10 @@ def test_run_whose_run_json_cannot_be_replaced_ends_with_the_remedy(
     monkeypatch.setattr(folder, "write_json", full)
     recorder.start()
     assert recorder.exit_status() == TrafficExit.NOT_RECORDED
-    assert "run.json (Input/output error)" in recorder.message["error"]
+    assert (
+        "run.json could not be written into the evidence (Input/output error)"
+        in recorder.message["error"]
+    )
 
 
 def test_run_that_cannot_record_its_own_suspension_ends_with_the_remedy(

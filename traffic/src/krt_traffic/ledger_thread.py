@@ -78,8 +78,9 @@ class LedgerThread:
                     self._wake.notify_all()
         except Exception:
             log.exception(
-                "the evidence volume cannot be written; ending this pod, because traffic without "
-                "a ledger proves nothing. Check the free space and the permissions of the claim"
+                "the evidence cannot be written; ending this pod, because traffic without a "
+                "ledger proves nothing. Check the free space and the permissions of the claim, or "
+                "the object store, in spec.evidence"
             )
             logging.shutdown()
             os._exit(1)

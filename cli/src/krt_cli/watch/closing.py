@@ -57,7 +57,7 @@ def _expectations(results: dict[str, Any]) -> str:
 
 
 def _evidence(test: Test, evidence: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield where the evidence lies: on this machine if it does, else on its volume."""
+    """Yield where the evidence lies on this machine, else how to copy it."""
     bundles = local_bundles(test, evidence)
     namespace, name, _ = test.identity
     which = f"{name} --namespace {namespace}"
@@ -66,7 +66,7 @@ def _evidence(test: Test, evidence: Path | None) -> Iterator[tuple[str, str]]:
         yield "report", str(bundle / "report.html")
     report = test.status.get("report") or {}
     if not bundles and report.get("path"):
-        yield "evidence", f"{report['path']} on the evidence volume"
+        yield "evidence", f"krt evidence {which} -o {name}"
         yield "report", f"krt report {which} --open"
     if not bundles and report.get("configMap"):
         yield "scorecard", f"configmap/{report['configMap']}"

@@ -53,7 +53,7 @@ class Run:
 
     @property
     def bundle(self) -> str:
-        """The bundle's folder, relative to the evidence volume; the same as in the plan."""
+        """The bundle's path on the evidence claim or in the bucket; the same as in the plan."""
         return f"{self.namespace}/{self.name}/{self.uid}"
 
 

@@ -89,7 +89,7 @@ def writing(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise RecordingError(
-            f"the evidence volume refused to write {name} ({error.strerror or error}), so what "
-            "happens is no longer recorded. Check the free space and the permissions of the claim "
-            "in spec.evidence, and run the test again"
+            f"{name} could not be written into the evidence ({error.strerror or error}), so what "
+            "happens is no longer recorded. Check the free space and the permissions of the claim, "
+            "or the object store, in spec.evidence, and run the test again"
         ) from error
