@@ -29,8 +29,8 @@ def test_scoring_executor_fits_on_no_node_is_inconclusive_with_remedy(
     assert status["verdict"] == "Inconclusive", status
     assert "ScoringFailed" in {reason["code"] for reason in status["inconclusiveReasons"]}
     message = run.condition("Scored")["message"]
-    assert "krt-score" in message
-    assert run.uid in message
+    assert "krt evidence no-executors" in message
+    assert "krt score" in message
     assert list((run.bundle / "produce").glob("*.parquet"))
     score(run.bundle, tmp_path / "scorecard.json")
 
@@ -42,5 +42,6 @@ def test_scoring_driver_memory_too_small_names_the_field(kubectl: Kubectl) -> No
     assert (status["phase"], status["verdict"]) == ("Completed", "Inconclusive"), status
     message = run.condition("Scored")["message"]
     assert "spec.scoring.driver.memory" in message, message
-    assert "krt-score" in message
+    assert "krt evidence little-memory" in message
+    assert "krt score" in message
     assert list((run.bundle / "produce").glob("*.parquet"))
