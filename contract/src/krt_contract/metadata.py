@@ -59,14 +59,19 @@ class Metadata:
         mode: where the cluster keeps its metadata.
         cluster_id: the id that KRaft members are formatted with; empty with ZooKeeper, which
             makes its own.
+        referenced: somebody else runs the cluster: the plan has no members and no ZooKeeper, and
+            only what its brokers answer to a client tells its history.
     """
 
     mode: MetadataMode = MetadataMode.ZOOKEEPER
     cluster_id: str = ""
+    referenced: bool = False
 
     @property
     def source(self) -> HistorySource:
-        """Which source tells the history of a cluster that was deployed in this mode."""
+        """Which source tells the history of the cluster."""
+        if self.referenced:
+            return HistorySource.POLLING
         if self.mode is MetadataMode.KRAFT:
             return HistorySource.METADATA_LOG
         return HistorySource.ZOOKEEPER
@@ -77,8 +82,12 @@ class Metadata:
         return cls(
             mode=fields.choice("mode", MetadataMode),
             cluster_id=fields.text("clusterId", default=""),
+            referenced=fields.flag("referenced", default=False),
         )
 
     def to_document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
-        return {"mode": str(self.mode), "clusterId": self.cluster_id}
+        document: dict[str, Any] = {"mode": str(self.mode), "clusterId": self.cluster_id}
+        if self.referenced:
+            document["referenced"] = True
+        return document

@@ -49,12 +49,14 @@ class Plan:
         seed: seed of every random choice.
         resolved_spec: the spec with every default set, as JSON.
         topics: topics of the run.
-        bootstrap: ``host:port`` of every broker, comma-joined; empty for an imported history.
+        bootstrap: ``host:port`` of every broker, comma-joined; of a referenced cluster the user's
+            bootstrap servers; empty for an imported history.
         zookeeper: ``host:port`` of every ZooKeeper server, comma-joined.
-        members: brokers, then ZooKeeper servers or KRaft controllers.
+        members: brokers, then ZooKeeper servers or KRaft controllers; none of a referenced
+            cluster.
         metadata: where the cluster keeps its metadata.
         broker_config, zookeeper_config, controller_config: settings that the product or the user
-            set.
+            set; of a referenced cluster, ``broker_config`` is what its brokers reported.
         images: by ``operator``, ``traffic``, ``scoring``, ``kafka``.
         versions: of ``operator`` and ``kubernetes``; run.json adds ``kafka`` and ``client``.
         imported: set for a history that another tool recorded.

@@ -24,6 +24,16 @@ def test_polling_proves_no_absence() -> None:
     assert HistorySource.POLLING.strength is Strength.OBSERVED
 
 
-def test_metadata_survives_json() -> None:
-    metadata = Metadata(MetadataMode.KRAFT, "AAAAAAAAAAAAAAAAAAAAAQ")
+@pytest.mark.parametrize("mode", list(MetadataMode))
+def test_referenced_cluster_is_polled_whatever_its_mode(mode: MetadataMode) -> None:
+    assert Metadata(mode, referenced=True).source is HistorySource.POLLING
+
+
+def test_deployed_cluster_is_not_marked_in_json() -> None:
+    assert "referenced" not in Metadata(MetadataMode.KRAFT).to_document()
+
+
+@pytest.mark.parametrize("referenced", [False, True])
+def test_metadata_survives_json(*, referenced: bool) -> None:
+    metadata = Metadata(MetadataMode.KRAFT, "AAAAAAAAAAAAAAAAAAAAAQ", referenced)
     assert Metadata.read(Fields(metadata.to_document())) == metadata
