@@ -133,6 +133,9 @@ ZOOKEEPER = "zookeeper"
 METADATA_LOG = "metadata-log"
 """Stream of a ``recorder gap``: the end of the KRaft metadata log was not read."""
 
+POLLING = "polling"
+"""Stream of a ``recorder gap``: no broker answered a poll; what changed is seen afterwards."""
+
 AT_END = "atEnd"
 """In the detail of a ``recorder gap``: true where the silence lasted until the recorder ended, so
 what happened in it was not read afterwards."""

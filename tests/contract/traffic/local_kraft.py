@@ -100,6 +100,9 @@ class LocalKraft:
     def signal(self, node: int, number: signal.Signals) -> None:
         self._processes[node].send_signal(number)
 
+    def pid(self, node: int) -> int:
+        return self._processes[node].pid
+
     def end(self, node: int, seconds: float = START_SECONDS) -> None:
         """SIGTERM a node and wait until it ended by itself."""
         process = self._processes.pop(node)

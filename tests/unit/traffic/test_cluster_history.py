@@ -9,13 +9,13 @@ import pytest
 from tests.unit.traffic.plans import load_plan
 
 from krt_contract.members import Member, MemberKind
-from krt_contract.metadata import HistorySource, Metadata, MetadataMode
+from krt_contract.metadata import Metadata, MetadataMode
 from krt_contract.sinks.folder import FolderSink
-from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.cluster_history import cluster_history
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log import history
 from krt_traffic.recorder.metadata_log.history import MetadataLogHistory
+from krt_traffic.recorder.polling.history import PollingHistory
 from krt_traffic.recorder.timeline import Timeline
 from krt_traffic.recorder.zookeeper_history import ZooKeeperHistory
 
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 def chosen(plan: Plan, folder: Path) -> ClusterHistory:
     timeline = Timeline(folder / "timeline", "r1")
     return cluster_history(
-        plan, FolderSink(folder), "r1", timeline, Failures(threading.Event().set)
+        plan,
+        FolderSink(folder),
+        "r1",
+        timeline,
+        Failures(threading.Event().set),
+        version=lambda _version: None,
     )
 
 
@@ -58,8 +63,9 @@ def test_cluster_history_of_kraft_follows_the_controllers_by_their_node_ids(
     assert (tmp_path / "metadata_log" / "recorder-r1.jsonl").is_file()
 
 
-def test_cluster_history_of_a_source_that_no_recorder_reads_is_refused(tmp_path: Path) -> None:
-    plan = mock.Mock(wraps=load_plan(tmp_path))
-    plan.metadata.source = HistorySource.POLLING
-    with pytest.raises(RecordingError, match="polling"):
-        chosen(plan, tmp_path)
+@pytest.mark.parametrize("mode", list(MetadataMode))
+def test_cluster_history_of_a_referenced_cluster_is_polled(
+    tmp_path: Path, mode: MetadataMode
+) -> None:
+    plan = replace(load_plan(tmp_path), members=(), metadata=Metadata(mode, referenced=True))
+    assert isinstance(chosen(plan, tmp_path), PollingHistory)

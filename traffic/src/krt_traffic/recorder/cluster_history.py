@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from krt_contract.metadata import HistorySource
-from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.metadata_log.history import MetadataLogHistory
+from krt_traffic.recorder.polling.history import PollingHistory
 from krt_traffic.recorder.zookeeper_history import ZooKeeperHistory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from krt_contract.plan import Plan
     from krt_contract.sinks.sink import Sink
     from krt_traffic.recorder.failures import Failures
@@ -30,13 +32,28 @@ class ClusterHistory(Protocol):
         """
 
 
-def cluster_history(
-    plan: Plan, sink: Sink, incarnation: str, timeline: Timeline, failures: Failures
+def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
+    plan: Plan,
+    sink: Sink,
+    incarnation: str,
+    timeline: Timeline,
+    failures: Failures,
+    *,
+    version: Callable[[str], None],
 ) -> ClusterHistory:
     """Return the source of a plan's cluster, not started.
 
+    Args:
+        plan: names the source, and how to reach it.
+        sink: the bundle.
+        incarnation: the recorder's pod uid.
+        timeline: where events go.
+        failures: starts threads.
+        version: takes the version of Kafka, of a source that tells it. Of members that were
+            deployed, their logs do.
+
     Raises:
-        RecordingError: the bundle cannot be written, or no recorder reads that source.
+        RecordingError: the bundle cannot be written.
     """
     match plan.metadata.source:
         case HistorySource.ZOOKEEPER:
@@ -45,8 +62,5 @@ def cluster_history(
             return MetadataLogHistory(
                 plan, sink.lines("metadata_log"), incarnation, timeline, failures
             )
-        case source:
-            raise RecordingError(
-                f"this recorder cannot read a cluster's history from {source}; use the traffic "
-                "image of the controller's release"
-            )
+        case HistorySource.POLLING:
+            return PollingHistory(plan, timeline, failures, version)

@@ -92,7 +92,14 @@ class RecorderRun:
         self._pods = PodEvents(timeline, zones, self._follow, self._run_json.image)
         requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
-        self._history = cluster_history(plan, sink, environment.pod_uid, timeline, failures)
+        self._history = cluster_history(
+            plan,
+            sink,
+            environment.pod_uid,
+            timeline,
+            failures,
+            version=self._run_json.kafka,
+        )
 
     def record(self) -> dict[str, int]:
         """Record until the run is done and return what was written, by kind.
