@@ -12,17 +12,18 @@ from tests.spark.anomalies.language import PARTITIONS, RUN, Case
 from krt_contract.bundle import Bundle
 from krt_contract.plan import Plan
 from krt_scoring.anomalies import context, detection, unexpected_rebalance, voids
-from krt_scoring.anomalies.registry import RULES
+from krt_scoring.anomalies.registry import RULES, UNITS
 from krt_scoring.history import tables as history_module
 from krt_scoring.history import tally
 from krt_scoring.inputs.bundle_files import Inspection
+from krt_scoring.inputs.fault_windows import fault_windows
 from krt_scoring.inputs.reasons import wholly_invalidated
 from krt_scoring.inputs.recording import LogEnd, Recording
 from krt_scoring.inputs.timeline import Timeline
-from krt_scoring.verdict.guards import log_stability, producer_summary
+from krt_scoring.verdict.guards import isr_at_election, log_stability, producer_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import Row, SparkSession
 
@@ -200,7 +201,7 @@ def deviations(case: Case, outcome: Outcome) -> list[str]:
     tags = {key: count for key, count in outcome.tags.items() if key[0] in tagged}
     if tags != case.tags:
         found.append(f"tags {tags}, expected {dict(case.tags)}")
-    if case.name.startswith("voids.") and +outcome.void != case.void:
+    if case.judges_voids and +outcome.void != case.void:
         found.append(f"void {dict(+outcome.void)}, expected {dict(case.void)}")
     if case.outcomes is not None and outcome.outcomes != case.outcomes:
         found.append(f"outcomes {outcome.outcomes}, expected {case.outcomes}")
@@ -255,7 +256,15 @@ def reasons(ctx: Context, cases: list[Case]) -> list[Reason]:
         *of_records,
         *log_stability.check(run, ends),
         *producer_summary.check(recording),
+        *(reason for case in cases for reason in of_elections(recording, case)),
     ]
+
+
+def of_elections(recording: Recording, case: Case) -> Iterator[Reason]:
+    """What the polled elections of a case leave open; the faults of others are not its own."""
+    events = tuple(case.events)
+    own = replace(recording, timeline=Timeline(events), faults=fault_windows(events))
+    return isr_at_election.check(own, dict.fromkeys(UNITS, 1))
 
 
 def load_cases() -> list[Case]:

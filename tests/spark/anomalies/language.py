@@ -26,7 +26,10 @@ incarnation after a slash where it matters.
     replica B 0 empty                       the replica on broker B is empty
     undumped B 0                            the dump of the replica on broker B is incomplete
     isr 0 B,B                               who is in sync by the reading of the bounds; else 0,1
-    leader 0 LEADER EPOCH ISR,ISR
+    leader 0 LEADER EPOCH ISR,ISR [until=2.5]
+    polled                                  what follows of leaders was seen by polling; until= says
+                                            when the state before was last seen, else a quarter of a
+                                            second before
     offsets-leader GROUP LEADER EPOCH ISR   of the partition that holds the group's commits
     fault NAME ACTION [member=kafka-0] | reverted NAME
     freeze C|kafka-N | thaw C|kafka-N
@@ -92,6 +95,7 @@ class Case:
     unsettled: set[int] = field(default_factory=set)
     attempted: dict[str, int] = field(default_factory=dict)
     isr: dict[int, list[int]] = field(default_factory=dict)
+    polled: bool = False
     undumped: set[tuple[int, int]] = field(default_factory=set)
     replica_offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
@@ -123,6 +127,11 @@ class Case:
         self.finish()
         self.finish_replicas()
         return self
+
+    @property
+    def judges_voids(self) -> bool:
+        """Whether it says which findings rest on missing evidence."""
+        return self.name.startswith(("voids.", "polling."))
 
     def time(self, seconds: str | float) -> int:
         """Return a time of the case in µs."""
@@ -388,9 +397,16 @@ class Case:
     def add_event(self, at: int, source: str, event: str, subject: str, **detail: object) -> None:
         self.events.append(Event(at, at, source, event, subject, detail))
 
-    def do_leader(self, plain: list[str], _: dict[str, str], at: int) -> None:
+    def do_polled(self, _: list[str], _options: dict[str, str], _at: int) -> None:
+        self.polled = True
+
+    def do_leader(self, plain: list[str], options: dict[str, str], at: int) -> None:
         partition, leader, epoch, isr = plain
         first = self.number * BROKERS
+        order: dict[str, Any] = {"version": self.counters.total(), "controller_epoch": 1}
+        if self.polled:
+            until = self.time(options["until"]) if "until" in options else at - SECOND // 4
+            order = {"from": "polling", "unchanged_until": until}
         self.add_event(
             at,
             "partition",
@@ -399,9 +415,8 @@ class Case:
             leader=first + int(leader) if int(leader) >= 0 else -1,
             leader_epoch=int(epoch),
             isr=[first + int(broker) for broker in isr.split(",")],
-            version=self.counters.total(),
-            controller_epoch=1,
             mtime=at,
+            **order,
         )
         self.counters["version"] += 1
 

@@ -35,6 +35,10 @@ class Election:
     """When the ISR was last left, or storage lost, before it."""
     parted: int
     """When the leader was last put out of the ISR; 0 where it never was in it."""
+    before: int
+    """What was acknowledged before this was so before the election."""
+    polled: bool
+    """Whether states between those around it, and the ISR at that moment, were not seen."""
 
 
 def states(history: History, subject: str) -> list[Event]:
@@ -44,7 +48,14 @@ def states(history: History, subject: str) -> list[Event]:
         for item in history.timeline
         if item.source == "partition" and item.event == "state" and item.subject == subject
     ]
-    return sorted(found, key=lambda item: (item.detail["leader_epoch"], item.detail["version"]))
+    return sorted(
+        found, key=lambda item: (item.detail["leader_epoch"], item.detail.get("version", item.at))
+    )
+
+
+def polled(state: Event) -> bool:
+    """Whether a state was seen by polling."""
+    return state.detail.get("from") == "polling"
 
 
 def elections(history: History, partition: int, subject: str | None = None) -> list[Election]:
@@ -52,22 +63,25 @@ def elections(history: History, partition: int, subject: str | None = None) -> l
     found: list[Election] = []
     subject = subject or history.case.subject(partition)
     seen = states(history, subject)
-    deposed, since = -1, 0
+    deposed, since, term = -1, 0, -1
     left: int | None = None
     parted: dict[int, int] = {}
     for before, state in pairwise(seen):
         for broker in before.detail["isr"]:
             if broker not in state.detail["isr"]:
                 parted[broker] = state.at
-        if before.detail["leader"] not in (-1, deposed):
+        epochs = before.detail["leader_epoch"], state.detail["leader_epoch"]
+        led = before.detail["leader"] != -1
+        if led and (before.detail["leader"] != deposed or (polled(before) and epochs[0] != term)):
             # Nobody else can have led before the first one.
             first = before is seen[0] and before.detail["leader_epoch"] == 0
             deposed, since = before.detail["leader"], -ZOOKEEPER_SESSION if first else before.at
-        epochs = before.detail["leader_epoch"], state.detail["leader_epoch"]
-        if state.detail["leader"] == -1 or epochs[1] <= epochs[0]:
+            term = epochs[0]
+        unseen = polled(state) and epochs[1] > epochs[0] + 1
+        if epochs[1] <= epochs[0] or (state.detail["leader"] == -1 and not unseen):
             continue
-        outside = state.detail["leader"] not in before.detail["isr"]
-        storage = lost_storage(history, seen, state)
+        outside = polled(state) or state.detail["leader"] not in before.detail["isr"]
+        storage = not polled(state) and lost_storage(history, seen, state)
         found.append(
             Election(
                 partition=partition,
@@ -78,12 +92,22 @@ def elections(history: History, partition: int, subject: str | None = None) -> l
                 outside_isr=outside,
                 storage_lost=storage,
                 left=left,
-                parted=parted.get(state.detail["leader"], 0),
+                parted=0 if polled(state) else parted.get(state.detail["leader"], 0),
+                before=certainly_before(before, state),
+                polled=polled(state),
             )
         )
         if outside or storage:
             left = state.at
     return found
+
+
+def certainly_before(before: Event, state: Event) -> int:
+    """Return the time before which it was certainly before the election."""
+    if not polled(state):
+        return state.at
+    # An answer may be as old as clocks may differ.
+    return max(before.at, int(state.detail.get("unchanged_until", 0))) - CLOCKS
 
 
 def first_offset_cut(history: History, election: Election) -> int:
@@ -96,7 +120,7 @@ def first_offset_cut(history: History, election: Election) -> int:
         if send is None or send["outcome"] != "acked" or send["partition"] != election.partition:
             continue
         place = (send["partition"], send["offset"])
-        if send["done_at"] >= election.at or send["offset"] is None:
+        if send["done_at"] >= election.before or send["offset"] is None:
             continue
         if {place_of(row) for row in record.log} != {place}:
             continue
@@ -175,7 +199,20 @@ def permits_any_loss(
         return "storage-lost"
     setting = "unclean.leader.election.enable"
     unclean = subject is None and history.topic(election.partition).get(setting) == "true"
-    return "unclean-election" if election.outside_isr and unclean else None
+    certain = election.outside_isr and not election.polled
+    return "unclean-election" if certain and unclean else None
+
+
+def undecided(history: History, election: Election, subject: str | None = None) -> bool:
+    """Whether a polled election may permit what certain ones would, and nobody can tell."""
+    setting = "unclean.leader.election.enable"
+    unclean = subject is None and history.topic(election.partition).get(setting) == "true"
+    storage = any(
+        item.detail.get("action") in ("LoseDisk", "External")
+        for item in history.timeline
+        if (item.source, item.event) == ("fault", "injected") and item.at <= election.at
+    )
+    return election.polled and (unclean or storage)
 
 
 def may_cut(history: History, election: Election, offset: int | None, written: int) -> bool:

@@ -1,6 +1,7 @@
 """What is void: findings that rest on evidence that is missing.
 
-docs/concepts/scoring.md, "What makes a run Inconclusive": the tables there.
+docs/concepts/scoring.md, "What makes a run Inconclusive": the tables there; of a polled cluster
+docs/reference/cluster-history.md, "What polling can prove".
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.spark.oracle.elections import elections, undecided
 from tests.spark.oracle.history import identity_of, place_of
 
 if TYPE_CHECKING:
@@ -35,6 +37,16 @@ JUDGED_BY: dict[str, tuple[str, ...]] = {
     "replica-divergence": ("log_end_offsets",),
 }
 """Anomaly → the tables it is judged by, as far as a case can lack them."""
+
+
+BY_ELECTION = frozenset(
+    {
+        "lost-write", "vanished-read", "misplaced-delivery", "unseen", "inconsistent-offsets",
+        "duplicate-delivery", "poll-skip", "int-poll-skip", "nonmonotonic-poll",
+        "int-nonmonotonic-poll", "commit-ahead", "commit-rewind", "key-order",
+    }
+)  # fmt: skip
+"""What an election may permit."""
 
 
 @dataclass
@@ -92,7 +104,31 @@ def is_void(history: History, finding: Finding) -> bool:
             finding.incarnation, missing.incarnations
         ):
             return True
-    return False
+    return undecided_by_polling(history, finding)
+
+
+def undecided_by_polling(history: History, finding: Finding) -> bool:
+    """Whether a polled election may permit a finding, and nobody can tell."""
+    if finding.anomaly not in BY_ELECTION:
+        return False
+    partitions = {
+        number
+        for number in history.partitions
+        if any(undecided(history, election) for election in elections(history, number))
+    }
+    if partitions and within(finding.partition, partitions):
+        return True
+    group = next((item for item in history.groups if item.name == finding.group), None)
+    if group is None:
+        return False
+    if finding.anomaly == "unseen" and group.transactional:
+        return any(history.case.topic_of(number) == group.output for number in partitions)
+    if finding.anomaly not in ("commit-rewind", "duplicate-delivery"):
+        return False
+    subject = f"__consumer_offsets-{history.case.offsets_partition(group.name)}"
+    return any(
+        undecided(history, election, subject) for election in elections(history, -1, subject)
+    )
 
 
 def within(named: object, missing: AbstractSet[object] | None) -> bool:

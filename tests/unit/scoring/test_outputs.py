@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.scoring.api_double import Api
-from tests.unit.scoring.builders import anomaly
+from tests.unit.scoring.builders import RUN, anomaly
 
 from krt_scoring.anomalies.registry import UNITS, unchecked
 from krt_scoring.engine import api_retries
@@ -52,7 +52,7 @@ def card(**changes: Any) -> dict[str, Any]:
         "inconclusiveReasons": [reason.as_dict()],
         "ledger": {"attempted": 10, "acked": 10, "balanced": 1},
         "anomalies": scorecard_sections.anomalies(results),
-        "uncheckedAnomalies": list(unchecked(compares_replicas=False)),
+        "uncheckedAnomalies": list(unchecked(RUN)),
         "allowances": scorecard_sections.allowances(results),
         "objectives": [Objective("lostRecords", 0, 7).as_dict()],
         "availability": [],

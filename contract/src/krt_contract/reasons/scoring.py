@@ -144,6 +144,17 @@ SCORING: Final = (
         "their states",
     ),
     Reason(
+        "IsrAtElectionUnknown",
+        "something was found that an election permits only if it was unclean, or if storage was "
+        "lost, and the cluster is [polled](cluster-history.md#what-polling-can-prove), which does "
+        "not show who was in the ISR at the moment of an election that was seen",
+        "set unclean.leader.election.enable to false on the tested topics, or run the same test on "
+        "a cluster that spec.kafka describes",
+        EVIDENCE,
+        "the partitions with such an election; the groups whose partition of `__consumer_offsets`, "
+        "or output topic, had one",
+    ),
+    Reason(
         "ProducerSummaryMissing",
         "a producer wrote no summary, and no fault explains its end",
         "look at the producer's log in the evidence and at its node, and run the test again",

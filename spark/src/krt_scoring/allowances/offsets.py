@@ -33,9 +33,15 @@ def java_hash(text: str) -> int:
     return value - (1 << _INT_BITS) if value >= _SIGN else value
 
 
-def partition_of(group: str, run: Plan) -> int:
-    """Return the partition by Kafka's rule: hash, sign bit cleared, modulo partitions."""
-    return (java_hash(group) & (_SIGN - 1)) % run.offsets_partitions
+def partition_of(group: str, run: Plan, partitions: int = 0) -> int:
+    """Return the partition by Kafka's rule: hash, sign bit cleared, modulo partitions.
+
+    Args:
+        group: the group.
+        run: the plan.
+        partitions: how many there are, where that was seen; else as the brokers' setting says.
+    """
+    return (java_hash(group) & (_SIGN - 1)) % (partitions or run.offsets_partitions)
 
 
 def losses(tables: Tables, facts: Facts) -> dict[int, tuple[int, ...]]:

@@ -73,7 +73,8 @@ class Truncation:
     latest: int
 
     def as_dict(self) -> dict[str, int | str]:
-        """Return the truncation for the scorecard."""
+        """Return the truncation for the scorecard; ``unclean`` only where it is known."""
+        known = self.electorate is not Electorate.UNKNOWN
         return {
             "topic": self.election.topic,
             "partition": self.election.partition,
@@ -81,7 +82,7 @@ class Truncation:
             "epoch": self.election.epoch,
             "leader": self.election.leader,
             "firstOffsetCut": self.offset,
-            "unclean": int(self.election.outside_isr),
+            **({"unclean": int(self.election.outside_isr)} if known else {}),
             "electedFrom": str(self.electorate),
         }
 
@@ -97,11 +98,13 @@ def rule_of(election: Election, facts: Facts) -> str | None:
     """Return the rule by which an election permits the loss of acks=all records.
 
     That KRaft elects the last leader it knows permits nothing: nobody asked for it, and what was
-    acknowledged by all in-sync replicas is to survive the death of their processes.
+    acknowledged by all in-sync replicas is to survive the death of their processes. Nor does an
+    election of which it is not known where the leader came from: what was found after it is void.
     """
     if election.storage_lost:
         return "storage-lost"
-    if election.outside_isr and facts.run.unclean_election(election.topic):
+    unclean = election.electorate in {Electorate.OUTSIDE, Electorate.LAST_KNOWN_LEADER}
+    if unclean and facts.run.unclean_election(election.topic):
         return UNCLEAN
     return None
 
@@ -139,7 +142,7 @@ def derive(history: History) -> tuple[Truncation, ...]:
     return tuple(truncations)
 
 
-_MOMENTS = ("tp", "at", "since", "strict", "until")
+_MOMENTS = ("tp", "at", "earliest", "since", "strict", "until")
 
 
 def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int, ...]]:
@@ -148,7 +151,8 @@ def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int,
     What was acked before the election was in the deposed leader's log: anything where the ISR was
     kept to; else what was sent when no other leader could take it (from ``since`` on), and with
     acks=all what was acked since the ISR was last left (``strict``), while the elected one was
-    still in it (``until``).
+    still in it (``until``). Of a polled cluster it was before ``earliest``, and an answer may be
+    as old as the clocks of two processes may differ.
     """
     moments = []
     parted: dict[int, int] = {}
@@ -159,7 +163,9 @@ def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int,
             since = item.since + grace if item.since else 0
             strict = parted.get(tp, 0)
             until = item.left - CLOCK_SLACK
-        moments.append((tp, item.at, since, strict, until))
+        polled = item.electorate is Electorate.UNKNOWN
+        earliest = item.earliest - CLOCK_SLACK if polled else item.earliest
+        moments.append((tp, item.at, earliest, since, strict, until))
         if item.outside_isr or item.storage_lost:
             parted[tp] = item.at + grace
     return sorted(set(moments))
@@ -171,7 +177,7 @@ def _kept(moments: list[tuple[int, ...]], records: DataFrame) -> dict[tuple[int,
     kept = records.filter((sf.col("outcome") == ACKED) & sf.col("as_acked"))
     in_sync = sf.col("done_at").between(sf.col("strict"), sf.col("until") - 1)
     joined = kept.join(sf.broadcast(asked), "tp").filter(
-        (sf.col("done_at") < sf.col("at"))
+        (sf.col("done_at") < sf.col("earliest"))
         & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == "all") & in_sync))
     )
     highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("position"))).alias("offset"))

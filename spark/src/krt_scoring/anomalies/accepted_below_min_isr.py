@@ -32,7 +32,8 @@ def windows(ctx: Context) -> list[tuple[int, int, int]]:
     observed = unobserved_from(ctx.history.tables.timeline)
     end = FOREVER if observed is None else observed
     for (topic, partition), sequence in states(ctx.history.tables.timeline).items():
-        if not ctx.history.facts.positions.known(topic):
+        # Between two polls an ISR may have grown and shrunk again.
+        if not ctx.history.facts.positions.known(topic) or sequence[0].polled:
             continue
         tp = ctx.history.facts.positions.tp(topic, partition)
         minimum = ctx.history.facts.run.min_insync(topic)

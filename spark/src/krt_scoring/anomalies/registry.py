@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from krt_contract.metadata import Strength
 from krt_scoring.anomalies import (
     aborted_read,
     accepted_below_min_isr,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from krt_contract.plan import Plan
     from krt_scoring.anomalies.context import Context
 
 
@@ -120,10 +122,14 @@ UNITS: dict[str, str] = {name: unit for rule in RULES for name, unit in rule.uni
 """Anomaly → what its count counts, in the same order."""
 
 
-def unchecked(*, compares_replicas: bool) -> tuple[str, ...]:
+def unchecked(run: Plan) -> tuple[str, ...]:
     """Return the anomalies that a run does not look for.
 
-    Args:
-        compares_replicas: whether the run put into the evidence what each replica holds.
+    Without what each replica holds there is nothing to compare; and of a polled cluster it is not
+    known that an ISR was too small all along.
     """
-    return () if compares_replicas else (replica_divergence.NAME,)
+    observed = run.metadata.source.strength is Strength.OBSERVED
+    return (
+        *(() if run.compares_replicas else (replica_divergence.NAME,)),
+        *((accepted_below_min_isr.NAME,) if observed else ()),
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.faults import Action
 from krt_contract.members import broker_of
+from krt_contract.metadata import HistorySource
 from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ class State:
     """One state of a partition, as ZooKeeper or the metadata log has it from ``at`` on.
 
     Attributes:
+        at: UTC µs; of a polled one, when it was first seen.
+        version: orders the states of an epoch.
         elr: KRaft's eligible leader replicas: out of the ISR, but not behind it.
         last_known: who may be elected when nobody is eligible any more.
         recovering: the leader was elected from outside ISR and ELR.
+        polled: whether it was seen by polling: others may have come and gone before it.
+        unchanged_until: of a polled one, until when the state before it was still seen, UTC µs; 0
+            where that is not known.
     """
 
     at: int
@@ -42,6 +48,13 @@ class State:
     elr: tuple[int, ...] = ()
     last_known: tuple[int, ...] = ()
     recovering: bool = False
+    polled: bool = False
+    unchanged_until: int = 0
+
+    @property
+    def earliest(self) -> int:
+        """From when on it may have been so, UTC µs."""
+        return self.unchanged_until if self.polled else self.at
 
     @property
     def eligible(self) -> frozenset[int]:
@@ -59,14 +72,20 @@ class Electorate(StrEnum):
     without unclean.leader.election.enable. What it lacks is lost."""
     OUTSIDE = "Outside"
     """From neither, and not the last known leader: an unclean election."""
+    UNKNOWN = "Unknown"
+    """Of a polled cluster: who was in the ISR as the leader was elected was not seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Election:
     """A leader took over from another epoch.
 
+    Of a polled cluster, it stands for all elections between two states that were seen; ``leader``
+    is then -1 where the second one has none.
+
     Attributes:
-        at: when, in UTC µs.
+        at: when, in UTC µs; of a polled cluster, by when.
+        earliest: when it was at the earliest, in UTC µs.
         electorate: where the leader came from, by the state before.
         storage_lost: the leader's storage, or that of every member of ISR and ELR before, had been
             lost and not been filled again from another leader, nor led to an election already.
@@ -86,11 +105,12 @@ class Election:
     deposed: int
     since: int
     left: int
+    earliest: int
 
     @property
     def outside_isr(self) -> bool:
         """Whether the leader may lack what was committed: it was in neither ISR nor ELR."""
-        return self.electorate in {Electorate.LAST_KNOWN_LEADER, Electorate.OUTSIDE}
+        return self.electorate not in {Electorate.ISR, Electorate.ELR}
 
 
 def states(timeline: Sequence[Event]) -> dict[tuple[str, int], tuple[State, ...]]:
@@ -115,11 +135,18 @@ def state_of(event: Event) -> State:
         leader=int(detail["leader"]),
         epoch=int(detail["leader_epoch"]),
         isr=_ids(detail["isr"]),
-        version=int(detail.get("version", 0)),
+        # Nothing but time orders the polled states of an epoch.
+        version=int(detail.get("version", event.at if _polled(event) else 0)),
         elr=_ids(detail.get("elr")),
         last_known=_ids(detail.get("last_known_elr")),
         recovering=bool(detail.get("recovering")),
+        polled=_polled(event),
+        unchanged_until=int(detail.get("unchanged_until", 0)),
     )
+
+
+def _polled(event: Event) -> bool:
+    return event.detail.get("from") == HistorySource.POLLING
 
 
 def _ids(brokers: Iterable[Any] | None) -> tuple[int, ...]:
@@ -131,14 +158,17 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
     lost = _lost_storage(timeline)
     found: list[Election] = []
     for (topic, partition), sequence in states(timeline).items():
-        deposed, since = NO_LEADER, 0
+        deposed, since, term = NO_LEADER, 0, 0
         pending, gone = list(lost), set[int]()
         eligible = frozenset[int]()
         left: dict[int, int] = {}
         for before, after in pairwise(sequence):
-            if before.leader not in (NO_LEADER, deposed):
+            # Between two polled epochs of one leader another may have led.
+            again = before.polled and before.epoch != term
+            if before.leader != NO_LEADER and (before.leader != deposed or again):
                 first = before is sequence[0] and before.epoch == 0
                 deposed, since = before.leader, 0 if first else before.at
+                term = before.epoch
             gone |= {broker for broker, at in pending if at <= after.at}
             pending = [(broker, at) for broker, at in pending if at > after.at]
             # In KRaft both may be empty: then those count that were eligible last.
@@ -146,8 +176,9 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
             # Who joins the ISR of another leader has copied all of it again.
             gone -= set(after.isr) - set(before.isr) - {after.leader}
             left |= dict.fromkeys(before.eligible - after.eligible, after.at)
-            if after.epoch <= before.epoch or after.leader == NO_LEADER:
+            if not _elected(before, after):
                 continue
+            emptied = after.leader in gone or (bool(eligible) and eligible <= gone)
             found.append(
                 Election(
                     topic=topic,
@@ -156,15 +187,26 @@ def elections(timeline: Sequence[Event]) -> tuple[Election, ...]:
                     epoch=after.epoch,
                     leader=after.leader,
                     electorate=electorate_of(before, after, deposed),
-                    storage_lost=after.leader in gone or (bool(eligible) and eligible <= gone),
+                    storage_lost=emptied and not after.polled,
                     deposed=deposed,
                     since=since,
-                    left=left.get(after.leader, 0),
+                    # That it was in the ISR all along between two polls is not known.
+                    left=0 if after.polled else left.get(after.leader, 0),
+                    earliest=max(after.earliest, before.at) if after.polled else after.at,
                 )
             )
             # From now on the log is what this leader has: its loss of storage has had its election.
             gone.discard(after.leader)
     return tuple(found)
+
+
+def _elected(before: State, after: State) -> bool:
+    """Whether a leader was elected between two states that follow each other.
+
+    Between polled ones an epoch that was not seen may have had a leader.
+    """
+    led = after.leader != NO_LEADER or (after.polled and after.epoch > before.epoch + 1)
+    return after.epoch > before.epoch and led
 
 
 def electorate_of(before: State, after: State, deposed: int) -> Electorate:
@@ -179,6 +221,8 @@ def electorate_of(before: State, after: State, deposed: int) -> Electorate:
         after: the first state of the leader.
         deposed: who led last before.
     """
+    if after.polled:
+        return Electorate.UNKNOWN
     recovers = after.recovering and not before.recovering
     if after.leader in before.isr and not recovers:
         return Electorate.ISR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.metadata import HistorySource
 from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
@@ -21,8 +22,13 @@ def controller_elections(timeline: Iterable[Event]) -> tuple[int, ...]:
         event.at
         for event in timeline
         if (event.source, event.event) == (Source.CONTROLLER, EventName.ELECTED)
-        and "offset" in event.detail
+        and ("offset" in event.detail or _polled_quorum(event))
     )
+
+
+def _polled_quorum(event: Event) -> bool:
+    """Whether it is of a quorum that was polled; a controller with ZooKeeper has no epoch then."""
+    return event.detail.get("from") == HistorySource.POLLING and "epoch" in event.detail
 
 
 def lasts_until(at: int, session: int, restarts: Sequence[int]) -> int:

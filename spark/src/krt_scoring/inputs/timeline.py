@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from krt_contract.timeline import (
     AT_END,
     METADATA_LOG,
+    POLLING,
     PROCESS,
     ZOOKEEPER,
     Event,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-LATE = frozenset({PROCESS, ZOOKEEPER})
+LATE = frozenset({PROCESS, ZOOKEEPER, POLLING})
 """Streams whose silences delay what is seen: it comes all the same, at a time of our clock's."""
 
 BACKLOG_MICROS = 250_000
@@ -40,9 +41,9 @@ FOREVER = (1 << 62) - 1
 """A time in µs that never came; far above any clock."""
 
 _STATES = frozenset({Source.BROKER, Source.CONTROLLER, Source.PARTITION})
-"""Sources of the events that are read from ZooKeeper's nodes or the metadata log."""
+"""Sources of the events that are read from ZooKeeper's nodes, the metadata log or brokers."""
 
-_HISTORIES = frozenset({ZOOKEEPER, METADATA_LOG})
+_HISTORIES = frozenset({ZOOKEEPER, METADATA_LOG, POLLING})
 """Streams that the states come from."""
 
 Silence = tuple[str, int, int]
@@ -107,8 +108,8 @@ def stopped_in_order(events: Sequence[Event]) -> bool:
 def unobserved_from(events: Sequence[Event]) -> int | None:
     """Return from when on (UTC µs) no state was read any more; None if all were.
 
-    ZooKeeper or the controllers fell silent and the recorder ended before they answered again, or
-    the recorder broke off; then only what it had read until then is certain.
+    ZooKeeper, the controllers or the polled brokers fell silent and the recorder ended before they
+    answered again, or the recorder broke off; then only what it had read until then is certain.
 
     Args:
         events: the timeline, in order of time.

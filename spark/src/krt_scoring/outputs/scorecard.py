@@ -71,7 +71,7 @@ def build(given: GuardInputs, conclusion: Conclusion, evaluated: Evaluated) -> d
         "ledger": detection.ledger,
         "producers": list(detection.producers),
         "anomalies": sections.anomalies(detection.anomalies),
-        "uncheckedAnomalies": list(anomalies.unchecked(compares_replicas=run.compares_replicas)),
+        "uncheckedAnomalies": list(anomalies.unchecked(run)),
         "allowances": sections.allowances(detection.anomalies),
         "truncations": list(detection.truncations),
         "objectives": [item.as_dict() for item in decision.objectives],

@@ -12,6 +12,7 @@ from krt_scoring.verdict.guards import (
     clock_skew,
     controller_reasons,
     fault_verification,
+    isr_at_election,
     log_stability,
     member_departure,
     member_ended,
@@ -63,6 +64,9 @@ GUARDS: Mapping[str, Callable[[GuardInputs], Iterator[Reason]]] = {
         given.recording.timeline, given.recording.log_ends
     ),
     "fault_verification": lambda given: fault_verification.check(given.recording),
+    "isr_at_election": lambda given: isr_at_election.check(
+        given.recording, given.detection.violations
+    ),
     "log_stability": lambda given: log_stability.check(
         given.recording.run, given.recording.log_ends
     ),

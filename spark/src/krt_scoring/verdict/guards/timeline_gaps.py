@@ -17,9 +17,13 @@ the ledger: what then becomes late or leaves its group is not to be counted agai
 The metadata log of a KRaft cluster is read on from where it was left, so neither a silence of the
 controllers nor a recorder that was replaced hides anything of it.
 
-A silence of ZooKeeper or the controllers that lasts until the recorder ends is another matter:
-nothing was read afterwards, so every state in it is lost. It counts if operations of the run were
-still going on.
+Of a cluster that is polled, leader epochs tell after a silence, or after a recorder was replaced,
+whether there was an election, as they do between any two polls. What is not known of it then is not
+known without a silence either.
+
+A silence of ZooKeeper, the controllers or the polled brokers that lasts until the recorder ends is
+another matter: nothing was read afterwards, so every state in it is lost. It counts if operations
+of the run were still going on.
 
 Whatever falls silent while the cluster is still being made, before the first record was due, hides
 nothing that a record could prove or disprove.
@@ -32,7 +36,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.labels import Component
 from krt_contract.metadata import Strength
-from krt_contract.timeline import EVIDENCE, METADATA_LOG, ZOOKEEPER, EventName, Source
+from krt_contract.timeline import EVIDENCE, METADATA_LOG, POLLING, ZOOKEEPER, EventName, Source
 from krt_scoring import durations
 from krt_scoring.inputs import timeline
 from krt_scoring.inputs.reasons import Reason
@@ -45,10 +49,20 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.recording import Recording
 
 
+SILENT = {
+    Strength.COMPLETE: ("The controllers", METADATA_LOG),
+    Strength.WATCHED: ("ZooKeeper", ZOOKEEPER),
+    Strength.OBSERVED: ("The brokers", POLLING),
+}
+"""Strength of a history → who gave no answer, and the stream of its silences."""
+
+
 def check(recording: Recording) -> Iterator[Reason]:
     """Yield ``TimelineGap`` for each gap during traffic, and for an end that was not written."""
-    # A recorder that is there again reads the metadata log from where it was left.
-    complete = recording.run.metadata.source.strength is Strength.COMPLETE
+    # A recorder that is there again reads the metadata log from where it was left; epochs show to
+    # one that polls what it missed.
+    strength = recording.run.metadata.source.strength
+    resumes = strength in {Strength.COMPLETE, Strength.OBSERVED}
     unseen = unseen_leaders.find(recording)
     permitting = [
         item for item in unseen if unknown_leaders.permitting(recording, item.topic) is not None
@@ -58,7 +72,7 @@ def check(recording: Recording) -> Iterator[Reason]:
     for stream, start, end in sorted(recording.timeline.silences()):
         if end < first:
             continue
-        if complete and stream in {*timeline.LATE, Component.RECORDER}:
+        if resumes and stream in {*timeline.LATE, Component.RECORDER}:
             continue
         if stream in timeline.LATE and not any(
             item.end is not None and item.start <= end and start <= item.end for item in permitting
@@ -84,7 +98,7 @@ def check(recording: Recording) -> Iterator[Reason]:
         yield Reason("coverage", "TimelineGap", "recorder", message)
     elif _unobserved_end(recording):
         partitions = unseen_leaders.names(unseen)
-        who, stream = ("The controllers", METADATA_LOG) if complete else ("ZooKeeper", ZOOKEEPER)
+        who, stream = SILENT[strength]
         message = (
             f"{who} gave no answer until the recorder ended, so the last leaders and ISRs of "
             f"{partitions} may be missing. See their logs in the evidence and run the test again"
