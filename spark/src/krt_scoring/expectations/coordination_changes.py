@@ -2,14 +2,15 @@
 
 A silence of ZooKeeper hides none of them: sessions and controllers are identified by the
 transaction that created their node, so an end during a silence is recorded after it. The metadata
-log of KRaft has them all.
+log of KRaft has them all. Of a polled cluster, only what was seen is known: that there was no more
+is not.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.metadata import MetadataMode
+from krt_contract.metadata import MetadataMode, Strength
 from krt_contract.timeline import EventName, Source
 from krt_scoring.expectations.results import (
     Noun,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krt_contract.plan import Plan
+    from krt_contract.timeline import Event
     from krt_scoring.expectations.fault_span import FaultSpan
     from krt_scoring.inputs.timeline import Timeline
 
@@ -54,10 +56,18 @@ def evaluate(
                 expectation, count_bounds(bounds, what), f"the timeline has no event of {source}"
             )
             continue
-        found = [e.subject for e in timeline.of(source, event) if span.start < e.at <= span.end]
+        found = [e.subject for e in timeline.of(source, event) if _within(e, span)]
         if field in CHANGES:
             found = _changes(source, event, span, timeline)
-        yield evaluate_count(expectation, bounds, len(found), what, where=", ".join(found[:8]))
+        yield evaluate_count(
+            expectation,
+            bounds,
+            len(found),
+            what,
+            # What came and went between two polls was not seen.
+            at_least=run.metadata.source.strength is Strength.OBSERVED,
+            where=", ".join(found[:8]),
+        )
 
 
 EVENTS = {
@@ -109,13 +119,19 @@ CHANGES = ("controllerChanges", "zookeeperLeaderChanges")
 """Fields that count only what differs from the one before."""
 
 
+def _within(event: Event, span: FaultSpan) -> bool:
+    """Whether an event certainly happened within the span; a polled one may be of before."""
+    earliest = int(event.detail.get("unchanged_until", event.at))
+    return span.start < event.at <= span.end and earliest >= span.start
+
+
 def _changes(source: str, event: str, span: FaultSpan, timeline: Timeline) -> list[str]:
     found = []
     before = ""
     for item in timeline.of(source, event):
         if item.at > span.end:
             break
-        if item.at > span.start and item.subject != before and before:
+        if _within(item, span) and item.subject != before and before:
             found.append(item.subject)
         before = item.subject
     return found

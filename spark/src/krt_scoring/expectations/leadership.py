@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.members import MemberKind, member_of
+from krt_contract.members import MemberKind, broker_of, member_of
 from krt_scoring.expectations.results import (
     Noun,
     Result,
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from krt_scoring.expectations.fault_span import FaultSpan
+    from krt_scoring.history.elections import State
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.metrics.partition_states import Place, States
 
 NO_STATES = "the timeline shows no state of a partition"
 
 END_UNOBSERVED = (
-    "the last states of the partitions were not recorded: ZooKeeper or the controllers gave no "
-    "answer"
+    "the last states of the partitions were not recorded: ZooKeeper, the controllers or the polled "
+    "brokers gave no answer"
 )
 
 UNRELATED = "away from a broker that no fault affected"
@@ -46,7 +47,7 @@ def evaluate(
         states: the states of the tested partitions.
         faults: all faults of the run.
     """
-    missed = bool(states.missed(span.start, span.end))
+    missed = bool(states.missed_leaders(span.start, span.end))
     if bounds := expect.get("offlinePartitions"):
         offline = states.offline(span.start, span.end)
         yield _count(
@@ -61,7 +62,7 @@ def evaluate(
     elections = [
         (place, before, after)
         for place, before, after in states.elections(span.start, span.end)
-        if after.at > span.start
+        if since(after, span.start)
     ]
     if bounds := expect.get("leaderChanges"):
         yield _count(
@@ -77,8 +78,12 @@ def evaluate(
         unrelated = [
             (place, before.leader)
             for place, before, after in elections
-            if not _affected(before.leader, after.at, faults, states)
+            if not _affected(before.leader, after, faults, states)
         ]
+        # Of what somebody else injects it is not known whom it affects.
+        vague = states.observed and any(
+            _of_unknown_targets(fault) and fault.meets(span.start, span.end) for fault in faults
+        )
         where = ", ".join(f"{name(place)} from {leader}" for place, leader in unrelated[:SHOWN])
         yield _count(
             f"{span.name}.unrelatedLeaderChanges",
@@ -86,7 +91,7 @@ def evaluate(
             len(unrelated),
             Noun(f"leader change {UNRELATED}", f"leader changes {UNRELATED}"),
             states,
-            at_least=missed,
+            at_least=missed or vague,
             where=where,
         )
 
@@ -111,6 +116,11 @@ def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iter
     bounds = expect.get("nonPreferredLeaders")
     if not bounds:
         return
+    if states.observed and not all(states.replicas_at(place, end) for place in states.replicas):
+        what = Noun("partition", "partitions")
+        expected = count_bounds(bounds, what)
+        yield not_evaluated("nonPreferredLeaders", expected, "the replicas were not seen")
+        return
     places = {
         place
         for place, history in states.known.items()
@@ -121,16 +131,28 @@ def evaluate_at_end(expect: Mapping[str, Any], states: States, end: int) -> Iter
     yield _count_at_end("nonPreferredLeaders", bounds, places, what, states, end)
 
 
-def _affected(broker: int, at: int, faults: Sequence[FaultWindow], states: States) -> bool:
-    """Whether a fault targeted this broker and was not recovered from at that time.
+def since(state: State, start: int) -> bool:
+    """Whether a state was certainly reached after a time."""
+    return state.earliest >= start if state.polled else state.at > start
+
+
+def _of_unknown_targets(fault: FaultWindow) -> bool:
+    """Whether a fault does not name members by the brokers that they are."""
+    return not any(broker_of(member) is not None for member in fault.members)
+
+
+def _affected(broker: int, elected: State, faults: Sequence[FaultWindow], states: States) -> bool:
+    """Whether a fault targeted this broker and was not recovered from as another was elected.
 
     A KRaft controller that stalls may fence healthy brokers, whose heartbeats it did not take:
     a fault of a controller affects the brokers that were fenced under it.
     """
-    member = member_of(broker)
+    member, at = member_of(broker), elected.at
     for fault in faults:
-        if fault.injected_at is None or not fault.meets(at, at):
+        if fault.injected_at is None or not fault.meets(elected.earliest, at):
             continue
+        if elected.polled and _of_unknown_targets(fault):
+            return True
         fenced = any(fault.begin <= when <= at for when in states.fencings.get(broker, ()))
         if member in fault.members or (fenced and any(map(_is_controller, fault.members))):
             return True

@@ -12,6 +12,7 @@ from krt_scoring.expectations.results import (
 )
 from krt_scoring.history.elections import Electorate
 from krt_scoring.inputs.reasons import invalidated, wholly_invalidated
+from krt_scoring.metrics.partition_states import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,8 +53,24 @@ def undecided_anomalies(detection: Detection, reasons: Iterable[Reason]) -> froz
     return invalidated(reasons) - standing
 
 
+def _of_polled(expectation: str, word: str, states: States, start: int, end: int) -> Result:
+    """Return the result for a polled cluster: where no epoch grew, there was no election at all."""
+    seen = {place for place, _ in states.electorates(start, end)}
+    elected = seen | states.missed_leaders(start, end)
+    if elected:
+        cause = (
+            f"there were elections, of {names(elected)}, but polling does not show who was in the "
+            "ISR at that moment"
+        )
+        return not_evaluated(expectation, OCCURRENCES[word], cause)
+    return evaluate_occurrence(expectation, word, 0, 0, "no election, by the leader epochs")
+
+
 def evaluate_anomalies(
-    expect: Mapping[str, Any], detection: Detection, undecided: frozenset[str]
+    expect: Mapping[str, Any],
+    detection: Detection,
+    undecided: frozenset[str],
+    unchecked: frozenset[str] = frozenset(),
 ) -> Iterator[Result]:
     """Yield the results of the expectations about anomalies.
 
@@ -61,23 +78,27 @@ def evaluate_anomalies(
         expect: ``spec.expect``.
         detection: what the rules detected.
         undecided: the anomalies that missing evidence leaves open.
+        unchecked: the anomalies that the run does not look for.
     """
-    for expectation, names in ANOMALIES.items():
+    for expectation, anomalies in ANOMALIES.items():
         if expectation not in expect:
             continue
         word = expect[expectation]
-        damaged = sorted(undecided & set(names))
-        if damaged:
+        damaged = sorted(undecided & set(anomalies))
+        if unchecked & set(anomalies):
+            cause = f"the run does not look for {', '.join(sorted(unchecked & set(anomalies)))}"
+            yield not_evaluated(expectation, OCCURRENCES[word], cause)
+        elif damaged:
             cause = f"the evidence of {', '.join(damaged)} is damaged"
             yield not_evaluated(expectation, OCCURRENCES[word], cause)
         else:
-            yield _of_anomalies(expectation, word, names, detection)
+            yield _of_anomalies(expectation, word, anomalies, detection)
 
 
 def _of_anomalies(
-    expectation: str, word: str, names: tuple[str, ...], detection: Detection
+    expectation: str, word: str, anomalies: tuple[str, ...], detection: Detection
 ) -> Result:
-    found = [detection.anomaly(name) for name in names]
+    found = [detection.anomaly(name) for name in anomalies]
     count = sum(item.count for item in found)
     if expectation == "loss":
         # Both count a lost record; the ledger also has those whose log could not be read.
@@ -93,7 +114,7 @@ def _of_anomalies(
 
 
 def evaluate_elections(
-    expect: Mapping[str, Any], states: States, run: Plan, end: int
+    expect: Mapping[str, Any], states: States, run: Plan, end: int, start: int = 0
 ) -> Iterator[Result]:
     """Yield the result of ``uncleanElections``.
 
@@ -102,6 +123,7 @@ def evaluate_elections(
         states: the states of the tested partitions.
         run: the plan.
         end: when the run ended, UTC µs.
+        start: when the traffic of the run began, UTC µs.
     """
     expectation = "uncleanElections"
     if expectation not in expect:
@@ -120,6 +142,9 @@ def evaluate_elections(
     unclean = [item for item in outside if item != (False, Electorate.LAST_KNOWN_LEADER)]
     count, last_known = len(unclean), len(outside) - len(unclean)
     not_permitted = sum(not permitted for permitted, _ in unclean)
+    if states.observed:
+        yield _of_polled(expectation, word, states, start, end)
+        return
     if states.missed(0, end) and not not_permitted and word != "Required":
         cause = f"{count} elections observed, but some states were not recorded"
         yield not_evaluated(expectation, OCCURRENCES[word], cause)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from krt_scoring.anomalies.registry import unchecked
 from krt_scoring.expectations import (
     admin_requests,
     broker_return,
@@ -89,10 +90,13 @@ Expect = Mapping[str, Any]
 
 OF_RUN: tuple[Callable[[Expect, ExpectationInputs], Iterator[Result]], ...] = (
     lambda expect, given: occurrences.evaluate_anomalies(
-        expect, given.detection, occurrences.undecided_anomalies(given.detection, given.reasons)
+        expect,
+        given.detection,
+        occurrences.undecided_anomalies(given.detection, given.reasons),
+        frozenset(unchecked(given.run)),
     ),
     lambda expect, given: occurrences.evaluate_elections(
-        expect, given.states, given.run, given.end
+        expect, given.states, given.run, given.end, given.recording.inspection.sends[0]
     ),
     lambda expect, given: processing.evaluate(expect, given.run, given.files),
     lambda expect, given: counts.evaluate_records(expect, given.detection.ledger, given.reasons),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from krt_scoring.expectations.leadership import END_UNOBSERVED, NO_STATES
+from krt_scoring.expectations.leadership import END_UNOBSERVED, NO_STATES, since
 from krt_scoring.expectations.results import (
     Noun,
     Result,
@@ -42,7 +42,7 @@ def evaluate(
     shrinks = [
         (place, after.at)
         for place, before, after in states.changes(start, end)
-        if after.at > start and set(before.isr) - set(after.isr)
+        if since(after, start) and set(before.isr) - set(after.isr)
     ]
     if bounds := expect.get("isrShrinks"):
         expectation, what = f"{span.name}.isrShrinks", SHRANK
@@ -57,9 +57,15 @@ def evaluate(
     if bounds := expect.get("isrShrinkAfter"):
         expectation = f"{span.name}.isrShrinkAfter"
         if shrinks:
-            yield evaluate_duration(expectation, bounds, min(at for _, at in shrinks) - start)
+            # Polled, an ISR that shrank and grew again before was not seen.
+            least = 0 if states.observed else None
+            first = min(at for _, at in shrinks) - start
+            yield evaluate_duration(expectation, bounds, first, least)
         elif states.unobserved(end):
             yield not_evaluated(expectation, duration_bounds(bounds), END_UNOBSERVED)
+        elif states.known and states.observed:
+            cause = "no ISR was seen to shrink; one that grew again at once would not be seen"
+            yield not_evaluated(expectation, duration_bounds(bounds), cause)
         elif states.known:
             yield Result(expectation, duration_bounds(bounds), "NotMet", "no ISR shrank")
         else:
@@ -69,7 +75,7 @@ def evaluate(
         expectation = f"{span.name}.isrRestoredAfter"
         yield not_evaluated(expectation, duration_bounds(bounds), END_UNOBSERVED)
     elif bounds:
-        yield _restored(f"{span.name}.isrRestoredAfter", bounds, span, recoveries)
+        yield _restored(f"{span.name}.isrRestoredAfter", bounds, span, recoveries, states)
 
 
 def _restored(
@@ -77,6 +83,7 @@ def _restored(
     bounds: Mapping[str, Any],
     span: FaultSpan,
     recoveries: Sequence[Recovery],
+    states: States,
 ) -> Result:
     for recovery in recoveries:
         if recovery.fault != span.name:
@@ -86,7 +93,8 @@ def _restored(
                 expectation, duration_bounds(bounds), "NotMet", "an ISR was never complete again"
             )
         after = recovery.isr_restored_at - recovery.reverted_at
-        found = evaluate_duration(expectation, bounds, after)
+        least = max(0, states.earliest(recovery.isr_restored_at) - recovery.reverted_at)
+        found = evaluate_duration(expectation, bounds, after, min(least, after))
         # Nothing was measured then: it was so before, or all along.
         return found if after else replace(found, observed="every ISR was complete at the revert")
     return not_evaluated(expectation, duration_bounds(bounds), "the fault was not reverted")

@@ -105,13 +105,27 @@ def evaluate_count(  # noqa: PLR0913 (an expectation, its bounds and what was ob
     )
 
 
-def evaluate_duration(expectation: str, bounds: Mapping[str, Any], value: int) -> Result:
-    """Return the result of an expectation about a duration of ``value`` µs."""
+def evaluate_duration(
+    expectation: str, bounds: Mapping[str, Any], value: int, least: int | None = None
+) -> Result:
+    """Return the result of an expectation about a duration of ``value`` µs.
+
+    Args:
+        expectation: its name.
+        bounds: ``min`` and ``max``, either may be missing.
+        value: the observed duration; its upper bound where ``least`` is given.
+        least: its lower bound, of a duration that was not observed exactly.
+    """
     low, high = (_micros(bounds.get(key)) for key in ("min", "max"))
-    met = (low is None or value >= low) and (high is None or value <= high)
+    shortest = value if least is None else least
+    met = (low is None or shortest >= low) and (high is None or value <= high)
+    missed = (low is not None and value < low) or (high is not None and shortest > high)
+    result: Outcome = "Met" if met else "NotMet" if missed else "NotEvaluated"
     observed = durations.show(value)
+    if shortest < value:
+        observed = f"between {durations.show(shortest)} and {observed}"
     expected = _between(bounds.get("min"), bounds.get("max"))
-    return Result(expectation, expected, "Met" if met else "NotMet", observed, {"value": value})
+    return Result(expectation, expected, result, observed, {"value": value})
 
 
 def duration_bounds(bounds: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The states of the tested partitions over time, as ZooKeeper or the metadata log has them."""
+"""The states of the tested partitions over time, as the source of the history has them."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ class States:
         unobserved_from: from when on (UTC µs) no state was read any more; None if all were.
         complete: whether every state is there. Then none without a leader is half of an election:
             a KRaft controller fences a broker and moves its partitions in one batch.
+        observed: whether they were polled: any may have been missed without a trace, but for those
+            with an epoch of their own.
     """
 
     known: Mapping[Place, tuple[State, ...]]
@@ -55,6 +57,7 @@ class States:
     unobserved_from: int | None = None
     complete: bool = False
     fencings: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    observed: bool = False
 
     @classmethod
     def of(cls, timeline: Timeline, run: Plan) -> Self:
@@ -68,6 +71,7 @@ class States:
                 continue
             state = state_of(event)
             found[place].setdefault((state.epoch, state.version), state)
+        strength = run.metadata.source.strength
         known = {
             place: tuple(states[key] for key in sorted(states))
             for place, states in sorted(found.items())
@@ -79,14 +83,27 @@ class States:
             frozenset(timeline.silences()),
             _times(timeline, EventName.REGISTERED),
             timeline.unobserved_from(),
-            run.metadata.source.strength is Strength.COMPLETE,
+            strength is Strength.COMPLETE,
             _times(timeline, EventName.FENCED),
+            strength is Strength.OBSERVED,
         )
 
     def replicas_at(self, place: Place, at: int) -> tuple[int, ...]:
         """Return a partition's replicas at a time, the preferred leader first; none if unknown."""
         before = [ids for since, ids in self.replicas[place] if since <= at]
         return before[-1] if before else ()
+
+    def earliest(self, at: int) -> int:
+        """Return when what was seen at a time was so at the earliest: before it only if polled."""
+        return min(
+            (
+                state.earliest
+                for history in self.known.values()
+                for state in history
+                if state.at == at
+            ),
+            default=at,
+        )
 
     def during(self, start: int, end: int) -> dict[Place, tuple[State, ...]]:
         """Return each partition's state at ``start`` and every later one up to ``end``."""
@@ -134,7 +151,8 @@ class States:
             for state, after in zip_longest(states, states[1:]):
                 if state.leader != NO_LEADER or (after and self._electable(state, after)):
                     continue
-                until = min(after.at, end) if after else observed
+                ended = after.earliest if after else observed
+                until = min(ended, end) if after else observed
                 if until - max(state.at, start) >= least:
                     found.add(place)
         return found
@@ -144,15 +162,42 @@ class States:
         return self.unobserved_from is not None and self.unobserved_from < end
 
     def missed(self, start: int, end: int) -> set[Place]:
-        """Return where a state between two times was not seen: a version is missing, or all."""
+        """Return where a state between two times was not seen: a version is missing, or all.
+
+        Polled, one may have been missed anywhere.
+        """
+        if self.observed:
+            return set(self.replicas)
         return self._unknown(end) | {place for place, _, _ in self._jumps(start, end)}
+
+    def missed_leaders(self, start: int, end: int) -> set[Place]:
+        """Return where a change of leader between two times was not seen, or may be of before.
+
+        Epochs grow by one with each, so polled states show whether one is missing.
+        """
+        if not self.observed:
+            return self.missed(start, end)
+        found = self._unknown(end)
+        for place, states in self.known.items():
+            if states[0].epoch and states[0].at > start:
+                found.add(place)
+            for before, after in pairwise(states):
+                earliest = max(after.earliest, before.at)
+                within = after.at > start and earliest <= end
+                certain = earliest >= start and after.at <= end
+                if within and after.epoch > before.epoch + certain:
+                    found.add(place)
+        return found
 
     def hidden(self, start: int, end: int) -> set[Place]:
         """Return where a state was missed in which a partition may have been leaderless.
 
         The watch fires with the first state that is missed, and what is read then is a later one:
-        whatever lasted was overwritten, at last, while the recorder was silent.
+        whatever lasted was overwritten, at last, while the recorder was silent. Polled, nothing
+        tells.
         """
+        if self.observed:
+            return set(self.replicas)
         return self._unknown(end) | {
             place
             for place, before, after in self._jumps(start, end)
@@ -193,6 +238,8 @@ def _replicas(timeline: Timeline, run: Plan) -> dict[Place, tuple[Replicas, ...]
         for topic in run.topics
         for partition in range(topic.partitions)
     }
+    if run.metadata.source.strength is Strength.OBSERVED:
+        return _polled_replicas(timeline, created)
     given = {fault.name: fault.target_replicas for fault in run.faults}
     moves: dict[tuple[Place, str], Replicas] = {}
     for event in timeline.of(Source.FAULT, EventName.OBSERVED):
@@ -210,6 +257,20 @@ def _replicas(timeline: Timeline, run: Plan) -> dict[Place, tuple[Replicas, ...]
         place: ((0, ids), *sorted(move for (moved, _), move in moves.items() if moved == place))
         for place, ids in created.items()
     }
+
+
+def _polled_replicas(
+    timeline: Timeline, created: Mapping[Place, tuple[int, ...]]
+) -> dict[Place, tuple[Replicas, ...]]:
+    """Return the replicas of each partition as they were seen, with those of the plan before."""
+    seen: dict[Place, list[Replicas]] = {place: [(0, ids)] for place, ids in created.items()}
+    for event in timeline.of(Source.PARTITION, EventName.STATE):
+        topic, _, partition = event.subject.rpartition("-")
+        replicas = tuple(int(broker) for broker in event.detail.get("replicas") or ())
+        history = seen.get((topic, int(partition) if partition.isdigit() else -1))
+        if history is not None and replicas and history[-1][1] != replicas:
+            history.append((event.at, replicas))
+    return {place: tuple(history) for place, history in seen.items()}
 
 
 def name(place: Place) -> str:
