@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 POLLED = Metadata(MetadataMode.KRAFT, referenced=True)
 
 
-def seen(
+def seen(  # noqa: PLR0913, PLR0917 (a state, when and where it was seen)
     at: float, leader: int, epoch: int, isr: list[int], until: float = 0, subject: str = "foo-0"
 ) -> Event:
     """Return a polled state; times in seconds."""
@@ -309,9 +309,7 @@ def test_evaluate_polled_offline_partitions_counts_the_time_that_was_seen(
     assert of_polled(expect, *events) == [result]
 
 
-def test_evaluate_polled_unrelated_changes_under_a_fault_of_unknown_targets_decides_no_maximum() -> (
-    None
-):
+def test_evaluate_polled_unrelated_changes_with_unknown_targets_are_not_evaluated() -> None:
     external = FaultWindow("down", "External", injected_at=10 * SECOND, recovered_at=40 * SECOND)
     for bounds in ({"max": 0}, {"min": 1}):
         expect = of_fault(unrelatedLeaderChanges=bounds)

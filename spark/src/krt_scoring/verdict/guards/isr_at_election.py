@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 EXTERNAL = "External"
 """The action of a fault that somebody else injects: what it did is not known."""
 
-CODE = "IsrAtElectionUnknown"
-
 NOT_BY_ELECTION = frozenset({"accepted-below-min-isr", "double-ownership", "unexpected-rebalance"})
 """Judged by the timeline, but permitted by no election."""
 
@@ -111,4 +109,4 @@ def _reason(subject: str, cause: str, anomalies: tuple[str, ...], scope: Scope) 
         "that spec.kafka describes"
     )
     scope = Scope((TIMELINE,), scope.partitions, scope.groups)
-    return Reason("evidence", CODE, subject, message, anomalies, scope)
+    return Reason("evidence", "IsrAtElectionUnknown", subject, message, anomalies, scope)
