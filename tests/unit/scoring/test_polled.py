@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from tests.unit.scoring.builders import (
@@ -33,6 +34,8 @@ from krt_scoring.inputs.fault_windows import FaultWindow
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics.partition_states import States
 from krt_scoring.metrics.recovery import Recovery
+from krt_scoring.outputs.report import tested as tested_module
+from krt_scoring.selftest.corruptions import replicas
 from krt_scoring.verdict.guards import isr_at_election, timeline_gaps, unseen_leaders
 
 if TYPE_CHECKING:
@@ -222,6 +225,22 @@ def test_unchecked_of_a_polled_cluster_has_acks_below_the_minimum() -> None:
     run = replace(RUN, metadata=POLLED)
     assert "accepted-below-min-isr" in unchecked(run)
     assert "accepted-below-min-isr" not in unchecked(RUN)
+
+
+def test_self_test_of_a_polled_cluster_tries_no_ack_below_the_minimum() -> None:
+    (kind,) = replicas.KINDS
+    baseline = mock.Mock()
+    baseline.facts.run = replace(RUN, metadata=POLLED)
+    assert not list(kind.attempts(baseline))
+    baseline.positions.assert_not_called()
+
+
+def test_tested_of_a_polled_cluster_says_whose_it_is_and_how_it_is_reached() -> None:
+    run = replace(RUN, metadata=POLLED, bootstrap="kafka.team.svc:9092")
+    facts = dict(tested_module.tested({"run": {}}, run, Timeline(EVENTS)).facts)
+    assert facts["Cluster"] == (
+        "not deployed by the test, of mode KRaft, polled at kafka.team.svc:9092"
+    )
 
 
 # Expectations: broker 0 crashes at 10 s and is back at 30 s.

@@ -306,7 +306,9 @@ def looked(
 ) -> None:
     """Let it look once for each answer, two seconds apart."""
     for number, answer in enumerate(answers):
-        monkeypatch.setattr(quorum_module, "describe_quorum", lambda _broker, found=answer: found)
+        monkeypatch.setattr(
+            quorum_module, "describe_quorum", lambda _broker, _version, found=answer: found
+        )
         monkeypatch.setattr(quorum_module, "wall", lambda at=number: at * 2_000_000)
         poll.look()
 

@@ -94,8 +94,12 @@ def _leader(broker: str) -> bool:
         return False
 
 
-def describe_quorum(address: str) -> tuple[int, int] | None:
+def describe_quorum(address: str, version: int = VERSION) -> tuple[int, int] | None:
     """Return node id and epoch of the quorum's leader as a broker reports it; None for none.
+
+    Args:
+        address: the broker's ``host:port``.
+        version: of the request.
 
     Raises:
         OSError: the broker gave no answer in time, which is what it does while no controller
@@ -106,14 +110,14 @@ def describe_quorum(address: str) -> tuple[int, int] | None:
         topics=[
             topic(
                 topic_name=METADATA,
-                partitions=[topic.PartitionData(partition_index=0, version=VERSION)],
-                version=VERSION,
+                partitions=[topic.PartitionData(partition_index=0, version=version)],
+                version=version,
             )
         ],
-        version=VERSION,
+        version=version,
     )
     with closing(connect(address)) as connection:
-        return read_leader(connection.send(request, DescribeQuorumResponse, VERSION))
+        return read_leader(connection.send(request, DescribeQuorumResponse, version))
 
 
 def read_leader(response: Any) -> tuple[int, int] | None:

@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 INTERVAL_SECONDS = 1.0
 """Each request is forwarded to the active controller. A dead one is replaced after 2 s."""
 
+VERSION = 0
+"""Of DescribeQuorum: the first one, which every release that has KRaft knows."""
+
 STOP_SECONDS = 3.0
 """How long the end waits for a broker's answer, which may take 2 s."""
 
@@ -75,7 +78,7 @@ class QuorumPoll:
             if self._periodic.stopping:
                 return None
             try:
-                if found := describe_quorum(broker):
+                if found := describe_quorum(broker, VERSION):
                     return found
             except NO_ANSWER as error:
                 log.debug("quorum, asked of %s: %r", broker, error)
