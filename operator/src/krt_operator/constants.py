@@ -89,6 +89,10 @@ RETRY_PATIENCE: Final = 30.0
 """Seconds for which requests may fail before the test reports it: an API server that is restarted,
 or a webhook whose pod moves, is back within that time."""
 
+REFERENCE_PATIENCE: Final = 30.0
+"""Seconds in which a broker of a cluster that somebody else runs must answer. A failover takes less
+(a ZooKeeper session of 18 s at most by default, 9 s in KRaft mode)."""
+
 REFUSAL_PATIENCE: Final = 90.0
 """Seconds for which requests may be refused, or the resource be unreadable, before the run ends: a
 test that ends frees its quota after CLEANUP_PATIENCE, and a change of rights, policies or of the

@@ -8,8 +8,9 @@ Waiting is not an error: a phase that waits returns a delay. What is raised is o
   Retried with a growing delay, counted, never ends a test by itself (the phase's deadline does).
 * `ConflictError`: the object was changed since it was read. It is read again at once; conflicts in
   succession are retried with a growing delay, as any TransientError.
-* `RefusedError`, `NameTakenError`, `KafkaDefectError`, `ResourceUnreadableError`: retried, too,
-  because a quota may be raised and a right be granted. The run ends if it lasts.
+* `KafkaUnreachableError`, `RefusedError`, `NameTakenError`, `KafkaDefectError`,
+  `ResourceUnreadableError`: retried, too, because a broker may start, a quota be raised and a right
+  be granted. The run ends if it lasts.
 * `PlanUnreadableError`: nothing that the controller can wait for; the run ends.
 * anything else: a defect. Logged with its traceback and retried, so that a fixed release can
   continue a running test.
@@ -50,6 +51,10 @@ class TransientError(KrtError):
     def __init__(self, message: str, retry_after: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class KafkaUnreachableError(KrtError):
+    """No broker of a cluster that somebody else runs answered before anything was built."""
 
 
 class ConflictError(TransientError):

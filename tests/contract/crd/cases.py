@@ -53,6 +53,17 @@ def consumer(**fields: Any) -> Callable[[Spec], object]:
     return lambda spec: spec["traffic"]["consumers"][0].update(fields)
 
 
+def kafka_ref(change: Callable[[Spec], object]) -> Callable[[Spec], object]:
+    """Change the sample of a cluster that is there already, instead of the sample."""
+
+    def replaced(spec: Spec) -> None:
+        spec.clear()
+        spec.update(manifest("sample-kafka-ref.yaml")["spec"])
+        change(spec)
+
+    return replaced
+
+
 def output(topic: str = "foo", **fields: Any) -> Callable[[Spec], object]:
     """Make the consumer write what it makes of its input."""
     return consumer(commit="Transactional", output={"topic": topic}, **fields)
@@ -735,6 +746,41 @@ REFUSED = (
         lambda spec: spec.update(evidence={"objectStore": {"bucket": "b-1", "endpoint": "minio"}}),
         ("spec.evidence.objectStore.endpoint", "https?"),
     ),
+    Refused(
+        "a cluster that is there and one to deploy",
+        lambda spec: spec.update(kafkaRef={"bootstrapServers": ["kafka:9092"]}),
+        ("spec.kafkaRef", "leave out spec.kafka, spec.zookeeper and spec.placement"),
+    ),
+    Refused(
+        "a cluster that is there and a topic that may not be the test's",
+        kafka_ref(topic(name="foo")),
+        ("topic foo", "must begin with krt-"),
+    ),
+    Refused(
+        "a cluster that is there and a group that may not be the test's",
+        kafka_ref(consumer(group="readers")),
+        ("consumer reader", "group readers", "must begin with krt-"),
+    ),
+    Refused(
+        "a cluster that is there and a fault on a broker",
+        kafka_ref(target(role="Broker")),
+        ("fault consumer-down", "target.role Broker", "act on Producer or Consumer"),
+    ),
+    Refused(
+        "a cluster that is there and requests that change it",
+        kafka_ref(fault(adminRequests=["CreateTopic"])),
+        ("fault consumer-down", "adminRequests"),
+    ),
+    Refused(
+        "a cluster that is there and replicas of its brokers",
+        kafka_ref(lambda spec: spec.update(evidence={"compareReplicas": True})),
+        ("evidence.compareReplicas", "spec.kafkaRef"),
+    ),
+    Refused(
+        "a bootstrap server without a port",
+        kafka_ref(lambda spec: spec.update(kafkaRef={"bootstrapServers": ["kafka"]})),
+        ("spec.kafkaRef.bootstrapServers[0]",),
+    ),
     Refused("no topics", lambda spec: spec.update(topics=[]), ("spec.topics",)),
     Refused("no producers", lambda spec: spec["traffic"].update(producers=[]), ("producers",)),
     Refused("no traffic", lambda spec: spec.pop("traffic"), ("spec.traffic", "Required")),
@@ -766,6 +812,7 @@ CHANGED: tuple[tuple[str, Spec], ...] = (
     ("zookeeper", {"zookeeper": {"replicas": 1}}),
     ("placement", {"placement": {"separateZooKeeper": "Ignored"}}),
     ("podTemplate", {"podTemplate": {"nodeSelector": {"a": "b"}}}),
+    ("kafkaRef", {"kafkaRef": {"bootstrapServers": ["kafka:9092"]}}),
     ("topics", {"topics": [{"name": "foo", "partitions": 4, "replicationFactor": 3}]}),
     ("traffic", {"traffic": {"producers": [{"name": "idem", "topic": "foo"}]}}),
     ("warmup", {"warmup": "20s"}),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.contract.crd.conftest import ApiServer
 
-MANIFESTS = ["sample.yaml", "sample-kraft.yaml"] + [
+MANIFESTS = ["sample.yaml", "sample-kraft.yaml", "sample-kafka-ref.yaml"] + [
     f"scenarios/{path.name}" for path in sorted((ROOT / "manifests/scenarios").glob("*.yaml"))
 ]
 CRD_NAME = "kafkaresiliencetests.contract.kafkaresilience.dev"

@@ -22,7 +22,8 @@ from krt_operator.health.broker_settings import (
     describe_unknown_settings,
     find_unknown_settings,
 )
-from krt_operator.kafka.admin import CLIENT_SECONDS, KafkaAdmin
+from krt_operator.kafka.admin import KafkaAdmin
+from krt_operator.kafka.reader import CLIENT_SECONDS
 from krt_operator.kafka.zookeeper import four_letter
 
 if TYPE_CHECKING:
@@ -53,6 +54,40 @@ def test_create_topics_existing_topic_is_unchanged(kafka: LocalKafka, topic: str
     with KafkaAdmin(kafka.bootstrap) as admin:
         admin.create_topics([Topic(topic, 1, 1, {}, {0: (0,)})])
         assert admin.view().partition(topic, 1) is not None
+
+
+def test_delete_topics_deletes_those_named_and_passes_over_what_is_missing(
+    kafka: LocalKafka, topic: str
+) -> None:
+    other = f"{topic}-other"
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        admin.create_topics([Topic(other, 1, 1, {}, {0: (0,)})])
+        admin.delete_topics([topic, "never-there"])
+        wait_until("the topic is gone", lambda: admin.view().partition(topic, 0) is None)
+        assert admin.view().partition(other, 0) is not None
+        admin.delete_topics([topic])
+
+
+def test_delete_groups_deletes_commits_and_passes_over_what_is_missing(
+    kafka: LocalKafka, topic: str
+) -> None:
+    group = f"g-{topic}"
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
+    consumer.commit(offsets=[TopicPartition(topic, 0, 0)], asynchronous=False)
+    consumer.close()
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        assert admin.group(group).committed == {(topic, 0): 0}
+        admin.delete_groups([group, "never-there"])
+        assert admin.group(group).committed == {}
+
+
+def test_changed_broker_config_has_what_the_file_sets_and_no_password(kafka: LocalKafka) -> None:
+    with KafkaAdmin(kafka.bootstrap) as admin:
+        found = admin.changed_broker_config(0)
+    assert found["num.network.threads"] == "2"
+    assert found["broker.rack"] == "zone-a"
+    assert "num.replica.fetchers" not in found
+    assert not [name for name in found if name in PASSWORDS]
 
 
 def test_create_topics_refused_setting_is_a_user_error(kafka: LocalKafka) -> None:

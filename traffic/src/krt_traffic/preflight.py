@@ -1,4 +1,4 @@
-"""Whether the client's library takes the settings of every producer and consumer of a run."""
+"""Whether clients can do their work: the library takes their settings, and brokers are reached."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from krt_traffic import termination
 from krt_traffic.client import consumer_field, make_consumer, make_producer, producer_field
 from krt_traffic.consumer.settings import client_settings as consumer_settings
 from krt_traffic.errors import UnusableError
+from krt_traffic.reach import check_reach
 from krt_traffic.sending.settings import client_settings as producer_settings
 
 if TYPE_CHECKING:
@@ -48,12 +49,16 @@ class _Client:
 def run(environment: Environment, plan: Plan) -> int:
     """Make every client of the run, none of which connects, and return the exit status.
 
+    Where somebody else runs the cluster, its brokers are there already, so each is connected to.
+
     Raises:
-        UnusableError: a client refuses its settings.
+        UnusableError: a client refuses its settings, or a broker cannot be reached.
     """
     clients = list(_clients(plan))
     for client in clients:
         client.check()
+    if plan.metadata.referenced:
+        check_reach(plan.bootstrap)
     text = termination.message("clients", {"checked": len(clients)}, reason="checked")
     termination.write(environment.termination_log, text)
     return TrafficExit.DONE

@@ -75,6 +75,19 @@ SETUP: Final = (
         "spec.podTemplate.imagePullSecrets",
     ),
     Reason(
+        "GroupExists",
+        "a group of the test exists on the cluster of spec.kafkaRef",
+        "name another group, or delete it if nobody needs it",
+    ),
+    Reason(
+        "KafkaUnreachable",
+        "the controller, or a pod of the test, does not reach the brokers of spec.kafkaRef",
+        "correct spec.kafkaRef.bootstrapServers: name a plaintext listener whose addresses, and "
+        "those that its brokers advertise, are reached from the namespace of the test and from "
+        "that of the controller",
+        appended=True,
+    ),
+    Reason(
         "KafkaImageUnusable",
         "the Kafka image lacks Kafka's jars, Java or bash",
         "use apache/kafka 3.9 or later, or an image of its layout",
@@ -153,6 +166,11 @@ SETUP: Final = (
         "create the storage class, or name another",
     ),
     Reason(
+        "TooFewBrokers",
+        "a topic has more replicas than the cluster of spec.kafkaRef has brokers",
+        "lower its replicationFactor",
+    ),
+    Reason(
         "TooFewNodes",
         "there are fewer usable nodes than members that need one of their own",
         "add nodes or zones, lower the number of members, or relax spec.placement",
@@ -167,6 +185,11 @@ SETUP: Final = (
         "the nodes have fewer zones than a partition has replicas",
         "label nodes of more zones, name another label in spec.kafka.rack, or lower the "
         "replication factor",
+    ),
+    Reason(
+        "TopicExists",
+        "a topic of the test exists on the cluster of spec.kafkaRef",
+        "name another topic, or delete it if nobody needs it",
     ),
     Reason(
         "TrafficImageUnusable",

@@ -36,7 +36,7 @@ TOPICS = (
     each(
         "self.topics",
         "t",
-        "t.replicationFactor <= self.kafka.replicas",
+        "has(self.kafkaRef) || t.replicationFactor <= self.kafka.replicas",
         (
             "topic %s: replicationFactor %d is above kafka.replicas %d",
             *("t.name", "t.replicationFactor", "self.kafka.replicas"),

@@ -34,6 +34,8 @@ from krt_operator.api.kafka import (
     Topic,
     ZooKeeper,
 )
+from krt_operator.api.kafka_ref import KafkaRef
+from krt_operator.api.kafka_ref_rules import KAFKA_REF
 from krt_operator.api.metadata_rules import METADATA
 from krt_operator.api.pods import PodTemplate
 from krt_operator.api.resources import Resources
@@ -60,6 +62,7 @@ __all__ = [
     "Fault",
     "Isolation",
     "Kafka",
+    "KafkaRef",
     "Metadata",
     "MetadataMode",
     "Objectives",
@@ -99,9 +102,15 @@ class Spec(ApiModel):
     Immutable, except for `abort`, which can be set once.
     """
 
-    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT, *METADATA)
+    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT, *METADATA, *KAFKA_REF)
 
-    kafka: Kafka = Field(default=Kafka(), description="The brokers.")
+    kafka: Kafka = Field(
+        default=Kafka(), description="The brokers that the test deploys; not with kafkaRef."
+    )
+    kafka_ref: KafkaRef | None = Field(
+        default=None,
+        description="A cluster that is there already, in place of one that the test deploys.",
+    )
     zookeeper: ZooKeeper | None = Field(
         default=None,
         description="The ZooKeeper ensemble; only in ZooKeeper mode. Unset there: three servers "
@@ -159,7 +168,8 @@ class Spec(ApiModel):
         """Return the same specification with every default that depends on another field set.
 
         These are each producer's `enable_idempotence`, each fault's `starts_after.fault`, which
-        stays None for a fault that waits for the warm-up, and the servers of the metadata.
+        stays None for a fault that waits for the warm-up, and the servers of the metadata of a
+        cluster that the test deploys.
         """
         producers = tuple(
             producer
@@ -178,6 +188,8 @@ class Spec(ApiModel):
             "traffic": self.traffic.model_copy(update={"producers": producers}),
             "faults": tuple(faults),
         }
+        if self.kafka_ref is not None:
+            return self.model_copy(update=changed)
         if self.kraft:
             metadata = self.kafka.metadata.model_copy(update={"controllers": self.ensemble})
             changed["kafka"] = self.kafka.model_copy(update={"metadata": metadata})

@@ -167,6 +167,23 @@ class SelfTest(StatusModel):
     )
 
 
+KafkaName = Annotated[str, StringConstraints(max_length=249)]
+"""Name of a topic or group; Kafka allows no longer one of a topic."""
+
+
+class KafkaObjects(StatusModel):
+    """What the test has on a cluster that somebody else runs."""
+
+    topics: Annotated[tuple[KafkaName, ...], Field(max_length=16)] = Field(
+        default=(),
+        description="Topics that the controller has created, or is about to create.",
+        json_schema_extra=LIST_ATOMIC,
+    )
+    groups: Annotated[tuple[KafkaName, ...], Field(max_length=16)] = Field(
+        default=(), description="Groups of the test's consumers.", json_schema_extra=LIST_ATOMIC
+    )
+
+
 LedgerCounts = Annotated[
     dict[Annotated[str, StringConstraints(max_length=63)], int], Field(max_length=64)
 ]
@@ -235,6 +252,11 @@ class Status(StatusModel):
     reconcile_failure: ReconcileFailure | None = Field(
         default=None,
         description="Failure of the controller's last pass over the test; absent if it succeeded.",
+    )
+    kafka_objects: KafkaObjects | None = Field(
+        default=None,
+        description="Topics and groups of the test on the cluster of spec.kafkaRef; absent before "
+        "they are created and after they are deleted.",
     )
     scoring_attempt: int = Field(default=0, ge=0, le=100, description="Number of the scoring Job.")
 

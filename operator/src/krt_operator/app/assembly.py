@@ -9,6 +9,7 @@ from krt_operator.app.expiry import Sweeper
 from krt_operator.app.metrics import Metrics
 from krt_operator.engine.clock import SystemClock
 from krt_operator.engine.ports import Ports
+from krt_operator.engine.reading import observe, read_run
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.kafka.admin import KafkaAdmin
 from krt_operator.kafka.quorum import describe_quorum
@@ -16,6 +17,7 @@ from krt_operator.kafka.zookeeper import four_letter
 from krt_operator.kubernetes.client import ApiCluster
 from krt_operator.kubernetes.rest import Rest, load_configuration
 from krt_operator.phases.failure import on_failure
+from krt_operator.phases.reference import release
 from krt_operator.phases.steps import step
 
 if TYPE_CHECKING:
@@ -42,7 +44,11 @@ class Assembly:
     def reconciler(self, namespace: str) -> Reconciler:
         """The reconciler of the tests in a namespace."""
         cluster = self.cluster(namespace)
-        ports = Ports(
+        return Reconciler(cluster, self.ports(cluster), self.metrics, step, on_failure)
+
+    def ports(self, cluster: ApiCluster) -> Ports:
+        """Everything that phases may reach."""
+        return Ports(
             cluster=cluster,
             clock=SystemClock(),
             kafka=KafkaAdmin,
@@ -50,7 +56,23 @@ class Assembly:
             describe_quorum=describe_quorum,
             settings=self.settings,
         )
-        return Reconciler(cluster, ports, self.metrics, step, on_failure)
+
+    def release(self, namespace: str, name: str) -> str:
+        """Delete what a deleted test has on a cluster that somebody else runs.
+
+        Returns:
+            What is waited for; empty where nothing is left.
+
+        Raises:
+            KrtError: it could not be deleted.
+        """
+        cluster = self.cluster(namespace)
+        raw = cluster.read_test(name)
+        if raw is None:
+            return ""
+        ports = self.ports(cluster)
+        run = read_run(raw, ports.clock.now())
+        return release(run, observe(ports, run.name, run.uid, run.status.phase), ports)
 
     def sweeper(self) -> Sweeper:
         """What deletes finished tests whose ttlSecondsAfterFinished has passed."""

@@ -39,6 +39,13 @@ EXIT_TIMEOUT: Final = 20.0
 PASS_LENGTH: Final = 15.0
 """Seconds that a pass takes at most: a few API and admin calls, each with a timeout."""
 
+RELEASE_PAUSE: Final = 2.0
+"""Seconds between tries to delete what a deleted test has on somebody else's cluster."""
+
+RELEASE_TIMEOUT: Final = 120.0
+"""Seconds after which a test is deleted although that cluster does not answer: its namespace may be
+waiting for it. The log then names what stays."""
+
 SWEEP: Final = 15.0
 """Seconds between checks for tests whose ttlSecondsAfterFinished has passed."""
 
@@ -152,6 +159,29 @@ async def follow(namespace: str | None, name: str, stopped: kopf.DaemonStopped, 
             await stopped.wait(delay)
     # Kopf stops the daemon once the test is finished; its last events may not be created yet.
     await asyncio.to_thread(reconciler.flush_events)
+
+
+def has_kafka_objects(status: Mapping[str, Any], **_: Any) -> bool:
+    """Whether a test has topics or groups on a cluster that somebody else runs."""
+    return bool(status.get("kafkaObjects"))
+
+
+@kopf.on.delete(
+    GROUP,
+    VERSION,
+    PLURAL,
+    when=has_kafka_objects,
+    timeout=RELEASE_TIMEOUT,
+    backoff=RELEASE_PAUSE,
+)
+async def release(namespace: str | None, name: str, **_: Any) -> None:
+    """Delete what a deleted test has on a cluster that somebody else runs."""
+    loop = asyncio.get_running_loop()
+    waits_for = await loop.run_in_executor(
+        _memory["pool"], _assembly().release, namespace or "default", name
+    )
+    if waits_for:
+        raise kopf.TemporaryError(waits_for, delay=RELEASE_PAUSE)
 
 
 async def _in_pool(run_once: Callable[[str], float | None], name: str) -> float | None:

@@ -162,11 +162,11 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
     """Two pods on two nodes that exchange evidence; each also checks one of the images.
 
     The first checks Kafka's image (jars, Java and bash are present), the second the scoring image,
-    and that the Kafka client takes the settings of producers and consumers.
+    and that the Kafka client takes the settings of producers and consumers and, where somebody else
+    runs the cluster, that it reaches every broker.
     """
-    check = KAFKA_CHECK if plan.spec.kraft else f"{KAFKA_CHECK} && {ZOOKEEPER_CHECK}"
     checks = {
-        "write": (plan.images["kafka"], ["/bin/bash", "-c", check]),
+        "write": _kafka_check(plan),
         "read": (plan.images["scoring"], ["python3", "-c", "import krt_scoring"]),
     }
     pods: list[Json] = []
@@ -200,6 +200,14 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
             decorate_objects(objects, plan, Component.PREFLIGHT, f"preflight-{own}", pull_policy)
         )
     return pods
+
+
+def _kafka_check(plan: Plan) -> tuple[str, list[str]]:
+    """An image, and the command that checks it: no broker is deployed where there are some."""
+    if plan.metadata.referenced:
+        return plan.images["traffic"], ["python3", "-c", "import krt_traffic"]
+    check = KAFKA_CHECK if plan.spec.kraft else f"{KAFKA_CHECK} && {ZOOKEEPER_CHECK}"
+    return plan.images["kafka"], ["/bin/bash", "-c", check]
 
 
 def _exchange(plan: Plan, own: str, other: str) -> list[str]:

@@ -131,12 +131,24 @@ class Kafka(Protocol):
         """
         ...
 
+    def changed_broker_config(self, broker: int) -> Mapping[str, str]:
+        """Settings of a broker that are not Kafka's defaults, without those that it hides."""
+        ...
+
     def topic_configs(self, topics: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         """Topic → every setting that is effective for it, by name; empty without a value."""
         ...
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create those that do not exist; an existing one is left alone."""
+        ...
+
+    def delete_topics(self, topics: Sequence[str]) -> None:
+        """Delete these topics; one that does not exist is passed over."""
+        ...
+
+    def delete_groups(self, groups: Sequence[str]) -> None:
+        """Delete these groups, which have no members; one that does not exist is passed over."""
         ...
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:

@@ -58,7 +58,9 @@ def not_replicated(plan: Plan, view: ClusterView) -> str:
     known = [partition for partition in view.partitions if partition.topic in topics]
     if len(known) < sum(topic.partitions for topic in plan.topics):
         return "waiting for the topics to appear in the brokers' metadata"
-    short = [partition.name for partition in view.partitions if not partition.fully_replicated]
+    # Of other topics of somebody else's cluster nothing depends.
+    counted = known if plan.metadata.referenced else view.partitions
+    short = [partition.name for partition in counted if not partition.fully_replicated]
     return f"waiting for leaders and in-sync replicas of {', '.join(short[:8])}" if short else ""
 
 
@@ -111,13 +113,14 @@ def check_min_insync(plan: Plan, effective: Mapping[str, Mapping[str, str]]) -> 
     for topic in plan.topics:
         reported = effective.get(topic.name, {}).get(MIN_INSYNC_REPLICAS)
         if reported != str(plan.min_insync(topic.name)):
+            image = "use an image that reads /krt/config/server.properties, or "
             raise UserError(
                 "SettingNotEffective",
-                "spec.kafka.image",
+                "spec.topics" if plan.metadata.referenced else "spec.kafka.image",
                 f"topic {topic.name} was given min.insync.replicas "
-                f"{plan.min_insync(topic.name)} and Kafka reports {reported or 'none'}; use an "
-                "image that reads /krt/config/server.properties, or set min.insync.replicas in "
-                "the topic's config",
+                f"{plan.min_insync(topic.name)} and Kafka reports {reported or 'none'}; "
+                f"{'' if plan.metadata.referenced else image}set min.insync.replicas in the "
+                "topic's config",
             )
 
 

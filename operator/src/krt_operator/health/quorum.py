@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from krt_contract.metadata import MetadataMode
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import NO_BROKER
 
@@ -42,11 +41,11 @@ def read_quorum(
 def with_quorum(
     view: ClusterView, plan: Plan, ports: Ports, unavailable: frozenset[str] = frozenset()
 ) -> ClusterView:
-    """The cluster's metadata with the quorum; unchanged in ZooKeeper mode.
+    """The cluster's metadata with the quorum; unchanged where the test has no controllers.
 
     What brokers report as the controller is a random broker in KRaft mode.
     """
-    if plan.metadata.mode is not MetadataMode.KRAFT:
+    if not plan.controllers:
         return view
     quorum = read_quorum(plan, ports, unavailable)
     return replace(view, controller=NO_BROKER if quorum is None else quorum.leader, quorum=quorum)

@@ -88,7 +88,8 @@ def missing_pod(
 def missing_replica(plan: Plan, view: ClusterView, down: frozenset[str]) -> str:
     """What the metadata lacks: a broker, the controller, a leader, a replica in sync.
 
-    Replicas on brokers that another fault keeps down are not waited for.
+    Replicas on brokers that another fault keeps down are not waited for, nor other topics than the
+    test's where somebody else runs the cluster.
     """
     unavailable = {broker.ordinal for broker in plan.brokers if broker.member in down}
     expected = {broker.ordinal for broker in plan.brokers} - unavailable
@@ -101,7 +102,10 @@ def missing_replica(plan: Plan, view: ClusterView, down: frozenset[str]) -> str:
     voter = missing_voter(plan, view, down)
     if voter:
         return voter
+    own = {topic.name for topic in plan.topics}
     for partition in view.partitions:
+        if plan.metadata.referenced and partition.topic not in own:
+            continue
         if partition.leader == NO_BROKER:
             return f"partition {partition.name} has no leader"
         out = sorted(set(partition.replicas) - unavailable - set(partition.isr))

@@ -21,6 +21,10 @@ USER_CODES: Final[Mapping[int, tuple[str, str]]] = {
         "lower replicationFactor or raise spec.kafka.replicas",
     ),
     KafkaError.INVALID_PARTITIONS: ("PartitionsRefused", "correct spec.topics[].partitions"),
+    KafkaError.TOPIC_DELETION_DISABLED: (
+        "TopicDeletionDisabled",
+        "set delete.topic.enable to true on the brokers, or delete the topics of the test yourself",
+    ),
     KafkaError.TOPIC_EXCEPTION: ("TopicNameRefused", "choose another topic name"),
     KafkaError.POLICY_VIOLATION: (
         "TopicPolicyRefused",
@@ -70,6 +74,8 @@ TRANSIENT_CODES: Final[frozenset[int]] = frozenset(
         KafkaError.UNKNOWN_TOPIC_OR_PART,
         KafkaError.KAFKA_STORAGE_ERROR,
         KafkaError.THROTTLING_QUOTA_EXCEEDED,
+        # A consumer that was killed is a member of its group until its session ends.
+        KafkaError.NON_EMPTY_GROUP,
     }
 )
 """Errors that a retry may not meet again: an election, a failover, a broker that is down."""

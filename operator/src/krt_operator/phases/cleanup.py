@@ -24,6 +24,7 @@ from krt_operator.engine.views import JobView, ObjectView
 from krt_operator.faults.actions import freeze_pod
 from krt_operator.faults.hold import end_open_faults
 from krt_operator.phases import outcome
+from krt_operator.phases.reference import deletion_of_kafka_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,6 +81,10 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
             requeue_after=BUSY,
             delete=tuple(deletion for deletion in left if deletion.uid not in deleting),
         )
+    effect = deletion_of_kafka_objects(run.spec, run.status)
+    if effect is not None:
+        # After the clients: many clusters create a topic again that a client asks for.
+        return Progress(requeue_after=0, side_effects=(effect,))
     return _finish(run, observed, ", ".join(f"{item.kind} {item.name}" for item in left))
 
 

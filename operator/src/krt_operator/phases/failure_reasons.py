@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.reasons import REASONS
 from krt_operator import __version__
-from krt_operator.constants import REFUSAL_PATIENCE, RETRY_PATIENCE
+from krt_operator.constants import REFERENCE_PATIENCE, REFUSAL_PATIENCE, RETRY_PATIENCE
 from krt_operator.engine.remedies import cut
 from krt_operator.errors import (
     KafkaDefectError,
+    KafkaUnreachableError,
     NameTakenError,
     PlanUnreadableError,
     RefusedError,
@@ -72,6 +73,9 @@ KNOWN: Final[Mapping[type[Exception], Failure]] = {
         f"controller {__version__} and the CRD are of different releases: install both of one "
         "release and create the test again",
         patience=REFUSAL_PATIENCE,
+    ),
+    KafkaUnreachableError: Failure(
+        "KafkaUnreachable", REASONS["KafkaUnreachable"].remedy, patience=REFERENCE_PATIENCE
     ),
     NameTakenError: Failure("NameTaken", REASONS["NameTaken"].remedy, patience=RETRY_PATIENCE),
     KafkaDefectError: Failure("KafkaRequestFailed", REASONS["KafkaRequestFailed"].remedy),

@@ -16,16 +16,19 @@ from krt_operator.engine.progress import Event, Progress, SideEffect
 from krt_operator.engine.reading import BUILT_KINDS, CHILDREN
 from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError, TransientError, UserError
+from krt_operator.phases.reference import read_reference
 from krt_operator.plan.evidence_place import resolve, uses_chart_store
 from krt_operator.plan.feasibility import check
 from krt_operator.plan.placement import assign, nodes_by_zone
 from krt_operator.plan.planning import make_plan
 from krt_operator.plan.queue import Queue
+from krt_operator.plan.reference import check_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_operator.api.plan import Plan
+    from krt_operator.api.spec import Spec
     from krt_operator.app.settings import Settings
     from krt_operator.engine.ports import Cluster, Ports
     from krt_operator.engine.progress import Change, Observed, Run
@@ -104,12 +107,18 @@ def _plan(run: Run, ports: Ports) -> Plan:
     except RefusedError:
         # In some installations the controller may not list nodes; the resource names the zones.
         nodes = None
-    zones = assign(run.spec, None if nodes is None else nodes_by_zone(nodes, run.spec))
-    _check_storage(run, ports.cluster, ports.settings)
+    reference = read_reference(run.spec, ports)
+    if reference is None:
+        zones = assign(run.spec, None if nodes is None else nodes_by_zone(nodes, run.spec))
+        _check_member_storage(run.spec, ports.cluster)
+    else:
+        zones = [], []
+        check_reference(run.spec, reference)
+    _check_evidence(run, ports.cluster, ports.settings)
     versions = {"operator": __version__}
     if nodes:
         versions["kubernetes"] = nodes[0]["status"]["nodeInfo"]["kubeletVersion"]
-    plan = make_plan(run, zones, ports.settings, versions)
+    plan = make_plan(run, zones, ports.settings, versions, reference)
     check(plan)
     return plan
 
@@ -123,10 +132,10 @@ def _is_missing(cluster: Cluster, storage_class: str) -> bool:
         return False
 
 
-def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
+def _check_member_storage(spec: Spec, cluster: Cluster) -> None:
     for field, storage in (
-        ("spec.kafka.storage.storageClassName", run.spec.kafka.storage),
-        (f"{run.spec.ensemble_field}.storage.storageClassName", run.spec.ensemble.storage),
+        ("spec.kafka.storage.storageClassName", spec.kafka.storage),
+        (f"{spec.ensemble_field}.storage.storageClassName", spec.ensemble.storage),
     ):
         name = storage.storage_class_name
         if name and _is_missing(cluster, name):
@@ -135,6 +144,9 @@ def _check_storage(run: Run, cluster: Cluster, settings: Settings) -> None:
                 field,
                 f"storage class {name} does not exist; create it or name another",
             )
+
+
+def _check_evidence(run: Run, cluster: Cluster, settings: Settings) -> None:
     name = resolve(run, settings).claim_name
     if name is None:
         # An object store, which the preflight tries.
@@ -182,5 +194,7 @@ def _write(plan: Plan, ports: Ports, *, with_secret: bool) -> Sequence[Change]:
 
 
 def _placement(plan: Plan) -> str:
+    if plan.metadata.referenced:
+        return f"the cluster at {plan.bootstrap}; seed {plan.spec.seed}"
     where = ", ".join(f"{member.member} in {member.zone}" for member in plan.members)
     return f"{where}; seed {plan.spec.seed}"

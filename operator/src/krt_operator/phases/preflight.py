@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NOT_WRITABLE: Final = 6
 """Exit code of preflight.sh."""
 
+SERVERS: Final = "spec.kafkaRef.bootstrapServers"
+"""The field that a pod names that did not reach a broker."""
+
 REMEDY: Final = (
     "use an object store (spec.evidence.objectStore), or name a claim of a class that serves "
     "ReadWriteMany to all nodes (NFS, CephFS, EFS, Azure Files; on kind the class krt-evidence "
@@ -93,9 +96,8 @@ def passed(plan: Plan, observed: Observed) -> bool:
 
     Raises:
         UserError: EvidenceNotShared, EvidenceNotWritable, KafkaImageUnusable,
-            KafkaWithoutZooKeeper,
-            ScoringImageUnusable, TrafficImageUnusable, ClientSettingsRefused, or
-            PreflightTimedOut.
+            KafkaWithoutZooKeeper, ScoringImageUnusable, TrafficImageUnusable,
+            ClientSettingsRefused, KafkaUnreachable, or PreflightTimedOut.
     """
     pods = {role: observed.pod(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES}
     for role, pod in pods.items():
@@ -155,9 +157,9 @@ def _unusable(plan: Plan, role: str, container: ContainerView) -> UserError:
     if container.name == "clients":
         report = pod_state.message_json(container.message)
         if container.exit_code == TrafficExit.UNUSABLE and report.get("field"):
-            return UserError(
-                "ClientSettingsRefused", str(report["field"]), str(report.get("error") or "")
-            )
+            field = str(report["field"])
+            reason = "KafkaUnreachable" if field == SERVERS else "ClientSettingsRefused"
+            return UserError(reason, field, str(report.get("error") or ""))
         return UserError(
             "TrafficImageUnusable",
             "chart value images.traffic",

@@ -1,4 +1,7 @@
-"""Provisioning: preflight, recorder, members, topics; all are checked before traffic starts."""
+"""Provisioning: preflight, recorder, members, topics; all are checked before traffic starts.
+
+A cluster that somebody else runs has no members; `krt_operator.phases.reference` has its topics.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,9 @@ from krt_operator.build.shared import (
     build_service_accounts,
 )
 from krt_operator.build.traffic import build_recorder_pod
-from krt_operator.constants import BUSY
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
-from krt_operator.errors import TransientError, UserError
+from krt_operator.errors import TransientError
 from krt_operator.health import cluster, pod_state
 from krt_operator.health.broker_settings import (
     describe_unknown_settings,
@@ -32,11 +34,12 @@ from krt_operator.health.member_startup import FAILING, check_startup, find_star
 from krt_operator.health.quorum import with_quorum
 from krt_operator.phases.pending import OWN_CLAIM
 from krt_operator.phases.preflight import passed, unbound_claim
+from krt_operator.phases.reference import join_reference
+from krt_operator.phases.waiting import provisioning_began, wait_for_cluster
 from krt_operator.plan.internal_topics import internal_topics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from krt_contract.entries import Topic
     from krt_operator.api.plan import Plan
@@ -73,14 +76,18 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if not recorder_pod.running:
         # Before the members, so that it records everything they do.
         message = "; ".join(["waiting for the recorder", *pod_state.obstacles([recorder_pod])])
-        return replace(_wait(run, observed, message, desired), delete=preflight_pods_left)
+        waiting = wait_for_cluster(run, observed, message, desired)
+        return replace(waiting, delete=preflight_pods_left)
 
+    if plan.metadata.referenced:
+        progress = join_reference(run, plan, observed, ports, desired)
+        return replace(progress, delete=preflight_pods_left)
     desired += [*build_budgets(plan), *build_members(plan, pull)]
     failures = find_startup_failures(plan, observed)
     check_startup(failures)
     not_ready = cluster.not_ready(plan, observed, failures)
     if not_ready:
-        waiting = _wait(run, observed, not_ready, desired)
+        waiting = wait_for_cluster(run, observed, not_ready, desired)
         if failures:
             waiting = _report_failing(run, observed, failures[0], not_ready, waiting)
         return replace(waiting, delete=preflight_pods_left)
@@ -92,14 +99,15 @@ def _preflight(
 ) -> Progress:
     settings = ports.settings
     pull = settings.image_pull_policy
+    began = provisioning_began(run, observed)
     if passed(plan, observed):
         message, pods = "starting the recorder", [build_recorder_pod(plan, pull)]
-    elif unbound := unbound_claim(plan, ports.cluster, _start(run, observed), observed.at):
+    elif unbound := unbound_claim(plan, ports.cluster, began, observed.at):
         message, pods = unbound, []
     else:
         message = "checking the place of the evidence from two nodes, and the images"
         pods = build_preflight_pods(plan, pull)
-    waiting = _wait(run, observed, message, [*desired, *pods])
+    waiting = wait_for_cluster(run, observed, message, [*desired, *pods])
     return replace(waiting, side_effects=_claim(plan, settings.evidence_storage_class))
 
 
@@ -125,21 +133,21 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
             view = with_quorum(kafka.view(), plan, ports)
             missing = cluster.not_joined(plan, view) or cluster.no_quorum(plan, view)
             if missing:
-                return _wait(run, observed, missing, desired)
+                return wait_for_cluster(run, observed, missing, desired)
             known = {partition.topic for partition in view.partitions}
             topics = [planned for planned in topics_of(plan) if planned.name not in known]
             if topics:
                 kafka.create_topics(topics)
                 message = "creating topics " + ", ".join(topic.name for topic in topics)
-                return _wait(run, observed, message, desired)
+                return wait_for_cluster(run, observed, message, desired)
             incomplete = cluster.not_replicated(plan, view)
             if incomplete:
-                return _wait(run, observed, incomplete, desired)
+                return wait_for_cluster(run, observed, incomplete, desired)
             racks = kafka.racks()
             reported = kafka.broker_config(plan.brokers[0].ordinal)
             effective = kafka.topic_configs([topic.name for topic in plan.topics])
     except TransientError as error:
-        return _wait(run, observed, f"waiting for Kafka to answer: {error}", desired)
+        return wait_for_cluster(run, observed, f"waiting for Kafka to answer: {error}", desired)
     cluster.check_racks(plan, view, racks)
     cluster.check_min_insync(plan, effective)
     cluster.check_hosts(plan, observed)
@@ -212,25 +220,3 @@ def _preflight_deletions(observed: Observed, plan: Plan) -> tuple[Deletion, ...]
     return tuple(
         Deletion("Pod", pod.name, pod.uid) for pod in pods if pod is not None and not pod.deleting
     )
-
-
-def _start(run: Run, observed: Observed) -> datetime:
-    return journal.started(run.status, Phase.PROVISIONING) or observed.at
-
-
-def _wait(run: Run, observed: Observed, message: str, desired: Sequence[Json]) -> Progress:
-    limit = run.spec.timeouts.provisioning
-    if observed.at > _start(run, observed) + limit.delta:
-        pods = observed.pod_views()
-        others = (each for each in pod_state.obstacles(pods) if each not in message)
-        unscheduled = any(pod.condition("PodScheduled", "False") for pod in pods)
-        room = "free resources on the nodes, or " if unscheduled else ""
-        raise UserError(
-            "ProvisioningTimedOut",
-            "spec.timeouts.provisioning",
-            f"after {limit}: {'; '.join([message, *others])}; {room}allow more time",
-        )
-    condition = journal.set_condition(
-        ConditionType.PROVISIONED, ConditionStatus.UNKNOWN, "Provisioning", message, at=observed.at
-    )
-    return Progress(requeue_after=BUSY, changes=(condition,), apply=tuple(desired))

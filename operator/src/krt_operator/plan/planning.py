@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krt_contract.entries import Topic
 from krt_contract.members import Member, MemberKind, join_addresses, member_name
-from krt_contract.metadata import Metadata
+from krt_contract.metadata import Metadata, MetadataMode
 from krt_operator import names
 from krt_operator.api.plan import Plan
 from krt_operator.api.pods import PullSecret
@@ -14,6 +14,7 @@ from krt_operator.kafka.assignment import spread
 from krt_operator.plan import evidence_place
 from krt_operator.plan.cluster_id import cluster_id
 from krt_operator.plan.member_config import broker_config, controller_config, zookeeper_config
+from krt_operator.plan.reference import NO_EXPIRY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from krt_operator.api.spec import Spec
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Run
+    from krt_operator.plan.reference import ReferencedCluster
 
 
 def with_pull_secrets(spec: Spec, names: Sequence[str]) -> Spec:
@@ -39,6 +41,7 @@ def make_plan(
     zones: tuple[Sequence[str], Sequence[str]],
     settings: Settings,
     versions: Mapping[str, str],
+    reference: ReferencedCluster | None = None,
 ) -> Plan:
     """Resolve everything once.
 
@@ -47,6 +50,7 @@ def make_plan(
         zones: zones of the brokers and of the servers of the metadata, by ordinal.
         settings: the installation's images.
         versions: of the operator and of Kubernetes.
+        reference: the cluster of `spec.kafkaRef`; None where the test deploys its own.
 
     Raises:
         UserError: as of `evidence_place.resolve`.
@@ -65,13 +69,13 @@ def make_plan(
 
     spec = run.spec
     brokers, servers = zones
-    racks = dict(enumerate(brokers))
+    racks = dict(enumerate(brokers)) if reference is None else reference.spread_over
     topics = tuple(
         Topic(
             name=topic.name,
             partitions=topic.partitions,
             replication_factor=topic.replication_factor,
-            config=topic.config,
+            config=topic.config if reference is None else {**topic.config, **NO_EXPIRY},
             assignment={
                 partition: tuple(ids)
                 for partition, ids in spread(
@@ -84,6 +88,11 @@ def make_plan(
     kafka = tuple(member(MemberKind.KAFKA, i, zone) for i, zone in enumerate(brokers))
     kind = MemberKind.CONTROLLER if spec.kraft else MemberKind.ZOOKEEPER
     ensemble = tuple(member(kind, i, zone) for i, zone in enumerate(servers))
+    cluster = (
+        _deployed(run, (*kafka, *ensemble))
+        if spec.kafka_ref is None or reference is None
+        else _referenced(reference, spec.kafka_ref.bootstrap_servers)
+    )
     return Plan(
         namespace=run.namespace,
         name=run.name,
@@ -92,14 +101,8 @@ def make_plan(
         resolved_spec=with_pull_secrets(spec, settings.image_pull_secrets)
         .model_copy(update={"evidence": evidence_place.resolve(run, settings)})
         .dump(),
-        bootstrap=join_addresses(kafka),
-        zookeeper="" if spec.kraft else join_addresses(ensemble),
-        members=(*kafka, *ensemble),
-        metadata=Metadata(spec.kafka.metadata.mode, cluster_id(run.uid) if spec.kraft else ""),
-        broker_config=broker_config(spec),
-        zookeeper_config={} if spec.kraft else zookeeper_config(spec),
-        controller_config=controller_config(spec) if spec.kraft else {},
         topics=topics,
+        **cluster,
         images={
             "operator": settings.image_operator,
             "traffic": settings.image_traffic,
@@ -110,3 +113,29 @@ def make_plan(
         },
         versions=versions,
     )
+
+
+def _deployed(run: Run, members: Sequence[Member]) -> dict[str, Any]:
+    """The attributes of the plan that say what the test deploys."""
+    spec = run.spec
+    brokers = [item for item in members if item.kind is MemberKind.KAFKA]
+    servers = [item for item in members if item.kind is MemberKind.ZOOKEEPER]
+    return {
+        "bootstrap": join_addresses(brokers),
+        "zookeeper": join_addresses(servers),
+        "members": tuple(members),
+        "metadata": Metadata(spec.kafka.metadata.mode, cluster_id(run.uid) if spec.kraft else ""),
+        "broker_config": broker_config(spec),
+        "zookeeper_config": {} if spec.kraft else zookeeper_config(spec),
+        "controller_config": controller_config(spec) if spec.kraft else {},
+    }
+
+
+def _referenced(reference: ReferencedCluster, servers: Sequence[str]) -> dict[str, Any]:
+    """The attributes of the plan that say how somebody else's cluster is reached."""
+    mode = MetadataMode.KRAFT if reference.kraft else MetadataMode.ZOOKEEPER
+    return {
+        "bootstrap": ",".join(servers),
+        "metadata": Metadata(mode, referenced=True),
+        "broker_config": reference.config,
+    }

@@ -87,7 +87,7 @@ def test_spec_schema_optional_children_cannot_appear_later() -> None:
         for name, child in schema["properties"].items()
         if "default" not in child and name not in schema["required"]
     }
-    assert optional == {"ttlSecondsAfterFinished", "zookeeper"}
+    assert optional == {"kafkaRef", "ttlSecondsAfterFinished", "zookeeper"}
     rules = [rule["rule"] for rule in schema["x-kubernetes-validations"]]
     for name in optional:
         assert f"has(self.{name}) == has(oldSelf.{name})" in rules

@@ -52,6 +52,8 @@ class FakeKafka:
         pass
 
     def view(self) -> ClusterView:
+        if self.world.reference:
+            return self._reference_view()
         silent = self.world.silent_brokers()
         known = {*self.racks(), *self.world.fell, *self._frozen()} - silent
         return ClusterView(
@@ -63,6 +65,15 @@ class FakeKafka:
                 for number in topic.assignment
             ),
         )
+
+    def _reference_view(self) -> ClusterView:
+        brokers = tuple(Broker(number, f"host-{number}") for number in self.world.reference)
+        partitions = tuple(
+            _partition(topic.name, number, tuple(replicas), frozenset())
+            for topic in self.world.topics.values()
+            for number, replicas in topic.assignment.items()
+        )
+        return ClusterView(brokers, brokers[0].id, partitions)
 
     def _frozen(self) -> set[int]:
         """Brokers that are stopped, of which Kafka may not know yet."""
@@ -76,6 +87,8 @@ class FakeKafka:
         return self.world.replicas.get((topic.name, number), tuple(topic.assignment[number]))
 
     def racks(self) -> dict[int, str]:
+        if self.world.reference:
+            return self.world.reference
         found = {}
         for pod in self.world.serving("kafka"):
             member = pod["metadata"]["labels"][LABEL_MEMBER]
@@ -97,8 +110,19 @@ class FakeKafka:
         hidden = dict.fromkeys(name for name in given if name not in KNOWN)
         return {**defaults, **given, **hidden}
 
+    def changed_broker_config(self, broker: int) -> dict[str, str]:
+        assert broker in self.world.reference
+        return self.world.reference_settings
+
     def topic_configs(self, topics: Sequence[str]) -> dict[str, dict[str, str]]:
         """The value of a topic, else of the controllers' file, or without them of the brokers'."""
+        if self.world.reference:
+            given = self.world.reference_settings
+            default = given.get("min.insync.replicas", "1")
+            return {
+                name: {"min.insync.replicas": default, **self.world.topics[name].config}
+                for name in topics
+            }
         kraft = "t-controller-0" in self.world.names_of("Service")
         member = names.of_member(self.world.name, "controller-0" if kraft else "kafka-0")
         text = self.world.objects["ConfigMap", member]["data"]["server.properties"]
@@ -110,8 +134,22 @@ class FakeKafka:
         }
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
+        self.world.kafka_calls.append(("create", tuple(one.name for one in topics)))
         for one in topics:
             self.world.topics.setdefault(one.name, one)
+
+    def delete_topics(self, topics: Sequence[str]) -> None:
+        self.world.kafka_calls.append(("delete topics", tuple(topics)))
+        running = [
+            *self.world.up("producer"),
+            *self.world.up("consumer"),
+        ]
+        assert not running, "a client would create the topic again"
+        for name in topics:
+            self.world.topics.pop(name, None)
+
+    def delete_groups(self, groups: Sequence[str]) -> None:
+        self.world.kafka_calls.append(("delete groups", tuple(groups)))
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         if self.world.bounds_take:
@@ -156,6 +194,9 @@ class FakeKafka:
         return {}
 
     def group(self, group: str) -> GroupView:
+        if self.world.reference and not self.world.up("consumer"):
+            committed = {("foo", 0): 7} if group in self.world.groups else {}
+            return GroupView(group, "EMPTY" if committed else "DEAD", 0, (), committed)
         (entry,) = (
             consumer
             for consumer in self.world.test["spec"]["traffic"]["consumers"]

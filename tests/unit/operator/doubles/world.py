@@ -67,6 +67,13 @@ class World(Kubelets):
         self.trespasses: list[str] = []
         """What it changed or deleted although it does not belong to that test."""
         self.silent_kafka = False
+        self.reference: dict[int, str] = {}
+        """Broker id to rack of a cluster that somebody else runs, where there is one."""
+        self.reference_settings: dict[str, str] = {}
+        self.kafka_calls: list[tuple[str, tuple[str, ...]]] = []
+        """What was changed on the Kafka under test: the call, and the names it was for."""
+        self.groups: set[str] = set()
+        """Groups that are there although no consumer of the test has run."""
         self.quorum_leader = (NO_BROKER, 0)
         """Node id of the KRaft controller that led last, and its epoch."""
         self.write_takes = 0.01
@@ -86,15 +93,18 @@ class World(Kubelets):
 
     def controller(self, settings: Settings = SETTINGS) -> Reconciler:
         cluster = ApiCluster(self.api, NAMESPACE)
-        ports = Ports(
-            cluster=cluster,
+        return Reconciler(cluster, self.ports(settings), self.metrics, step, on_failure)
+
+    def ports(self, settings: Settings = SETTINGS) -> Ports:
+        """Everything that phases may reach."""
+        return Ports(
+            cluster=ApiCluster(self.api, NAMESPACE),
             clock=self,
             kafka=lambda _: FakeKafka(self),
             four_letter=self.four_letter,
             describe_quorum=self.describe_quorum,
             settings=settings,
         )
-        return Reconciler(cluster, ports, self.metrics, step, on_failure)
 
     def four_letter(self, host: str, _word: str) -> str:
         """The first server that runs leads."""

@@ -57,6 +57,15 @@ class SimulatedKafka:
     def create_topics(self, topics: Sequence[Topic]) -> None:
         raise NotImplementedError
 
+    def changed_broker_config(self, broker: int) -> dict[str, str]:
+        raise NotImplementedError(broker)
+
+    def delete_topics(self, topics: Sequence[str]) -> None:
+        raise NotImplementedError(topics)
+
+    def delete_groups(self, groups: Sequence[str]) -> None:
+        raise NotImplementedError(groups)
+
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         at = to_micros(self.sim.time)
         return [

@@ -1,0 +1,39 @@
+"""A Kafka cluster that somebody else runs, in place of one that the test deploys."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from krt_operator.api.base import LIST_SET, MAX_ITEMS, ApiModel
+
+BootstrapServer = Annotated[
+    str,
+    StringConstraints(
+        min_length=3,
+        max_length=255,
+        pattern=r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):[1-9][0-9]{0,4}$",
+    ),
+]
+"""Host and port of a listener; an IPv6 address is in brackets."""
+Prefix = Annotated[
+    str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]*$")
+]
+"""How names of topics and groups begin."""
+
+
+class KafkaRef(ApiModel):
+    """The cluster under test where it is there already."""
+
+    bootstrap_servers: Annotated[
+        tuple[BootstrapServer, ...], Field(min_length=1, max_length=MAX_ITEMS)
+    ] = Field(
+        description="Listeners of the cluster, as host:port, in plaintext. Pods of the test and "
+        "the controller must reach them, and the brokers that they name.",
+        json_schema_extra=LIST_SET,
+    )
+    prefix: Prefix = Field(
+        default="krt-",
+        description="How the names of all topics and groups of the test begin. The controller "
+        "creates these topics, and deletes topics and groups at the end. A topic or group that is "
+        "there before the test is refused; nothing else on the cluster is changed.",
+    )

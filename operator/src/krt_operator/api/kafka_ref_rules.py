@@ -1,0 +1,88 @@
+"""Rules on a cluster that somebody else runs: what the test must leave to its owner."""
+
+from krt_operator.api.base import Rule
+from krt_operator.api.crossrefs import each
+
+_DEPLOYED = "!has(self.kafkaRef)"
+_OWN_ROLES = "['Producer', 'Consumer']"
+_NOTHING_DEPLOYED = (
+    "!has(self.zookeeper) && !has(self.kafka.image) && self.kafka.replicas == 3 && "
+    "self.kafka.metadata.mode == 'ZooKeeper' && size(self.kafka.config) == 0 && "
+    "size(self.kafka.rack.zones) == 0 && !has(self.kafka.storage.storageClassName) && "
+    "self.placement.separateZooKeeper == 'Required' && "
+    "self.placement.separateControllers == 'Required'"
+)
+
+KAFKA_REF = (
+    Rule(
+        rule="has(self.kafkaRef) == has(oldSelf.kafkaRef)",
+        message="spec.kafkaRef cannot be set or removed once the test exists; delete it and create "
+        "a new one",
+    ),
+    Rule(
+        rule=f"{_DEPLOYED} || ({_NOTHING_DEPLOYED})",
+        message="spec.kafkaRef names a cluster that is there already; leave out spec.kafka, "
+        "spec.zookeeper and spec.placement, which describe one that the test deploys",
+    ),
+    Rule(
+        rule=f"{_DEPLOYED} || !self.evidence.compareReplicas",
+        message="evidence.compareReplicas reads the brokers' volumes, which a test of "
+        "spec.kafkaRef has not; leave it out",
+    ),
+    each(
+        "self.topics",
+        "t",
+        f"{_DEPLOYED} || t.name.startsWith(self.kafkaRef.prefix)",
+        (
+            (
+                "topic %s: its name must begin with %s (kafkaRef.prefix), so that no other "
+                "topic of the cluster is touched"
+            ),
+            "t.name",
+            "self.kafkaRef.prefix",
+        ),
+        "a topic's name must begin with kafkaRef.prefix",
+    ),
+    each(
+        "self.traffic.consumers",
+        "c",
+        f"{_DEPLOYED} || c.group.startsWith(self.kafkaRef.prefix)",
+        (
+            (
+                "consumer %s: group %s must begin with %s (kafkaRef.prefix), so that no other "
+                "group of the cluster is touched"
+            ),
+            "c.name",
+            "c.group",
+            "self.kafkaRef.prefix",
+        ),
+        "a consumer's group must begin with kafkaRef.prefix",
+    ),
+    each(
+        "self.faults",
+        "f",
+        f"{_DEPLOYED} || f.target.role in {_OWN_ROLES}",
+        (
+            (
+                "fault %s: target.role %s is part of a cluster that the test deploys; with "
+                "spec.kafkaRef, faults act on Producer or Consumer"
+            ),
+            "f.name",
+            "f.target.role",
+        ),
+        "with spec.kafkaRef, faults act on Producer or Consumer",
+    ),
+    each(
+        "self.faults",
+        "f",
+        f"{_DEPLOYED} || size(f.adminRequests) == 0",
+        (
+            (
+                "fault %s: adminRequests change a cluster that the test deploys; leave them "
+                "out with spec.kafkaRef"
+            ),
+            "f.name",
+        ),
+        "adminRequests cannot be used with spec.kafkaRef",
+    ),
+)

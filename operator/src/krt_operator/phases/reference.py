@@ -1,0 +1,151 @@
+"""What the phases do on a cluster that somebody else runs: look, create topics, delete them.
+
+The controller creates what the test names and nothing else, and only what was not there before.
+That it does is in the journal first (`status.kafkaObjects`), so a controller that was killed
+between the two neither refuses its own topics nor leaves them behind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krt_operator.api.status import ConditionStatus, ConditionType, KafkaObjects, Phase
+from krt_operator.engine import journal
+from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
+from krt_operator.errors import KafkaUnreachableError, TransientError
+from krt_operator.health import cluster
+from krt_operator.phases.waiting import wait_for_cluster
+from krt_operator.plan.reference import ReferencedCluster, refuse_existing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_operator.api.kafka_ref import KafkaRef
+    from krt_operator.api.plan import Plan
+    from krt_operator.api.spec import Spec
+    from krt_operator.api.status import Status
+    from krt_operator.engine.ports import Kafka, Ports
+    from krt_operator.engine.progress import Change, Observed, Run
+    from krt_operator.engine.views import Json
+
+
+def read_reference(spec: Spec, ports: Ports) -> ReferencedCluster | None:
+    """Look at the cluster before anything is built; None where the test deploys its own.
+
+    Raises:
+        KafkaUnreachableError: no broker answered.
+    """
+    if spec.kafka_ref is None:
+        return None
+    servers = bootstrap(spec.kafka_ref)
+    try:
+        with ports.kafka(servers) as kafka:
+            view = kafka.view()
+            return ReferencedCluster(
+                racks=kafka.racks(),
+                settings=kafka.changed_broker_config(min(view.broker_ids)),
+                topics=frozenset(partition.topic for partition in view.partitions),
+                groups=existing_groups(spec, kafka),
+            )
+    except TransientError as error:
+        raise KafkaUnreachableError(f"{servers}: {error}") from error
+
+
+def bootstrap(reference: KafkaRef) -> str:
+    """The bootstrap servers, comma-joined."""
+    return ",".join(reference.bootstrap_servers)
+
+
+def existing_groups(spec: Spec, kafka: Kafka) -> frozenset[str]:
+    """The groups of the test that have members or commits."""
+    views = [kafka.group(consumer.group) for consumer in spec.traffic.consumers]
+    return frozenset(view.group for view in views if view.members or view.committed)
+
+
+def join_reference(
+    run: Run, plan: Plan, observed: Observed, ports: Ports, desired: Sequence[Json]
+) -> Progress:
+    """Create the topics of the test on the cluster; enter Warmup when they are replicated.
+
+    Raises:
+        UserError: a topic or group is there already, or Kafka refuses a topic.
+    """
+    names = [topic.name for topic in plan.topics]
+    try:
+        with ports.kafka(plan.bootstrap) as kafka:
+            view = kafka.view()
+            known = frozenset(partition.topic for partition in view.partitions)
+            if run.status.kafka_objects is None:
+                refuse_existing(run.spec, known, existing_groups(run.spec, kafka))
+                groups = tuple(consumer.group for consumer in run.spec.traffic.consumers)
+                created = KafkaObjects(topics=tuple(names), groups=groups)
+                intents = (journal.put(kafka_objects=created),)
+                return Progress(requeue_after=0, apply=tuple(desired), intents=intents)
+            missing = [topic for topic in plan.topics if topic.name not in known]
+            if missing:
+                kafka.create_topics(missing)
+                message = "creating topics " + ", ".join(topic.name for topic in missing)
+                return wait_for_cluster(run, observed, message, desired)
+            incomplete = cluster.not_replicated(plan, view)
+            if incomplete:
+                return wait_for_cluster(run, observed, incomplete, desired)
+            effective = kafka.topic_configs(names)
+    except TransientError as error:
+        message = f"waiting for Kafka to answer: {error}"
+        return wait_for_cluster(run, observed, message, desired)
+    cluster.check_min_insync(plan, effective)
+    topics = ", ".join(
+        f"{item.name} {item.partitions}x{item.replication_factor}" for item in plan.topics
+    )
+    message = f"connected to {plan.bootstrap}: {len(view.brokers)} brokers; topics {topics}"
+    condition = journal.set_condition(
+        ConditionType.PROVISIONED, ConditionStatus.TRUE, "ClusterReady", message, at=observed.at
+    )
+    return Progress(
+        requeue_after=0,
+        next_phase=Phase.WARMUP,
+        apply=tuple(desired),
+        changes=(condition,),
+        events=(Event("Provisioned", message),),
+    )
+
+
+def deletion_of_kafka_objects(spec: Spec, status: Status) -> SideEffect | None:
+    """What deletes topics and groups of the test; None where there are none.
+
+    No producer may run any more: many clusters create a topic again that a client asks for.
+    """
+    created, reference = status.kafka_objects, spec.kafka_ref
+    if created is None or reference is None:
+        return None
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        with ports.kafka(bootstrap(reference)) as kafka:
+            kafka.delete_topics(created.topics)
+            kafka.delete_groups(created.groups)
+        return (journal.put(kafka_objects=None),)
+
+    named = ", ".join((*created.topics, *created.groups))
+    return SideEffect(f"delete topics and groups {named}", perform)
+
+
+def release(run: Run, observed: Observed, ports: Ports) -> str:
+    """Delete what a test that is being deleted has on the cluster; return what it waits for.
+
+    Its pods are deleted first, and at once: nothing of the test is judged any more.
+
+    Raises:
+        KrtError: Kafka or the API server did not carry it out.
+    """
+    effect = deletion_of_kafka_objects(run.spec, run.status)
+    if effect is None:
+        return ""
+    pods = observed.pod_views()
+    for pod in pods:
+        if not pod.deleting:
+            ports.cluster.delete(Deletion("Pod", pod.name, pod.uid, grace_seconds=0))
+    running = [pod.name for pod in pods if not pod.ended]
+    if running:
+        return f"pod {running[0]} still runs"
+    effect.perform(ports)
+    return ""

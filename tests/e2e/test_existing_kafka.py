@@ -1,0 +1,110 @@
+"""Tests of a Kafka cluster that the product did not deploy, and of what they leave behind there."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kit.existing_kafka import ExistingKafka, kafka_image
+from kit.run import Run, manifest
+
+if TYPE_CHECKING:
+    from kit.controller import Controller
+    from kit.kubectl import Kubectl
+
+pytestmark = pytest.mark.e2e
+
+OTHER = "payments"
+"""A topic of the cluster that is not the test's."""
+
+
+@pytest.fixture(scope="module")
+def cluster(controller: Controller, module_kubectl: Kubectl) -> ExistingKafka:
+    kafka = ExistingKafka.deploy(module_kubectl, kafka_image(controller.kubectl))
+    kafka.create_topic(OTHER)
+    return kafka
+
+
+def sample(cluster: ExistingKafka, name: str = "consumer-crash") -> dict[str, Any]:
+    resource = manifest("manifests/sample-kafka-ref.yaml", name)
+    resource["spec"]["kafkaRef"]["bootstrapServers"] = [cluster.bootstrap]
+    return resource
+
+
+@pytest.fixture(scope="module")
+def run(cluster: ExistingKafka, module_kubectl: Kubectl) -> Run:
+    finished = Run.apply(module_kubectl, sample(cluster))
+    finished.finish()
+    return finished
+
+
+def test_existing_cluster_passes_with_faults_on_its_clients(run: Run) -> None:
+    status = run.status
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    assert [fault["verified"] for fault in status["faults"]] == [True, True]
+
+
+def test_existing_cluster_run_json_names_the_source_and_what_brokers_reported(run: Run) -> None:
+    document = json.loads((run.bundle / "run.json").read_text("utf-8"))
+    assert document["history"] == {"source": "polling", "strength": "Observed"}
+    assert document["metadata"]["mode"] == "KRaft"
+    assert document["members"] == []
+    assert document["brokerConfig"]["min.insync.replicas"] == "2"
+    assert "advertised.listeners" not in document["brokerConfig"]
+
+
+def test_existing_cluster_history_has_leaders_and_isr(run: Run) -> None:
+    states = [event for event in run.timeline("partition") if event["event"] == "state"]
+    led = {event["subject"] for event in states if event["detail"]["leader"] >= 0}
+    assert {f"krt-foo-{number}" for number in range(3)} <= led
+    assert {tuple(sorted(event["detail"]["isr"])) for event in states} >= {(0, 1, 2)}
+
+
+@pytest.mark.usefixtures("run")
+def test_existing_cluster_is_left_as_it_was(cluster: ExistingKafka) -> None:
+    assert cluster.topics() == {OTHER}
+    assert cluster.groups() == set()
+    assert cluster.end_offset(OTHER) == 0
+
+
+def test_existing_topic_is_refused_and_kept(cluster: ExistingKafka, kubectl: Kubectl) -> None:
+    cluster.create_topic("krt-taken")
+    resource = sample(cluster, "taken")
+    resource["spec"]["topics"][0]["name"] = "krt-taken"
+    resource["spec"]["traffic"]["producers"][0]["topic"] = "krt-taken"
+    resource["spec"]["traffic"]["consumers"][0]["topics"] = ["krt-taken"]
+    refused = Run.apply(kubectl, resource)
+    assert refused.finish(60)["phase"] == "Error"
+    condition = refused.condition("Provisioned")
+    assert condition["reason"] == "TopicExists"
+    assert "topic krt-taken exists" in condition["message"]
+    assert "krt-taken" in cluster.topics()
+
+
+def test_bootstrap_that_does_not_answer_is_reported(
+    cluster: ExistingKafka, kubectl: Kubectl
+) -> None:
+    resource = sample(cluster, "unreachable")
+    resource["spec"]["kafkaRef"]["bootstrapServers"] = [
+        cluster.bootstrap.replace("bootstrap", "brokers").replace("9092", "9999")
+    ]
+    refused = Run.apply(kubectl, resource)
+    assert refused.finish(120)["phase"] == "Error"
+    condition = refused.condition("Provisioned")
+    assert condition["reason"] == "KafkaUnreachable"
+    assert "spec.kafkaRef.bootstrapServers" in condition["message"]
+
+
+def test_test_deleted_in_mid_run_leaves_no_topic(cluster: ExistingKafka, kubectl: Kubectl) -> None:
+    resource = sample(cluster, "deleted")
+    resource["spec"]["topics"][0]["name"] = "krt-deleted"
+    resource["spec"]["traffic"]["producers"][0]["topic"] = "krt-deleted"
+    resource["spec"]["traffic"]["consumers"][0] |= {"topics": ["krt-deleted"], "group": "krt-gone"}
+    deleted = Run.apply(kubectl, resource)
+    deleted.reach("Injecting")
+    assert "krt-deleted" in cluster.topics()
+    kubectl("delete", "krt", deleted.name, "--wait", "--timeout=120s", timeout=130)
+    assert "krt-deleted" not in cluster.topics()
+    assert "krt-gone" not in cluster.groups()
+    assert deleted.remaining() == []
