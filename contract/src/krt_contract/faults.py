@@ -25,6 +25,8 @@ class Action(StrEnum):
     ROLLING_RESTART = "RollingRestart"
     REASSIGN = "Reassign"
     ELECT_PREFERRED_LEADERS = "ElectPreferredLeaders"
+    EXTERNAL = "External"
+    """Somebody else injects the fault; the run marks and watches the time in which it is open."""
 
 
 class AdminRequest(StrEnum):
@@ -79,10 +81,14 @@ IMPLIED: Final[Mapping[Action, frozenset[ObservationKind]]] = MappingProxyType(
         Action.ROLLING_RESTART: frozenset({ObservationKind.POD_DELETED}),
         Action.REASSIGN: frozenset({ObservationKind.REPLICAS_MOVED}),
         Action.ELECT_PREFERRED_LEADERS: frozenset({ObservationKind.PREFERRED_LEADER_ELECTED}),
+        Action.EXTERNAL: frozenset({ObservationKind.ISR_SHRANK}),
     }
 )
 """Action to kinds of observation. A fault is verified when at least one of them was seen of every
 target. Targets are pods, or the partitions of an action on partitions."""
+
+VERIFIED_BY_ANY_TARGET: Final[frozenset[Action]] = frozenset({Action.EXTERNAL})
+"""Actions of which one target is enough: nobody told the product which partitions they hit."""
 
 
 def implied_by(action: str) -> frozenset[ObservationKind]:

@@ -764,7 +764,11 @@ REFUSED = (
     Refused(
         "a cluster that is there and a fault on a broker",
         kafka_ref(target(role="Broker")),
-        ("fault consumer-down", "target.role Broker", "act on Producer or Consumer"),
+        (
+            "fault consumer-down",
+            "target.role Broker",
+            "act on Producer or Consumer, or are External",
+        ),
     ),
     Refused(
         "a cluster that is there and requests that change it",
@@ -775,6 +779,17 @@ REFUSED = (
         "a cluster that is there and replicas of its brokers",
         kafka_ref(lambda spec: spec.update(evidence={"compareReplicas": True})),
         ("evidence.compareReplicas", "spec.kafkaRef"),
+    ),
+    Refused(
+        "an External fault without a time",
+        kafka_ref(
+            fault(
+                action="External",
+                duration="0s",
+                target={"role": "Partition", "topic": "krt-foo"},
+            )
+        ),
+        ("fault consumer-down", "External needs a duration"),
     ),
     Refused(
         "a bootstrap server without a port",

@@ -65,6 +65,11 @@ ACTIONS: tuple[Any, ...] = (
         "targetReplicas": [2, 0, 1],
     },
     {"action": "ElectPreferredLeaders", "target": {"role": "Partition", "topic": "foo"}},
+    {
+        "action": "External",
+        "duration": "30s",
+        "target": {"role": "Partition", "topic": "foo"},
+    },
 )
 
 

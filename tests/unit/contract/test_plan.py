@@ -192,7 +192,8 @@ def test_bootstrap_but_leaves_silent_brokers_out_unless_none_is_left() -> None:
         (
             {"spec": spec(faults=[{"name": "f", "action": "Explode"}])},
             ("plan.json: spec.faults[f].action is 'Explode', expected one of DeletePod, CrashPod, "
-            "FreezePod, EvictPod, LoseDisk, RollingRestart, Reassign, ElectPreferredLeaders"),
+            "FreezePod, EvictPod, LoseDisk, RollingRestart, Reassign, ElectPreferredLeaders, "
+            "External"),
         ),
         (
             {"spec": spec(faults=[{"name": "f", "action": "CrashPod", "duration": "20"}])},

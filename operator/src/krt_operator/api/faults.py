@@ -85,13 +85,13 @@ class Fault(ApiModel):
             "because it keeps no target down'",
         ),
         Rule(
-            rule="(self.action in ['Reassign', 'ElectPreferredLeaders']) == "
+            rule="(self.action in ['Reassign', 'ElectPreferredLeaders', 'External']) == "
             "(self.target.role == 'Partition')",
-            message="target.role Partition is for Reassign and ElectPreferredLeaders, which take "
-            "no other role",
-            expression="'fault ' + self.name + ': target.role Partition is for Reassign and "
-            "ElectPreferredLeaders, which take no other role; this is ' + self.action + ' of ' + "
-            "self.target.role",
+            message="target.role Partition is for Reassign, ElectPreferredLeaders and External, "
+            "which take no other role",
+            expression="'fault ' + self.name + ': target.role Partition is for Reassign, "
+            "ElectPreferredLeaders and External, which take no other role; this is ' + "
+            "self.action + ' of ' + self.target.role",
         ),
         Rule(
             rule="(self.action == 'Reassign') == (size(self.targetReplicas) > 0)",
@@ -103,6 +103,12 @@ class Fault(ApiModel):
             rule="self.action != 'FreezePod' || duration(self.duration) > duration('0s')",
             message="FreezePod needs a duration above 0s",
             expression="'fault ' + self.name + ': FreezePod needs a duration above 0s'",
+        ),
+        Rule(
+            rule="self.action != 'External' || duration(self.duration) > duration('0s')",
+            message="External needs a duration above 0s: the time for the fault that you inject",
+            expression="'fault ' + self.name + ': External needs a duration above 0s, the time in "
+            "which somebody injects the fault'",
         ),
         Rule(
             rule="duration(self.duration) <= duration('30m') && "
@@ -151,7 +157,9 @@ class Fault(ApiModel):
         "RollingRestart: each target in turn (all of the role unless named) is deleted gracefully, "
         "the next one when all replicas are in sync again. "
         "Reassign: the partitions are moved to the brokers of targetReplicas, by Kafka's own tool. "
-        "ElectPreferredLeaders: the first replica of each partition is elected its leader."
+        "ElectPreferredLeaders: the first replica of each partition is elected its leader. "
+        "External: you, or another tool, inject a fault within duration; an event tells when the "
+        "time begins. It is verified when a replica of the target's partitions leaves the ISR."
     )
     target: Target = Field(description="Targets of the fault.")
     grace_period_seconds: int | None = Field(
@@ -171,7 +179,8 @@ class Fault(ApiModel):
     )
     duration: Duration = Field(
         default=Duration(0),
-        description="How long the target is kept down, or frozen; 0s: it restarts at once.",
+        description="How long the target is kept down, or frozen; 0s: it restarts at once. Of "
+        "External: how long the fault may last.",
     )
     admin_requests: Annotated[tuple[AdminRequest, ...], Field(max_length=3)] = Field(
         default=(),

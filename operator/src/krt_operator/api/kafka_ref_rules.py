@@ -61,16 +61,16 @@ KAFKA_REF = (
     each(
         "self.faults",
         "f",
-        f"{_DEPLOYED} || f.target.role in {_OWN_ROLES}",
+        f"{_DEPLOYED} || f.target.role in {_OWN_ROLES} || f.action == 'External'",
         (
             (
                 "fault %s: target.role %s is part of a cluster that the test deploys; with "
-                "spec.kafkaRef, faults act on Producer or Consumer"
+                "spec.kafkaRef, faults act on Producer or Consumer, or are External"
             ),
             "f.name",
             "f.target.role",
         ),
-        "with spec.kafkaRef, faults act on Producer or Consumer",
+        "with spec.kafkaRef, faults act on Producer or Consumer, or are External",
     ),
     each(
         "self.faults",

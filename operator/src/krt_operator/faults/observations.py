@@ -132,7 +132,7 @@ def observe_cluster(
 def observe_partitions(
     fault: Fault, plan: Plan, view: ClusterView, now: datetime
 ) -> list[Observation]:
-    """What the metadata shows of the partitions that a fault moves or elects leaders for."""
+    """What the metadata shows of the partitions that are a fault's targets."""
     observations = []
     implied = IMPLIED[fault.action]
     for topic, number in (
@@ -148,6 +148,10 @@ def observe_partitions(
         if partition.leader == replicas[0]:
             found[ObservationKind.PREFERRED_LEADER_ELECTED] = (
                 f"broker {partition.leader} leads, the first of its replicas {replicas}"
+            )
+        if set(partition.isr) < set(replicas):
+            found[ObservationKind.ISR_SHRANK] = (
+                f"replicas {replicas}, in sync {list(partition.isr)}"
             )
         observations += [
             Observation(kind=kind, subject=partition.name, at=now, detail=detail)

@@ -10,6 +10,7 @@ from krt_operator.faults.actions.crash_pod import CrashPod
 from krt_operator.faults.actions.delete_pod import DeletePod
 from krt_operator.faults.actions.elect_leaders import ElectPreferredLeaders
 from krt_operator.faults.actions.evict_pod import EvictPod
+from krt_operator.faults.actions.external import External
 from krt_operator.faults.actions.freeze_pod import FreezePod
 from krt_operator.faults.actions.lose_disk import LoseDisk
 from krt_operator.faults.actions.reassign import Reassign
@@ -30,6 +31,7 @@ ACTIONS: Final[Mapping[Action, FaultAction]] = MappingProxyType(
         Action.ROLLING_RESTART: RollingRestart(),
         Action.REASSIGN: Reassign(),
         Action.ELECT_PREFERRED_LEADERS: ElectPreferredLeaders(),
+        Action.EXTERNAL: External(),
     }
 )
 """A unit test fails for an action that is missing here or in the table of observations."""

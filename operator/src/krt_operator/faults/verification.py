@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krt_contract.faults import IMPLIED, ObservationKind
+from krt_contract.faults import IMPLIED, VERIFIED_BY_ANY_TARGET, ObservationKind
 from krt_operator.api.spec import Role
 from krt_operator.faults.partitions import target_partition_names
 
@@ -34,16 +34,17 @@ def verify(
     """Add observations to those in the journal and decide whether they verify the fault.
 
     Of each kind and subject, the first observation is kept. The fault is verified when one of the
-    kinds that its action implies was observed of every target.
+    kinds that its action implies was observed of every target, or of any where nobody told which
+    targets were hit.
     """
     known = {(seen.kind, seen.subject): seen for seen in entry.observations}
     for observation in observations:
         known.setdefault((observation.kind, observation.subject), observation)
     implied = IMPLIED[fault.action]
     subjects = target_names(fault, entry, plan)
-    verified = bool(subjects) and all(
-        any((kind, subject) in known for kind in implied) for subject in subjects
-    )
+    seen = [any((kind, subject) in known for kind in implied) for subject in subjects]
+    enough = any if fault.action in VERIFIED_BY_ANY_TARGET else all
+    verified = bool(subjects) and enough(seen)
     return Verification(verified=verified, observations=tuple(known.values()))
 
 

@@ -228,3 +228,53 @@ def test_cleanup_while_kafka_does_not_answer_tries_again() -> None:
     world.silent_kafka = False
     assert world.run_on()["phase"] == "Completed"
     assert set(world.topics) == {"payments"}
+
+
+EXTERNAL = {
+    "name": "broker-gone",
+    "action": "External",
+    "target": {"role": "Partition", "topic": "krt-foo"},
+    "duration": "20s",
+}
+
+
+def run_to_the_open_fault(world: World) -> None:
+    while not world.status.get("activeFaults"):
+        world.tick(world.controller().run_once("t") or 0.01)
+
+
+def test_external_fault_is_verified_by_what_somebody_does_within_its_time() -> None:
+    world = world_of(faults=[EXTERNAL])
+    run_to_the_open_fault(world)
+    world.reference_down = frozenset({12})
+    world.run(seconds=10)
+    (entry,) = world.status["faults"]
+    assert (entry["state"], entry["verified"]) == ("Active", True)
+    assert {seen["kind"] for seen in entry["observations"]} == {"IsrShrank"}
+    world.run(seconds=15)
+    (entry,) = world.status["faults"]
+    assert entry["state"] == "Reverted"
+    assert "recoveredAt" not in entry
+    world.reference_down = frozenset()
+    status = world.run()
+    assert (status["phase"], status["inconclusiveReasons"]) == ("Completed", [])
+    assert status["faults"][0]["recoveredAt"] > entry["revertedAt"]
+
+
+def test_external_fault_that_nobody_injects_is_not_verified() -> None:
+    world = world_of(faults=[EXTERNAL])
+    status = world.run()
+    assert status["phase"] == "Completed"
+    assert status["faults"][0]["verified"] is False
+    assert [reason["code"] for reason in status["inconclusiveReasons"]] == ["FaultNotVerified"]
+
+
+def test_external_fault_touches_nothing() -> None:
+    world = world_of(faults=[EXTERNAL])
+    run_to_the_open_fault(world)
+    world.reference_down = frozenset({11})
+    world.run(seconds=5)
+    world.reference_down = frozenset()
+    world.run()
+    assert world.injected == []
+    assert [call for call, _ in world.kafka_calls] == ["create", "delete topics", "delete groups"]

@@ -67,9 +67,14 @@ class FakeKafka:
         )
 
     def _reference_view(self) -> ClusterView:
-        brokers = tuple(Broker(number, f"host-{number}") for number in self.world.reference)
+        down = self.world.reference_down
+        brokers = tuple(
+            Broker(number, f"host-{number}")
+            for number in self.world.reference
+            if number not in down
+        )
         partitions = tuple(
-            _partition(topic.name, number, tuple(replicas), frozenset())
+            _partition(topic.name, number, tuple(replicas), down)
             for topic in self.world.topics.values()
             for number, replicas in topic.assignment.items()
         )

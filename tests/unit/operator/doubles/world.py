@@ -70,6 +70,8 @@ class World(Kubelets):
         self.reference: dict[int, str] = {}
         """Broker id to rack of a cluster that somebody else runs, where there is one."""
         self.reference_settings: dict[str, str] = {}
+        self.reference_down: frozenset[int] = frozenset()
+        """Its brokers that are not there now."""
         self.kafka_calls: list[tuple[str, tuple[str, ...]]] = []
         """What was changed on the Kafka under test: the call, and the names it was for."""
         self.groups: set[str] = set()

@@ -154,7 +154,7 @@ class _Maker:
     def _target(self, action: Action, spec: Spec) -> Spec:  # noqa: C901 - a table of roles
         topic = self.chance.choice(spec["topics"])
         partition = self.chance.randrange(topic["partitions"])
-        if action in {Action.REASSIGN, Action.ELECT_PREFERRED_LEADERS}:
+        if action in {Action.REASSIGN, Action.ELECT_PREFERRED_LEADERS, Action.EXTERNAL}:
             chosen = [] if self.sometimes(2) else [partition]
             return {"role": "Partition", "topic": topic["name"], "partitions": chosen}
         roles = ["Broker", "ZooKeeper", "Rack"]
