@@ -328,3 +328,9 @@ def test_images_of_a_pod_that_cannot_pull_or_without_registry_are_blockers(
     }
     assert "unauthorized" in found["image traffic"].message
     assert "make images PUSH=" in found["image scoring"].remedy
+
+
+def test_nodes_for_a_test_of_a_cluster_that_is_there_need_no_zones() -> None:
+    found = nodes(Kubectl(), {"kafkaRef": {"bootstrapServers": ["kafka:9092"]}})
+    assert found.level is OK
+    assert "spec.kafkaRef" in found.message

@@ -76,7 +76,10 @@ def tested(card: Mapping[str, Any], run: Plan | None, events: Timeline) -> Teste
 
 def _cluster(run: Plan) -> str:
     if run.metadata.referenced:
-        return f"not deployed by the test, of mode {run.metadata.mode}, polled at {run.bootstrap}"
+        return (
+            f"there before the test, {run.metadata.mode} mode, at {run.bootstrap}; broker session "
+            f"timeout {run.broker_session}"
+        )
     brokers = plural(len(run.brokers), "broker") if run.members else f"brokers {MISSING}"
     servers = f", {plural(len(run.zookeepers), 'ZooKeeper server')}" if run.zookeepers else ""
     if run.metadata.mode is MetadataMode.KRAFT:
