@@ -61,6 +61,36 @@ def test_existing_cluster_history_has_leaders_and_isr(run: Run) -> None:
     assert {tuple(sorted(event["detail"]["isr"])) for event in states} >= {(0, 1, 2)}
 
 
+def test_existing_cluster_broker_that_its_owner_restarts_is_found_to_have_recovered(
+    cluster: ExistingKafka, kubectl: Kubectl
+) -> None:
+    resource = sample(cluster, "broker-restart")
+    resource["spec"]["faults"] = [
+        {
+            "name": "broker-gone",
+            "delay": "2s",
+            "action": "External",
+            "target": {"role": "Partition", "topic": "krt-foo"},
+            "duration": "30s",
+        }
+    ]
+    restarted = Run.apply(kubectl, resource)
+    open_fault = "--for=jsonpath={.status.activeFaults}=broker-gone"
+    kubectl("wait", "krt/broker-restart", open_fault, "--timeout=240s", timeout=250)
+    cluster.kubectl("delete", "pod", "my-cluster-kafka-1", "--wait=false")
+    status = restarted.finish()
+    [fault] = status["faults"]
+    assert {seen["kind"] for seen in fault["observations"]} == {"IsrShrank"}
+    assert (fault["verified"], status["verdict"]) == (True, "Passed"), status
+    assert fault["recoveredAt"] > fault["revertedAt"]
+    moved = [
+        event
+        for event in restarted.timeline("partition")
+        if event["subject"].startswith("krt-foo") and 1 not in event["detail"]["isr"]
+    ]
+    assert moved
+
+
 @pytest.mark.usefixtures("run")
 def test_existing_cluster_is_left_as_it_was(cluster: ExistingKafka) -> None:
     assert cluster.topics() == {OTHER}
