@@ -239,7 +239,7 @@ def test_tested_of_a_polled_cluster_says_whose_it_is_and_how_it_is_reached() -> 
     run = replace(RUN, metadata=POLLED, bootstrap="kafka.team.svc:9092")
     facts = dict(tested_module.tested({"run": {}}, run, Timeline(EVENTS)).facts)
     assert facts["Cluster"] == (
-        "not deployed by the test, of mode KRaft, polled at kafka.team.svc:9092"
+        "there before the test, KRaft mode, at kafka.team.svc:9092; broker session timeout 9s"
     )
 
 

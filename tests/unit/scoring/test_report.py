@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.unit.scoring.builders import SECOND, anomaly, expecting_run
+from tests.unit.scoring.builders import SECOND, anomaly
 
-from krt_contract.metadata import Metadata, MetadataMode
 from krt_scoring import durations
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.metrics.histogram import bin_of
@@ -254,18 +252,3 @@ def test_outputs_of_a_warning_show_it_without_a_failure() -> None:
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
     (case,) = suite.findall("testcase[@classname='warning']")
     assert case.findtext("system-out") == "it does not fit"
-
-
-def test_render_of_a_cluster_that_was_there_names_its_address_and_counts_no_brokers() -> None:
-    run = replace(
-        expecting_run({}),
-        bootstrap="kafka-0.other:9092",
-        members=(),
-        metadata=Metadata(MetadataMode.KRAFT, referenced=True),
-        broker_config={"broker.session.timeout.ms": "6000"},
-    )
-    page = report.render(card(), Timeline(()), run=run)
-    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
-    assert "there before the test, KRaft mode, at kafka-0.other:9092" in text
-    assert "broker session timeout 6s" in text
-    assert "0 brokers" not in text
