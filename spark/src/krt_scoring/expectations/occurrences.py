@@ -59,8 +59,8 @@ def _of_polled(expectation: str, word: str, states: States, start: int, end: int
     elected = seen | states.missed_leaders(start, end)
     if elected:
         cause = (
-            f"there were elections, of {names(elected)}, but polling does not show who was in the "
-            "ISR at that moment"
+            f"elections of {names(elected)} were seen or may have been missed, and polling does "
+            "not show who was in the ISR then"
         )
         return not_evaluated(expectation, OCCURRENCES[word], cause)
     return evaluate_occurrence(expectation, word, 0, 0, "no election, by the leader epochs")
