@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.faults import Action
 from krt_contract.timeline import EventName, Source
 from krt_scoring.allowances.offsets import CONSUMER_OFFSETS, partition_of
 from krt_scoring.history.elections import STORAGE_LOSING_ACTIONS, Electorate, elections
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.history.elections import Election
     from krt_scoring.inputs.recording import Recording
-
-EXTERNAL = "External"
-"""The action of a fault that somebody else injects: what it did is not known."""
 
 NOT_BY_ELECTION = frozenset({"accepted-below-min-isr", "double-ownership", "unexpected-rebalance"})
 """Judged by the timeline, but permitted by no election."""
@@ -75,7 +73,8 @@ def _cause(election: Election, recording: Recording) -> str:
             continue
         if fault.action in STORAGE_LOSING_ACTIONS:
             return "a member lost its disk"
-        if fault.action == EXTERNAL:
+        # Nobody knows what somebody else did.
+        if fault.action == Action.EXTERNAL:
             return "a fault of somebody else's may have removed a disk"
     return ""
 
