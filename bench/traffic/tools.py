@@ -135,7 +135,7 @@ def run_verifiable(kafka: LocalKafka, load: Load, records: int, folder: Path) ->
     )
     arguments = ["--topic", TOPIC, "--max-messages", str(records), "--throughput", "-1"]
     arguments += ["--acks", "-1" if load.acks == "all" else load.acks]
-    arguments += ["--bootstrap-server", kafka.bootstrap, "--command-config", str(settings)]
+    arguments += ["--bootstrap-server", kafka.bootstrap, "--producer.config", str(settings)]
     out = folder / "verifiable.jsonl"
     cpu, peak = _run_java(kafka, "VerifiableProducer", arguments, out)
     with out.open("rb") as lines:
