@@ -26,3 +26,20 @@ def test_add_of_an_input_gives_its_output_the_key_and_a_partition_of_it() -> Non
     columns = ("topic", "partition", "key", "scheduled_at", "transaction_outcome")
     assert [row[name] for name in columns] == ["out", 1, "k", 1, "committed"]
     assert not records.snapshot()[0].to_pylist()
+
+
+def test_snapshot_of_a_send_that_lingers_in_flight_after_its_row_was_taken_leaves_it_out() -> None:
+    records = DerivedRecords(PLAN, "make-0", "u1")
+    records.add(Message(topic="foo", partition=0, offset=5, key=b"k", value=b"x"), 1)
+    records.attempted = 1
+    sent = Sent(1, 1, 0)
+    records.done(Done(0, sent, 2, 2, 7, SendOutcome.ACKED, None, TransactionOutcome.COMMITTED))
+    # The thread that moves it is interrupted before it takes it out.
+    records.in_flight[0] = sent
+    assert [table.num_rows for table in records.snapshot()] == [1, 0]
+    assert [table.num_rows for table in records.snapshot()] == [0, 0]
+    assert records.unacknowledged == set()
+
+
+def test_partitions_are_all_of_the_output_topic() -> None:
+    assert DerivedRecords(PLAN, "make-0", "u1").partitions == [0, 1]

@@ -25,6 +25,7 @@ def test_read_with_required_variables_takes_defaults_for_the_others() -> None:
     assert (environment.plan, environment.pod_uid) == (Path("/plan/plan.json"), "p1")
     assert (environment.name, environment.replica) == ("", 0)
     assert (environment.pipe, environment.termination_log) == (PIPE, TERMINATION_LOG)
+    assert environment.metrics_port == 0
 
 
 def test_member_is_made_of_name_and_replica() -> None:

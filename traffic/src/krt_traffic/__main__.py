@@ -62,6 +62,7 @@ def _run(role: str) -> int:
     # for the Kubernetes client.
     from krt_traffic.control import Control, follow  # noqa: PLC0415 - see above
     from krt_traffic.kubernetes.client import KubernetesClient  # noqa: PLC0415 - see above
+    from krt_traffic.metrics.server import serve  # noqa: PLC0415 - see above
 
     client = KubernetesClient.from_environment(environment.namespace)
     control = Control()
@@ -71,6 +72,7 @@ def _run(role: str) -> int:
 
         follow(client, environment.control, control)
         producer = ProducerRun(environment, plan, control)
+        serve(environment.metrics_port, *producer.metrics)
         spare_traffic()
         return producer.run()
     if role == "consumer":
@@ -78,6 +80,7 @@ def _run(role: str) -> int:
 
         follow(client, environment.control, control)
         consumer = ConsumerRun(environment, plan, control)
+        serve(environment.metrics_port, *consumer.metrics)
         spare_traffic()
         return consumer.run()
     from krt_traffic.recorder.run import run as record  # noqa: PLC0415 - see above

@@ -43,6 +43,7 @@ class Environment(Struct, frozen=True, kw_only=True, rename=lambda name: f"KRT_{
         replica: ordinal among the pods of that entry.
         pipe: where the dump of a broker's replicas comes from; only for the reader of a dump.
         termination_log: file of the termination message.
+        metrics_port: port of ``/metrics`` for Prometheus; 0: none.
     """
 
     plan: Path
@@ -57,6 +58,7 @@ class Environment(Struct, frozen=True, kw_only=True, rename=lambda name: f"KRT_{
     replica: Annotated[int, Meta(ge=0)] = 0
     termination_log: Path = TERMINATION_LOG
     pipe: Path = PIPE
+    metrics_port: Annotated[int, Meta(ge=0)] = 0
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:

@@ -33,6 +33,11 @@ class DerivedRecords(Records):
         self._partitions = plan.partitions
         self._routed: dict[int, Route] = {}
 
+    @property
+    def partitions(self) -> list[int]:
+        """All partitions of the output topic."""
+        return list(range(self._partitions))
+
     def add(self, message: Message, partition: int) -> int:
         """Take a record of an input partition and return the seq of its output, sent next."""
         seq, key = self.attempted, message.key()

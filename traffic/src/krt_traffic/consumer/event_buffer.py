@@ -6,11 +6,14 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from confluent_kafka import TIMESTAMP_CREATE_TIME
+
 from krt_contract.ledger import table_of
 from krt_contract.outcomes import ConsumerEvent, DeliveryOutcome
 from krt_contract.payload import decode
 from krt_contract.schemas import TABLES
 from krt_traffic.clock import EventClock, both, wall
+from krt_traffic.metrics.histogram import Histogram
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 FOREIGN = (None, None, None, None, False)
 """What stands in a row for the payload where the value is none of ours."""
 
-ROW_BYTES = 440
+ROW_BYTES = 480
 """Memory of a delivery until a flush takes it, by tracemalloc; for the bound on what waits."""
 
 
@@ -36,6 +39,8 @@ class EventBuffer:
 
     Attributes:
         delivered: records delivered.
+        event_counts: events by name.
+        latency: time from a record's timestamp to its delivery, up to the last ``deliveries``.
         group: consumer group.
         generation: the group's generation that the member belongs to, None where not known; the
             events of the member carry it.
@@ -46,6 +51,8 @@ class EventBuffer:
         self, member: str, incarnation: str, group: str, *, processes_at_once: bool
     ) -> None:
         self.delivered = 0
+        self.event_counts = {event.value: 0 for event in ConsumerEvent}
+        self.latency = Histogram()
         self.group = group
         self.generation: int | None = None
         self.poll = 0
@@ -58,6 +65,7 @@ class EventBuffer:
         # A delivery must not be seen twice, or not at all, while its transaction is resolved.
         self._moving = threading.Lock()
         self._events: deque[tuple[Any, ...]] = deque()
+        self._latencies: list[int] = []
 
     @property
     def waiting_bytes(self) -> int:
@@ -99,8 +107,11 @@ class EventBuffer:
             transaction,
             output_seq,
         )
+        kind, created = message.timestamp()
         with self._moving:
             (self._deliveries if transaction is None else self._in_transaction).append(row)
+            if kind == TIMESTAMP_CREATE_TIME:
+                self._latencies.append(at - created * 1000)
         self.delivered += 1
 
     def resolve(self, outcome: DeliveryOutcome) -> None:
@@ -123,6 +134,7 @@ class EventBuffer:
         transaction: int | None = None,
     ) -> None:
         """Record an event of the member or of one of its partitions."""
+        self.event_counts[name] += 1
         at, now = both()
         where = (topic, partition, offset)
         rest = (self.generation, member_id, detail, transaction)
@@ -136,6 +148,8 @@ class EventBuffer:
         with self._moving:
             settled = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
             unsettled = self._in_transaction.copy()
+            latencies, self._latencies = self._latencies, []
+        self.latency.observe(latencies)
         return _table("consume", settled), _table("consume", unsettled)
 
     def events(self) -> pa.Table:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from krt_traffic.consumer.derived_records import DerivedRecords
 from krt_traffic.consumer.positions import partition_of
 from krt_traffic.rolling_writer import RollingWriter
+from krt_traffic.sending.metrics import SendMetrics
 from krt_traffic.sending.sender import Sender
 from krt_traffic.sending.transaction_manager import TransactionManager
 
@@ -36,6 +37,7 @@ class Output:
         records_per_transaction: after how many input records a transaction ends.
         abort_permille: share of transactions aborted on purpose.
         refused: whether the client refused a record of the open transaction.
+        metrics: of the sends.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Output:
         self._records = DerivedRecords(entry, *who)
         self._sender = Sender(plan, entry, self._records, *who)
         self._manager = TransactionManager(self._sender, self._records, stop_waiting)
+        self.metrics = SendMetrics(plan.name, who[0], self._records, self._sender)
         stem = "-".join(who)
         self._table = RollingWriter(sink.table("produce", stem))
         self._summary = sink.table("producer_summary", stem)
@@ -133,7 +136,9 @@ class Output:
         Args:
             roll: whether the open file may get its number now.
         """
-        self._table.flush(*self._records.snapshot(), roll=roll)
+        done, in_flight = self._records.snapshot()
+        self.metrics.update()
+        self._table.flush(done, in_flight, roll=roll)
 
     def finish(self) -> dict[str, int]:
         """Give up what is open and return the counts of the sends."""

@@ -19,6 +19,7 @@ from krt_traffic.consumer.commits import Commits
 from krt_traffic.consumer.drain import Drain
 from krt_traffic.consumer.event_buffer import EventBuffer
 from krt_traffic.consumer.fetching import Fetching
+from krt_traffic.consumer.metrics import ConsumerMetrics, Lag
 from krt_traffic.consumer.output import Output
 from krt_traffic.consumer.positions import location_of, partition_of
 from krt_traffic.consumer.settings import client_settings, cooperative
@@ -28,6 +29,7 @@ from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import FatalClientError
 from krt_traffic.evidence import open_sink, report_in_log
 from krt_traffic.ledger_thread import LedgerThread
+from krt_traffic.metrics.ledger import LedgerMetrics
 from krt_traffic.plan import find_consumer
 from krt_traffic.rolling_writer import RollingWriter
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from krt_traffic.consumer.positions import Positions
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
+    from krt_traffic.metrics.families import Source
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +98,17 @@ class ConsumerRun:
             self._client, Backlog(self._ledger, lambda: self._buffer.waiting_bytes)
         )
         self._drain: Drain | None = None
+        self._lag = Lag(self._positions, self._assignment)
+
+    @property
+    def metrics(self) -> tuple[Source, ...]:
+        """What this incarnation has for Prometheus."""
+        test, member, buffer = self._plan.name, self._environment.member, self._buffer
+        return (
+            ConsumerMetrics(test, member, buffer, self._positions, self._lag),
+            LedgerMetrics(test, member, lambda: buffer.waiting_bytes),
+            *([self._transform.metrics] if self._transform is not None else []),
+        )
 
     def run(self) -> int:
         """Consume until the run ends and return the exit status (``krt_contract.exits``)."""
@@ -132,6 +146,7 @@ class ConsumerRun:
                 raise FatalClientError(f"{self._fatal.name()}: {self._fatal.str()}")
             self._assignment.restore_positions()
             self._positions.step()
+            self._lag.step()
             if instruction.state not in self._drained_in:
                 continue
             if self._drain is None:

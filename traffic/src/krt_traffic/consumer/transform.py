@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krt_traffic.consumer.event_buffer import EventBuffer
     from krt_traffic.consumer.output import Output
     from krt_traffic.ledger_thread import LedgerThread
+    from krt_traffic.sending.metrics import SendMetrics
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,11 @@ class Transform(Positions):
         self._size = 0
         self._since = 0
         self._fatal: FatalClientError | None = None
+
+    @property
+    def metrics(self) -> SendMetrics:
+        """Those of the output."""
+        return self._output.metrics
 
     def start(self) -> bool:
         """Register with the transaction coordinator; False where waiting for it was stopped.

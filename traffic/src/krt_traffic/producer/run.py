@@ -12,10 +12,12 @@ from krt_traffic.clock import mono
 from krt_traffic.errors import FatalClientError
 from krt_traffic.evidence import open_sink, report_in_log
 from krt_traffic.ledger_thread import LedgerThread
+from krt_traffic.metrics.ledger import LedgerMetrics
 from krt_traffic.plan import find_producer
 from krt_traffic.producer.schedule import MICROS, Schedule
 from krt_traffic.producer.transactions import TransactionalSender
 from krt_traffic.rolling_writer import RollingWriter
+from krt_traffic.sending.metrics import SendMetrics
 from krt_traffic.sending.records import Records
 from krt_traffic.sending.sender import CHUNK, Sender
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
+    from krt_traffic.metrics.families import Source
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +70,14 @@ class ProducerRun:
         self._backlog = Backlog(self._ledger, lambda: self._records.waiting_bytes)
         self._sender = Sender(plan, self._entry, self._records, member, incarnation)
         self._transactions = self._make_transactions(member)
+        self._metrics = SendMetrics(plan.name, member, self._records, self._sender)
+
+    @property
+    def metrics(self) -> tuple[Source, ...]:
+        """What this incarnation has for Prometheus."""
+        plan, member = self._plan, self._environment.member
+        ledger = LedgerMetrics(plan.name, member, lambda: self._records.waiting_bytes)
+        return (self._metrics, ledger)
 
     def run(self) -> int:
         """Produce until the run ends and return the exit status (``krt_contract.exits``)."""
@@ -137,7 +148,10 @@ class ProducerRun:
         return self._control.aborted or instruction is None or instruction.producers_stop
 
     def _flush(self) -> None:
-        self._table.flush(*self._records.snapshot())
+        done, in_flight = self._records.snapshot()
+        # First: a write waits for a store that is unavailable.
+        self._metrics.update()
+        self._table.flush(done, in_flight)
 
     def _end(self, error: str | None) -> None:
         self._ledger.stop()

@@ -20,10 +20,12 @@ from krt_traffic.errors import RecordingError
 from krt_traffic.evidence import open_sink
 from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.kubernetes.watch import Watch
+from krt_traffic.metrics.server import serve
 from krt_traffic.recorder.admin_requests import AdminRequests
 from krt_traffic.recorder.cluster_history import cluster_history
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
+from krt_traffic.recorder.metrics import RunMetrics
 from krt_traffic.recorder.pods import Container, PodEvents
 from krt_traffic.recorder.run_json import RunJson
 from krt_traffic.recorder.status import StatusEvents
@@ -53,7 +55,9 @@ def run(client: KubernetesClient, environment: Environment, plan: Plan, control:
         control: the controller's instructions.
     """
     try:
-        counts = RecorderRun(client, environment, plan, control).record()
+        recorder = RecorderRun(client, environment, plan, control)
+        serve(environment.metrics_port, recorder.metrics)
+        counts = recorder.record()
     except RecordingError as error:
         log.error("%s", error)  # noqa: TRY400 - the message says it all
         status = TrafficExit.NOT_RECORDED
@@ -70,6 +74,9 @@ def run(client: KubernetesClient, environment: Environment, plan: Plan, control:
 class RecorderRun:
     """One recorder from its first event to its last; arguments as of ``run``.
 
+    Attributes:
+        metrics: what it has for Prometheus.
+
     Raises:
         RecordingError: the evidence could not be written.
     """
@@ -83,6 +90,8 @@ class RecorderRun:
         self._logs = sink.lines("logs")
         self._failures = failures = Failures(control.terminate)
         self._timeline = timeline = Timeline(sink.lines("timeline"), environment.pod_uid)
+        self.metrics = RunMetrics(plan, timeline.counts)
+        timeline.observers.append(self.metrics.observe)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
         self._run_json = RunJson(

@@ -13,6 +13,7 @@ from krt_traffic.clock import both, wall
 from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from krt_contract.sinks.sink import LineFolder
@@ -30,10 +31,15 @@ class Timeline:
     Args:
         folder: the bundle's timeline folder, or a path to where it is.
         incarnation: pod uid; a recorder that was replaced leaves its own stream beside this one.
+
+    Attributes:
+        counts: events and gaps written.
+        observers: called with each event that was written, one at a time.
     """
 
     def __init__(self, folder: LineFolder | Path, incarnation: str) -> None:
         self.counts = {"events": 0, "gaps": 0}
+        self.observers: list[Callable[[Event], None]] = []
         self._lock = threading.Lock()
         self._closed = False
         stream = f"recorder-{incarnation}"
@@ -71,6 +77,8 @@ class Timeline:
             if not self._closed:
                 self._writer.write(line)
                 self.counts["events"] += 1
+                for observer in self.observers:
+                    observer(line)
 
     def gap(self, stream: str, start: int, end: int, *, at_end: bool = False) -> None:
         """Record that ``stream`` saw nothing from ``start`` to ``end``, if that is long enough.

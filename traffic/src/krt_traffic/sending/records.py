@@ -16,6 +16,7 @@ import pyarrow as pa
 from krt_contract.ledger import table_of
 from krt_contract.outcomes import SendOutcome, TransactionOutcome
 from krt_traffic.clock import both, wall
+from krt_traffic.metrics.histogram import Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,9 @@ class Records:
         in_transaction: sends the client has reported on whose transaction is open.
         attempted: sends begun, counted apart from the rows.
         counts: done sends by outcome.
+        latency: time from when a send was due to its acknowledgement, up to the last snapshot.
+        unacknowledged: partitions with sends that were in flight at the last snapshot, or were done
+            since the one before and not acknowledged.
     """
 
     def __init__(self, plan: ProducerSpec, member: str, incarnation: str) -> None:
@@ -90,6 +94,8 @@ class Records:
         self.in_transaction: dict[int, Done] = {}
         self.attempted = 0
         self.counts = {outcome.value: 0 for outcome in SendOutcome}
+        self.latency = Histogram()
+        self.unacknowledged: set[int] = set()
         self._done: deque[Row] = deque()
         self._lingering: set[int] = set()
         self._plan = plan
@@ -103,6 +109,16 @@ class Records:
     def waiting_bytes(self) -> int:
         """Memory of the sends that are done and wait for a flush, in bytes."""
         return len(self._done) * ROW_BYTES
+
+    @property
+    def topic(self) -> str:
+        """Topic of all sends."""
+        return self._plan.topic
+
+    @property
+    def partitions(self) -> list[int]:
+        """Partitions that are sent to."""
+        return sorted({partition for _, partition in self._routes})
 
     def route(self, seq: int) -> Route:
         """Return key and partition of record ``seq``: round robin over keys dealt out in turn.
@@ -145,6 +161,7 @@ class Records:
         # Done, and not yet removed when it was copied: now or at an earlier call.
         settled = self._lingering.union(record[0] for record in done)
         self._lingering = {seq for seq in settled if seq in in_flight or seq in in_transaction}
+        self._measure(done, in_flight)
         at, now = both()
         sents = in_flight | {seq: record.sent for seq, record in in_transaction.items()}
         rows = [
@@ -168,6 +185,19 @@ class Records:
         """Return the routes of sends, as ``route`` gives them."""
         routes, count = self._routes, len(self._routes)
         return [routes[seq % count] for seq in seqs]
+
+    def _measure(self, done: Sequence[Row], in_flight: dict[int, Sent]) -> None:
+        due = None if self.schedule is None else self.schedule.at
+        latencies = [
+            mono - (sent.mono if due is None else due(seq))
+            for seq, sent, _, mono, _, outcome, _, _ in done
+            if outcome is ACKED
+        ]
+        open_seqs = [seq for seq in in_flight if seq not in self._lingering]
+        if len(latencies) < len(done):
+            open_seqs += [row[0] for row in done if row[5] is not ACKED]
+        self.unacknowledged = {partition for _, partition in self.routes(open_seqs)}
+        self.latency.observe(latencies)
 
     def _table(self, rows: Sequence[Row]) -> pa.Table:
         count = len(rows)

@@ -78,6 +78,15 @@ class Sender:
         topic = self._entry.topic
         return {f"{topic}-{partition}": at for partition, at in self._last_acked.items()}
 
+    @property
+    def acked_offsets(self) -> dict[int, int] | None:
+        """Offset of the last acknowledged record, by partition; None where none is told."""
+        if not self._offsets_known:
+            return None
+        # In one step: the producer's thread goes on.
+        found = self._last_acked.copy()
+        return {partition: at for partition, at in found.items() if partition is not None}
+
     def send(self, count: int, transaction: int | None = None) -> None:
         """Send the next ``count`` records; never blocks.
 
