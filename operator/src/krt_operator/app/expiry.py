@@ -47,7 +47,7 @@ class Sweeper:
         tests: the calls to the API server, by namespace; empty: of all namespaces.
         namespaces: that are watched; empty: all.
         clock: the time.
-        metrics: counts failures.
+        metrics: counts failures, and the tests that there are.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Sweeper:
             Whether the tests of every namespace could be listed.
         """
         seen: set[str] = set()
+        found: list[Json] = []
         listed = True
         for namespace in self._namespaces:
             try:
@@ -83,12 +84,15 @@ class Sweeper:
                 seen |= {*self._failures, *self._reported}
                 listed = False
                 continue
+            found += tests
             for test in tests:
                 seen.add(str(test["metadata"]["uid"]))
                 self._expire(test)
         for uid in self._failures.keys() - seen:
             del self._failures[uid]
         self._reported &= seen
+        if listed:
+            self._metrics.listed(found)
         return listed
 
     def _expire(self, test: Json) -> None:

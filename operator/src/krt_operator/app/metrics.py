@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter as Tally
+from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+
+from krt_contract.metrics import (
+    EXPIRY_ERRORS,
+    PHASE_DURATION,
+    RECONCILE_ERRORS,
+    TESTS,
+    TESTS_QUEUED,
+    TESTS_UNFINISHED,
+)
+from krt_operator.api.status import ConditionType, Phase, is_terminal
 
 if TYPE_CHECKING:
-    from krt_operator.api.status import Status
+    from collections.abc import Iterable
 
-PHASE_SECONDS = (1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1800)
+    from krt_contract.metrics import Metric
+    from krt_operator.api.status import Status
+    from krt_operator.engine.views import Json
+
+PHASE_SECONDS: Final = (1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1800)
 """Buckets of a phase's duration in seconds, chosen around those of the sample run."""
+
+QUEUED: Final = "Queued"
+"""Reason of the condition Provisioned while a test waits for others to end."""
 
 
 class Metrics:
@@ -18,29 +36,18 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._tests = Counter(
-            "krt_tests", "Tests that ended, by verdict.", ["verdict"], registry=self.registry
-        )
+        self._tests = self._counter(TESTS)
+        self._unfinished = self._gauge(TESTS_UNFINISHED)
+        self._queued = self._gauge(TESTS_QUEUED)
         self._phases = Histogram(
-            "krt_phase_duration_seconds",
-            "Duration of phases in seconds.",
-            ["phase"],
+            PHASE_DURATION.name,
+            PHASE_DURATION.meaning,
+            PHASE_DURATION.labels,
             buckets=PHASE_SECONDS,
             registry=self.registry,
         )
-        self._errors = Counter(
-            "krt_reconcile_errors",
-            "Passes that failed and events not created, by kind of error.",
-            ["reason"],
-            registry=self.registry,
-        )
-
-        self._expiry_errors = Counter(
-            "krt_expiry_errors",
-            "Failures to delete a test after ttlSecondsAfterFinished, by kind of error.",
-            ["reason"],
-            registry=self.registry,
-        )
+        self._errors = self._counter(RECONCILE_ERRORS)
+        self._expiry_errors = self._counter(EXPIRY_ERRORS)
 
     def serve(self, port: int) -> None:
         """Serve the metrics on a port."""
@@ -62,3 +69,27 @@ class Metrics:
     def expiry_failed(self, error: BaseException) -> None:
         """Count a test that could not be deleted after its time, or tests not listed."""
         self._expiry_errors.labels(type(error).__name__).inc()
+
+    def listed(self, tests: Iterable[Json]) -> None:
+        """Take all tests that there are, as the API server has them."""
+        statuses = [test.get("status") or {} for test in tests]
+        # A test that no pass has met has no phase; it is about to be Pending.
+        phases = Tally(status.get("phase") or Phase.PENDING.value for status in statuses)
+        for phase in Phase:
+            if not phase.terminal:
+                self._unfinished.labels(phase.value).set(phases[phase.value])
+        self._queued.set(sum(_is_queued(status) for status in statuses))
+
+    def _counter(self, metric: Metric) -> Counter:
+        return Counter(metric.name, metric.meaning, metric.labels, registry=self.registry)
+
+    def _gauge(self, metric: Metric) -> Gauge:
+        return Gauge(metric.name, metric.meaning, metric.labels, registry=self.registry)
+
+
+def _is_queued(status: Json) -> bool:
+    return not is_terminal(status.get("phase")) and any(
+        condition.get("type") == ConditionType.PROVISIONED.value
+        and condition.get("reason") == QUEUED
+        for condition in status.get("conditions") or []
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from krt_contract import metrics
 from krt_contract.labels import ANNOTATION_RESTARTS, Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects
@@ -133,4 +134,6 @@ def _common(plan: Plan) -> Json:
         "plan": names.plan(plan.name),
         "evidence": evidence_volume(plan),
         "store": evidence_variables(plan),
+        "metrics_port": metrics.PORT,
+        "metrics_port_name": metrics.PORT_NAME,
     }

@@ -203,3 +203,16 @@ def test_expired_with_a_phase_of_another_release_returns_none(phase: str | None)
     test = _test(0)
     test["status"]["phase"] = phase
     assert expired(test, NOW) is None
+
+
+def test_sweep_counts_the_tests_of_all_namespaces_unless_one_cannot_be_listed() -> None:
+    def pending() -> float | None:
+        return api.metrics.registry.get_sample_value("krt_tests_unfinished", {"phase": "Pending"})
+
+    waits = {"status": {"phase": "Pending"}}
+    api = Api(_in_namespace("a", "first", **waits), _in_namespace("b", "second", **waits))
+    api.sweeper.sweep()
+    assert pending() == 2
+    api.unlisted["a"] = OSError("reset")
+    api.sweeper.sweep()
+    assert pending() == 2

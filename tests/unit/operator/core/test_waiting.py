@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from krt_operator.app.metrics import QUEUED
+
 if TYPE_CHECKING:
     from tests.unit.operator.doubles.world import World
 
@@ -61,7 +63,7 @@ def test_pending_beyond_the_limit_is_queued(world: World) -> None:
         world.put(other)
     world.run(seconds=20)
     assert world.status["phase"] == "Pending"
-    assert world.condition("Provisioned")["reason"] == "Queued"
+    assert world.condition("Provisioned")["reason"] == QUEUED
     world.objects["KafkaResilienceTest", "o0"]["status"]["phase"] = "Completed"
     world.run(seconds=20)
     assert world.status["phase"] != "Pending"
