@@ -1,9 +1,9 @@
 """Renders the generated files, or with --check names those that differ from their source.
 
 The CRD, in the chart and alone, and the resource's reference come from krt_operator.api, the page
-of reasons from krt_contract.reasons. manifests/operator.yaml comes from the chart with its default
-values, but without its object store, and the values in the chart's README and schema from the
-comments in its values.yaml.
+of reasons from krt_contract.reasons, the tables of metrics from krt_contract.metrics.
+manifests/operator.yaml comes from the chart with its default values, but without its object store,
+and the values in the chart's README and schema from the comments in its values.yaml.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hack import chart_values
+from hack import chart_values, metrics_page
 
 from krt_operator.api import reasons_reference, reference
 from krt_operator.api.crd import crd
@@ -104,10 +104,11 @@ def rendered(helm: str | None) -> dict[Path, str]:
         ROOT / "manifests/crd.yaml": NOTE.format(source=MODELS) + dump(crd()),
         ROOT / "docs/reference/resource.md": reference.page(crd()),
         ROOT / "docs/reference/reasons.md": reasons_reference.page(),
+        ROOT / "docs/reference/metrics.md": metrics_page.page(),
     }
     values = (CHART / "values.yaml").read_text()
     page, schema = CHART / "README.md", CHART / "values.schema.json"
-    files[page] = chart_values.readme(page.read_text(), values)
+    files[page] = metrics_page.readme(chart_values.readme(page.read_text(), values))
     files[schema] = chart_values.schema(json.loads(schema.read_text()), values)
     if helm:
         files[ROOT / "manifests/operator.yaml"] = operator_manifest(helm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import yaml
 from tests.contract.tools import unavailable
 from tests.unit.chart.access import HEAD, access_table
 
+from krt_contract import metrics
 from krt_operator.app.settings import Settings
 
 ROOT = Path(__file__).parents[3]
@@ -298,6 +300,7 @@ def test_controller_is_ready_by_another_endpoint_than_it_is_live(helm: str) -> N
 NO_STORE = "evidence.objectStore.enabled=false"
 MONITORING = {
     "metrics.podMonitor.enabled=true": {"PodMonitor"},
+    "metrics.trafficPodMonitor.enabled=true": {"PodMonitor"},
     "metrics.serviceMonitor.enabled=true": {"Service", "ServiceMonitor"},
     "metrics.prometheusRule.enabled=true": {"PrometheusRule"},
     "metrics.dashboard.enabled=true": {"ConfigMap"},
@@ -311,8 +314,9 @@ def test_monitoring_and_policies_are_off_until_enabled(helm: str, value: str) ->
     assert {one["kind"] for one in template(helm, NO_STORE, value)} - before == MONITORING[value]
 
 
-@pytest.mark.parametrize("value", [one for one in MONITORING if one.startswith("metrics")])
-def test_monitoring_without_metrics_is_not_rendered(helm: str, value: str) -> None:
+@pytest.mark.parametrize("name", ["podMonitor", "serviceMonitor", "prometheusRule"])
+def test_monitoring_of_a_controller_without_metrics_is_not_rendered(helm: str, name: str) -> None:
+    value = f"metrics.{name}.enabled=true"
     kinds = {one["kind"] for one in template(helm, NO_STORE, value, "metrics.port=0")}
     assert not kinds & MONITORING[value]
 
@@ -331,6 +335,52 @@ def test_monitors_select_ports_that_exist(helm: str) -> None:
     selected = monitor["spec"]["selector"]["matchLabels"]
     assert selected.items() <= service["metadata"]["labels"].items()
     assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
+
+
+@pytest.mark.parametrize("role", ["producer-plain-0", "consumer-reader-0", "recorder"])
+def test_monitor_of_traffic_selects_the_pods_that_the_controller_builds(
+    helm: str, role: str
+) -> None:
+    (monitor,) = of_kind(template(helm, "metrics.trafficPodMonitor.enabled=true"), "PodMonitor")
+    built = ROOT / f"tests/golden/operator/pod-leader-crash-{role}.yaml"
+    pod = yaml.safe_load(built.read_text())
+    assert selects(monitor, pod["metadata"]["labels"])
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    (port,) = [one for one in pod["spec"]["containers"][0]["ports"] if one["name"] == "metrics"]
+    assert (endpoint["port"], port["containerPort"]) == ("metrics", metrics.PORT)
+
+
+def test_monitor_of_traffic_selects_no_broker_and_no_controller(helm: str) -> None:
+    objects = template(helm, "metrics.trafficPodMonitor.enabled=true")
+    (monitor,), (deployment,) = of_kind(objects, "PodMonitor"), of_kind(objects, "Deployment")
+    broker = ROOT / "tests/golden/operator/statefulset-leader-crash-kafka-0.yaml"
+    for owner in (deployment, yaml.safe_load(broker.read_text())):
+        assert not selects(monitor, owner["spec"]["template"]["metadata"]["labels"])
+
+
+def test_monitor_of_traffic_looks_where_tests_are_run(helm: str) -> None:
+    enabled = "metrics.trafficPodMonitor.enabled=true"
+    places = {
+        (): {"any": True},
+        ("watchNamespaces={one,two}",): {"matchNames": ["one", "two"]},
+        ("rbac.namespaced=true",): {"matchNames": ["krt-system"]},
+    }
+    for values, expected in places.items():
+        (monitor,) = of_kind(template(helm, enabled, *values), "PodMonitor")
+        assert monitor["spec"]["namespaceSelector"] == expected
+
+
+def test_dashboards_are_json_in_one_config_map(helm: str) -> None:
+    (found,) = of_kind(template(helm, NO_STORE, "metrics.dashboard.enabled=true"), "ConfigMap")
+    titles = {json.loads(text)["title"] for text in found["data"].values()}
+    assert titles == {"Kafka resilience tests", "Kafka resilience: one test"}
+
+
+def selects(monitor: dict[str, Any], labels: dict[str, str]) -> bool:
+    selector = monitor["spec"]["selector"]
+    return selector["matchLabels"].items() <= labels.items() and all(
+        labels.get(one["key"]) in one["values"] for one in selector["matchExpressions"]
+    )
 
 
 def environment(deployment: dict[str, Any]) -> dict[str, Any]:

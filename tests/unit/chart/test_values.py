@@ -9,9 +9,17 @@ from pathlib import Path
 import pytest
 import yaml
 from hack import chart_values
-from prometheus_client import generate_latest
 
-from krt_operator.app.metrics import Metrics
+from krt_contract.metrics import (
+    CONSUMER_METRICS,
+    CONTROLLER_METRICS,
+    FAULT_ACTIVE,
+    MEMBER_METRICS,
+    PRODUCER_METRICS,
+    RECORDER_METRICS,
+    Metric,
+    MetricKind,
+)
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm/kafka-resilience"
@@ -68,31 +76,52 @@ def test_schema_refuses_unknown_values_at_every_level() -> None:
     assert set(yaml.safe_load(VALUES)) <= set(schema["properties"])
 
 
-def served() -> set[str]:
-    metrics = Metrics()
-    names = {
-        line.split()[2]
-        for line in generate_latest(metrics.registry).decode().splitlines()
-        if line.startswith("# TYPE ")
-    }
-    return names | {f"{name}_bucket" for name in names}
-
-
-@pytest.mark.parametrize(
-    "file", ["files/dashboard.json", "templates/metrics/prometheusrule.yaml", "README.md"]
+METRICS = (
+    *(*CONTROLLER_METRICS, *PRODUCER_METRICS, *CONSUMER_METRICS),
+    *(*MEMBER_METRICS, *RECORDER_METRICS),
 )
-def test_metrics_named_by_the_chart_are_served(file: str) -> None:
-    named = set(re.findall(r"\bkrt_[a-z_]+", (CHART / file).read_text())) - {"krt_operator"}
+SAMPLES = {metric.name for metric in METRICS} | {
+    f"{metric.name}_bucket" for metric in METRICS if metric.kind is MetricKind.HISTOGRAM
+}
+"""Names that a query may have."""
+
+DASHBOARDS = ("files/dashboard.json", "files/dashboard-test.json")
+
+
+@pytest.mark.parametrize("file", [*DASHBOARDS, "templates/metrics/prometheusrule.yaml"])
+def test_metrics_named_by_the_chart_are_exported(file: str) -> None:
+    named = set(re.findall(r"\bkrt_[a-z_]+", (CHART / file).read_text()))
     assert named
-    assert named <= served()
+    assert named <= SAMPLES
 
 
-def test_dashboard_shows_every_metric() -> None:
-    dashboard = json.loads((CHART / "files/dashboard.json").read_text())
-    shown = json.dumps(dashboard)
-    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
-    for name in ("tests_total", "phase_duration_seconds", "reconcile_errors", "expiry_errors"):
-        assert f"krt_{name}" in shown
+@pytest.mark.parametrize("file", DASHBOARDS)
+def test_dashboard_has_its_own_uid_and_panels_that_do_not_overlap(file: str) -> None:
+    dashboard = json.loads((CHART / file).read_text())
+    assert dashboard["uid"] == Path(file).stem.replace("dashboard", "kafka-resilience")
+    panels = dashboard["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    cells = [
+        (x, y)
+        for place in (panel["gridPos"] for panel in panels)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert max(x for x, _ in cells) < 24
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_dashboards_show_every_metric(metric: Metric) -> None:
+    shown = " ".join((CHART / file).read_text() for file in DASHBOARDS)
+    assert metric.name in shown
+
+
+def test_dashboard_of_a_test_has_its_faults_as_annotations() -> None:
+    dashboard = json.loads((CHART / DASHBOARDS[1]).read_text())
+    faults = dashboard["annotations"]["list"][0]
+    assert faults["expr"].startswith(FAULT_ACTIVE.name)
+    assert faults["enable"]
 
 
 def test_annotations_of_the_chart_are_yaml_and_name_the_resource() -> None:
