@@ -24,6 +24,10 @@ case $NAME in
     LDFLAGS="$LDFLAGS -X $stamp.gitTreeState=clean"
     ;;
   actionlint) VERSION=$ACTIONLINT_VERSION PACKAGE=github.com/rhysd/actionlint ;;
+  prometheus)
+    # Without service discovery: tests name their targets.
+    VERSION=$PROMETHEUS_VERSION PACKAGE=github.com/prometheus/prometheus TAGS=remove_all_sd
+    ;;
   kind) VERSION=$KIND_VERSION PACKAGE=sigs.k8s.io/kind ;;
   helm)
     VERSION=$HELM_VERSION PACKAGE=helm.sh/helm/v3

@@ -1,4 +1,4 @@
-"""List and watch of one ConfigMap and of pods over plain HTTP: what kubectl proxy would give.
+"""List and watch of one object of each kind over plain HTTP: what kubectl proxy would give.
 
 Scaffolding for tests that run the pods' command on this machine; the broker behind it is real.
 """
@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 
 class ControlApi:
-    """Serves ConfigMap data that ``set`` replaces; every watcher hears of it."""
+    """Serves the object of each kind that ``put`` replaces; every watcher hears of it."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.versions: list[dict[str, Any]] = []
+        self.versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
         api = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -42,17 +43,20 @@ class ControlApi:
         data = {"state": state}
         if end_offsets is not None:
             data["endOffsets"] = json.dumps(end_offsets)
+        self.put("configmaps", {"metadata": {"name": "t-control"}, "data": data})
+
+    def put(self, kind: str, item: dict[str, Any]) -> None:
+        """Replace the object of a kind, which is named by the plural of the API."""
         with self.changed:
-            version = str(len(self.versions) + 1)
-            self.versions.append(
-                {"metadata": {"name": "t-control", "resourceVersion": version}, "data": data}
-            )
+            versions = self.versions[kind]
+            metadata = {**item["metadata"], "resourceVersion": str(len(versions) + 1)}
+            versions.append({**item, "metadata": metadata})
             self.changed.notify_all()
 
     def list(self, handler: BaseHTTPRequestHandler) -> None:
         with self.changed:
-            items = self.versions[-1:]
-            version = str(len(self.versions))
+            versions = self.versions[kind_of(handler.path)]
+            items, version = versions[-1:], str(len(versions))
         body = json.dumps({"metadata": {"resourceVersion": version}, "items": items}).encode()
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(body)))
@@ -64,7 +68,7 @@ class ControlApi:
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
         while True:
-            item = self.after(seen)
+            item = self.after(kind_of(handler.path), seen)
             seen += 1
             line = json.dumps({"type": "MODIFIED", "object": item}).encode() + b"\n"
             try:
@@ -73,11 +77,16 @@ class ControlApi:
             except OSError:
                 return
 
-    def after(self, seen: int) -> dict[str, Any]:
+    def after(self, kind: str, seen: int) -> dict[str, Any]:
         with self.changed:
-            self.changed.wait_for(lambda: len(self.versions) > seen)
-            return self.versions[seen]
+            self.changed.wait_for(lambda: len(self.versions[kind]) > seen)
+            return self.versions[kind][seen]
 
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def kind_of(path: str) -> str:
+    """Return the plural that a request is about."""
+    return urlsplit(path).path.rsplit("/", 1)[-1]

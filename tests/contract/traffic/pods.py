@@ -88,7 +88,9 @@ class Pods:
     def bundle(self) -> Path:
         return self.folder / "evidence" / str(self.plan["bundle"])
 
-    def start(self, role: str, name: str, uid: str, replica: int = 0) -> subprocess.Popen[bytes]:
+    def start(
+        self, role: str, name: str, uid: str, replica: int = 0, metrics_port: int = 0
+    ) -> subprocess.Popen[bytes]:
         variables = {
             "KRT_PLAN": str(self.folder / "plan.json"),
             "KRT_EVIDENCE": str(self.folder / "evidence"),
@@ -103,6 +105,8 @@ class Pods:
             "KRT_API": self.api.url,
             "KRT_TERMINATION_LOG": str(self.folder / f"{uid}.json"),
         }
+        if metrics_port:
+            variables["KRT_METRICS_PORT"] = str(metrics_port)
         with (self.folder / f"{uid}.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "krt_traffic", role],

@@ -18,6 +18,7 @@ BASH = shutil.which("bash") or "bash"
 # The variable of versions.env, the module below hack/toolchain, and the Go module pinned there.
 PINS = [
     ("ACTIONLINT_VERSION", "actionlint", "github.com/rhysd/actionlint"),
+    ("PROMETHEUS_VERSION", "prometheus", "github.com/prometheus/prometheus"),
     ("KIND_VERSION", "kind", "sigs.k8s.io/kind"),
     ("KUBERNETES_VERSION", "kubernetes", "k8s.io/kubernetes"),
     ("HELM_VERSION", "helm", "helm.sh/helm/v3"),
