@@ -47,7 +47,22 @@ await_cluster() {
 nodes_expected() { grep -c '^- role:' "$REPO/kind-config.yaml"; }
 
 # cluster_recipe: a key of everything that defines the cluster, except the node image.
-cluster_recipe() { content_key - "$HACK/storage" <"$REPO/kind-config.yaml"; }
+cluster_recipe() {
+  if shared_storage; then
+    content_key - "$HACK/storage" <"$REPO/kind-config.yaml"
+  else
+    content_key - <"$REPO/kind-config.yaml"
+  fi
+}
+
+# shared_storage: whether the cluster gets a class of volumes that all nodes write.
+shared_storage() {
+  case ${KRT_STORAGE:-shared} in
+    shared) return 0 ;;
+    default) return 1 ;;
+    *) die "KRT_STORAGE is '$KRT_STORAGE'" 'use shared or default, or leave it unset' ;;
+  esac
+}
 
 # node_image_current IMAGE: whether it is the one that hack/up would use now, pulled or built.
 node_image_current() {
@@ -100,7 +115,7 @@ cluster_create() {
   chmod 1777 "$EVIDENCE"
   write_marker state=creating "engine=$(engine_id)" "image=$image"
   step "create the cluster $CLUSTER: $(nodes_expected) nodes of ${image%@*}" create_nodes "$image"
-  step 'add the shared evidence storage' storage
+  if shared_storage; then step 'add the shared evidence storage' storage; fi
   step 'wait for every node and system pod' await_cluster 180
   write_marker state=ready "engine=$(engine_id)" "image=$image" \
     "config=$(cluster_recipe)" "containers=$(node_containers --no-trunc | tr '\n' ' ')"

@@ -159,7 +159,8 @@ push() {
   done
   write_values "$values" "$operator" "$traffic" "$scoring" "$store" "$kafka" "$kafkaKRaft"
   log "images: $values"
-  log "install them with: helm install krt helm/kafka-resilience --values build/images.values.yaml"
+  log "install them with: helm upgrade --install krt helm/kafka-resilience --namespace krt-system" \
+    "--create-namespace --values build/images.values.yaml --wait"
 }
 
 # fetch NODE KEPT REFERENCE...: pulls images on a node with containerd's client. Images of this project that

@@ -355,3 +355,27 @@ def test_cluster_current_another_recipe_is_outdated(home: dict[str, str]) -> Non
         "another image: outdated",
         "another recipe: outdated",
     ]
+
+
+def test_cluster_current_with_another_storage_is_outdated(home: dict[str, str]) -> None:
+    script = """
+    . "$HACK/engine.sh"
+    . "$HACK/cluster.sh"
+    mkdir -p "$STATE"
+    write_marker "image=$KIND_NODE_IMAGE" "config=$(cluster_recipe)"
+    export KRT_STORAGE=default
+    cluster_current || echo shared storage: outdated
+    write_marker "image=$KIND_NODE_IMAGE" "config=$(cluster_recipe)"
+    cluster_current && echo default storage: current
+    """
+    assert run(script, home).stdout.splitlines() == [
+        "shared storage: outdated",
+        "default storage: current",
+    ]
+
+
+def test_shared_storage_with_an_unknown_word_ends_with_a_remedy(home: dict[str, str]) -> None:
+    script = '. "$HACK/engine.sh"\n. "$HACK/cluster.sh"\nshared_storage || :\necho never'
+    done = run(script, home | {"KRT_STORAGE": "none"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "use shared or default" in done.stderr

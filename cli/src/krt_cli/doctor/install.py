@@ -22,7 +22,7 @@ OLDEST: Final = (1, 30)
 
 INSTALL: Final = (
     "install the chart: helm upgrade --install krt helm/kafka-resilience --namespace krt-system "
-    "--create-namespace --values build/images.values.yaml"
+    "--create-namespace --values build/images.values.yaml --wait"
 )
 
 
