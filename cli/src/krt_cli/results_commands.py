@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from krt_cli import sample
 from krt_cli.diff.command import diff as compare_runs
 from krt_cli.doctor.command import doctor as check_cluster
 from krt_cli.errors import ExitCode, ExitWithCode
@@ -80,11 +81,22 @@ def evidence(  # noqa: PLR0913 - the options of a command
     fetch.evidence(kubectl, name, output, new_console(), image=image)
 
 
-def score(
+def score(  # noqa: PLR0913 - the options of a command
     bundles: Annotated[
-        list[Path], typer.Argument(help="Folders, each with the evidence of one run.")
-    ],
+        list[Path] | None,
+        typer.Argument(
+            help="Folders, each with the evidence of one run; with --sample, the one that the "
+            f"recorded evidence is unpacked into ({sample.NAME})."
+        ),
+    ] = None,
     *,
+    recorded: Annotated[
+        bool,
+        typer.Option(
+            "--sample", help="Score the recorded leader crash that is installed with krt."
+        ),
+    ] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the reports in a browser.")] = False,
     accept: Accepted = None,
     self_test: Annotated[
         bool, typer.Option(help="Corrupt copies of the evidence and check that each is detected.")
@@ -103,12 +115,22 @@ def score(
 
     Writes scorecard.json, report.html and junit.xml into the folder. Several folders are scored in
     one session: all but the first take less than half the time. The exit code follows the verdict,
-    as that of krt run; of several, the worst.
+    as that of krt run; of several, the worst. With --sample, no cluster and no evidence of your own
+    are needed.
     """
+    if out and show:
+        raise typer.BadParameter("--out writes no report that --open could show")
+    if recorded:
+        bundles = bundles or [Path(sample.NAME)]
+        if len(bundles) > 1:
+            raise typer.BadParameter("--sample takes one folder, which need not be there")
+        sample.unpack(bundles[0])
+    if not bundles:
+        raise typer.BadParameter("name the folder of a bundle, or give --sample")
     extra = ["--self-test"] if self_test else []
     extra += ["--out", str(out)] if out else []
     extra += ["--driver-memory", driver_memory] if driver_memory else []
-    codes = score_bundles(bundles, extra, new_console())
+    codes = score_bundles(bundles, extra, new_console(), show=show)
     raise ExitWithCode(worst([accepted(code, accept) for code in codes]))
 
 

@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from krt_cli.browser import show_report
 from krt_cli.errors import CouldNotRunError, ExitCode
 from krt_cli.evidence import sums
+from krt_cli.evidence.results import BUNDLE, REPORT
 from krt_cli.ticker import Ticker
 from krt_cli.watch.command import VERDICTS
 
@@ -36,6 +38,7 @@ GET_SCORER: Final = (
 )
 
 SCORER: Final = "krt-score"
+SCORECARD: Final = BUNDLE.scorecard.name
 
 SEVERITY: Final = (
     ExitCode.PASSED,
@@ -46,13 +49,16 @@ SEVERITY: Final = (
 """Verdicts from the best to the worst."""
 
 
-def score(bundles: Sequence[Path], extra: Sequence[str], console: Console) -> list[ExitCode]:
+def score(
+    bundles: Sequence[Path], extra: Sequence[str], console: Console, *, show: bool = False
+) -> list[ExitCode]:
     """Score bundles in one session and return the exit code of each verdict.
 
     Args:
         bundles: the folders, as `krt evidence` makes them.
         extra: options of krt-score.
         console: where the lines go.
+        show: open the reports in a browser.
 
     Raises:
         CouldNotRunError: something is missing, evidence was changed, or scoring failed; what was
@@ -85,10 +91,12 @@ def score(bundles: Sequence[Path], extra: Sequence[str], console: Console) -> li
             f"{SCORER} ended with exit code {done.returncode}: {_tail(words)}",
             "the message says what to do; with less memory than it asks for, try --driver-memory",
         )
-    for bundle in bundles:
-        for name in ("report.html", "scorecard.json"):
-            if "--out" not in extra and (bundle / name).is_file():
-                console.print(str(bundle / name), markup=False)
+    for bundle in () if "--out" in extra else bundles:
+        for label, name in (("report:", REPORT), ("scorecard:", SCORECARD)):
+            if (bundle / name).is_file():
+                console.print(f"{label:10} {bundle / name}", markup=False)
+        if show and (bundle / REPORT).is_file():
+            show_report(bundle / REPORT, console)
     cards = [_card(bundle, extra) for bundle in bundles]
     return [VERDICTS.get(str(card.get("verdict")), ExitCode.INCONCLUSIVE) for card in cards]
 
@@ -137,7 +145,7 @@ def find_scorer() -> Path:
 
 
 def _card(bundle: Path, extra: Sequence[str]) -> dict[str, Any]:
-    path = bundle / "scorecard.json"
+    path = bundle / SCORECARD
     if "--out" in extra:
         path = Path(extra[list(extra).index("--out") + 1])
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-SAMPLE = Path(__file__).parents[3] / "samples/leader-crash.tar.gz"
+SAMPLE = Path(__file__).parents[3] / "cli/src/krt_cli/sample/leader-crash.tar.gz"
 SCORED = Path(__file__).parent / "leader-crash"
-"""Scorecard and series of the sample, as ``hack/score-sample`` wrote them."""
+"""Scorecard and series of the sample, as ``krt score --sample`` wrote them."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -46,7 +46,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Sample:
-    """The recorded run of ``samples/``, scored."""
+    """The recorded run of ``krt score --sample``, scored."""
 
     card: dict[str, Any]
     series: dict[str, Any]

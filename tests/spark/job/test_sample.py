@@ -1,4 +1,4 @@
-"""The evidence in samples/, recorded on a real cluster, scored as ``make score-sample`` does it."""
+"""Evidence that was recorded on a real cluster, scored as ``krt score --sample`` does it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from krt_scoring.history.ledger_identity import ACKED_OUTCOMES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SAMPLE = Path(__file__).parents[3] / "samples/leader-crash.tar.gz"
+SAMPLE = Path(__file__).parents[3] / "cli/src/krt_cli/sample/leader-crash.tar.gz"
 SENT = 58_976
 """Records sent in the recorded run, as its own scorecard said."""
 

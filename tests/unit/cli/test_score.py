@@ -173,3 +173,106 @@ def test_require_java_missing_says_how_to_get_it(
     with pytest.raises(CouldNotRunError, match="cannot be run") as caught:
         module.require_java()
     assert "brew install" in caught.value.remedy
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a browser was told to open."""
+    urls: list[str] = []
+
+    def note(url: str) -> bool:
+        urls.append(url)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", note)
+    return urls
+
+
+def reporter(folder: Path) -> None:
+    """A scorer that also writes a report, whose text is the run's plan."""
+    program(
+        folder,
+        "krt-score",
+        "import pathlib, sys\n"
+        "bundle = pathlib.Path(sys.argv[1])\n"
+        "(bundle / 'scorecard.json').write_text('{\"verdict\": \"Passed\"}')\n"
+        "(bundle / 'report.html').write_text((bundle / 'run.json').read_text())",
+    )
+
+
+def test_score_sample_scores_the_recorded_run_and_says_where_the_report_is(
+    tools: Path,
+    tmp_path: Path,
+    opened: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reporter(tools)
+    monkeypatch.chdir(tmp_path)
+    assert run(["score", "--sample"]) == ExitCode.PASSED
+    report = tmp_path / "leader-crash/report.html"
+    assert "/leader-crash/" in json.loads(report.read_text())["bundle"]
+    assert list((tmp_path / "leader-crash/produce").glob("*.parquet"))
+    output = capsys.readouterr().out
+    assert "report:    leader-crash/report.html" in output
+    assert "scorecard: leader-crash/scorecard.json" in output
+    assert opened == []
+
+
+def test_score_sample_again_into_a_named_folder_opens_its_report(
+    tools: Path, tmp_path: Path, opened: list[str]
+) -> None:
+    reporter(tools)
+    folder = tmp_path / "first/look"
+    for _ in range(2):
+        assert run(["score", "--sample", str(folder), "--open"]) == ExitCode.PASSED
+    assert opened == [(folder / "report.html").as_uri()] * 2
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (("notes.txt", "mine"), "is not empty and holds no evidence"),
+        (("run.json", '{"bundle": "ns/other/uid"}'), "holds the evidence of another run"),
+    ],
+)
+def test_score_sample_into_a_folder_of_something_else_leaves_it_alone(
+    tools: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    file: tuple[str, str],
+    message: str,
+) -> None:
+    reporter(tools)
+    name, text = file
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).write_text(text)
+    assert run(["score", "--sample", str(folder)]) == ExitCode.COULD_NOT_RUN
+    assert message in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give --sample"),
+        (["--sample", "a", "b"], "takes one folder"),
+        (["a", "--out", "card.json", "--open"], "writes no report"),
+    ],
+)
+def test_score_with_wrong_arguments_says_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run(["score", *arguments]) == ExitCode.COULD_NOT_RUN
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_score_opens_no_report_where_none_was_written(
+    tools: Path, tmp_path: Path, opened: list[str]
+) -> None:
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    scorer(tools, "Passed")
+    assert run(["score", str(bundle), "--open"]) == ExitCode.PASSED
+    assert opened == []

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES = [
     page
     for page in documents()
-    if page.relative_to(ROOT).parts[0] in {"README.md", "helm", "samples"}
+    if page.relative_to(ROOT).parts[0] in {"README.md", "helm", "cli"}
     or page.relative_to(ROOT).parts[:2] in {("docs", "tutorial"), ("docs", "how-to")}
 ]
 """What users read; pages for developers name files that are to be written."""
@@ -102,7 +102,7 @@ def check_krt(words: Words) -> str:
 
 def check_files(words: Sequence[str]) -> str:
     for word in words:
-        if re.match(r"^(manifests|samples|helm|docs|cli)/", word) and not (ROOT / word).exists():
+        if re.match(r"^(manifests|helm|docs|cli)/", word) and not (ROOT / word).exists():
             return f"there is no {word}"
         made = PLACEHOLDER.match(word) or word == "build/images.values.yaml"
         if word.endswith(".yaml") and not made and not (ROOT / word).exists():

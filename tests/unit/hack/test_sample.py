@@ -1,4 +1,4 @@
-"""The recorded evidence in samples/: small, complete, and without anything that scoring wrote."""
+"""The evidence of ``krt score --sample``: small, complete, without anything that scoring wrote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from krt_contract import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[3]
-SAMPLE = ROOT / "samples/leader-crash.tar.gz"
+SAMPLE = ROOT / "cli/src/krt_cli/sample/leader-crash.tar.gz"
 LARGEST = 2_000_000
 """Bytes a clone may grow by, as in hack/record-sample."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import webbrowser
 from typing import TYPE_CHECKING, Final
 
+from krt_cli.browser import show_report
 from krt_cli.errors import CouldNotRunError
 from krt_cli.evidence import sums
+from krt_cli.evidence.folder import require_own
 from krt_cli.evidence.place import place_of
 from krt_cli.evidence.reader import Wanted, reading
-from krt_cli.evidence.results import BUNDLE, REPORT, RESULTS
+from krt_cli.evidence.results import REPORT, RESULTS
 from krt_cli.evidence.transfer import RemoteBundle, copy, remote_files
 from krt_cli.places import local_bundles
 from krt_cli.resource import Test
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from krt_cli.evidence.transfer import RemoteFile
     from krt_cli.kubectl import Kubectl
 
-RUN_JSON: Final = BUNDLE.run_json.name
 MEGABYTE: Final = 1_000_000
 
 
@@ -49,7 +48,7 @@ def evidence(
         CouldNotRunError: it could not be copied completely.
     """
     test = Test(kubectl.get("krt", name))
-    _require_own_folder(folder, test)
+    require_own(folder, "/".join(test.identity))
     files = _fetch(kubectl, test, folder, console, image=image)
     sums.write(folder, files)
     console.print(
@@ -101,8 +100,8 @@ def report(  # noqa: PLR0913 - what the command takes
             "evidence copies what was recorded",
         )
     console.print(str(path), markup=False)
-    if show and not webbrowser.open(path.resolve().as_uri()):
-        console.print("no browser could be started: open the file yourself", markup=False)
+    if show:
+        show_report(path, console)
     return path
 
 
@@ -131,27 +130,3 @@ def _fetch(  # noqa: PLR0913 - what is copied, from where and to where
 
         copy(bundle, files, folder, received)
     return files
-
-
-def _require_own_folder(folder: Path, test: Test) -> None:
-    """Refuse a folder that holds anything but evidence of this test.
-
-    Raises:
-        CouldNotRunError: it does.
-    """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    uid = None
-    try:
-        run = json.loads((folder / RUN_JSON).read_text(encoding="utf-8"))
-        uid = str(run["bundle"]).rpartition("/")[2]
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    if uid is not None and uid != test.identity[2]:
-        raise CouldNotRunError(
-            f"{folder} holds the evidence of another run", "name an empty folder with -o"
-        )
-    if uid is None and not any(folder.rglob("*.parquet")):
-        raise CouldNotRunError(
-            f"{folder} is not empty and holds no evidence", "name an empty folder with -o"
-        )
