@@ -334,3 +334,21 @@ def test_nodes_for_a_test_of_a_cluster_that_is_there_need_no_zones() -> None:
     found = nodes(Kubectl(), {"kafkaRef": {"bootstrapServers": ["kafka:9092"]}})
     assert found.level is OK
     assert "spec.kafkaRef" in found.message
+@pytest.mark.parametrize(
+    ("kafka", "ready", "level"),
+    [
+        ("registry.example.com/team/kafka:1", 1, OK),
+        ("registry.example.com/team/kafka:1", 0, WARNING),
+        ("docker.io/apache/kafka:3.9.1", 1, WARNING),
+        ("apache/kafka:3.9.1", 1, WARNING),
+    ],
+)
+def test_image_on_no_node_is_ok_where_the_controllers_came_from_the_same_registry(
+    kubectl: FakeKubectl, kafka: str, ready: int, level: Level
+) -> None:
+    kubectl.answers("get pods", json.dumps({"items": []}))
+    kubectl.answers("get nodes", json.dumps({"items": [node("a")]}))
+    body = deployment(ready=ready, KRT_IMAGE_KAFKA=kafka)
+    found = {item.check: item for item in images(Kubectl(), Controller(body))}
+    assert found["image kafka"].level is level
+    assert "is on no node yet" in found["image kafka"].message

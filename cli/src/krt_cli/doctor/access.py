@@ -32,6 +32,9 @@ HELPFUL: Final = (
 
 PULL_PROBLEMS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
 
+DEFAULT_REGISTRY: Final = "docker.io"
+"""What an image without a registry is pulled from."""
+
 OURS: Final = "kafka-resilience/"
 """Repository of images that are built from the sources and have no registry: published nowhere."""
 
@@ -76,6 +79,7 @@ def images(kubectl: Kubectl, controller: Controller) -> Iterator[Finding]:
     """Check the images as far as is known without a pull: who has them, whose pulls failed."""
     failed = _failed(kubectl)
     there = _on_nodes(kubectl)
+    reached = _registry(controller.image) if controller.ready else None
     for name, image in sorted(controller.images.items()):
         check = f"image {name}"
         if name == OPERATOR and controller.ready:
@@ -96,6 +100,8 @@ def images(kubectl: Kubectl, controller: Controller) -> Iterator[Finding]:
                 "build and push the images: make images PUSH=registry.example.com/team, then "
                 "install with --values build/images.values.yaml",
             )
+        elif _registry(image) == reached:
+            yield ok(check, f"{image} is on no node yet; nodes pull from {reached}")
         else:
             yield warning(
                 check,
@@ -103,6 +109,13 @@ def images(kubectl: Kubectl, controller: Controller) -> Iterator[Finding]:
                 "the preflight of the first test pulls it; if that fails, the condition "
                 "Provisioned says ImageUnpullable and why",
             )
+
+
+def _registry(image: str) -> str:
+    """Return the registry that an image is pulled from."""
+    first, slash, _ = image.partition("/")
+    named = slash and ("." in first or ":" in first or first == "localhost")
+    return first if named else DEFAULT_REGISTRY
 
 
 def _on_nodes(kubectl: Kubectl) -> set[str]:
