@@ -24,7 +24,8 @@ const copyThreshold = 5 << 30
 type durable struct {
 	*posix.Posix
 	// sync makes a file or folder durable.
-	sync func(*os.File) error
+	sync    func(*os.File) error
+	folders *folders
 }
 
 // openFolder returns the back end of a folder, which becomes the working directory of the process.
@@ -33,7 +34,7 @@ func openFolder(folder string) (*durable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &durable{back, (*os.File).Sync}, nil
+	return &durable{back, (*os.File).Sync, &folders{}}, nil
 }
 
 // ensureBucket creates the bucket where there is none.
@@ -85,14 +86,32 @@ func (d *durable) CopyObject(ctx context.Context, in s3response.CopyObjectInput)
 }
 
 // syncObject makes an object durable: its content, its attributes (which are set after its content),
-// its name, and the folders that its name made.
+// its name, and the names of the folders above that are not durable yet.
 func (d *durable) syncObject(bucket, key string) error {
 	path := filepath.Join(bucket, key)
 	paths := []string{path}
+	var opened []*os.File
 	for folder := filepath.Dir(path); folder != "."; folder = filepath.Dir(folder) {
 		paths = append(paths, folder)
+		if d.folders.durable(folder) {
+			break
+		}
+		file, err := os.Open(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			closeFiles(opened)
+			return err
+		}
+		opened = append(opened, file)
 	}
-	return d.syncPaths(paths...)
+	if err := d.syncPaths(paths...); err != nil {
+		closeFiles(opened)
+		return err
+	}
+	d.folders.keep(opened)
+	return nil
 }
 
 func (d *durable) syncPaths(paths ...string) error {

@@ -155,6 +155,79 @@ func TestPutObject_Acknowledged_ContentNameAndFoldersAreSynced(t *testing.T) {
 	}
 }
 
+func TestPutObject_FoldersAreDurable_OnlyTheNameIsSynced(t *testing.T) {
+	client, seen := serve(t)
+	for _, key := range []string{"ns/test/a", "ns/test/b", "ns/other/a"} {
+		if err := put(client, key, "rows"); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{
+			"ns/test/a":  "[evidence/ns/test/a evidence/ns/test evidence/ns evidence]",
+			"ns/test/b":  "[evidence/ns/test/b evidence/ns/test]",
+			"ns/other/a": "[evidence/ns/other/a evidence/ns/other evidence/ns]",
+		}[key]
+		if got := fmt.Sprint(seen.take()[1:]); got != want {
+			t.Fatalf("%s synced %s, want %s", key, got, want)
+		}
+	}
+}
+
+func TestPutObject_FolderMadeAgain_IsSyncedAgain(t *testing.T) {
+	client, seen := serve(t)
+	if err := put(client, "ns/test/a", "rows"); err != nil {
+		t.Fatal(err)
+	}
+	// Takes the empty folders with it.
+	_, err := client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String("ns/test/a")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(bucket + "/ns"); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("the folder is still there: %v", err)
+	}
+	seen.take()
+	if err := put(client, "ns/test/b", "rows"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(seen.take()[1:]), "[evidence/ns/test/b evidence/ns/test evidence/ns evidence]"; got != want {
+		t.Fatalf("synced %s, want %s", got, want)
+	}
+}
+
+func TestPutObject_FolderCouldNotBeSynced_IsTriedAgain(t *testing.T) {
+	client, seen := serve(t)
+	seen.refuse = func(path string) bool { return path == bucket }
+	if err := put(client, "ns/a", "rows"); err == nil {
+		t.Fatal("acknowledged")
+	}
+	seen.refuse = nil
+	seen.take()
+	if err := put(client, "ns/b", "rows"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(seen.take()[1:]), "[evidence/ns/b evidence/ns evidence]"; got != want {
+		t.Fatalf("synced %s, want %s", got, want)
+	}
+}
+
+func TestFolders_TooManyKept_BeginAnew(t *testing.T) {
+	known, root := &folders{}, t.TempDir()
+	for number := range foldersKept + 1 {
+		path := fmt.Sprintf("%s/%d", root, number)
+		if err := os.Mkdir(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known.keep([]*os.File{file})
+	}
+	if len(known.kept) != 1 || !known.durable(fmt.Sprintf("%s/%d", root, foldersKept)) {
+		t.Fatalf("%d folders are kept", len(known.kept))
+	}
+}
+
 func TestPutObject_ContentCannotBeSynced_IsRefusedAndNotThere(t *testing.T) {
 	client, seen := serve(t)
 	seen.refuse = func(path string) bool { return !strings.HasPrefix(path, bucket+"/ns") }
@@ -215,7 +288,7 @@ func TestCopyObject_Acknowledged_IsSyncedAndEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(seen.take()), "[evidence/log/part evidence/log evidence]"; got != want {
+	if got, want := fmt.Sprint(seen.take()), "[evidence/log/part evidence/log]"; got != want {
 		t.Fatalf("synced %s, want %s", got, want)
 	}
 	if got := get(t, client, "log/part"); got != "rows" {

@@ -51,9 +51,7 @@ class ObjectStore:
 
     def put(self, key: str, data: bytes) -> None:
         """Store data; see ``Store.put``."""
-        with _translated(key):
-            there = self._files.get_file_info(self._settings.path(key)).type is fs.FileType.File
-        if there:
+        if self._exists(key):
             raise KeyExistsError(key)
         self.replace(key, data)
 
@@ -98,6 +96,15 @@ class ObjectStore:
                 self._files.delete_file(self._settings.path(key))
             except FileNotFoundError:
                 return
+
+    def _exists(self, key: str) -> bool:
+        # One request. `get_file_info` would then list what is below a key that is not there.
+        with _translated(key):
+            try:
+                self._files.open_input_file(self._settings.path(key)).close()
+            except FileNotFoundError:
+                return False
+        return True
 
     def uri(self, key: str) -> str:
         """Return the URL of a key for Hadoop's client; see ``Store.uri``."""
