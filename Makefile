@@ -99,11 +99,13 @@ manifests: ## Render manifests/ and the resource reference from their sources
 	@hack/render
 
 ## Measuring
-.PHONY: bench-traffic bench-scoring bench-detection bench-mutation
+.PHONY: bench-traffic bench-scoring bench-store bench-detection bench-mutation
 bench-traffic: ## Compare our producer with those that come with Kafka (BENCH='--seconds 5')
 	@$(RUN) python -m bench.traffic $(BENCH)
 bench-scoring: ## Score generated histories of 1, 3 and 10 million sends, beside plain Python (BENCH=1)
 	@$(RUN) python -m bench.scoring $(BENCH)
+bench-store: ## Compare evidence in the embedded object store with a folder (BENCH='puts --turns 100')
+	@$(RUN) python -m bench.store $(BENCH)
 bench-detection: ## Plant outages in generated histories and print which are seen (BENCH='--seeds 50')
 	@$(RUN) python -m bench.detection $(BENCH)
 bench-mutation: ## Alter the conditions of the rules one by one; print what no test notices (BENCH='losses --every 5')
