@@ -334,6 +334,8 @@ def test_nodes_for_a_test_of_a_cluster_that_is_there_need_no_zones() -> None:
     found = nodes(Kubectl(), {"kafkaRef": {"bootstrapServers": ["kafka:9092"]}})
     assert found.level is OK
     assert "spec.kafkaRef" in found.message
+
+
 @pytest.mark.parametrize(
     ("kafka", "ready", "level"),
     [
