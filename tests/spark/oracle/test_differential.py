@@ -7,7 +7,7 @@ tests/spark/anomalies/cases/ with what it should expect, and mend the one that i
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tests.spark.anomalies.language import Case
     from tests.spark.oracle.checker import Judgement
     from tests.spark.oracle.compare import Scorer
+
+FOUND = Path(__file__).parents[3] / "build" / "differences.txt"
+"""Where differences are added before their histories are shrunk."""
 
 SHRUNK = 4
 """How many of the differing histories are shrunk: one of each anomaly, at most so many."""
@@ -44,8 +47,10 @@ def report(texts: dict[str, str], found: dict[str, list[str]], score: Scorer) ->
             about[name] = subject(lines[0])
     shown = [f"{name}: {'; '.join(lines)}" for name, lines in found.items()]
     shown.append("(reference checker != scorer)")
-    # Captured and shown should the shrinking, which takes minutes, not end in time.
-    sys.stdout.write("\n".join([*shown, ""]))
+    # What pytest has captured is lost should the shrinking, which takes minutes, not end in time.
+    FOUND.parent.mkdir(exist_ok=True)
+    with FOUND.open("a", encoding="utf-8") as file:
+        file.write("\n".join([*shown, ""]))
     small = shrink({name: texts[name] for name in about}, score, about)
     shown += [f"\n== {about[name]}, seed {name[1:]}\n{text}" for name, text in small.items()]
     return "\n".join(shown)
