@@ -76,6 +76,10 @@ def panels(file: str) -> Iterator[tuple[str, str]]:
         yield title, query
 
 
+def without_data(prometheus: Prometheus) -> set[str]:
+    return {title for title, query in panels("dashboard-test.json") if not prometheus.query(query)}
+
+
 def status(fault: dict[str, Any]) -> dict[str, Any]:
     phases = [{"name": name, "startTime": TIME} for name in ("Warmup", "Injecting")]
     return {"metadata": {"name": "t"}, "status": {"phases": phases, "faults": [fault]}}
@@ -104,12 +108,12 @@ def test_prometheus_sees_a_run_with_an_outage_and_a_fault(
     prometheus.until("sum(krt_consumer_assigned_partitions)", 2)
     prometheus.until("sum(krt_partition_isr_size)", 2)
     wait_until("records are read", lambda: (prometheus.value(DELIVERED) or 0) > 1000)
-    assert prometheus.value('krt_test_phase{phase="Injecting"}') == 1
-    assert prometheus.value('krt_fault_active{fault="crash",action="CrashPod"}') == 1
-    assert prometheus.value("krt_producer_open_outages") == 0
+    prometheus.until('krt_test_phase{phase="Injecting"}', 1)
+    prometheus.until('krt_fault_active{fault="crash",action="CrashPod"}', 1)
+    prometheus.until("krt_producer_open_outages", 0)
     prometheus.until("count(krt_consumer_lag_records)", 2)
-    empty = {title for title, query in panels("dashboard-test.json") if not prometheus.query(query)}
-    assert empty <= MAY_BE_EMPTY
+    # A rate needs two scrapes.
+    wait_until("every panel shows something", lambda: without_data(prometheus) <= MAY_BE_EMPTY)
 
     own_kafka.kill("broker")
     prometheus.until("krt_producer_open_outages", 2)
@@ -123,7 +127,7 @@ def test_prometheus_sees_a_run_with_an_outage_and_a_fault(
     longest = "max(max_over_time(krt_producer_wait_seconds[5m]))"
     assert (prometheus.value(longest) or 0) > 1
     # The outage is in the latency of the sends that were due meanwhile.
-    assert (prometheus.value(SLOW) or 0) > 0
+    wait_until("slow sends are seen", lambda: (prometheus.value(SLOW) or 0) > 0)
 
     traffic = (*PRODUCER_METRICS, *CONSUMER_METRICS, *MEMBER_METRICS, *RECORDER_METRICS)
     assert samples(traffic) <= prometheus.names()
