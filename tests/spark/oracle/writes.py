@@ -113,9 +113,10 @@ def accepted_below_min_isr(history: History) -> list[Finding]:
         # Each holds until the next one in ZooKeeper's order.
         ends = [*(state.at for state in seen), FOREVER][1:]
         since = send["sent_at"] - CLOCKS
+        until = max(send["sent_at"], send["done_at"])
         held = [(state, end) for state, end in zip(seen, ends, strict=False) if state.at < end]
         known = any(state.at <= since < end for state, end in held)
-        observed = [state for state, end in held if state.at < send["done_at"] and since < end]
+        observed = [state for state, end in held if state.at < until and since < end]
         if known and all(len(state.detail["isr"]) < smallest for state in observed):
             found.append(
                 Finding(

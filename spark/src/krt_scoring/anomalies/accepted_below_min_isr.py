@@ -78,14 +78,18 @@ def _acked(ctx: Context) -> DataFrame:
 
 
 def find(ctx: Context) -> DataFrame:
-    """Return one finding a record sent and acked wholly within such a window."""
+    """Return one finding a record sent and acked wholly within such a window.
+
+    A clock that was set back may give an acknowledgement an earlier time than its send.
+    """
     schema = StructType([StructField(name, LongType()) for name in ("tp", "begin", "end")])
     short = local_rows.frame(ctx.spark, windows(ctx), schema)
     within = (
         _acked(ctx)
         .join(sf.broadcast(short), "tp")
         .filter(
-            (sf.col("sent_at") >= sf.col("begin") + SETTLING) & (sf.col("done_at") <= sf.col("end"))
+            (sf.col("sent_at") >= sf.col("begin") + SETTLING)
+            & (sf.greatest("sent_at", "done_at") <= sf.col("end"))
         )
     )
     found = with_names(within, ctx.history.records.names, ctx.history.facts).filter(
