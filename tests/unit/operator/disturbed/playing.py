@@ -49,6 +49,7 @@ class End:
             "injected": Counter(world.injected),
             "created": Counter(world.created),
             "left": {key for key in world.objects if key[0] != KIND},
+            "topics": set(world.topics) if world.reference else set(),
         }
         if (KIND, TEST) not in world.objects:
             return cls(facts)

@@ -13,7 +13,7 @@ from tests.unit.operator.doubles.world import World
 from krt_contract.labels import KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 LEADER = {"role": "PartitionLeader", "topic": "foo", "partition": 0}
 SESSION_MILLIS = str(int(SESSION.total_seconds() * 1000))
@@ -32,16 +32,20 @@ class Scenario:
         spec: changes of the smallest spec.
         user: what a user does meanwhile; called before every pass.
         longest: after this time, a run that has not ended never will.
+        reference: broker id to rack of a cluster that somebody else runs; empty: the test deploys
+            its own.
     """
 
     name: str
     spec: dict[str, Any] = field(default_factory=dict)
     user: Callable[[World], object] = lambda _: None
     longest: timedelta = timedelta(minutes=30)
+    reference: Mapping[int, str] = field(default_factory=dict)
 
     def world(self) -> World:
         """A world in which the run has not begun."""
-        world = World(**SHORT | self.spec)
+        world = World(**({"warmup": "3s"} if self.reference else SHORT) | self.spec)
+        world.reference = dict(self.reference)
         world.terminating = SESSION / 3
         world.nodes.append(node("n6", "zone-a"))
         return world
@@ -80,6 +84,12 @@ def _abort(world: World) -> None:
 
 def _delete(world: World) -> None:
     world.test["metadata"].setdefault("deletionTimestamp", "2026-11-21T04:00:00Z")
+
+
+def _restart_broker(world: World) -> None:
+    """Keep a broker of somebody else's cluster down while the External fault is active."""
+    down = bool((KIND, TEST) in world.objects and world.status.get("activeFaults"))
+    world.reference_down = frozenset({12} if down else ())
 
 
 SCENARIOS = (
@@ -161,6 +171,25 @@ SCENARIOS = (
             },
             "faults": [fault("copy", "CrashPod", {"role": "Consumer", "name": "copy"})],
         },
+    ),
+    Scenario(
+        "cluster that is there",
+        {
+            "kafkaRef": {"bootstrapServers": ["kafka.other:9092"]},
+            "topics": [{"name": "krt-foo", "partitions": 2, "replicationFactor": 3}],
+            "traffic": {
+                "producers": [{"name": "a", "topic": "krt-foo", "recordsPerSecond": 100}],
+                "consumers": [{"name": "c", "topics": ["krt-foo"], "group": "krt-g"}],
+            },
+            "faults": [
+                fault("consumer", "CrashPod", {"role": "Consumer"}),
+                fault(
+                    "owner", "External", {"role": "Partition", "topic": "krt-foo"}, duration="3s"
+                ),
+            ],
+        },
+        _restart_broker,
+        reference={11: "a", 12: "b", 13: "c"},
     ),
     Scenario("compare replicas", {"evidence": {"compareReplicas": True}}),
     Scenario(
