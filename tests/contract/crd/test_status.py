@@ -15,6 +15,7 @@ from krt_operator.api.status import (
     FaultStatus,
     InconclusiveReason,
     InconclusiveReasonKind,
+    KafkaObjects,
     Observation,
     ObservationKind,
     Phase,
@@ -97,6 +98,7 @@ FULL = Status(
     self_test=SelfTest(detected=30, total=31),
     report=Report(config_map="finished-scorecard", path="n/finished/u"),
     reconcile_failure=ReconcileFailure(reason="Refused", since=NOW, reported=True),
+    kafka_objects=KafkaObjects(topics=("krt-foo",), groups=("krt-readers",)),
     scoring_attempt=1,
 )
 
