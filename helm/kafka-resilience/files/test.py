@@ -65,16 +65,17 @@ if endpoint:
         )
     sys.stdout.write(f"evidence: the object store at {endpoint} answers\n")
 name = os.environ["STORAGE_CLASS"]
-try:
-    found = call(f"/apis/storage.k8s.io/v1/storageclasses/{name}")
-    sys.stdout.write(f"evidence on claims: storage class {name} of {found['provisioner']}\n")
-except urllib.error.HTTPError as error:
-    # No failure: a test may use an object store, or name a claim of its own.
-    sys.stdout.write(
-        f"evidence on claims: storage class {name} cannot be read (HTTP {error.code}); set the "
-        "chart value evidence.storageClass, or name a claim in spec.evidence.claimName of each "
-        "test\n"
-    )
+if name:
+    try:
+        found = call(f"/apis/storage.k8s.io/v1/storageclasses/{name}")
+        sys.stdout.write(f"evidence on claims: storage class {name} of {found['provisioner']}\n")
+    except urllib.error.HTTPError as error:
+        # No failure: a test may use an object store, or name a claim of its own.
+        sys.stdout.write(
+            f"evidence on claims: storage class {name} cannot be read (HTTP {error.code}); set the "
+            "chart value evidence.storageClass, or name a claim in spec.evidence.claimName of each "
+            "test\n"
+        )
 missing = [
     f"{verb} {resource} in {namespace or 'every namespace'}"
     for namespace in os.environ["NAMESPACES"].split(",")
