@@ -40,15 +40,21 @@ def read_reference(spec: Spec, ports: Ports) -> ReferencedCluster | None:
     servers = bootstrap(spec.kafka_ref)
     try:
         with ports.kafka(servers) as kafka:
-            view = kafka.view()
-            return ReferencedCluster(
-                racks=kafka.racks(),
-                settings=kafka.changed_broker_config(min(view.broker_ids)),
-                topics=frozenset(partition.topic for partition in view.partitions),
-                groups=existing_groups(spec, kafka),
-            )
+            return _look(spec, kafka)
     except TransientError as error:
         raise KafkaUnreachableError(f"{servers}: {error}") from error
+
+
+def _look(spec: Spec, kafka: Kafka) -> ReferencedCluster:
+    view = kafka.view()
+    if not view.brokers:
+        raise TransientError("no broker is registered")
+    return ReferencedCluster(
+        racks=kafka.racks(),
+        settings=kafka.changed_broker_config(min(view.broker_ids)),
+        topics=frozenset(partition.topic for partition in view.partitions),
+        groups=existing_groups(spec, kafka),
+    )
 
 
 def bootstrap(reference: KafkaRef) -> str:
@@ -119,13 +125,18 @@ def deletion_of_kafka_objects(spec: Spec, status: Status) -> SideEffect | None:
     if created is None or reference is None:
         return None
 
+    named = ", ".join((*created.topics, *created.groups))
+
     def perform(ports: Ports) -> Sequence[Change]:
-        with ports.kafka(bootstrap(reference)) as kafka:
-            kafka.delete_topics(created.topics)
-            kafka.delete_groups(created.groups)
+        servers = bootstrap(reference)
+        try:
+            with ports.kafka(servers) as kafka:
+                kafka.delete_topics(created.topics)
+                kafka.delete_groups(created.groups)
+        except TransientError as error:
+            raise TransientError(f"{named} are not deleted at {servers}: {error}") from error
         return (journal.put(kafka_objects=None),)
 
-    named = ", ".join((*created.topics, *created.groups))
     return SideEffect(f"delete topics and groups {named}", perform)
 
 

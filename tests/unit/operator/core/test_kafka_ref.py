@@ -230,6 +230,24 @@ def test_cleanup_while_kafka_does_not_answer_tries_again() -> None:
     assert set(world.topics) == {"payments"}
 
 
+def test_cleanup_of_a_cluster_that_is_gone_ends_and_names_what_stays() -> None:
+    world = world_of()
+    world.run(until="CleaningUp")
+    world.silent_kafka = True
+    status = world.run_on(seconds=900, pause=15)
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed")
+    message = world.condition("Finished")["message"]
+    assert "krt-foo, krt-g are not deleted at kafka-0.other:9092" in message
+    assert status["kafkaObjects"]["topics"] == ["krt-foo"]
+
+
+def test_reference_without_a_broker_is_not_reached() -> None:
+    world = world_of()
+    world.reference_down = frozenset(world.reference)
+    assert world.run_on(seconds=60, pause=5)["phase"] == "Error"
+    assert world.condition("Provisioned")["reason"] == "KafkaUnreachable"
+
+
 EXTERNAL = {
     "name": "broker-gone",
     "action": "External",

@@ -78,7 +78,7 @@ class FakeKafka:
             for topic in self.world.topics.values()
             for number, replicas in topic.assignment.items()
         )
-        return ClusterView(brokers, brokers[0].id, partitions)
+        return ClusterView(brokers, brokers[0].id if brokers else NO_BROKER, partitions)
 
     def _frozen(self) -> set[int]:
         """Brokers that are stopped, of which Kafka may not know yet."""
