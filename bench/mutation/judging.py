@@ -1,7 +1,7 @@
-"""Whether the tests notice a mutant: first the cases, all side by side, then the unit tests.
+"""Whether the tests notice a mutant: first the cases, side by side, then the unit tests.
 
 What the rules look at is the same for every mutant, so it is built once and stays cached; a mutant
-costs the query of the rules that its module takes part in.
+costs one query for each history of cases, of the rules that its module takes part in.
 """
 
 from __future__ import annotations
@@ -20,14 +20,18 @@ import pytest
 
 from bench.mutation.imports import reaching
 from bench.mutation.loading import alter, forget
+from krt_scoring.history.groups import MAX_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
     from pyspark.sql import SparkSession
+    from tests.spark.anomalies.language import Case
 
     from bench.mutation.mutants import Mutant
+    from krt_scoring.anomalies.context import Context
+    from krt_scoring.inputs.reasons import Reason
 
 PATIENCE_S = 300
 """Seconds a mutant may take: one that never ends is noticed, as CI would."""
@@ -55,8 +59,25 @@ class Judgement:
     digest: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Cases as one history.
+
+    Attributes:
+        cases: the cases.
+        ctx: what the rules look at, cached.
+        lacking: what their evidence lacks.
+        sends: case → outcome of its sends → how many.
+    """
+
+    cases: list[Case]
+    ctx: Context
+    lacking: list[Reason]
+    sends: dict[str, dict[str, int]]
+
+
 class Bench:
-    """The cases as one history, and the rules over it, one mutant at a time.
+    """The cases in as few histories as hold them, and the rules over these, one mutant at a time.
 
     Args:
         spark: the session that all mutants are judged in, prepared by `side_by_side`.
@@ -65,14 +86,18 @@ class Bench:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         forget()
+        cases = importlib.import_module(HISTORIES).load_cases()
+        self._text = {case.name: case.text for case in cases}
+        self._batches = [self._batch(some) for some in by_groups(cases)]
+
+    def _batch(self, cases: list[Case]) -> Batch:
         histories = importlib.import_module(HISTORIES)
-        self._cases = histories.load_cases()
-        tables = histories.history_of_cases(spark, self._cases)
-        self._ctx = importlib.import_module(CONTEXT).build(tables)
-        self._lacking = histories.reasons(self._ctx, self._cases)
-        sends = {case.name: histories.Outcome() for case in self._cases}
-        histories.add_outcomes_of_sends(self._ctx, self._cases, sends)
-        self._sends = {name: outcome.outcomes for name, outcome in sends.items()}
+        tables = histories.history_of_cases(self._spark, cases)
+        ctx = importlib.import_module(CONTEXT).build(tables)
+        sends = {case.name: histories.Outcome() for case in cases}
+        histories.add_outcomes_of_sends(ctx, cases, sends)
+        outcomes = {name: outcome.outcomes for name, outcome in sends.items()}
+        return Batch(cases, ctx, histories.reasons(ctx, cases), outcomes)
 
     def find_wrong_cases(self) -> list[str]:
         """Return the cases that fail where nothing is altered: with any, nothing is shown."""
@@ -96,26 +121,29 @@ class Bench:
         finally:
             forget()
         if wrong:
-            text = next(case.text for case in self._cases if case.name == wrong[0])
-            return Judgement(wrong[0], digest_of(text))
+            return Judgement(wrong[0], digest_of(self._text[wrong[0]]))
         return Judgement(_failing_unit_test(module, mutant))
 
     @property
     def digests(self) -> dict[str, str]:
         """Case → digest of its text."""
-        return {case.name: digest_of(case.text) for case in self._cases}
+        return {name: digest_of(text) for name, text in self._text.items()}
 
     def _wrong(self, module: str | None) -> list[str]:
-        """Return the cases that fail, by the rules that a module takes part in."""
+        """Return the cases of the first history with any that fail, by the rules of a module."""
+        return next(filter(None, (self._failing(batch, module) for batch in self._batches)), [])
+
+    def _failing(self, batch: Batch, module: str | None) -> list[str]:
+        """Return the cases of a history that fail, by the rules that a module takes part in."""
         histories = importlib.import_module(HISTORIES)
-        ctx = self._context(module)
+        ctx = self._context(batch, module)
         rules = _concerned(module, importlib.import_module(REGISTRY).RULES)
         anomalies = {name for rule in rules for name in rule.units}
-        outcomes = histories.findings_of(ctx, self._cases, self._lacking, rules)
+        outcomes = histories.findings_of(ctx, batch.cases, batch.lacking, rules)
         wrong = []
-        for case in self._cases:
+        for case in batch.cases:
             outcome = outcomes[case.name]
-            outcome.outcomes = self._sends[case.name]
+            outcome.outcomes = batch.sends[case.name]
             expected = {key: count for key, count in case.expected.items() if key[0] in anomalies}
             void = {name: count for name, count in case.void.items() if name in anomalies}
             tags = {key: count for key, count in case.tags.items() if key[0] in anomalies}
@@ -129,12 +157,26 @@ class Bench:
                 wrong.append(case.name)
         return wrong
 
-    def _context(self, module: str | None) -> Any:
+    def _context(self, batch: Batch, module: str | None) -> Any:
         context = importlib.import_module(CONTEXT)
         if module is None or CONTEXT not in reaching(module):
-            return context.Context(self._ctx.history, self._ctx.allowances)
+            return context.Context(batch.ctx.history, batch.ctx.allowances)
         derive = importlib.import_module("krt_scoring.allowances.allowances").derive
-        return context.Context(self._ctx.history, derive(self._ctx.history))
+        return context.Context(batch.ctx.history, derive(batch.ctx.history))
+
+
+def by_groups(cases: list[Case]) -> list[list[Case]]:
+    """Divide cases, in order, so that none of the parts has more consumer groups than a run may."""
+    parts: list[list[Case]] = [[]]
+    groups: set[str] = set()
+    for case in cases:
+        own = {case.group(name) for name in case.groups}
+        if len(groups | own) > MAX_GROUPS:
+            parts.append([])
+            groups = set()
+        groups |= own
+        parts[-1].append(case)
+    return parts
 
 
 def _concerned(module: str | None, rules: tuple[Any, ...]) -> tuple[Any, ...]:
