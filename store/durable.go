@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -114,21 +115,27 @@ func (d *durable) syncObject(bucket, key string) error {
 	return nil
 }
 
+// syncPaths makes files and folders durable, all at once: a file system writes what several wait for
+// in one go.
 func (d *durable) syncPaths(paths ...string) error {
-	for _, path := range paths {
-		file, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			// Deleted meanwhile by another request: there is nothing to keep.
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = d.sync(file)
-		_ = file.Close()
-		if err != nil {
-			return err
-		}
+	errs := make([]error, len(paths))
+	var all sync.WaitGroup
+	for number, path := range paths {
+		all.Go(func() { errs[number] = d.syncPath(path) })
 	}
-	return nil
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (d *durable) syncPath(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Deleted meanwhile by another request: there is nothing to keep.
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return d.sync(file)
 }
