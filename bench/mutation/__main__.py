@@ -40,7 +40,7 @@ NOT_RULES = frozenset(
 )
 """Modules beside the rules: what is shown of a finding, how it is counted, and lists."""
 
-TESTS = (Path("tests/spark/anomalies"), UNIT)
+TESTS = (Path("tests/spark/anomalies"), Path("tests/spark/oracle"), UNIT)
 STORE = Path("build/mutation")
 HEAD = ("module", "mutants", "noticed", "share")
 

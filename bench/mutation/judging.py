@@ -1,4 +1,4 @@
-"""Whether the tests notice a mutant: first the cases, side by side, then the unit tests.
+"""Whether the tests notice a mutant: the cases, side by side, the unit tests, random histories.
 
 What the rules look at is the same for every mutant, so it is built once and stays cached; a mutant
 costs one query for each history of cases, of the rules that its module takes part in.
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.spark.oracle import checker, compare
+from tests.spark.oracle.generator import generate
 
 from bench.mutation.imports import reaching
 from bench.mutation.loading import alter, forget
@@ -37,6 +39,8 @@ PATIENCE_S = 300
 """Seconds a mutant may take: one that never ends is noticed, as CI would."""
 
 UNIT = Path("tests/unit/scoring")
+RANDOM = 300
+"""Random histories that are judged, as many as `make test` compares: seeds 0 upwards."""
 HISTORIES = "tests.spark.anomalies.histories"
 CONTEXT = "krt_scoring.anomalies.context"
 REGISTRY = "krt_scoring.anomalies.registry"
@@ -86,9 +90,11 @@ class Bench:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         forget()
-        cases = importlib.import_module(HISTORIES).load_cases()
-        self._text = {case.name: case.text for case in cases}
-        self._batches = [self._batch(some) for some in by_groups(cases)]
+        cases = by_groups(importlib.import_module(HISTORIES).load_cases())
+        random = list(random_cases())
+        self._text = {case.name: case.text for some in (*cases, *random) for case in some}
+        self._cases = [self._batch(some) for some in cases]
+        self._random = [self._batch(some) for some in random]
 
     def _batch(self, cases: list[Case]) -> Batch:
         histories = importlib.import_module(HISTORIES)
@@ -102,7 +108,7 @@ class Bench:
     def find_wrong_cases(self) -> list[str]:
         """Return the cases that fail where nothing is altered: with any, nothing is shown."""
         forget()
-        return self._wrong(None)
+        return self._wrong(self._cases, None) + self._wrong(self._random, None)
 
     def judge(self, module: str, mutant: Mutant) -> Judgement:
         """Run the tests on a mutant until one fails.
@@ -111,27 +117,33 @@ class Bench:
             module: dotted name of the altered module.
             mutant: its alteration.
         """
+        noticed = self._judge_histories(self._cases, module, mutant)
+        if not noticed.noticed_by:
+            noticed = Judgement(_failing_unit_test(module, mutant))
+        return (
+            noticed if noticed.noticed_by else self._judge_histories(self._random, module, mutant)
+        )
+
+    def _judge_histories(self, batches: list[Batch], module: str, mutant: Mutant) -> Judgement:
         alter(module, mutant.text)
         try:
             with _limited():
-                wrong = self._wrong(module)
+                wrong = self._wrong(batches, module)
         except Exception as error:  # noqa: BLE001 - whatever an altered rule raises, a test sees it
             self._spark.sparkContext.cancelAllJobs()
             return Judgement(f"error: {type(error).__name__}")
         finally:
             forget()
-        if wrong:
-            return Judgement(wrong[0], digest_of(self._text[wrong[0]]))
-        return Judgement(_failing_unit_test(module, mutant))
+        return Judgement(wrong[0], digest_of(self._text[wrong[0]])) if wrong else Judgement("")
 
     @property
     def digests(self) -> dict[str, str]:
         """Case → digest of its text."""
         return {name: digest_of(text) for name, text in self._text.items()}
 
-    def _wrong(self, module: str | None) -> list[str]:
+    def _wrong(self, batches: list[Batch], module: str | None) -> list[str]:
         """Return the cases of the first history with any that fail, by the rules of a module."""
-        return next(filter(None, (self._failing(batch, module) for batch in self._batches)), [])
+        return next(filter(None, (self._failing(batch, module) for batch in batches)), [])
 
     def _failing(self, batch: Batch, module: str | None) -> list[str]:
         """Return the cases of a history that fail, by the rules that a module takes part in."""
@@ -163,6 +175,16 @@ class Bench:
             return context.Context(batch.ctx.history, batch.ctx.allowances)
         derive = importlib.import_module("krt_scoring.allowances.allowances").derive
         return context.Context(batch.ctx.history, derive(batch.ctx.history))
+
+
+def random_cases() -> Iterator[list[Case]]:
+    """Yield random histories that expect what the reference checker says of them."""
+    for batch in compare.batches((f"random-{seed}", generate(seed)) for seed in range(RANDOM)):
+        for case in batch:
+            judged = checker.judge(case)
+            case.expected, case.void, case.judges_voids = judged.findings, judged.void, True
+            case.outcomes = judged.outcomes
+        yield batch
 
 
 def by_groups(cases: list[Case]) -> list[list[Case]]:

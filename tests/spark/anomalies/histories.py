@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 CASES = Path(__file__).parent / "cases"
 
+JUDGING_VOIDS = frozenset({"voids", "polling"})
+"""Files whose cases say which findings rest on missing evidence."""
+
 
 TRANSACTIONS = {"recordsPerTransaction": 10}
 
@@ -274,5 +277,7 @@ def load_cases() -> list[Case]:
         for block in path.read_text(encoding="utf-8").split("\n== ")[1:]:
             title, _, text = block.partition("\n")
             name = f"{path.stem}.{title.strip()}".replace(" ", "_")
-            found.append(Case(name, number=len(found) + 1).parse(text))
+            judges_voids = path.stem in JUDGING_VOIDS
+            case = Case(name, number=len(found) + 1, judges_voids=judges_voids)
+            found.append(case.parse(text))
     return found
