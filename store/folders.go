@@ -10,13 +10,13 @@ const foldersKept = 512
 
 // folders are those whose name, and the names of all above, are on disk already, so that they need not
 // be made durable with each object. Each is kept open: until it is closed, no other folder has its
-// inode, and one that was deleted and made again is told apart.
+// inode, and one that was deleted and made again is recognized.
 type folders struct {
 	lock sync.Mutex
 	kept map[string]*os.File
 }
 
-// durable tells whether the folder that is at a path now is one of them.
+// durable reports whether the folder that is at a path now is one of them.
 func (f *folders) durable(path string) bool {
 	f.lock.Lock()
 	defer f.lock.Unlock()

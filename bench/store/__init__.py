@@ -1,1 +1,1 @@
-"""What evidence in the embedded object store costs, beside a folder on the same disk."""
+"""What evidence in the embedded object store costs, compared with a folder on the same disk."""

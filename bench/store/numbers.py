@@ -23,4 +23,4 @@ def spread(values: Sequence[float], form: str) -> str:
 
 def ratios(values: Sequence[float], base: Sequence[float]) -> list[float]:
     """Return each value over that of the same round."""
-    return [value / beside for value, beside in zip(values, base, strict=True)]
+    return [value / other for value, other in zip(values, base, strict=True)]

@@ -72,7 +72,7 @@ def measure(root: Path, objects: ObjectStore, ledger: pa.Table, turns: int) -> N
     """Print the table.
 
     Args:
-        root: a folder beside that of the store.
+        root: a folder next to that of the store.
         objects: the store.
         ledger: rows of the table ``produce``, the most of ``ROWS`` at least.
         turns: of each line.
@@ -102,4 +102,4 @@ def _keys(rows: int) -> Iterator[str]:
 
 
 def _refuse(start: int, end: int) -> None:
-    raise RuntimeError(f"the store was away for {(end - start) / 1e6:.1f} s: measure again")
+    raise RuntimeError(f"the store did not answer for {(end - start) / 1e6:.1f} s: measure again")

@@ -1,7 +1,7 @@
 """docs/how-to/install.md as a person follows it, on a cluster with nothing but its default storage.
 
 The commands are those of the page. What is peculiar to this machine: the name of the registry,
-which asks for no login, and a browser that only says what it was told to open.
+which asks for no login, and a browser that only prints what it is to open.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REGISTRY = "registry.example.com"
 """The registry of the page."""
 
 LOCAL_REGISTRY = f"localhost:{os.environ.get('KRT_REGISTRY_PORT', '5001')}"
-"""The one beside the cluster."""
+"""The one next to the cluster."""
 
 NAMESPACE, NAME = "krt-demo", "leader-crash"
 """What the page calls the first test."""
@@ -51,7 +51,7 @@ class Session:
     Attributes:
         terminal: where it was typed.
         typed: command → what became of it; a command that failed is the last one.
-        opened: the file that notes what a browser was told to open.
+        opened: the file that notes what a browser was asked to open.
     """
 
     terminal: Terminal

@@ -177,7 +177,7 @@ def test_require_java_missing_says_how_to_get_it(
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a browser was told to open."""
+    """What a browser was asked to open."""
     urls: list[str] = []
 
     def note(url: str) -> bool:

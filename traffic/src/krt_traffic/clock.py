@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+SECOND_MICROS = 1_000_000
+"""Microseconds in a second."""
+
 
 def wall() -> int:
     """Return UTC microseconds since the epoch."""

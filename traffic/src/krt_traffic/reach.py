@@ -1,8 +1,8 @@
 """Whether pods of the test reach every broker of a cluster that somebody else runs.
 
-A broker tells clients where to find it (``advertised.listeners``). An address that is good for the
-bootstrap and for the owner's clients may be none that this namespace resolves, or may pass; a
-producer would try it without end and without an error.
+Clients connect to the address that a broker advertises (``advertised.listeners``). The bootstrap
+server may answer and the owner's clients may work, while this namespace does not resolve that
+address, or a NetworkPolicy blocks it. A producer would retry it for ever, without an error.
 """
 
 from __future__ import annotations

@@ -158,8 +158,9 @@ class Fault(ApiModel):
         "the next one when all replicas are in sync again. "
         "Reassign: the partitions are moved to the brokers of targetReplicas, by Kafka's own tool. "
         "ElectPreferredLeaders: the first replica of each partition is elected its leader. "
-        "External: you, or another tool, inject a fault within duration; an event tells when the "
-        "time begins. It is verified when a replica of the target's partitions leaves the ISR."
+        "External: you, or another tool, inject a fault within duration; an event reports "
+        "when the time begins. It is verified when a replica of the target's partitions leaves the "
+        "ISR."
     )
     target: Target = Field(description="Targets of the fault.")
     grace_period_seconds: int | None = Field(

@@ -37,3 +37,8 @@ class KafkaRef(ApiModel):
         "creates these topics, and deletes topics and groups at the end. A topic or group that is "
         "there before the test is refused; nothing else on the cluster is changed.",
     )
+
+    @property
+    def bootstrap(self) -> str:
+        """The bootstrap servers as Kafka's clients take them, joined by commas."""
+        return ",".join(self.bootstrap_servers)

@@ -106,7 +106,7 @@ def observe_cluster(
             kind=ObservationKind.ISR_SHRANK,
             subject=partition.name,
             at=now,
-            detail=f"replicas {list(partition.replicas)}, in sync {list(partition.isr)}",
+            detail=_replication(partition),
         )
         for partition in sorted(shrunk, key=_is_internal)[:MAX_ISR_OBSERVATIONS]
     ]
@@ -150,9 +150,7 @@ def observe_partitions(
                 f"broker {partition.leader} leads, the first of its replicas {replicas}"
             )
         if set(partition.isr) < set(replicas):
-            found[ObservationKind.ISR_SHRANK] = (
-                f"replicas {replicas}, in sync {list(partition.isr)}"
-            )
+            found[ObservationKind.ISR_SHRANK] = _replication(partition)
         observations += [
             Observation(kind=kind, subject=partition.name, at=now, detail=detail)
             for kind, detail in found.items()
@@ -231,6 +229,10 @@ def _consumer_group(target: TargetPod, plan: Plan) -> str:
         return ""
     consumers = plan.spec.traffic.consumers
     return next((consumer.group for consumer in consumers if consumer.name == entry), "")
+
+
+def _replication(partition: Partition) -> str:
+    return f"replicas {list(partition.replicas)}, in sync {list(partition.isr)}"
 
 
 def _is_internal(partition: Partition) -> bool:

@@ -34,8 +34,8 @@ def verify(
     """Add observations to those in the journal and decide whether they verify the fault.
 
     Of each kind and subject, the first observation is kept. The fault is verified when one of the
-    kinds that its action implies was observed of every target, or of any where nobody told which
-    targets were hit.
+    kinds that its action implies was observed of every target, or of any of them where the
+    resource does not say which ones are hit.
     """
     known = {(seen.kind, seen.subject): seen for seen in entry.observations}
     for observation in observations:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.engine.progress import Observed
     from krt_operator.health.member_startup import StartupFailure
-    from krt_operator.kafka.views import ClusterView
+    from krt_operator.kafka.views import ClusterView, Partition
 
 
 def not_ready(plan: Plan, observed: Observed, failures: Sequence[StartupFailure]) -> str:
@@ -52,15 +52,21 @@ def no_quorum(plan: Plan, view: ClusterView) -> str:
     return f"waiting for the quorum: {voter}" if voter else ""
 
 
+def relevant_partitions(plan: Plan, view: ClusterView) -> tuple[Partition, ...]:
+    """The partitions that the test depends on.
+
+    On a cluster that somebody else runs these are the partitions of its own topics, elsewhere all,
+    Kafka's internal topics included.
+    """
+    return _own_partitions(plan, view) if plan.metadata.referenced else view.partitions
+
+
 def not_replicated(plan: Plan, view: ClusterView) -> str:
     """Which partitions have no leader or a short ISR; empty when all are fully replicated."""
-    topics = {topic.name for topic in plan.topics}
-    known = [partition for partition in view.partitions if partition.topic in topics]
-    if len(known) < sum(topic.partitions for topic in plan.topics):
+    if len(_own_partitions(plan, view)) < sum(topic.partitions for topic in plan.topics):
         return "waiting for the topics to appear in the brokers' metadata"
-    # Of other topics of somebody else's cluster nothing depends.
-    counted = known if plan.metadata.referenced else view.partitions
-    short = [partition.name for partition in counted if not partition.fully_replicated]
+    relevant = relevant_partitions(plan, view)
+    short = [partition.name for partition in relevant if not partition.fully_replicated]
     return f"waiting for leaders and in-sync replicas of {', '.join(short[:8])}" if short else ""
 
 
@@ -110,17 +116,18 @@ def check_min_insync(plan: Plan, effective: Mapping[str, Mapping[str, str]]) -> 
     Raises:
         UserError: a topic has another value.
     """
+    field, remedy = "spec.kafka.image", "use an image that reads /krt/config/server.properties, or "
+    if plan.metadata.referenced:
+        field, remedy = "spec.topics", ""
     for topic in plan.topics:
         reported = effective.get(topic.name, {}).get(MIN_INSYNC_REPLICAS)
         if reported != str(plan.min_insync(topic.name)):
-            image = "use an image that reads /krt/config/server.properties, or "
             raise UserError(
                 "SettingNotEffective",
-                "spec.topics" if plan.metadata.referenced else "spec.kafka.image",
+                field,
                 f"topic {topic.name} was given min.insync.replicas "
                 f"{plan.min_insync(topic.name)} and Kafka reports {reported or 'none'}; "
-                f"{'' if plan.metadata.referenced else image}set min.insync.replicas in the "
-                "topic's config",
+                f"{remedy}set min.insync.replicas in the topic's config",
             )
 
 
@@ -155,6 +162,11 @@ def placement_message(plan: Plan, observed: Observed) -> str:
         f"{topic.name} {topic.partitions}x{topic.replication_factor}" for topic in plan.topics
     )
     return f"checked in the cluster: {members}; topics {topics}, replicas on different racks"
+
+
+def _own_partitions(plan: Plan, view: ClusterView) -> tuple[Partition, ...]:
+    topics = {topic.name for topic in plan.topics}
+    return tuple(partition for partition in view.partitions if partition.topic in topics)
 
 
 def _node(observed: Observed, name: str) -> str:

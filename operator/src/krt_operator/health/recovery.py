@@ -14,6 +14,7 @@ from krt_contract.metadata import MetadataMode
 from krt_operator.api.spec import Isolation
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.engine.views import PodView
+from krt_operator.health.cluster import relevant_partitions
 from krt_operator.health.quorum import missing_voter
 from krt_operator.kafka.views import NO_BROKER
 
@@ -88,8 +89,7 @@ def missing_pod(
 def missing_replica(plan: Plan, view: ClusterView, down: frozenset[str]) -> str:
     """What the metadata lacks: a broker, the controller, a leader, a replica in sync.
 
-    Replicas on brokers that another fault keeps down are not waited for, nor other topics than the
-    test's where somebody else runs the cluster.
+    Replicas on brokers that another fault keeps down are not waited for.
     """
     unavailable = {broker.ordinal for broker in plan.brokers if broker.member in down}
     expected = {broker.ordinal for broker in plan.brokers} - unavailable
@@ -102,10 +102,7 @@ def missing_replica(plan: Plan, view: ClusterView, down: frozenset[str]) -> str:
     voter = missing_voter(plan, view, down)
     if voter:
         return voter
-    own = {topic.name for topic in plan.topics}
-    for partition in view.partitions:
-        if plan.metadata.referenced and partition.topic not in own:
-            continue
+    for partition in relevant_partitions(plan, view):
         if partition.leader == NO_BROKER:
             return f"partition {partition.name} has no leader"
         out = sorted(set(partition.replicas) - unavailable - set(partition.isr))

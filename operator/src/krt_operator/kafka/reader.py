@@ -111,24 +111,16 @@ class KafkaReader:
 
         It hides passwords, and settings whose type it does not know.
         """
-        doing = f"reading the settings of broker {broker}"
-        resource = ConfigResource(ResourceType.BROKER, str(broker))
-        futures = self._client.describe_configs([resource], request_timeout=self._remaining())
-        entries = self._wait(futures[resource], doing)
         return {
             name: None if entry.is_sensitive else entry.value or ""
-            for name, entry in entries.items()
+            for name, entry in self._broker_entries(broker).items()
         }
 
     def changed_broker_config(self, broker: int) -> dict[str, str]:
         """Settings of a broker that are not Kafka's defaults, without those that it hides."""
-        doing = f"reading the settings of broker {broker}"
-        resource = ConfigResource(ResourceType.BROKER, str(broker))
-        futures = self._client.describe_configs([resource], request_timeout=self._remaining())
-        entries = self._wait(futures[resource], doing)
         return {
             name: entry.value or ""
-            for name, entry in entries.items()
+            for name, entry in self._broker_entries(broker).items()
             if not entry.is_default and not entry.is_sensitive
         }
 
@@ -207,6 +199,11 @@ class KafkaReader:
                 if committed.error is None and committed.offset >= 0
             },
         )
+
+    def _broker_entries(self, broker: int) -> Mapping[str, Any]:
+        resource = ConfigResource(ResourceType.BROKER, str(broker))
+        futures = self._client.describe_configs([resource], request_timeout=self._remaining())
+        return self._wait(futures[resource], f"reading the settings of broker {broker}")
 
     def _metadata(self, doing: str) -> Any:
         try:

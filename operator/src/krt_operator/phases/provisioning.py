@@ -35,13 +35,12 @@ from krt_operator.health.quorum import with_quorum
 from krt_operator.phases.pending import OWN_CLAIM
 from krt_operator.phases.preflight import passed, unbound_claim
 from krt_operator.phases.reference import join_reference
+from krt_operator.phases.topics import create_missing_topics
 from krt_operator.phases.waiting import provisioning_began, wait_for_cluster
-from krt_operator.plan.internal_topics import internal_topics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_contract.entries import Topic
     from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
@@ -134,13 +133,7 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
             missing = cluster.not_joined(plan, view) or cluster.no_quorum(plan, view)
             if missing:
                 return wait_for_cluster(run, observed, missing, desired)
-            known = {partition.topic for partition in view.partitions}
-            topics = [planned for planned in topics_of(plan) if planned.name not in known]
-            if topics:
-                kafka.create_topics(topics)
-                message = "creating topics " + ", ".join(topic.name for topic in topics)
-                return wait_for_cluster(run, observed, message, desired)
-            incomplete = cluster.not_replicated(plan, view)
+            incomplete = create_missing_topics(kafka, plan, view)
             if incomplete:
                 return wait_for_cluster(run, observed, incomplete, desired)
             racks = kafka.racks()
@@ -186,11 +179,6 @@ def _recognized(status: ConditionStatus, reason: str, message: str, observed: Ob
     return journal.set_condition(
         ConditionType.SETTINGS_RECOGNIZED, status, reason, message, at=observed.at
     )
-
-
-def topics_of(plan: Plan) -> list[Topic]:
-    """The topics under test and Kafka's own."""
-    return [*internal_topics(plan), *plan.topics]
 
 
 def image_fields(plan: Plan) -> dict[str, str]:

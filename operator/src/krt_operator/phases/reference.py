@@ -14,13 +14,13 @@ from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
 from krt_operator.errors import KafkaUnreachableError, TransientError
 from krt_operator.health import cluster
+from krt_operator.phases.topics import create_missing_topics
 from krt_operator.phases.waiting import wait_for_cluster
 from krt_operator.plan.reference import ReferencedCluster, refuse_existing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krt_operator.api.kafka_ref import KafkaRef
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Status
@@ -37,7 +37,7 @@ def read_reference(spec: Spec, ports: Ports) -> ReferencedCluster | None:
     """
     if spec.kafka_ref is None:
         return None
-    servers = bootstrap(spec.kafka_ref)
+    servers = spec.kafka_ref.bootstrap
     try:
         with ports.kafka(servers) as kafka:
             return _look(spec, kafka)
@@ -55,11 +55,6 @@ def _look(spec: Spec, kafka: Kafka) -> ReferencedCluster:
         topics=frozenset(partition.topic for partition in view.partitions),
         groups=existing_groups(spec, kafka),
     )
-
-
-def bootstrap(reference: KafkaRef) -> str:
-    """The bootstrap servers, comma-joined."""
-    return ",".join(reference.bootstrap_servers)
 
 
 def existing_groups(spec: Spec, kafka: Kafka) -> frozenset[str]:
@@ -80,19 +75,14 @@ def join_reference(
     try:
         with ports.kafka(plan.bootstrap) as kafka:
             view = kafka.view()
-            known = frozenset(partition.topic for partition in view.partitions)
             if run.status.kafka_objects is None:
+                known = frozenset(partition.topic for partition in view.partitions)
                 refuse_existing(run.spec, known, existing_groups(run.spec, kafka))
                 groups = tuple(consumer.group for consumer in run.spec.traffic.consumers)
                 created = KafkaObjects(topics=tuple(names), groups=groups)
                 intents = (journal.put(kafka_objects=created),)
                 return Progress(requeue_after=0, apply=tuple(desired), intents=intents)
-            missing = [topic for topic in plan.topics if topic.name not in known]
-            if missing:
-                kafka.create_topics(missing)
-                message = "creating topics " + ", ".join(topic.name for topic in missing)
-                return wait_for_cluster(run, observed, message, desired)
-            incomplete = cluster.not_replicated(plan, view)
+            incomplete = create_missing_topics(kafka, plan, view)
             if incomplete:
                 return wait_for_cluster(run, observed, incomplete, desired)
             effective = kafka.topic_configs(names)
@@ -128,7 +118,7 @@ def deletion_of_kafka_objects(spec: Spec, status: Status) -> SideEffect | None:
     named = ", ".join((*created.topics, *created.groups))
 
     def perform(ports: Ports) -> Sequence[Change]:
-        servers = bootstrap(reference)
+        servers = reference.bootstrap
         try:
             with ports.kafka(servers) as kafka:
                 kafka.delete_topics(created.topics)

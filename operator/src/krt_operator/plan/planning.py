@@ -91,7 +91,7 @@ def make_plan(
     cluster = (
         _deployed(run, (*kafka, *ensemble))
         if spec.kafka_ref is None or reference is None
-        else _referenced(reference, spec.kafka_ref.bootstrap_servers)
+        else _referenced(reference, spec.kafka_ref.bootstrap)
     )
     return Plan(
         namespace=run.namespace,
@@ -131,11 +131,11 @@ def _deployed(run: Run, members: Sequence[Member]) -> dict[str, Any]:
     }
 
 
-def _referenced(reference: ReferencedCluster, servers: Sequence[str]) -> dict[str, Any]:
+def _referenced(reference: ReferencedCluster, bootstrap: str) -> dict[str, Any]:
     """The attributes of the plan that say how somebody else's cluster is reached."""
     mode = MetadataMode.KRAFT if reference.kraft else MetadataMode.ZOOKEEPER
     return {
-        "bootstrap": ",".join(servers),
+        "bootstrap": bootstrap,
         "metadata": Metadata(mode, referenced=True),
         "broker_config": reference.config,
     }

@@ -193,8 +193,8 @@ class States:
         """Return where a state was missed in which a partition may have been leaderless.
 
         The watch fires with the first state that is missed, and what is read then is a later one:
-        whatever lasted was overwritten, at last, while the recorder was silent. Polled, nothing
-        tells.
+        whatever lasted was overwritten, at last, while the recorder was silent. On a polled
+        cluster nothing shows it.
         """
         if self.observed:
             return set(self.replicas)

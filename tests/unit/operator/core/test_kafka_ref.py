@@ -170,14 +170,7 @@ def test_reference_broker_out_of_reach_of_pods_ends_the_run_with_their_words() -
     world = world_of()
     report = {"field": "spec.kafkaRef.bootstrapServers", "error": "do not reach broker 12"}
     engine = world.controller()
-    while ("Pod", "t-preflight-read") not in world.objects:
-        world.tick(engine.run_once("t") or 0.01)
-    world.stuck = {"t-preflight-read"}
-    ended = {"exitCode": 2, "message": json.dumps(report)}
-    world.objects["Pod", "t-preflight-read"]["status"] = {
-        "phase": "Failed",
-        "initContainerStatuses": [{"name": "clients", "state": {"terminated": ended}}],
-    }
+    world.fail_preflight(engine, 2, json.dumps(report))
     world.run(controller=engine)
     condition = world.condition("Provisioned")
     assert condition["reason"] == "KafkaUnreachable"

@@ -47,17 +47,10 @@ def test_preflight_with_refused_client_setting_ends_the_run_before_anything_is_b
     world: World,
 ) -> None:
     engine = world.controller()
-    while ("Pod", "t-preflight-read") not in world.objects:
-        world.tick(engine.run_once("t") or 0.01)
+    world.fail_preflight(engine, 2, REFUSED)
     containers = world.objects["Pod", "t-preflight-read"]["spec"]["initContainers"]
     assert [one["name"] for one in containers] == ["image", "clients"]
     assert containers[1]["args"] == ["python3", "-m", "krt_traffic", "preflight"]
-    world.stuck = {"t-preflight-read"}
-    ended = {"exitCode": 2, "message": REFUSED}
-    world.objects["Pod", "t-preflight-read"]["status"] = {
-        "phase": "Failed",
-        "initContainerStatuses": [{"name": "clients", "state": {"terminated": ended}}],
-    }
     status = world.run(controller=engine)
     assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive")
     condition = world.condition("Provisioned")
@@ -69,14 +62,7 @@ def test_preflight_with_refused_client_setting_ends_the_run_before_anything_is_b
 
 def test_preflight_with_traffic_image_that_fails_names_the_image(world: World) -> None:
     engine = world.controller()
-    while ("Pod", "t-preflight-read") not in world.objects:
-        world.tick(engine.run_once("t") or 0.01)
-    world.stuck = {"t-preflight-read"}
-    ended = {"exitCode": 1, "message": "No module named krt_traffic"}
-    world.objects["Pod", "t-preflight-read"]["status"] = {
-        "phase": "Failed",
-        "initContainerStatuses": [{"name": "clients", "state": {"terminated": ended}}],
-    }
+    world.fail_preflight(engine, 1, "No module named krt_traffic")
     world.run(controller=engine)
     condition = world.condition("Provisioned")
     assert condition["reason"] == "TrafficImageUnusable"

@@ -52,33 +52,17 @@ class FakeKafka:
         pass
 
     def view(self) -> ClusterView:
-        if self.world.reference:
-            return self._reference_view()
         silent = self.world.silent_brokers()
         known = {*self.racks(), *self.world.fell, *self._frozen()} - silent
         return ClusterView(
             tuple(Broker(one, "host") for one in sorted(known)),
             min(known, default=NO_BROKER),
             tuple(
-                _partition(topic.name, number, self._replicas(topic, number), silent)
+                partition_view(topic.name, number, self._replicas(topic, number), silent)
                 for topic in self.world.topics.values()
                 for number in topic.assignment
             ),
         )
-
-    def _reference_view(self) -> ClusterView:
-        down = self.world.reference_down
-        brokers = tuple(
-            Broker(number, f"host-{number}")
-            for number in self.world.reference
-            if number not in down
-        )
-        partitions = tuple(
-            _partition(topic.name, number, tuple(replicas), down)
-            for topic in self.world.topics.values()
-            for number, replicas in topic.assignment.items()
-        )
-        return ClusterView(brokers, brokers[0].id if brokers else NO_BROKER, partitions)
 
     def _frozen(self) -> set[int]:
         """Brokers that are stopped, of which Kafka may not know yet."""
@@ -92,51 +76,39 @@ class FakeKafka:
         return self.world.replicas.get((topic.name, number), tuple(topic.assignment[number]))
 
     def racks(self) -> dict[int, str]:
-        if self.world.reference:
-            return self.world.reference
         found = {}
         for pod in self.world.serving("kafka"):
-            member = pod["metadata"]["labels"][LABEL_MEMBER]
-            files = self.world.objects["ConfigMap", names.of_member(self.world.name, member)][
-                "data"
-            ]
-            lines = files["server.properties"].splitlines()
-            settings = dict(line.split("=", 1) for line in lines)
+            settings = self._file(pod["metadata"]["labels"][LABEL_MEMBER])
             number = settings.get("node.id") or settings["broker.id"]
             found[int(number)] = settings["broker.rack"]
         return found
 
     def broker_config(self, broker: int) -> dict[str, str | None]:
         """As a broker answers: defaults, and all it was given; unknown types count as passwords."""
-        member = names.of_member(self.world.name, f"kafka-{broker}")
-        text = self.world.objects["ConfigMap", member]["data"]["server.properties"]
-        given = dict(line.split("=", 1) for line in text.splitlines())
+        given = self._file(f"kafka-{broker}")
         defaults = dict.fromkeys(KNOWN, "")
         hidden = dict.fromkeys(name for name in given if name not in KNOWN)
         return {**defaults, **given, **hidden}
 
     def changed_broker_config(self, broker: int) -> dict[str, str]:
-        assert broker in self.world.reference
-        return self.world.reference_settings
+        return {k: v for k, v in self._file(f"kafka-{broker}").items() if k in KNOWN}
+
+    def _file(self, member: str) -> dict[str, str]:
+        config_map = self.world.objects["ConfigMap", names.of_member(self.world.name, member)]
+        lines = config_map["data"]["server.properties"].splitlines()
+        return dict(line.split("=", 1) for line in lines)
 
     def topic_configs(self, topics: Sequence[str]) -> dict[str, dict[str, str]]:
         """The value of a topic, else of the controllers' file, or without them of the brokers'."""
-        if self.world.reference:
-            given = self.world.reference_settings
-            default = given.get("min.insync.replicas", "1")
-            return {
-                name: {"min.insync.replicas": default, **self.world.topics[name].config}
-                for name in topics
-            }
-        kraft = "t-controller-0" in self.world.names_of("Service")
-        member = names.of_member(self.world.name, "controller-0" if kraft else "kafka-0")
-        text = self.world.objects["ConfigMap", member]["data"]["server.properties"]
-        given = dict(line.split("=", 1) for line in text.splitlines())
-        default = given.get("min.insync.replicas", "1")
+        default = self._cluster_settings().get("min.insync.replicas", "1")
         return {
             name: {"min.insync.replicas": default, **self.world.topics[name].config}
             for name in topics
         }
+
+    def _cluster_settings(self) -> dict[str, str]:
+        kraft = "t-controller-0" in self.world.names_of("Service")
+        return self._file("controller-0" if kraft else "kafka-0")
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
         self.world.kafka_calls.append(("create", tuple(one.name for one in topics)))
@@ -199,9 +171,6 @@ class FakeKafka:
         return {}
 
     def group(self, group: str) -> GroupView:
-        if self.world.reference and not self.world.up("consumer"):
-            committed = {("foo", 0): 7} if group in self.world.groups else {}
-            return GroupView(group, "EMPTY" if committed else "DEAD", 0, (), committed)
         (entry,) = (
             consumer
             for consumer in self.world.test["spec"]["traffic"]["consumers"]
@@ -221,7 +190,7 @@ class FakeKafka:
         return GroupView(group, "STABLE", 0, members, committed)
 
 
-def _partition(
+def partition_view(
     topic: str, number: int, replicas: tuple[int, ...], silent: frozenset[int]
 ) -> Partition:
     """The first replica in sync leads."""

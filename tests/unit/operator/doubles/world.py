@@ -15,6 +15,7 @@ from tests.unit.operator.doubles.api_server import ApiServer
 from tests.unit.operator.doubles.kafka import FakeKafka
 from tests.unit.operator.doubles.kubelets import NAMESPACE, TEST, UID, Kubelets
 from tests.unit.operator.doubles.objects import copied, read, spec
+from tests.unit.operator.doubles.reference_kafka import ReferenceKafka
 
 from krt_contract.labels import API_VERSION, KIND, LABEL_COMPONENT, LABEL_MEMBER
 from krt_contract.members import CONTROLLER_ID_BASE, CONTROLLER_PORT
@@ -102,7 +103,7 @@ class World(Kubelets):
         return Ports(
             cluster=ApiCluster(self.api, NAMESPACE),
             clock=self,
-            kafka=lambda _: FakeKafka(self),
+            kafka=lambda _: ReferenceKafka(self) if self.reference else FakeKafka(self),
             four_letter=self.four_letter,
             describe_quorum=self.describe_quorum,
             settings=settings,
@@ -163,6 +164,18 @@ class World(Kubelets):
                 return self.status
             self.tick(delay or 0.01)
         return self.status
+
+    def fail_preflight(self, controller: Reconciler, exit_code: int, message: str) -> None:
+        """Make the check of the clients' settings fail, in the pod that reads the evidence."""
+        name = "t-preflight-read"
+        while ("Pod", name) not in self.objects:
+            self.tick(controller.run_once(TEST) or 0.01)
+        self.stuck = {name}
+        ended = {"exitCode": exit_code, "message": message}
+        self.objects["Pod", name]["status"] = {
+            "phase": "Failed",
+            "initContainerStatuses": [{"name": "clients", "state": {"terminated": ended}}],
+        }
 
     def _call(self, verb: str, kind: str, name: str = "") -> None:
         error = self.answers(verb, kind, name)

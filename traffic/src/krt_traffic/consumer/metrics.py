@@ -40,7 +40,8 @@ class Lag:
         assignment: the ends that the client reported.
 
     Attributes:
-        records: partition → offsets between position and high watermark. It is replaced as a whole.
+        records: partition → offsets between position and high watermark. It is replaced, never
+            changed.
     """
 
     def __init__(self, positions: Positions, assignment: Assignment) -> None:

@@ -11,6 +11,7 @@ from prometheus_client.metrics_core import (
 )
 
 from krt_contract.metrics import MetricKind
+from krt_traffic.clock import SECOND_MICROS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 Labels = tuple[str, ...]
 """Values of a metric's labels, in its order."""
-
-MICROS = 1_000_000
 
 
 class Source(Protocol):
@@ -67,7 +66,7 @@ def distribution(metric: Metric, labels: Labels, histogram: Histogram) -> Family
     """Return a histogram with one set of labels, in seconds."""
     family = HistogramMetricFamily(metric.name, metric.meaning, labels=metric.labels)
     counts, total, micros = histogram.read()
-    bounds = [repr(bound / MICROS) for bound in histogram.bounds]
+    bounds = [repr(bound / SECOND_MICROS) for bound in histogram.bounds]
     buckets = [*zip(bounds, counts, strict=True), ("+Inf", total)]
-    family.add_metric(labels, buckets, micros / MICROS)
+    family.add_metric(labels, buckets, micros / SECOND_MICROS)
     return family

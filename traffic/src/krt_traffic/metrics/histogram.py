@@ -17,7 +17,7 @@ class Histogram:
     """Counts values in buckets.
 
     Written by one thread and read by another, without a lock: what is read is one object that is
-    replaced as a whole.
+    replaced, never changed.
 
     Args:
         bounds: upper bounds of the buckets, inclusive, in rising order.

@@ -23,7 +23,7 @@ def serve(port: int, *sources: Source) -> None:
 
     Args:
         port: where; 0: nowhere.
-        sources: of the metrics, beside memory and processor time of the process.
+        sources: of the metrics; memory and processor time of the process are added.
     """
     if not port:
         return

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from krt_contract.exits import TrafficExit
 from krt_traffic import termination
 from krt_traffic.backlog import Backlog
-from krt_traffic.clock import mono
+from krt_traffic.clock import SECOND_MICROS, mono
 from krt_traffic.errors import FatalClientError
 from krt_traffic.evidence import open_sink, report_in_log
 from krt_traffic.ledger_thread import LedgerThread
 from krt_traffic.metrics.ledger import LedgerMetrics
 from krt_traffic.plan import find_producer
-from krt_traffic.producer.schedule import MICROS, Schedule
+from krt_traffic.producer.schedule import Schedule
 from krt_traffic.producer.transactions import TransactionalSender
 from krt_traffic.rolling_writer import RollingWriter
 from krt_traffic.sending.metrics import SendMetrics
@@ -113,7 +113,7 @@ class ProducerRun:
             if now >= wake:
                 wake = self._send_due(now)
             pause = min(max(wake - mono(), SHORTEST_POLL_MICROS), LONGEST_POLL_MICROS)
-            self._sender.serve(pause / MICROS if self._schedule else 0)
+            self._sender.serve(pause / SECOND_MICROS if self._schedule else 0)
 
     def _send_due(self, now: int) -> int:
         if self._schedule is None:
@@ -137,7 +137,7 @@ class ProducerRun:
             self._sender.flush(0.2)
 
     def _flush_is_over(self, started: int) -> bool:
-        waited = (mono() - started) / MICROS
+        waited = (mono() - started) / SECOND_MICROS
         if self._control.terminated:
             return waited > TERMINATION_FLUSH_SECONDS
         return self._control.aborted or waited > self._plan.drain_timeout.seconds / 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MICROS = 1_000_000
+from krt_traffic.clock import SECOND_MICROS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Schedule:
         """Return how many records are due up to and including ``now`` (monotonic µs)."""
         if now < self.start:
             return 0
-        return (now - self.start) * self.rate // MICROS + 1
+        return (now - self.start) * self.rate // SECOND_MICROS + 1
 
     def at(self, seq: int) -> int:
         """Return when record ``seq`` is due (monotonic µs, rounded up, so that it is then due)."""
-        return self.start - (-seq * MICROS // self.rate)
+        return self.start - (-seq * SECOND_MICROS // self.rate)

@@ -12,8 +12,8 @@ from krt_contract.metrics import (
     SENDS_ATTEMPTED,
     SENDS_IN_FLIGHT,
 )
-from krt_traffic.clock import mono
-from krt_traffic.metrics.families import MICROS, distribution, values
+from krt_traffic.clock import SECOND_MICROS, mono
+from krt_traffic.metrics.families import distribution, values
 from krt_traffic.sending.waits import Waits
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SendMetrics:
         yield values(SENDS_IN_FLIGHT, [(labels, len(records.in_flight))])
         yield distribution(PRODUCE_LATENCY, labels, records.latency)
         waits = [
-            ((*labels, records.topic, str(partition)), wait / MICROS)
+            ((*labels, records.topic, str(partition)), wait / SECOND_MICROS)
             for partition, wait in self._waits.micros.items()
         ]
         yield values(PRODUCER_WAIT, waits)

@@ -80,7 +80,7 @@ class Sender:
 
     @property
     def acked_offsets(self) -> dict[int, int] | None:
-        """Offset of the last acknowledged record, by partition; None where none is told."""
+        """Offset of the last acknowledged record, by partition; None where none is known."""
         if not self._offsets_known:
             return None
         # In one step: the producer's thread goes on.

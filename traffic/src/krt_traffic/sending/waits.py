@@ -22,7 +22,7 @@ class Waits:
 
     Attributes:
         micros: partition → microseconds for which it has been waited, 0 where nothing is due. It
-            is replaced as a whole.
+            is replaced, never changed.
     """
 
     def __init__(self, partitions: Iterable[int]) -> None:
