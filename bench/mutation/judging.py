@@ -22,7 +22,6 @@ from tests.spark.oracle.generator import generate
 
 from bench.mutation.imports import reaching
 from bench.mutation.loading import alter, forget
-from krt_scoring.history.groups import MAX_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +89,8 @@ class Bench:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         forget()
-        cases = by_groups(importlib.import_module(HISTORIES).load_cases())
+        histories = importlib.import_module(HISTORIES)
+        cases = histories.by_groups(histories.load_cases())
         random = list(random_cases())
         self._text = {case.name: case.text for some in (*cases, *random) for case in some}
         self._cases = [self._batch(some) for some in cases]
@@ -185,20 +185,6 @@ def random_cases() -> Iterator[list[Case]]:
             case.expected, case.void, case.judges_voids = judged.findings, judged.void, True
             case.outcomes = judged.outcomes
         yield batch
-
-
-def by_groups(cases: list[Case]) -> list[list[Case]]:
-    """Divide cases, in order, so that none of the parts has more consumer groups than a run may."""
-    parts: list[list[Case]] = [[]]
-    groups: set[str] = set()
-    for case in cases:
-        own = {case.group(name) for name in case.groups}
-        if len(groups | own) > MAX_GROUPS:
-            parts.append([])
-            groups = set()
-        groups |= own
-        parts[-1].append(case)
-    return parts
 
 
 def _concerned(module: str | None, rules: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.spark.anomalies.histories import (
     Outcome,
+    by_groups,
     detect_side_by_side,
     history_of_cases,
     load_cases,
 )
 from tests.spark.anomalies.language import Case
+from tests.spark.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from krt_scoring.history.tables import Tables
-
-
-BATCH = 40
-"""Cases that one run detects: above, the topics make long expressions and slow code generation."""
 
 
 ALL = {case.name: case for case in load_cases()}
@@ -35,15 +33,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def outcome_of(spark: SparkSession) -> Callable[[Case], Outcome]:
-    """Detects the anomalies of a case together with its batch, once."""
-    names = list(ALL)
+    """Detects the anomalies of all cases, in as few runs as hold them, once."""
     done: dict[str, Outcome] = {}
 
     def outcome(case: Case) -> Outcome:
-        if case.name not in done:
-            first = names.index(case.name) // BATCH * BATCH
-            batch = [ALL[name] for name in names[first : first + BATCH]]
-            done.update(detect_side_by_side(spark, batch))
+        if not done:
+            with side_by_side(spark):
+                for batch in by_groups(list(ALL.values())):
+                    done.update(detect_side_by_side(spark, batch))
         return done[case.name]
 
     return outcome

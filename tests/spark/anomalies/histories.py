@@ -15,6 +15,7 @@ from krt_scoring.anomalies import context, detection, unexpected_rebalance, void
 from krt_scoring.anomalies.registry import RULES, UNITS
 from krt_scoring.history import tables as history_module
 from krt_scoring.history import tally
+from krt_scoring.history.groups import MAX_GROUPS
 from krt_scoring.inputs.bundle_files import Inspection
 from krt_scoring.inputs.fault_windows import fault_windows
 from krt_scoring.inputs.reasons import wholly_invalidated
@@ -268,6 +269,20 @@ def of_elections(recording: Recording, case: Case) -> Iterator[Reason]:
     events = tuple(case.events)
     own = replace(recording, timeline=Timeline(events), faults=fault_windows(events))
     return isr_at_election.check(own, dict.fromkeys(UNITS, 1))
+
+
+def by_groups(cases: list[Case]) -> list[list[Case]]:
+    """Divide cases, in order, so that none of the parts has more consumer groups than a run may."""
+    parts: list[list[Case]] = [[]]
+    groups: set[str] = set()
+    for case in cases:
+        own = {case.group(name) for name in case.groups}
+        if len(groups | own) > MAX_GROUPS:
+            parts.append([])
+            groups = set()
+        groups |= own
+        parts[-1].append(case)
+    return parts
 
 
 def load_cases() -> list[Case]:

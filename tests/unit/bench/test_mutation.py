@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.anomalies.language import Case
 
 from bench.mutation.__main__ import Store
 from bench.mutation.imports import reaching
-from bench.mutation.judging import Judgement, by_groups
+from bench.mutation.judging import Judgement
 from bench.mutation.mutants import mutants
-from krt_scoring.history.groups import MAX_GROUPS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,11 +56,3 @@ def test_reaching_of_an_allowance_includes_what_uses_it_indirectly() -> None:
     users = reaching("krt_scoring.allowances.truncations")
     assert "krt_scoring.anomalies.inconsistent_offsets" in users
     assert "krt_scoring.anomalies.context" in users
-
-
-def test_by_groups_of_more_groups_than_a_run_may_have_divides_the_cases_in_order() -> None:
-    shared = [Case(f"shared-{number}").parse("group g") for number in range(3)]
-    own = [Case(f"own-{number}").parse("group g own=1") for number in range(MAX_GROUPS)]
-    first, second = by_groups([*shared, *own])
-    assert [*first, *second] == [*shared, *own]
-    assert second == own[-1:]
