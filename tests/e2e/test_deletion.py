@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,18 +19,28 @@ GONE_WITHIN = 60
 """Seconds; the promise of the documentation."""
 
 
+AT_ONCE = 3
+"""Runs at the same time: a node carries that many brokers, and no time of theirs is judged."""
+
+
 def test_run_deleted_in_each_phase_leaves_no_object(kubectl: Kubectl) -> None:
-    for phase in DELETED_IN:
-        evidence = {"compareReplicas": phase == "DumpingReplicas"}
-        run = Run.apply(kubectl, small(f"deleted-in-{phase.lower()}", evidence=evidence))
-        run.reach(phase)
-        kubectl("delete", "krt", run.name, "--wait=false")
-        wait_until(
-            lambda run=run: not run.remaining(),  # type: ignore[misc]
-            GONE_WITHIN,
-            lambda run=run: f"{run.name} deleted; remaining: {run.remaining()}",  # type: ignore[misc]
-        )
-        assert kubectl("get", "krt", run.name, "--ignore-not-found") == ""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        deleted = [pool.submit(delete_in, phase, kubectl) for phase in DELETED_IN]
+    for future in deleted:
+        future.result()
+
+
+def delete_in(phase: str, kubectl: Kubectl) -> None:
+    evidence = {"compareReplicas": phase == "DumpingReplicas"}
+    run = Run.apply(kubectl, small(f"deleted-in-{phase.lower()}", evidence=evidence))
+    run.reach(phase)
+    kubectl("delete", "krt", run.name, "--wait=false")
+    wait_until(
+        lambda: not run.remaining(),
+        GONE_WITHIN,
+        lambda: f"{run.name} deleted; remaining: {run.remaining()}",
+    )
+    assert kubectl("get", "krt", run.name, "--ignore-not-found") == ""
 
 
 def test_run_aborted_deletes_its_members(kubectl: Kubectl) -> None:
