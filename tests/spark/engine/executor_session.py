@@ -140,6 +140,9 @@ def main(*, keep: bool) -> dict[str, Any]:
     api = ThreadingHTTPServer((ADDRESS, 0), partial(Api, asked))
     threading.Thread(target=api.serve_forever, daemon=True).start()
     conf = settings(api.server_port)
+    if not keep:
+        # The driver would wait so long for an executor that never comes; what follows waits itself.
+        conf["spark.scheduler.maxRegisteredResourcesWaitingTime"] = "1s"
     spark = session._start(conf.pop("spark.master"), conf)  # noqa: SLF001 (another master)
     registered, rows = True, 0
     try:
