@@ -36,6 +36,8 @@ def interval(incarnation: str, begin: int, end: int, generation: int | None) -> 
         ((FOREVER, 4), (FOREVER, 3), "b"),
         # The group's state was lost: generations count from 1 again, and nothing overlaps.
         ((15, 9), (FOREVER, 1), "a"),
+        ((20, 9), (FOREVER, 1), "a"),
+        ((21, 9), (FOREVER, 1), "b"),
     ],
 )
 def test_in_order_follows_generations_of_ownerships_that_overlap(

@@ -18,6 +18,7 @@ from krt_scoring.anomalies import (
     lost_write,
     misplaced_delivery,
     nonmonotonic_send,
+    precommitted_read,
     unseen,
     vanished_read,
 )
@@ -73,3 +74,30 @@ def test_possible_of_two_values_where_a_log_was_not_read_is_true() -> None:
 
 def test_possible_of_sends_in_another_order_is_always_true() -> None:
     assert nonmonotonic_send.possible(context())
+
+
+@pytest.mark.parametrize(
+    ("transactional", "committed", "own", "expected"),
+    [
+        (True, True, True, True),
+        (False, True, True, False),
+        (True, False, True, False),
+        (True, True, False, False),
+    ],
+)
+def test_possible_of_precommitted_read_needs_a_committed_read_of_an_own_write(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    transactional: bool,
+    committed: bool,
+    own: bool,
+    expected: bool,
+) -> None:
+    monkeypatch.setattr(
+        precommitted_read, "_own", lambda _: SimpleNamespace(isEmpty=lambda: not own)
+    )
+    groups = [SimpleNamespace(committed_only=False), SimpleNamespace(committed_only=committed)]
+    run = SimpleNamespace(transactional=transactional)
+    facts = SimpleNamespace(groups=groups, run=run)
+    ctx: Any = SimpleNamespace(history=SimpleNamespace(facts=facts))
+    assert precommitted_read.possible(ctx) is expected
