@@ -36,6 +36,7 @@ incarnation after a slash where it matters.
     pod EVENT C
     expect ANOMALY COUNT [RULE]             all of them, and no others
     tag ANOMALY TAG COUNT                   all sub-counts of those anomalies that have such a line
+    shown ANOMALY KEY=VALUE...              columns of one of them, or keys of its detail
     void ANOMALY COUNT                      those of them that rest on missing evidence
     outcomes NAME=COUNT...                  all of them, and no others
 """
@@ -100,6 +101,7 @@ class Case:
     replica_offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     expected: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     tags: Counter[tuple[str, str]] = field(default_factory=Counter)
+    shown: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     void: Counter[str] = field(default_factory=Counter)
     judges_voids: bool = False
     """Whether it says which findings rest on missing evidence."""
@@ -180,6 +182,9 @@ class Case:
 
     def do_tag(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         self.tags[plain[0], plain[1]] += int(plain[2])
+
+    def do_shown(self, plain: list[str], options: dict[str, str], _at: int) -> None:
+        self.shown.append((plain[0], options))
 
     def do_void(self, plain: list[str], _: dict[str, str], _at: int) -> None:
         self.void[plain[0]] += int(plain[1])
