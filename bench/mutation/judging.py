@@ -1,7 +1,8 @@
 """Whether the tests notice a mutant: the cases, side by side, the unit tests, random histories.
 
 What the rules look at is the same for every mutant, so it is built once and stays cached; a mutant
-costs one query for each history of cases, of the rules that its module takes part in.
+costs one query for each history of cases, of the rules that its module takes part in. Only if it
+changes what is allowed are the other rules asked, one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import re
 import signal
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from pyspark.sql import SparkSession
+    from tests.spark.anomalies.histories import VoidFindings
     from tests.spark.anomalies.language import Case
 
     from bench.mutation.mutants import Mutant
@@ -43,6 +45,9 @@ RANDOM = 300
 HISTORIES = "tests.spark.anomalies.histories"
 CONTEXT = "krt_scoring.anomalies.context"
 REGISTRY = "krt_scoring.anomalies.registry"
+VOIDS = "krt_scoring.anomalies.voids"
+USED_BY_CONTEXT = frozenset({CONTEXT, "krt_scoring.allowances.truncations"})
+"""What the context of all rules uses after the allowances were derived."""
 
 
 class EndlessError(Exception):
@@ -70,12 +75,14 @@ class Batch:
         cases: the cases.
         ctx: what the rules look at, cached.
         lacking: what their evidence lacks.
+        void: which findings rest on that.
         sends: case → outcome of its sends → how many.
     """
 
     cases: list[Case]
     ctx: Context
     lacking: list[Reason]
+    void: VoidFindings
     sends: dict[str, dict[str, int]]
 
 
@@ -103,7 +110,8 @@ class Bench:
         sends = {case.name: histories.Outcome() for case in cases}
         histories.add_outcomes_of_sends(ctx, cases, sends)
         outcomes = {name: outcome.outcomes for name, outcome in sends.items()}
-        return Batch(cases, ctx, histories.reasons(ctx, cases), outcomes)
+        lacking = histories.reasons(ctx, cases)
+        return Batch(cases, ctx, lacking, histories.void_findings(lacking, cases), outcomes)
 
     def find_wrong_cases(self) -> list[str]:
         """Return the cases that fail where nothing is altered: with any, nothing is shown."""
@@ -146,26 +154,40 @@ class Bench:
         return next(filter(None, (self._failing(batch, module) for batch in batches)), [])
 
     def _failing(self, batch: Batch, module: str | None) -> list[str]:
-        """Return the cases of a history that fail, by the rules that a module takes part in."""
+        """Return the cases of a history that fail, by the first rules that any fails by."""
+        ctx, derived = self._context(batch, module)
+        rules = importlib.import_module(REGISTRY).RULES
+        void = batch.void
+        if module is None or VOIDS in reaching(module):
+            void = importlib.import_module(HISTORIES).void_findings(batch.lacking, batch.cases)
+        steps = in_steps(module, rules, derived=derived)
+        failing = (self._failing_by(replace(batch, ctx=ctx, void=void), some) for some in steps)
+        return next(filter(None, failing), [])
+
+    def _failing_by(self, batch: Batch, rules: tuple[Any, ...]) -> list[str]:
+        """Return the cases of a history that fail by some of the rules."""
         histories = importlib.import_module(HISTORIES)
-        ctx = self._context(batch, module)
-        rules = _concerned(module, importlib.import_module(REGISTRY).RULES)
+        deviations = importlib.import_module("tests.spark.anomalies.expectations").deviations
         anomalies = {name for rule in rules for name in rule.units}
-        outcomes = histories.findings_of(ctx, batch.cases, batch.lacking, rules)
+        outcomes = histories.findings_of(batch.ctx, batch.cases, batch.void, rules)
         wrong = []
         for case in batch.cases:
             outcome = outcomes[case.name]
             outcome.outcomes = batch.sends[case.name]
-            if histories.deviations(case, outcome, anomalies):
+            if deviations(case, outcome, anomalies):
                 wrong.append(case.name)
         return wrong
 
-    def _context(self, batch: Batch, module: str | None) -> Any:
+    def _context(self, batch: Batch, module: str | None) -> tuple[Any, bool]:
+        """Return what the rules look at, and whether a mutant changes what all of them look at."""
         context = importlib.import_module(CONTEXT)
         if module is None or CONTEXT not in reaching(module):
-            return context.Context(batch.ctx.history, batch.ctx.allowances)
+            return context.Context(batch.ctx.history, batch.ctx.allowances), False
         derive = importlib.import_module("krt_scoring.allowances.allowances").derive
-        return context.Context(batch.ctx.history, derive(batch.ctx.history))
+        allowances = derive(batch.ctx.history)
+        # Not `==`: the classes are imported anew for each mutant.
+        same = asdict(allowances) == asdict(batch.ctx.allowances)
+        return context.Context(batch.ctx.history, allowances), not same or module in USED_BY_CONTEXT
 
 
 def random_cases() -> Iterator[list[Case]]:
@@ -178,12 +200,20 @@ def random_cases() -> Iterator[list[Case]]:
         yield batch
 
 
-def _concerned(module: str | None, rules: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the rules that may find something else if a module is altered; all if none uses it."""
-    users = reaching(module) if module else frozenset()
-    if CONTEXT in users:
-        return rules
-    return tuple(rule for rule in rules if rule.find.__module__ in users) or rules
+def in_steps(module: str | None, rules: tuple[Any, ...], *, derived: bool) -> list[tuple[Any, ...]]:
+    """Return the rules that may find something else if a module is altered, the likely ones first.
+
+    Args:
+        module: the altered module; all rules at once if None.
+        rules: all rules.
+        derived: whether what all rules look at is another one, too.
+    """
+    if module is None:
+        return [rules]
+    users = reaching(module)
+    direct = tuple(rule for rule in rules if rule.find.__module__ in users)
+    others = [(rule,) for rule in rules if rule not in direct] if derived else []
+    return [some for some in (direct, *others) if some]
 
 
 def digest_of(text: str) -> str:

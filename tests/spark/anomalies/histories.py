@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,9 +24,9 @@ from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.verdict.guards import isr_at_election, log_stability, producer_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import Column, Row, SparkSession
 
     from krt_scoring.anomalies.context import Context
     from krt_scoring.anomalies.registry import Rule
@@ -128,24 +127,41 @@ class Outcome:
 def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
     """Detect the anomalies of many cases in one history."""
     ctx = context.build(history_of_cases(spark, cases))
-    outcomes = findings_of(ctx, cases, reasons(ctx, cases))
+    outcomes = findings_of(ctx, cases, void_findings(reasons(ctx, cases), cases))
     add_outcomes_of_sends(ctx, cases, outcomes)
     ctx.release()
     return outcomes
 
 
+@dataclass(frozen=True, slots=True)
+class VoidFindings:
+    """Which findings rest on what the evidence of cases lacks.
+
+    Attributes:
+        within: whether a row is about what is lacking.
+        wholly: case → anomalies of which every finding is void.
+    """
+
+    within: Column
+    wholly: dict[str, frozenset[str]]
+
+
+def void_findings(lacking: list[Reason], cases: list[Case]) -> VoidFindings:
+    """Return which findings rest on what the evidence of cases lacks."""
+    by_partition = [reason for reason in lacking if reason.scope.partitions]
+    others = [reason for reason in lacking if not reason.scope.partitions]
+    within = [voids.within(voids.narrow_scopes(some)) for some in (by_partition, others)]
+    return VoidFindings(within[0] | within[1], wholly_void(lacking, [case.name for case in cases]))
+
+
 def findings_of(
-    ctx: Context, cases: list[Case], lacking: list[Reason], rules: tuple[Rule, ...] = RULES
+    ctx: Context, cases: list[Case], void: VoidFindings, rules: tuple[Rule, ...] = RULES
 ) -> dict[str, Outcome]:
     """Find the anomalies of each case, and which of them rest on what the evidence lacks."""
     outcomes = {case.name: Outcome() for case in cases}
     found = detection.find_all(ctx, rules)
-    wholly = wholly_void(lacking, outcomes)
     if found is not None:
-        by_partition = [reason for reason in lacking if reason.scope.partitions]
-        others = [reason for reason in lacking if not reason.scope.partitions]
-        void = [voids.within(voids.narrow_scopes(some)) for some in (by_partition, others)]
-        found = found.withColumn("void", void[0] | void[1])
+        found = found.withColumn("void", void.within)
     case_of = {topic: case.name for case in cases for topic in case.topics()}
     if any(unexpected_rebalance.NAME in rule.units for rule in rules):
         for case in cases:
@@ -158,7 +174,7 @@ def findings_of(
         outcome.findings[row["anomaly"], row["rule"]] += 1
         if row["tag"] is not None:
             outcome.tags[row["anomaly"], row["tag"]] += 1
-        rests = row["void"] or row["anomaly"] in wholly[name]
+        rests = row["void"] or row["anomaly"] in void.wholly[name]
         outcome.void[row["anomaly"]] += rests and row["rule"] is None
         outcome.rows.append(row.asDict())
     return outcomes
@@ -195,44 +211,6 @@ def add_outcomes_of_sends(ctx: Context, cases: list[Case], outcomes: dict[str, O
             outcome_name = "delivered"
         counted = outcomes[name].outcomes
         counted[outcome_name] = counted.get(outcome_name, 0) + item.records
-
-
-def deviations(
-    case: Case, outcome: Outcome, anomalies: Collection[str] = tuple(UNITS)
-) -> list[str]:
-    """Return where what was detected in a case is not what it expects; empty where it is.
-
-    Args:
-        case: what it expects.
-        outcome: what was detected.
-        anomalies: those that were looked for.
-    """
-    found = []
-    expected = {key: count for key, count in case.expected.items() if key[0] in anomalies}
-    if outcome.findings != expected:
-        found.append(f"found {dict(outcome.findings)}, expected {expected}")
-    tagged = {anomaly for anomaly, _ in case.tags}
-    tags = {key: count for key, count in outcome.tags.items() if key[0] in tagged}
-    if tags != {key: count for key, count in case.tags.items() if key[0] in anomalies}:
-        found.append(f"tags {tags}, expected {dict(case.tags)}")
-    found += [
-        f"no {anomaly} shows {values}"
-        for anomaly, values in case.shown
-        if anomaly in anomalies and not any(shows(row, anomaly, values) for row in outcome.rows)
-    ]
-    void = {name: count for name, count in case.void.items() if name in anomalies}
-    if case.judges_voids and +outcome.void != void:
-        found.append(f"void {dict(+outcome.void)}, expected {void}")
-    if case.outcomes is not None and outcome.outcomes != case.outcomes:
-        found.append(f"outcomes {outcome.outcomes}, expected {case.outcomes}")
-    return found
-
-
-def shows(row: dict[str, Any], anomaly: str, values: dict[str, str]) -> bool:
-    """Whether a finding is of an anomaly and has these values in its columns or its detail."""
-    columns = row | json.loads(row["detail"] or "{}")
-    equal = all(str(columns.get(key)) == value for key, value in values.items())
-    return row["anomaly"] == anomaly and equal
 
 
 def wholly_void(lacking: list[Reason], names: Iterable[str]) -> dict[str, frozenset[str]]:

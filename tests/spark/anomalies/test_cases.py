@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.spark.anomalies.histories import by_groups, deviations
+from tests.spark.anomalies.expectations import deviations
+from tests.spark.anomalies.histories import by_groups
 from tests.spark.anomalies.language import Case
 
 from krt_scoring.history.groups import MAX_GROUPS
