@@ -9,6 +9,7 @@ import pytest
 # The modules beside this file are imported by their path in the repository, as mypy knows them.
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
+from tests.contract.store import hadoop
 from tests.contract.store.server import KEY, SECRET, Server, program
 
 from krt_contract.stores.folder import FolderStore
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def executable() -> Path:
     return program()
+
+
+@pytest.fixture(scope="session")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return hadoop.class_path(tmp_path_factory.mktemp("hadoop"))
 
 
 @pytest.fixture

@@ -115,7 +115,8 @@ def test_s3a_settings_name_the_store_and_no_credentials() -> None:
 
 def test_s3a_settings_without_a_key_take_the_pods_identity() -> None:
     found = s3a.settings(ObjectStoreSettings("evidence", region="eu-1"), {})
-    assert "WebIdentity" in found["spark.hadoop.fs.s3a.aws.credentials.provider"]
+    provider = found["spark.hadoop.fs.s3a.aws.credentials.provider"]
+    assert provider == "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
     assert "spark.hadoop.fs.s3a.endpoint" not in found
 
 

@@ -16,11 +16,9 @@ SDK = "software.amazon.awssdk.auth.credentials"
 
 FROM_ENVIRONMENT = f"{SDK}.EnvironmentVariableCredentialsProvider"
 
-FROM_IDENTITY = (
-    f"{SDK}.WebIdentityTokenFileCredentialsProvider,"
-    "org.apache.hadoop.fs.s3a.auth.IAMInstanceCredentialsProvider"
-)
-"""The identity of the pod: of its service account, or else of what it runs on."""
+FROM_IDENTITY = f"{SDK}.DefaultCredentialsProvider"
+"""The identity of the pod: of its service account, or else of what it runs on. Not a list of the
+providers of both: the one for web identities fails, and Hadoop with it, where there is no token."""
 
 
 def settings(
