@@ -135,6 +135,23 @@ finalizers does not: the Secret is gone by then. */}}
 {{- end -}}
 {{- end -}}
 
+{{/* Volume source of the CAs that a bucket of one's own is trusted by; empty where none is named. */}}
+{{- define "krt.storeCa" -}}
+{{- with .Values.evidence.objectStore -}}
+{{- if and .ca.secretName .ca.configMapName -}}
+{{- fail "evidence.objectStore.ca has a secretName and a configMapName; leave one of them out" -}}
+{{- end -}}
+{{- if not .enabled -}}
+{{- $items := list (dict "key" .ca.key "path" "ca.crt") -}}
+{{- if .ca.secretName -}}
+{{- dict "secret" (dict "secretName" .ca.secretName "items" $items) | toYaml -}}
+{{- else if .ca.configMapName -}}
+{{- dict "configMap" (dict "name" .ca.configMapName "items" $items) | toYaml -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Environment of krt_operator.app.settings, for the controller and for the hook that removes
 finalizers. */}}
 {{- define "krt.settings" -}}

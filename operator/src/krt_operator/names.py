@@ -63,6 +63,11 @@ def store_secret(test: str, uid: str) -> str:
     return f"{test}-store-{uid[:8]}"
 
 
+def store_ca(test: str) -> str:
+    """The ConfigMap with the CAs of the chart's bucket."""
+    return f"{test}-store-ca"
+
+
 def scripts(test: str) -> str:
     """The ConfigMap of the members' scripts and the executors' pod template."""
     return f"{test}-scripts"

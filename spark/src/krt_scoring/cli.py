@@ -113,7 +113,12 @@ def _place(address: str, options: argparse.Namespace) -> Iterator[EvidencePlace]
     endpoint = options.endpoint or ""
     try:
         store = ObjectStoreSettings(
-            bucket, endpoint, options.region, "/".join(prefix), path_style=bool(endpoint)
+            bucket,
+            endpoint,
+            options.region,
+            "/".join(prefix),
+            path_style=bool(endpoint),
+            ca_file=options.ca_file or "",
         )
     except ContractError as error:
         raise NotABundleError(str(error)) from error
@@ -177,6 +182,11 @@ def _parser() -> argparse.ArgumentParser:
         "--region",
         default=DEFAULT_REGION,
         help="region of the object store, for s3:// (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--ca-file",
+        help="file with the certificates of the CAs that the object store is trusted by (PEM), for "
+        "s3:// (default: those of the system)",
     )
     parser.add_argument(
         "--from",

@@ -393,7 +393,8 @@ def test_store_of_the_chart_and_the_controller_have_the_same_keys_and_address(he
     (store,), (deployment,) = of_kind(objects, "StatefulSet"), of_kind(objects, "Deployment")
     (service,), (secret,) = of_kind(objects, "Service"), of_kind(objects, "Secret")
     found, served = environment(deployment), environment(store)
-    assert {f"KRT_{name.upper()}" for name in Settings.model_fields} <= set(found)
+    given = {f"KRT_{name.upper()}" for name in Settings.model_fields} - {"KRT_STORE_CA_FILE"}
+    assert given <= set(found)
     for name in ("KRT_STORE_ACCESS_KEY", "KRT_STORE_SECRET_KEY", "KRT_STORE_BUCKET"):
         assert found[name] == served[name]
     reference = found["KRT_STORE_SECRET_KEY"]["secretKeyRef"]
@@ -426,6 +427,45 @@ def test_bucket_of_ones_own_replaces_the_store_of_the_chart(helm: str) -> None:
     )
     reference = environment(deployment)["KRT_STORE_SECRET_KEY"]["secretKeyRef"]
     assert reference["name"] == "keys"
+
+
+@pytest.mark.parametrize(
+    ("named", "source"),
+    [
+        (
+            "secretName=minio-ca",
+            {"secret": {"secretName": "minio-ca", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        ),
+        (
+            "configMapName=bundle",
+            {"configMap": {"name": "bundle", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        ),
+    ],
+)
+def test_ca_of_a_bucket_of_ones_own_is_mounted_where_the_controller_looks_for_it(
+    helm: str, named: str, source: dict[str, Any]
+) -> None:
+    own = (NO_STORE, "evidence.objectStore.bucket=ours", f"evidence.objectStore.ca.{named}")
+    (deployment,) = of_kind(template(helm, *own), "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    assert {"name": "store-ca", **source} in pod["volumes"]
+    (mount,) = (m for m in pod["containers"][0]["volumeMounts"] if m["name"] == "store-ca")
+    assert environment(deployment)["KRT_STORE_CA_FILE"] == f"{mount['mountPath']}/ca.crt"
+
+
+def test_ca_is_not_mounted_for_the_store_of_the_chart_and_one_kind_of_it_is_enough(
+    helm: str,
+) -> None:
+    (deployment,) = of_kind(
+        template(helm, "evidence.objectStore.ca.secretName=minio-ca"), "Deployment"
+    )
+    assert "KRT_STORE_CA_FILE" not in environment(deployment)
+    done = run(
+        *(helm, "template", "krt", str(CHART), "--kube-version", "1.34.0"),
+        *("--set", "evidence.objectStore.ca.secretName=a"),
+        *("--set", "evidence.objectStore.ca.configMapName=b"),
+    )
+    assert "leave one of them out" in done.stderr
 
 
 def test_controller_may_create_secrets_only_where_it_has_keys_to_give(helm: str) -> None:

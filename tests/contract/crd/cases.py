@@ -64,6 +64,11 @@ def kafka_ref(change: Callable[[Spec], object]) -> Callable[[Spec], object]:
     return replaced
 
 
+def object_store(**fields: Any) -> Callable[[Spec], object]:
+    """Write the evidence into a bucket."""
+    return lambda spec: spec.update(evidence={"objectStore": {"bucket": "b-1", **fields}})
+
+
 def output(topic: str = "foo", **fields: Any) -> Callable[[Spec], object]:
     """Make the consumer write what it makes of its input."""
     return consumer(commit="Transactional", output={"topic": topic}, **fields)
@@ -740,6 +745,26 @@ REFUSED = (
         "an object store of one's own without a bucket",
         lambda spec: spec.update(evidence={"objectStore": {"endpoint": "http://minio:9000"}}),
         ("spec.evidence.objectStore", "name its bucket"),
+    ),
+    Refused(
+        "a CA of the chart's store",
+        lambda spec: spec.update(evidence={"objectStore": {"ca": {"secretName": "ca"}}}),
+        ("spec.evidence.objectStore", "name its bucket"),
+    ),
+    Refused(
+        "a CA in a Secret and in a ConfigMap",
+        object_store(ca={"secretName": "ca", "configMapName": "ca"}),
+        ("spec.evidence.objectStore.ca", "one of them"),
+    ),
+    Refused(
+        "a CA nowhere",
+        object_store(ca={"key": "ca.crt"}),
+        ("spec.evidence.objectStore.ca", "one of them"),
+    ),
+    Refused(
+        "a CA of an endpoint without TLS",
+        object_store(endpoint="http://minio:9000", ca={"secretName": "ca"}),
+        ("spec.evidence.objectStore", "begins with https://"),
     ),
     Refused(
         "an endpoint that is no URL",

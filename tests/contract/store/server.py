@@ -82,6 +82,11 @@ class Server:
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
+    def tls_settings(self, port: int, ca_file: Path | None) -> ObjectStoreSettings:
+        """Return how the store is reached through a `TlsFront` by who trusts these CAs."""
+        endpoint = f"https://127.0.0.1:{port}"
+        return ObjectStoreSettings(BUCKET, endpoint, prefix="krt", ca_file=str(ca_file or ""))
+
     def settings(self, port: int | None = None) -> ObjectStoreSettings:
         return ObjectStoreSettings(BUCKET, f"http://127.0.0.1:{port or self.port}", prefix="krt")
 

@@ -269,6 +269,8 @@ def test_evidence_claim_and_class_that_cannot_be_shared_are_blockers(
 
 STORE = {"KRT_STORE_BUCKET": "evidence", "KRT_STORE_ENDPOINT": "http://store.krt-system.svc:9000"}
 OWN = {"bucket": "ours", "credentials": {"secretName": "keys"}}
+TRUSTED = {"bucket": "ours", "ca": {"secretName": "minio-ca"}}
+BUNDLED = {"bucket": "ours", "ca": {"configMapName": "bundle"}}
 
 
 @pytest.mark.parametrize(
@@ -279,6 +281,8 @@ OWN = {"bucket": "ours", "credentials": {"secretName": "keys"}}
         ({"objectStore": {}}, {"KRT_EVIDENCE_DEFAULT": "claim"}, BLOCKER, "the chart has none"),
         ({"objectStore": {}}, {}, WARNING, "not known"),
         ({"objectStore": OWN}, STORE, BLOCKER, "no Secret keys"),
+        ({"objectStore": TRUSTED}, STORE, BLOCKER, "no Secret minio-ca"),
+        ({"objectStore": BUNDLED}, STORE, OK, "bucket ours at AWS"),
     ],
 )
 def test_evidence_in_an_object_store_is_checked_as_far_as_it_is_known(
@@ -289,6 +293,8 @@ def test_evidence_in_an_object_store_is_checked_as_far_as_it_is_known(
     says: str,
 ) -> None:
     kubectl.answers("get secret keys", "")
+    kubectl.answers("get secret minio-ca", "")
+    kubectl.answers("get configmap bundle", "configmap/bundle")
     found = place(Kubectl(), asked, settings)
     assert (found.level, says in found.message) == (level, True), found
     assert bool(found.remedy) == (level is not OK)

@@ -305,6 +305,24 @@ def test_evidence_in_an_object_store_is_copied_into_the_pod_first(
     assert reader["securityContext"] == download["securityContext"]
 
 
+def test_evidence_in_a_store_with_a_ca_and_without_keys_is_read_as_the_test_did(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path
+) -> None:
+    own = {"bucket": "evidence", "ca": {"secretName": "minio-ca", "key": "root.pem"}}
+    plan = json.dumps({"spec": {"evidence": {"objectStore": own}}})
+    kubectl.answers("get configmap sample-plan", json.dumps({"data": {"plan.json": plan}}))
+    serve(kubectl, volume)
+    assert run(["report", "sample", "-o", str(tmp_path / "out"), "-n", "ns"]) == 0
+    spec = json.loads((kubectl.home / "stdin-0").read_text())["spec"]
+    (download,) = spec["initContainers"]
+    secret = {"secretName": "minio-ca", "items": [{"key": "root.pem", "path": "ca.crt"}]}
+    assert spec["volumes"][1] == {"name": "store-ca", "secret": secret}
+    assert download["volumeMounts"][1]["mountPath"] == "/etc/krt/store-ca"
+    found = ObjectStoreSettings.read({item["name"]: item["value"] for item in download["env"]})
+    assert found is not None
+    assert found.ca_file == "/etc/krt/store-ca/ca.crt"
+
+
 def test_obstacle_of_a_pod_that_could_not_copy_is_what_the_store_said() -> None:
     ended = {"terminated": {"exitCode": 1, "message": "AccessDenied\n"}}
     assert obstacle({"status": {"initContainerStatuses": [{"state": ended}]}}) == "AccessDenied"

@@ -160,7 +160,8 @@ def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FolderStore:
     def score(inspected: Inspection, *_: object) -> Assessment:
         (settings,) = opened
         assert (settings.bucket, settings.prefix) == ("evidence", "krt")
-        assert (settings.endpoint, settings.path_style) == ("http://127.0.0.1:9000", True)
+        assert (settings.endpoint, settings.path_style) == ("https://127.0.0.1:9000", True)
+        assert settings.ca_file == "ca.crt"
         return without_plan(inspected.bundle, "not scored here")
 
     monkeypatch.setattr(evidence_places, "ObjectStore", open_store)
@@ -168,7 +169,13 @@ def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FolderStore:
     return store
 
 
-STORED = ("s3://evidence/krt/ns/test/uid", "--endpoint", "http://127.0.0.1:9000")
+STORED = (
+    "s3://evidence/krt/ns/test/uid",
+    "--endpoint",
+    "https://127.0.0.1:9000",
+    "--ca-file",
+    "ca.crt",
+)
 
 
 def test_main_with_a_bundle_of_a_store_puts_its_results_beside_it(objects: FolderStore) -> None:

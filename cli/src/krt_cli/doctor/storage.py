@@ -98,7 +98,25 @@ def _keys(kubectl: Kubectl, store: dict[str, Any]) -> Finding:
             f"{bucket}: there is no Secret {name} in the namespace of the test",
             f"create the Secret {name} with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
         )
+    missing = _missing_ca(kubectl, store.get("ca") or {})
+    if missing:
+        return blocker(
+            CHECK,
+            f"{bucket}: there is no {missing} in the namespace of the test",
+            f"create the {missing} with the certificate of the CA, or correct "
+            "spec.evidence.objectStore.ca",
+        )
     return ok(CHECK, f"{bucket}; the preflight of the test writes to it")
+
+
+def _missing_ca(kubectl: Kubectl, ca: Mapping[str, Any]) -> str:
+    """Return the Secret or ConfigMap that is not there; empty where it is, or none is named."""
+    for field, kind in (("secretName", "Secret"), ("configMapName", "ConfigMap")):
+        name = ca.get(field)
+        words = ("get", kind.lower(), str(name), "--ignore-not-found", "--output", "name")
+        if name and not kubectl(*words).strip():
+            return f"{kind} {name}"
+    return ""
 
 
 def evidence(kubectl: Kubectl, claim: str, class_name: str | None) -> Finding:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from krt_cli.errors import CouldNotRunError
 from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.plan import PLAN_FILE
+from krt_contract.stores.ca import FILE as CA_FILE
 from krt_contract.stores.settings import (
     ACCESS_KEY,
     DEFAULT_REGION,
@@ -17,6 +18,8 @@ from krt_contract.stores.settings import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krt_cli.kubectl import Kubectl
     from krt_cli.resource import Test
 
@@ -43,10 +46,12 @@ class Bucket:
     Attributes:
         store: how it is reached.
         secret: the Secret with its keys, in the namespace of the test; empty for none.
+        ca: the CAs that it is trusted by, as `ca` of the resource; empty for those of the image.
     """
 
     store: ObjectStoreSettings
     secret: str
+    ca: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return the bucket in words."""
@@ -93,8 +98,10 @@ def place_of(kubectl: Kubectl, test: Test) -> Claim | Bucket:
         region=store.get("region", DEFAULT_REGION),
         prefix=store.get("prefix", ""),
         path_style=store.get("pathStyle", True),
+        ca_file=CA_FILE if store.get("ca") else "",
     )
-    return Bucket(settings, str((store.get("credentials") or {}).get("secretName", "")))
+    secret = str((store.get("credentials") or {}).get("secretName", ""))
+    return Bucket(settings, secret, store.get("ca") or {})
 
 
 def _planned(kubectl: Kubectl, name: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from krt_cli.errors import CouldNotRunError, KubectlError
 from krt_cli.evidence.place import Bucket, Claim
 from krt_cli.installation import find_controller
 from krt_contract.labels import LABEL_COMPONENT, PRODUCT
+from krt_contract.stores import ca
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,6 +118,8 @@ def pod(  # the pod of a claim and of an object store differ in one container an
         spec["volumes"] = [{"name": "evidence", "persistentVolumeClaim": claim}]
     else:
         spec["volumes"] = [{"name": "evidence", "emptyDir": {}}]
+        if wanted.place.ca:
+            spec["volumes"].append(ca.volume(wanted.place.ca))
         spec["initContainers"] = [{**shared, **_download(wanted, wanted.place)}]
     for key in ("nodeSelector", "tolerations", "imagePullSecrets", "priorityClassName"):
         if template.get(key):
@@ -134,12 +137,15 @@ def pod(  # the pod of a claim and of an object store differ in one container an
 def _download(wanted: Wanted, bucket: Bucket) -> dict[str, Any]:
     """Return what is peculiar to the container that copies the bundle out of an object store."""
     folder = f"{MOUNT}/{wanted.bundle}"
+    mounts: list[dict[str, Any]] = [{"name": "evidence", "mountPath": MOUNT}]
+    if bucket.ca:
+        mounts.append(ca.mount())
     return {
         "name": DOWNLOAD,
         "command": ["python3", "-m", "krt_traffic.download", wanted.bundle, folder, *wanted.names],
         "env": bucket.variables(),
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": "evidence", "mountPath": MOUNT}],
+        "volumeMounts": mounts,
     }
 
 
@@ -187,7 +193,8 @@ def _wait(kubectl: Kubectl, name: str, place: Claim | Bucket) -> None:
         what = (
             f"the volume, kubectl describe pvc {place.name} says more"
             if isinstance(place, Claim)
-            else "the object store, check that it runs and that its Secret is there"
+            else "the object store, check that it runs and that the objects with its keys and its "
+            "CA are there"
         )
         raise CouldNotRunError(
             f"the pod that reads the {place} did not start within {START_S} s: {cause}",

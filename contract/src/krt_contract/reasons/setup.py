@@ -49,8 +49,8 @@ SETUP: Final = (
         "the pods of the test may not write to the evidence claim, or the object store refuses "
         "them or does not answer",
         "claim: let group 0 write to it, or set spec.podTemplate.securityContext.fsGroup to its "
-        "group; object store: check that it runs and that the bucket exists, and endpoint, region "
-        "and keys",
+        "group; object store: check that it runs and that the bucket exists, and endpoint, region, "
+        "keys and ca",
     ),
     Reason(
         "EvidenceStorageClassMissing",

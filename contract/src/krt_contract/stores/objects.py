@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyarrow import fs
 
@@ -23,6 +24,22 @@ REQUEST_SECONDS = 3.0
 """How long an answer may take. The client does not keep it on Linux: a store that takes requests
 and never answers is given up after some 7 s."""
 
+REMEDY: Final = "Check that it runs, that its bucket exists, and the credentials"
+
+CA_FIELDS: Final = (
+    "spec.evidence.objectStore.ca (for all tests: the chart value evidence.objectStore.ca)"
+)
+
+TLS_REMEDIES: Final = {
+    60: "Its certificate is signed by a CA that is not trusted here, has expired, or is of another "
+    f"host: name the certificate of its CA in {CA_FIELDS}, and use the host of its certificate in "
+    "endpoint",
+    77: f"There is no certificate in PEM in what is named by {CA_FIELDS}",
+}
+"""libcurl's error code → remedy."""
+
+_CURL_CODE: Final = re.compile(r"curlCode: (\d+)")
+
 
 class ObjectStore:
     """A bucket, by pyarrow's S3 client.
@@ -40,6 +57,7 @@ class ObjectStore:
             scheme=settings.scheme,
             endpoint_override=settings.host,
             force_virtual_addressing=not settings.path_style,
+            tls_ca_file_path=settings.ca_file or None,
             connect_timeout=CONNECT_SECONDS,
             request_timeout=REQUEST_SECONDS,
             # Whoever calls decides about another try: a put must not be repeated under its key.
@@ -122,7 +140,6 @@ def _translated(key: str) -> Iterator[None]:
 
 
 def _refused(key: str, error: OSError) -> StoreError:
-    return StoreError(
-        f"the object store of spec.evidence did not serve {key}: {error}. Check that it runs, that "
-        "its bucket exists, and the credentials"
-    )
+    code = _CURL_CODE.search(str(error))
+    remedy = TLS_REMEDIES.get(int(code[1]) if code else 0, REMEDY)
+    return StoreError(f"the object store of spec.evidence did not serve {key}: {error}. {remedy}")

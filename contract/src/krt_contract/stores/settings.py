@@ -21,6 +21,7 @@ REGION: Final = "KRT_STORE_REGION"
 BUCKET: Final = "KRT_STORE_BUCKET"
 PREFIX: Final = "KRT_STORE_PREFIX"
 PATH_STYLE: Final = "KRT_STORE_PATH_STYLE"
+CA_FILE: Final = "KRT_STORE_CA_FILE"
 
 ACCESS_KEY: Final = "AWS_ACCESS_KEY_ID"
 SECRET_KEY: Final = "AWS_SECRET_ACCESS_KEY"  # noqa: S105 - the name of a variable
@@ -39,6 +40,8 @@ class ObjectStoreSettings:
         region: what requests are signed for.
         prefix: folder of the bucket that evidence goes below; empty for all of the bucket.
         path_style: whether the bucket is named in the path of a URL, not in its host name.
+        ca_file: file with the certificates of the CAs that the endpoint is trusted by (PEM); empty
+            for those that the image trusts.
     """
 
     bucket: str
@@ -46,6 +49,7 @@ class ObjectStoreSettings:
     region: str = DEFAULT_REGION
     prefix: str = ""
     path_style: bool = True
+    ca_file: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an endpoint that is no URL.
@@ -75,17 +79,19 @@ class ObjectStoreSettings:
             variables.get(REGION) or DEFAULT_REGION,
             variables.get(PREFIX, "").strip("/"),
             variables.get(PATH_STYLE, "true") == "true",
+            variables.get(CA_FILE, ""),
         )
 
     def variables(self) -> dict[str, str]:
         """Return the settings as the environment that ``read`` takes them from."""
-        return {
+        found = {
             BUCKET: self.bucket,
             ENDPOINT: self.endpoint,
             REGION: self.region,
             PREFIX: self.prefix,
             PATH_STYLE: "true" if self.path_style else "false",
         }
+        return {**found, CA_FILE: self.ca_file} if self.ca_file else found
 
     @property
     def scheme(self) -> str:

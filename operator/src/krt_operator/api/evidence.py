@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
+from krt_contract.stores import ca
 from krt_contract.stores.settings import DEFAULT_REGION, ObjectStoreSettings
 from krt_operator.api.base import ApiModel, ObjectName, Rule
 
@@ -21,6 +22,10 @@ Prefix = Annotated[
     str, StringConstraints(max_length=253, pattern=r"^([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*)?$")
 ]
 """Path without slashes at its ends."""
+DataKey = Annotated[
+    str, StringConstraints(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9._-]+$")
+]
+"""Key of a Secret or ConfigMap."""
 
 
 class StoreCredentials(ApiModel):
@@ -32,15 +37,42 @@ class StoreCredentials(ApiModel):
     )
 
 
+class StoreCa(ApiModel):
+    """The CAs that an object store is trusted by."""
+
+    cel: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            rule="has(self.secretName) != has(self.configMapName)",
+            message="evidence.objectStore.ca: name a Secret (secretName) or a ConfigMap "
+            "(configMapName), one of them",
+        ),
+    )
+
+    secret_name: ObjectName | None = Field(
+        default=None, description="A Secret in the namespace of the test."
+    )
+    config_map_name: ObjectName | None = Field(
+        default=None, description="A ConfigMap in the namespace of the test."
+    )
+    key: DataKey = Field(
+        default=ca.KEY,
+        description="Key of the Secret or ConfigMap that has the certificates, in PEM.",
+    )
+
+
 class ObjectStore(ApiModel):
     """An object store with an S3 interface."""
 
     cel: ClassVar[tuple[Rule, ...]] = (
         Rule(
             rule="has(self.bucket) || !(has(self.endpoint) || has(self.region) "
-            "|| has(self.credentials))",
-            message="evidence.objectStore: endpoint, region and credentials are of a store of "
+            "|| has(self.credentials) || has(self.ca))",
+            message="evidence.objectStore: endpoint, region, credentials and ca are of a store of "
             "your own; name its bucket, or leave all of them out to use the store of the chart",
+        ),
+        Rule(
+            rule="!has(self.ca) || !has(self.endpoint) || self.endpoint.startsWith('https://')",
+            message="evidence.objectStore: ca is for an endpoint that begins with https://",
         ),
     )
 
@@ -71,6 +103,11 @@ class ObjectStore(ApiModel):
         default=None,
         description="The keys; unset: the identity that the pods have by their node or their "
         "service account.",
+    )
+    ca: StoreCa | None = Field(
+        default=None,
+        description="Certificates of the CAs that the endpoint is trusted by. Unset: the CAs that "
+        "Debian and Java trust.",
     )
 
 
@@ -113,6 +150,7 @@ class Evidence(ApiModel):
             region=store.region or DEFAULT_REGION,
             prefix=store.prefix or "",
             path_style=store.path_style,
+            ca_file=ca.FILE if store.ca else "",
         )
 
     @property

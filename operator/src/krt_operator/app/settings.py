@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -27,6 +28,7 @@ CHART_VALUES = {
     "store_path_style": "evidence.objectStore.pathStyle",
     "store_access_key": "evidence.objectStore.credentials.secretName",
     "store_secret_key": "evidence.objectStore.credentials.secretName",
+    "store_ca_file": "evidence.objectStore.ca",
     "max_concurrent_tests": "maxConcurrentTests",
     "max_concurrent_tests_per_namespace": "maxConcurrentTestsPerNamespace",
     "watch_namespaces": "watchNamespaces",
@@ -49,6 +51,8 @@ class Settings(BaseSettings):
         store_bucket: bucket of the object store of tests that name none; empty: there is none.
         store_endpoint, store_region, store_prefix, store_path_style: how it is reached.
         store_access_key, store_secret_key: its keys; empty: pods have an identity of their own.
+        store_ca_file: file with the certificates of the CAs that it is trusted by; empty: those of
+            the images.
         evidence_storage_class: class of the evidence claims that the controller creates.
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
         max_concurrent_tests_per_namespace: the same in each namespace; 0: no limit of its own.
@@ -77,11 +81,18 @@ class Settings(BaseSettings):
     store_path_style: bool = True
     store_access_key: str = ""
     store_secret_key: SecretStr = SecretStr("")
+    store_ca_file: str = ""
     max_concurrent_tests: int = Field(default=8, ge=0)
     max_concurrent_tests_per_namespace: int = Field(default=0, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
     role_kind: Literal["ClusterRole", "Role"] = "ClusterRole"
     metrics_port: int = Field(default=0, ge=0)
+
+    @property
+    def store_ca(self) -> str:
+        """The certificates of the CAs as they are now: the file of a mounted Secret changes."""
+        # Bundles have comments in any encoding.
+        return Path(self.store_ca_file).read_text(encoding="utf-8", errors="replace")
 
     @field_validator("watch_namespaces", "image_pull_secrets", mode="before")
     @classmethod

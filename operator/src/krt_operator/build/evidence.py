@@ -1,15 +1,20 @@
-"""How the pods of a run reach the evidence: a volume, and the environment of an object store."""
+"""How the pods of a run reach the evidence: volumes and environment."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import Component, owner_reference
+from krt_contract.stores import ca
 from krt_contract.stores.settings import ACCESS_KEY, SECRET_KEY
 from krt_operator import names
-from krt_operator.build.decorate import labels
+from krt_operator.build.decorate import decorate_objects, labels
+from krt_operator.build.render import render
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krt_operator.api.plan import Plan
     from krt_operator.app.settings import Settings
     from krt_operator.engine.views import Json
@@ -19,16 +24,36 @@ VOLUME: Final = "evidence"
 what is copied out of the store."""
 
 
-def evidence_volume(plan: Plan) -> Json:
-    """The volume at /evidence."""
-    if plan.spec.evidence.store is not None:
-        return {"name": VOLUME, "emptyDir": {}}
-    claim = {"claimName": plan.spec.evidence.claim_name}
-    return {"name": VOLUME, "persistentVolumeClaim": claim}
+@dataclass(frozen=True)
+class EvidenceAccess:
+    """What a pod needs that reads or writes evidence.
+
+    Attributes:
+        volumes: of the pod.
+        mounts: of its container.
+        variables: environment of its container; none where evidence is on a claim.
+    """
+
+    volumes: Sequence[Json]
+    mounts: Sequence[Json]
+    variables: Sequence[Json]
 
 
-def evidence_variables(plan: Plan) -> list[Json]:
-    """The environment of a container that reads or writes evidence; none where it is on a claim."""
+def evidence_access(plan: Plan) -> EvidenceAccess:
+    """What the pods of a run need that read or write its evidence."""
+    evidence = plan.spec.evidence
+    mounts: list[Json] = [{"name": VOLUME, "mountPath": "/evidence"}]
+    if evidence.store is None:
+        claim = {"claimName": evidence.claim_name}
+        return EvidenceAccess([{"name": VOLUME, "persistentVolumeClaim": claim}], mounts, [])
+    volumes: list[Json] = [{"name": VOLUME, "emptyDir": {}}]
+    if evidence.object_store is not None and evidence.object_store.ca is not None:
+        volumes.append(ca.volume(evidence.object_store.ca.dump()))
+        mounts.append(ca.mount())
+    return EvidenceAccess(volumes, mounts, _variables(plan))
+
+
+def _variables(plan: Plan) -> list[Json]:
     store = plan.spec.evidence.store
     if store is None:
         return []
@@ -43,6 +68,13 @@ def evidence_variables(plan: Plan) -> list[Json]:
             for key in (ACCESS_KEY, SECRET_KEY)
         ]
     return found
+
+
+def build_store_ca(plan: Plan, settings: Settings) -> Json:
+    """The ConfigMap with the CAs of the chart's bucket, which is deleted with the test."""
+    name, data = names.store_ca(plan.name), {ca.KEY: settings.store_ca}
+    objects = render("config.yaml.j2", name=name, data=data, immutable=True)
+    return decorate_objects(objects, plan, Component.EVIDENCE)[0]
 
 
 def build_store_secret(plan: Plan, settings: Settings) -> Json:

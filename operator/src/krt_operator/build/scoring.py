@@ -8,7 +8,7 @@ from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.resources import mebibytes
 from krt_operator.build.decorate import decorate_objects
-from krt_operator.build.evidence import evidence_variables, evidence_volume
+from krt_operator.build.evidence import evidence_access
 from krt_operator.build.render import render
 from krt_operator.constants import (
     BLOCK_MANAGER_PORT,
@@ -58,8 +58,7 @@ def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
         plan=names.plan(plan.name),
         control=names.control(plan.name),
         scripts=names.scripts(plan.name),
-        evidence=evidence_volume(plan),
-        store=evidence_variables(plan),
+        evidence=evidence_access(plan),
     )
     return decorate_objects(objects, plan, Component.SCORING, "scoring", pull_policy)[0]
 

@@ -17,7 +17,7 @@ from krt_operator.build.decorate import (
     labels,
     selector,
 )
-from krt_operator.build.evidence import evidence_variables, evidence_volume
+from krt_operator.build.evidence import evidence_access
 from krt_operator.build.render import as_yaml, render, script
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def build_executor_template(plan: Plan, pull_policy: str) -> str:
     """The pod template of Spark's executors: no token, restricted, owned by the driver alone."""
     pod = render(
         "executor.yaml.j2",
-        evidence=evidence_volume(plan),
-        store=evidence_variables(plan),
+        evidence=evidence_access(plan),
         driver=selector(plan, component=Component.SCORING),
     )[0]
     harden_pod(pod, plan, labels(plan, Component.SCORING, "scoring"), pull_policy)
@@ -193,8 +192,7 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
             resources=PREFLIGHT_RESOURCES,
             scripts=names.scripts(plan.name),
             command=_exchange(plan, own, other),
-            evidence=evidence_volume(plan),
-            store=evidence_variables(plan),
+            evidence=evidence_access(plan),
         )
         pods.extend(
             decorate_objects(objects, plan, Component.PREFLIGHT, f"preflight-{own}", pull_policy)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects, selector
-from krt_operator.build.evidence import evidence_variables, evidence_volume
+from krt_operator.build.evidence import evidence_access
 from krt_operator.build.render import render
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def build_dump_job(plan: Plan, broker: Member, pull_policy: str) -> Json:
         tool_resources=RESOURCES,
         writer_resources=WRITER_RESOURCES,
         volume=names.member_claim(plan.name, broker.member),
-        evidence=evidence_volume(plan),
-        store=evidence_variables(plan),
+        evidence=evidence_access(plan),
         plan=names.plan(plan.name),
         control=names.control(plan.name),
         scripts=names.scripts(plan.name),

@@ -9,7 +9,7 @@ from krt_contract import metrics
 from krt_contract.labels import ANNOTATION_RESTARTS, Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects
-from krt_operator.build.evidence import evidence_variables, evidence_volume
+from krt_operator.build.evidence import evidence_access
 from krt_operator.build.render import render
 from krt_operator.constants import TRAFFIC_GRACE
 
@@ -132,8 +132,7 @@ def _common(plan: Plan) -> Json:
         "test": plan.name,
         "uid": plan.uid,
         "plan": names.plan(plan.name),
-        "evidence": evidence_volume(plan),
-        "store": evidence_variables(plan),
+        "evidence": evidence_access(plan),
         "metrics_port": metrics.PORT,
         "metrics_port_name": metrics.PORT_NAME,
     }

@@ -8,7 +8,7 @@ from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
-from krt_operator.build.evidence import build_store_secret
+from krt_operator.build.evidence import build_store_ca, build_store_secret
 from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
 from krt_operator.engine import journal
@@ -64,7 +64,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         message = f"objects of the previous test of this name are being deleted: {left[0]}"
         return _wait(observed, "PreviousTestTerminating", message, BUSY)
     plan = _plan(run, ports)
-    with_secret = uses_chart_store(run.spec.evidence, settings) and bool(settings.store_access_key)
+    in_chart_store = uses_chart_store(run.spec.evidence, settings)
     return Progress(
         requeue_after=0,
         next_phase=Phase.PROVISIONING,
@@ -78,7 +78,9 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
             ),
         ),
         side_effects=(
-            SideEffect("write the plan", lambda at: _write(plan, at, with_secret=with_secret)),
+            SideEffect(
+                "write the plan", lambda at: _write(plan, at, in_chart_store=in_chart_store)
+            ),
         ),
         events=(Event("Planned", _placement(plan)),),
     )
@@ -180,16 +182,19 @@ def _check_evidence(run: Run, cluster: Cluster, settings: Settings) -> None:
         )
 
 
-def _write(plan: Plan, ports: Ports, *, with_secret: bool) -> Sequence[Change]:
+def _write(plan: Plan, ports: Ports, *, in_chart_store: bool) -> Sequence[Change]:
     stored = ObjectView(ports.cluster.create(build_plan_map(plan)))
     if stored.labels.get(LABEL_TEST_UID) != plan.uid:
         raise TransientError(
             f"ConfigMap {stored.name} belongs to another test of this name; waiting until it is "
             "deleted"
         )
-    if with_secret:
-        # Before the first pod that mounts it: one that waits for a Secret is tried again late.
-        ports.cluster.create_unread(build_store_secret(plan, ports.settings))
+    cluster, settings = ports.cluster, ports.settings
+    # Before the first pod that needs them: one that waits for a Secret is tried again late.
+    if in_chart_store and settings.store_access_key:
+        cluster.create_unread(build_store_secret(plan, settings))
+    if in_chart_store and settings.store_ca_file:
+        cluster.apply(build_store_ca(plan, settings))
     return ()
 
 

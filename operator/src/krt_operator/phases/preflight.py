@@ -37,7 +37,7 @@ WRITABLE_REMEDY: Final = (
 )
 
 STORE_REMEDY: Final = (
-    "check that the store runs and that the bucket exists, and endpoint, region and keys in "
+    "check that the store runs and that the bucket exists, and endpoint, region, keys and ca in "
     "spec.evidence.objectStore or the chart value evidence.objectStore"
 )
 
@@ -147,7 +147,7 @@ def _check_pod(plan: Plan, observed: Observed, role: str, pod: PodView) -> None:
             + (
                 "a claim that both can mount"
                 if evidence.store is None
-                else "the Secret with the keys of the object store"
+                else "the Secret with the keys of the object store, and what its ca names"
             ),
         )
 

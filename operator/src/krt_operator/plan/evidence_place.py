@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krt_contract.bundle import DEFAULT_CLAIM
 from krt_operator import names
-from krt_operator.api.evidence import Evidence, ObjectStore, StoreCredentials
+from krt_operator.api.evidence import Evidence, ObjectStore, StoreCa, StoreCredentials
 from krt_operator.errors import UserError
 
 if TYPE_CHECKING:
@@ -55,5 +55,6 @@ def resolve(run: Run, settings: Settings) -> Evidence:
         credentials=StoreCredentials(secret_name=names.store_secret(run.name, run.uid))
         if has_keys
         else None,
+        ca=StoreCa(config_map_name=names.store_ca(run.name)) if settings.store_ca_file else None,
     )
     return evidence.model_copy(update={"object_store": store})

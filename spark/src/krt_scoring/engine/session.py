@@ -16,11 +16,12 @@ import os
 import tempfile
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from krt_scoring.engine import jvm, kubernetes_pods, s3a
+from krt_scoring.engine import jvm, kubernetes_pods, s3a, trust_store
 from krt_scoring.errors import ScoringError
 
 if TYPE_CHECKING:
@@ -221,8 +222,14 @@ def kubernetes(
         cluster: the driver's pod and its executors.
         rows: rows the history holds, about.
         store: the object store that has the evidence; None where a volume has it.
+
+    Raises:
+        StoreReadError: the CAs that the store is trusted by cannot be used.
     """
     settings = {**kubernetes_settings(cluster, rows), **s3a.settings(store)}
+    if store is not None and store.ca_file:
+        trust_store.write(Path(store.ca_file), trust_store.FILE)
+        settings = trust_store.trusting(settings)
     return _start("k8s://https://kubernetes.default.svc", settings)
 
 

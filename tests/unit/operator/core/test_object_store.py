@@ -12,6 +12,7 @@ from krt_contract.stores.settings import ObjectStoreSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 CHART_STORE = SETTINGS.model_copy(
     update={
@@ -21,6 +22,10 @@ CHART_STORE = SETTINGS.model_copy(
         "store_secret_key": type(SETTINGS.store_secret_key)("the-secret"),
     }
 )
+CHART_BUCKET = CHART_STORE.model_copy(
+    update={"store_endpoint": "https://minio.example.com:9000", "store_access_key": ""}
+)
+"""A bucket that the chart names, and that pods reach by their identity."""
 KEYS = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 OWN: dict[str, Any] = {
     "bucket": "our-bucket",
@@ -178,3 +183,69 @@ def test_preflight_of_a_store_whose_secret_is_missing_names_the_secret() -> None
     condition = world.condition("Provisioned")
     assert condition["reason"] == "PreflightTimedOut"
     assert "the Secret with the keys of the object store" in condition["message"]
+
+
+def ca_volumes(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    return [volume for volume in spec["volumes"] if volume["name"] == "store-ca"]
+
+
+@pytest.mark.parametrize(
+    ("named", "source"),
+    [
+        (
+            {"secretName": "minio-ca"},
+            {
+                "secret": {
+                    "secretName": "minio-ca",
+                    "items": [{"key": "ca.crt", "path": "ca.crt"}],
+                }
+            },
+        ),
+        (
+            {"configMapName": "bundle", "key": "root.pem"},
+            {"configMap": {"name": "bundle", "items": [{"key": "root.pem", "path": "ca.crt"}]}},
+        ),
+    ],
+)
+def test_run_with_a_ca_mounts_it_where_the_clients_look_for_it(
+    named: dict[str, Any], source: dict[str, Any]
+) -> None:
+    world = World(evidence={"objectStore": {**OWN, "ca": named}})
+    world.run(until="Injecting")
+    for name, spec in pods_of(world).items():
+        assert ca_volumes(spec) == [{"name": "store-ca", **source}], name
+        for container in containers(spec):
+            found = ObjectStoreSettings.read(environment(container))
+            assert found is not None
+            (mount,) = (m for m in container["volumeMounts"] if m["name"] == "store-ca")
+            assert found.ca_file == f"{mount['mountPath']}/ca.crt"
+            assert mount["readOnly"] is True
+    assert world.run()["verdict"] == "Passed"
+
+
+def test_run_without_a_ca_mounts_none() -> None:
+    world = World(evidence={"objectStore": OWN})
+    world.run(until="Injecting")
+    for spec in pods_of(world).values():
+        assert ca_volumes(spec) == []
+        for container in containers(spec):
+            assert "KRT_STORE_CA_FILE" not in environment(container)
+
+
+def test_run_in_a_bucket_of_the_chart_has_a_copy_of_its_ca_before_any_pod(tmp_path: Path) -> None:
+    file = tmp_path / "ca.crt"
+    file.write_text("-----BEGIN CERTIFICATE-----\n")
+    settings = CHART_BUCKET.model_copy(update={"store_ca_file": str(file)})
+    world = World(evidence={"objectStore": {}})
+    world.run(until="Provisioning", controller=world.controller(settings))
+    assert world.names_of("Pod") == set()
+    copy = world.objects["ConfigMap", "t-store-ca"]
+    assert copy["data"] == {"ca.crt": "-----BEGIN CERTIFICATE-----\n"}
+    assert [owner["name"] for owner in copy["metadata"]["ownerReferences"]] == ["t"]
+    world.run(until="Injecting", controller=world.controller(settings))
+    for spec in pods_of(world).values():
+        (volume,) = ca_volumes(spec)
+        assert volume["configMap"]["name"] == "t-store-ca"
+    assert world.run(controller=world.controller(settings))["verdict"] == "Passed"
+    # For krt evidence, whose pod mounts it, too.
+    assert ("ConfigMap", "t-store-ca") in world.objects
