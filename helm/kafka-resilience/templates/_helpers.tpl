@@ -185,6 +185,8 @@ finalizers. */}}
   value: {{ or .enabled .pathStyle | quote }}
 {{- end }}
 {{- end }}
+- name: KRT_TEST_ACCOUNT_ANNOTATIONS
+  value: {{ toJson .Values.testServiceAccounts.annotations | quote }}
 - name: KRT_EVIDENCE_STORAGE_CLASS
   value: {{ .Values.evidence.storageClass | quote }}
 - name: KRT_MAX_CONCURRENT_TESTS

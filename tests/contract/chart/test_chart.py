@@ -468,6 +468,17 @@ def test_ca_is_not_mounted_for_the_store_of_the_chart_and_one_kind_of_it_is_enou
     assert "leave one of them out" in done.stderr
 
 
+def test_annotations_of_the_accounts_of_tests_reach_the_controller_as_they_are(helm: str) -> None:
+    role = "arn:aws:iam::111122223333:role/krt"
+    value = f"testServiceAccounts.annotations.eks\\.amazonaws\\.com/role-arn={role}"
+    (deployment,) = of_kind(template(helm, value), "Deployment")
+    text = environment(deployment)["KRT_TEST_ACCOUNT_ANNOTATIONS"]
+    assert json.loads(text) == {"eks.amazonaws.com/role-arn": role}
+    # The controller's own account does not have the rights of the pods.
+    for account in of_kind(template(helm, value), "ServiceAccount"):
+        assert role not in account["metadata"].get("annotations", {}).values()
+
+
 def test_controller_may_create_secrets_only_where_it_has_keys_to_give(helm: str) -> None:
     def rights(*values: str) -> list[list[str]]:
         roles = of_kind(template(helm, *values), "ClusterRole")

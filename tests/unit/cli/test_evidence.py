@@ -321,6 +321,8 @@ def test_evidence_in_a_store_with_a_ca_and_without_keys_is_read_as_the_test_did(
     found = ObjectStoreSettings.read({item["name"]: item["value"] for item in download["env"]})
     assert found is not None
     assert found.ca_file == "/etc/krt/store-ca/ca.crt"
+    assert spec["serviceAccountName"] == "sample-evidence"
+    assert spec["automountServiceAccountToken"] is False
 
 
 def test_obstacle_of_a_pod_that_could_not_copy_is_what_the_store_said() -> None:

@@ -47,11 +47,13 @@ class Bucket:
         store: how it is reached.
         secret: the Secret with its keys, in the namespace of the test; empty for none.
         ca: the CAs that it is trusted by, as `ca` of the resource; empty for those of the image.
+        account: the service account of a pod that reads it by its identity; empty for none.
     """
 
     store: ObjectStoreSettings
     secret: str
     ca: Mapping[str, Any] = field(default_factory=dict)
+    account: str = ""
 
     def __str__(self) -> str:
         """Return the bucket in words."""
@@ -101,7 +103,8 @@ def place_of(kubectl: Kubectl, test: Test) -> Claim | Bucket:
         ca_file=CA_FILE if store.get("ca") else "",
     )
     secret = str((store.get("credentials") or {}).get("secretName", ""))
-    return Bucket(settings, secret, store.get("ca") or {})
+    account = "" if secret else f"{test.identity[1]}-evidence"
+    return Bucket(settings, secret, store.get("ca") or {}, account)
 
 
 def _planned(kubectl: Kubectl, name: str) -> dict[str, Any]:

@@ -120,6 +120,8 @@ def pod(  # the pod of a claim and of an object store differ in one container an
         spec["volumes"] = [{"name": "evidence", "emptyDir": {}}]
         if wanted.place.ca:
             spec["volumes"].append(ca.volume(wanted.place.ca))
+        if wanted.place.account:
+            spec["serviceAccountName"] = wanted.place.account
         spec["initContainers"] = [{**shared, **_download(wanted, wanted.place)}]
     for key in ("nodeSelector", "tolerations", "imagePullSecrets", "priorityClassName"):
         if template.get(key):

@@ -154,6 +154,11 @@ class Evidence(ApiModel):
         )
 
     @property
+    def by_identity(self) -> bool:
+        """Whether pods reach an object store by their identity, without keys."""
+        return self.object_store is not None and self.object_store.credentials is None
+
+    @property
     def place(self) -> str:
         """The place in words, for messages; of a plan's evidence, which is resolved."""
         store = self.store

@@ -29,6 +29,7 @@ CHART_VALUES = {
     "store_access_key": "evidence.objectStore.credentials.secretName",
     "store_secret_key": "evidence.objectStore.credentials.secretName",
     "store_ca_file": "evidence.objectStore.ca",
+    "test_account_annotations": "testServiceAccounts.annotations",
     "max_concurrent_tests": "maxConcurrentTests",
     "max_concurrent_tests_per_namespace": "maxConcurrentTestsPerNamespace",
     "watch_namespaces": "watchNamespaces",
@@ -53,6 +54,7 @@ class Settings(BaseSettings):
         store_access_key, store_secret_key: its keys; empty: pods have an identity of their own.
         store_ca_file: file with the certificates of the CAs that it is trusted by; empty: those of
             the images.
+        test_account_annotations: of the service accounts of the pods of tests.
         evidence_storage_class: class of the evidence claims that the controller creates.
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
         max_concurrent_tests_per_namespace: the same in each namespace; 0: no limit of its own.
@@ -82,6 +84,7 @@ class Settings(BaseSettings):
     store_access_key: str = ""
     store_secret_key: SecretStr = SecretStr("")
     store_ca_file: str = ""
+    test_account_annotations: dict[str, str] = Field(default={})
     max_concurrent_tests: int = Field(default=8, ge=0)
     max_concurrent_tests_per_namespace: int = Field(default=0, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()

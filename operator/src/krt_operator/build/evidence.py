@@ -1,4 +1,4 @@
-"""How the pods of a run reach the evidence: volumes and environment."""
+"""How the pods of a run reach the evidence: volumes, environment and account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from krt_operator.build.decorate import decorate_objects, labels
 from krt_operator.build.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from krt_operator.api.plan import Plan
     from krt_operator.app.settings import Settings
@@ -32,11 +32,14 @@ class EvidenceAccess:
         volumes: of the pod.
         mounts: of its container.
         variables: environment of its container; none where evidence is on a claim.
+        account: service account of a pod that has none of its own; empty where evidence is reached
+            without an identity.
     """
 
     volumes: Sequence[Json]
     mounts: Sequence[Json]
     variables: Sequence[Json]
+    account: str
 
 
 def evidence_access(plan: Plan) -> EvidenceAccess:
@@ -45,12 +48,13 @@ def evidence_access(plan: Plan) -> EvidenceAccess:
     mounts: list[Json] = [{"name": VOLUME, "mountPath": "/evidence"}]
     if evidence.store is None:
         claim = {"claimName": evidence.claim_name}
-        return EvidenceAccess([{"name": VOLUME, "persistentVolumeClaim": claim}], mounts, [])
+        return EvidenceAccess([{"name": VOLUME, "persistentVolumeClaim": claim}], mounts, [], "")
     volumes: list[Json] = [{"name": VOLUME, "emptyDir": {}}]
     if evidence.object_store is not None and evidence.object_store.ca is not None:
         volumes.append(ca.volume(evidence.object_store.ca.dump()))
         mounts.append(ca.mount())
-    return EvidenceAccess(volumes, mounts, _variables(plan))
+    account = names.evidence_account(plan.name) if evidence.by_identity else ""
+    return EvidenceAccess(volumes, mounts, _variables(plan), account)
 
 
 def _variables(plan: Plan) -> list[Json]:
@@ -74,6 +78,19 @@ def build_store_ca(plan: Plan, settings: Settings) -> Json:
     """The ConfigMap with the CAs of the chart's bucket, which is deleted with the test."""
     name, data = names.store_ca(plan.name), {ca.KEY: settings.store_ca}
     objects = render("config.yaml.j2", name=name, data=data, immutable=True)
+    return decorate_objects(objects, plan, Component.EVIDENCE)[0]
+
+
+def build_evidence_account(plan: Plan, annotations: Mapping[str, str]) -> Json:
+    """The service account, without any role, of pods that have no account of their own.
+
+    Args:
+        plan: of the run.
+        annotations: by which a cloud provider gives it an identity.
+    """
+    objects = render(
+        "account.yaml.j2", name=names.evidence_account(plan.name), annotations=annotations, role=""
+    )
     return decorate_objects(objects, plan, Component.EVIDENCE)[0]
 
 

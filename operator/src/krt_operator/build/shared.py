@@ -126,18 +126,22 @@ def build_executor_template(plan: Plan, pull_policy: str) -> str:
     return as_yaml(pod)
 
 
-def build_service_accounts(plan: Plan, role_kind: str) -> list[Json]:
+def build_service_accounts(
+    plan: Plan, role_kind: str, annotations: Mapping[str, str]
+) -> list[Json]:
     """The ServiceAccounts and the RoleBindings that grant them the chart's roles.
 
     Args:
         plan: of the run.
         role_kind: ClusterRole, or Role where the chart created the roles in each namespace.
+        annotations: by which a cloud provider gives the accounts an identity.
     """
     built: list[Json] = []
     for suffix, role in ROLES.items():
         objects = render(
             "account.yaml.j2",
             name=f"{plan.name}-{suffix}",
+            annotations=annotations,
             role=role,
             role_kind=role_kind,
             namespace=plan.namespace,

@@ -8,7 +8,11 @@ from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
-from krt_operator.build.evidence import build_store_ca, build_store_secret
+from krt_operator.build.evidence import (
+    build_evidence_account,
+    build_store_ca,
+    build_store_secret,
+)
 from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
 from krt_operator.engine import journal
@@ -190,11 +194,14 @@ def _write(plan: Plan, ports: Ports, *, in_chart_store: bool) -> Sequence[Change
             "deleted"
         )
     cluster, settings = ports.cluster, ports.settings
-    # Before the first pod that needs them: one that waits for a Secret is tried again late.
+    # Before the first pod that needs them: one that waits for a Secret is tried again late, and a
+    # cloud provider changes a pod only if it knows the annotations of its account by then.
     if in_chart_store and settings.store_access_key:
         cluster.create_unread(build_store_secret(plan, settings))
     if in_chart_store and settings.store_ca_file:
         cluster.apply(build_store_ca(plan, settings))
+    if plan.spec.evidence.by_identity:
+        cluster.apply(build_evidence_account(plan, settings.test_account_annotations))
     return ()
 
 

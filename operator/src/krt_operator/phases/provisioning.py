@@ -62,8 +62,9 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if plan is None:
         raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
     pod_state.check_images(observed.pod_views(), observed.at, image_fields(plan))
-    pull = ports.settings.image_pull_policy
-    accounts = build_service_accounts(plan, ports.settings.role_kind)
+    settings = ports.settings
+    pull = settings.image_pull_policy
+    accounts = build_service_accounts(plan, settings.role_kind, settings.test_account_annotations)
     desired = [build_scripts_map(plan, pull), *accounts]
     if names.control(plan.name) not in observed.config_maps:
         desired.append(build_control_map(plan, ControlState.PRODUCE))

@@ -46,7 +46,7 @@ def _objects() -> dict[str, Any]:
         shared.build_plan_map(plan),
         shared.build_control_map(plan, ControlState.PRODUCE),
         shared.build_scripts_map(plan, PULL),
-        *shared.build_service_accounts(plan, "ClusterRole"),
+        *shared.build_service_accounts(plan, "ClusterRole", {}),
         shared.build_evidence_claim(plan, "krt-evidence"),
         *shared.build_preflight_pods(plan, PULL),
         traffic.build_recorder_pod(plan, PULL),

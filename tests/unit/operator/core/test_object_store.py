@@ -26,6 +26,7 @@ CHART_BUCKET = CHART_STORE.model_copy(
     update={"store_endpoint": "https://minio.example.com:9000", "store_access_key": ""}
 )
 """A bucket that the chart names, and that pods reach by their identity."""
+ROLE = {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/krt"}
 KEYS = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 OWN: dict[str, Any] = {
     "bucket": "our-bucket",
@@ -249,3 +250,51 @@ def test_run_in_a_bucket_of_the_chart_has_a_copy_of_its_ca_before_any_pod(tmp_pa
     assert world.run(controller=world.controller(settings))["verdict"] == "Passed"
     # For krt evidence, whose pod mounts it, too.
     assert ("ConfigMap", "t-store-ca") in world.objects
+
+
+def test_run_without_keys_gives_every_pod_an_account_with_the_annotations() -> None:
+    settings = SETTINGS.model_copy(update={"test_account_annotations": ROLE})
+    world = World(evidence={"objectStore": {"bucket": "our-bucket"}})
+    world.run(until="Provisioning", controller=world.controller(settings))
+    assert world.names_of("Pod") == set()
+    assert world.names_of("ServiceAccount") == {"t-evidence"}
+    world.run(until="Injecting", controller=world.controller(settings))
+    accounts = world.names_of("ServiceAccount")
+    assert accounts == {"t-evidence", "t-recorder", "t-traffic", "t-scoring"}
+    for account in (world.objects["ServiceAccount", name] for name in accounts):
+        assert ROLE.items() <= account["metadata"]["annotations"].items()
+        assert account["automountServiceAccountToken"] is False
+    used = {name: spec.get("serviceAccountName") for name, spec in pods_of(world).items()}
+    assert used.pop("executor") == "t-evidence"
+    assert set(used.values()) == {"t-recorder", "t-traffic"}
+    bound = {
+        subject["name"]
+        for (kind, _), obj in world.objects.items()
+        if kind == "RoleBinding"
+        for subject in obj["subjects"]
+    }
+    assert "t-evidence" not in bound
+    assert world.run(controller=world.controller(settings))["verdict"] == "Passed"
+    # For krt evidence, whose pod has it, too.
+    assert "t-evidence" in world.names_of("ServiceAccount")
+
+
+@pytest.mark.parametrize("role", ["write", "read"])
+def test_preflight_of_a_bucket_without_keys_tries_the_identity(role: str) -> None:
+    world = World(evidence={"objectStore": {"bucket": "our-bucket"}})
+    engine = world.controller()
+    while ("Pod", f"t-preflight-{role}") not in world.objects:
+        world.tick(engine.run_once("t") or 0.01)
+    spec = world.objects["Pod", f"t-preflight-{role}"]["spec"]
+    assert spec["serviceAccountName"] == "t-evidence"
+    assert spec["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize("evidence", [{"claimName": "krt-evidence"}, {"objectStore": OWN}])
+def test_run_with_a_claim_or_keys_needs_no_account_for_its_evidence(
+    evidence: dict[str, Any],
+) -> None:
+    world = World(evidence=evidence)
+    world.run(until="Injecting")
+    assert "t-evidence" not in world.names_of("ServiceAccount")
+    assert "serviceAccountName" not in pods_of(world)["executor"]
