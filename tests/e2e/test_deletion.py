@@ -19,12 +19,12 @@ GONE_WITHIN = 60
 """Seconds; the promise of the documentation."""
 
 
-AT_ONCE = 3
+PARALLEL = 3
 """Runs at the same time: a node carries that many brokers, and no time of theirs is judged."""
 
 
 def test_run_deleted_in_each_phase_leaves_no_object(kubectl: Kubectl) -> None:
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(PARALLEL) as pool:
         deleted = [pool.submit(delete_in, phase, kubectl) for phase in DELETED_IN]
     for future in deleted:
         future.result()
