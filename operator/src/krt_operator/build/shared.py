@@ -18,6 +18,7 @@ from krt_operator.build.decorate import (
     selector,
 )
 from krt_operator.build.evidence import evidence_variables, evidence_volume
+from krt_operator.build.kafka_secrets import secret_mounts, secret_volumes
 from krt_operator.build.render import as_yaml, render, script
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def build_executor_template(plan: Plan, pull_policy: str) -> str:
         "executor.yaml.j2",
         evidence=evidence_volume(plan),
         store=evidence_variables(plan),
+        kafka_volumes=secret_volumes(plan),
+        kafka_mounts=secret_mounts(plan),
         driver=selector(plan, component=Component.SCORING),
     )[0]
     harden_pod(pod, plan, labels(plan, Component.SCORING, "scoring"), pull_policy)
@@ -195,6 +198,8 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
             command=_exchange(plan, own, other),
             evidence=evidence_volume(plan),
             store=evidence_variables(plan),
+            kafka_volumes=secret_volumes(plan),
+            kafka_mounts=secret_mounts(plan),
         )
         pods.extend(
             decorate_objects(objects, plan, Component.PREFLIGHT, f"preflight-{own}", pull_policy)

@@ -10,6 +10,7 @@ from krt_contract.labels import ANNOTATION_RESTARTS, Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.evidence import evidence_variables, evidence_volume
+from krt_operator.build.kafka_secrets import secret_mounts, secret_volumes
 from krt_operator.build.render import render
 from krt_operator.constants import TRAFFIC_GRACE
 
@@ -134,6 +135,8 @@ def _common(plan: Plan) -> Json:
         "plan": names.plan(plan.name),
         "evidence": evidence_volume(plan),
         "store": evidence_variables(plan),
+        "kafka_volumes": secret_volumes(plan),
+        "kafka_mounts": secret_mounts(plan),
         "metrics_port": metrics.PORT,
         "metrics_port_name": metrics.PORT_NAME,
     }
