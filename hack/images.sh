@@ -16,7 +16,7 @@ engine_up
 . "$HACK/images/lib.sh"
 
 PACKAGES_JAVA='openjdk-17-jre-headless procps'
-PACKAGES_PYTHON='python3'
+PACKAGES_PYTHON='python3 ca-certificates'
 # libnss-wrapper: see images/runtime/entrypoint.
 PACKAGES_SPARK='python3 libnss-wrapper'
 

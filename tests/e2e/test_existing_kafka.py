@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kit.existing_kafka import ExistingKafka, kafka_image
+from kit.existing_kafka import PASSWORD, USER, ExistingKafka, grant_secrets, kafka_image
 from kit.run import Run, manifest
 
 if TYPE_CHECKING:
@@ -33,9 +34,14 @@ def sample(cluster: ExistingKafka, name: str = "consumer-crash") -> dict[str, An
 
 
 @pytest.fixture(scope="module")
-def run(cluster: ExistingKafka, module_kubectl: Kubectl) -> Run:
-    """A consumer crashes; then the owner of the cluster restarts a broker."""
+def run(cluster: ExistingKafka, controller: Controller, module_kubectl: Kubectl) -> Run:
+    """A consumer crashes; then the owner of the cluster restarts a broker.
+
+    All clients log in by TLS and SCRAM, as a user that has the rights of the guide and no others.
+    """
+    grant_secrets(controller.kubectl, module_kubectl)
     resource = sample(cluster)
+    resource["spec"]["kafkaRef"] = cluster.secured()
     crash, _ = resource["spec"]["faults"]
     external = {
         "name": "broker-gone",
@@ -86,6 +92,24 @@ def test_existing_cluster_is_left_as_it_was(cluster: ExistingKafka) -> None:
     assert cluster.end_offset(OTHER) == 0
 
 
+def test_existing_cluster_password_is_in_no_object_log_or_evidence(
+    run: Run, controller: Controller
+) -> None:
+    kinds = "krt,pods,jobs,configmaps,events"
+    texts = {kinds: run.kubectl("get", kinds, "-o", "json")}
+    for pod in run.kubectl.items("pods", "-l", "app.kubernetes.io/part-of=kafka-resilience"):
+        name = pod["metadata"]["name"]
+        texts[name] = run.kubectl("logs", name, "--all-containers")
+    pod = controller.running()["metadata"]["name"]
+    texts[pod] = controller.kubectl("logs", pod)
+    for path in run.bundle.rglob("*"):
+        if path.is_file():
+            texts[str(path)] = path.read_bytes().decode("utf-8", "replace")
+    encoded = base64.b64encode(PASSWORD.encode()).decode()
+    assert [name for name, text in texts.items() if PASSWORD in text or encoded in text] == []
+    assert run.kubectl.get("secret", USER)["data"]["password"] == encoded
+
+
 def test_existing_topic_is_refused_and_kept(cluster: ExistingKafka, kubectl: Kubectl) -> None:
     cluster.create_topic("krt-taken")
     resource = sample(cluster, "taken")
@@ -98,6 +122,22 @@ def test_existing_topic_is_refused_and_kept(cluster: ExistingKafka, kubectl: Kub
     assert condition["reason"] == "TopicExists"
     assert "topic krt-taken exists" in condition["message"]
     assert "krt-taken" in cluster.topics()
+
+
+@pytest.mark.long
+def test_user_that_is_not_there_is_refused_before_anything_is_built(
+    cluster: ExistingKafka, controller: Controller, module_kubectl: Kubectl
+) -> None:
+    grant_secrets(controller.kubectl, module_kubectl)
+    resource = sample(cluster, "refused")
+    resource["spec"]["kafkaRef"] = cluster.secured()
+    resource["spec"]["kafkaRef"]["security"]["sasl"]["username"] = "nobody"
+    refused = Run.apply(module_kubectl, resource)
+    assert refused.finish(120)["phase"] == "Error"
+    condition = refused.condition("Provisioned")
+    assert condition["reason"] == "KafkaAuthenticationFailed"
+    assert "as user nobody" in condition["message"]
+    assert refused.remaining() == []
 
 
 @pytest.mark.long

@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
 
 TIMEOUT_SECONDS = 2.0
 """A node of a healthy quorum answers within milliseconds of the longest wait of a fetch, which is
@@ -26,16 +29,21 @@ class Connection:
         client_id: what the node calls this client in its logs and quotas.
         max_answer: bytes of an answer at most; a greater length is no answer of Kafka's.
         timeout: seconds to connect, and to wait for each part of an answer.
+        context: of TLS; None for a connection in plaintext.
 
     Raises:
-        OSError: nothing listens there, or it did not answer in time.
+        OSError: nothing listens there, it did not answer in time, or its certificate is refused.
     """
 
     def __init__(
-        self, address: str, client_id: str, max_answer: int, timeout: float = TIMEOUT_SECONDS
+        self,
+        address: str,
+        client_id: str,
+        max_answer: int,
+        timeout: float = TIMEOUT_SECONDS,
+        context: ssl.SSLContext | None = None,
     ) -> None:
-        host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=timeout)
+        self._socket = open_socket(address, timeout, context)
         self._client_id, self._max_answer = client_id, max_answer
         self._requests = 0
 
@@ -73,3 +81,19 @@ class Connection:
                 raise ConnectionResetError("the node closed the connection")
             found += part
         return bytes(found)
+
+
+def open_socket(
+    address: str, timeout: float, context: ssl.SSLContext | None = None
+) -> socket.socket:
+    """Connect to a node; arguments and errors are those of `Connection`."""
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    plain = socket.create_connection((host, int(port)), timeout=timeout)
+    if context is None:
+        return plain
+    try:
+        return context.wrap_socket(plain, server_hostname=host)
+    except BaseException:
+        plain.close()
+        raise

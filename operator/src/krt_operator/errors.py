@@ -8,6 +8,7 @@ Waiting is not an error: a phase that waits returns a delay. What is raised is o
   Retried with a growing delay, counted, never ends a test by itself (the phase's deadline does).
 * `ConflictError`: the object was changed since it was read. It is read again at once; conflicts in
   succession are retried with a growing delay, as any TransientError.
+* `KafkaAccessError`: a TransientError, except before a run has begun.
 * `KafkaUnreachableError`, `RefusedError`, `NameTakenError`, `KafkaDefectError`,
   `ResourceUnreadableError`: retried, too, because a broker may start, a quota be raised and a right
   be granted. The run ends if it lasts.
@@ -51,6 +52,23 @@ class TransientError(KrtError):
     def __init__(self, message: str, retry_after: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class KafkaAccessError(TransientError):
+    """The cluster of `spec.kafkaRef` lets the controller not in, or it lacks what to log in with.
+
+    In a run it is waited out as any TransientError; before the run has begun, it ends after
+    REFERENCE_PATIENCE, so that a Secret that is created right after the test is found.
+
+    Attributes:
+        reason: one CamelCase word for the condition.
+        field: the path in the resource.
+    """
+
+    def __init__(self, reason: str, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.reason = reason
+        self.field = field
 
 
 class KafkaUnreachableError(KrtError):

@@ -79,6 +79,7 @@ def test_everything_rendered_is_current(helm: str) -> None:
         ("maxConcurrentTests=0", "maxConcurrentTests"),
         ("imagePullPolicy=Sometimes", "imagePullPolicy"),
         ("watchNamespaces={Not_A_Name}", "watchNamespaces"),
+        ("kafkaRef.secretNames={Not_A_Name}", "secretNames"),
         ("evidence.default=volume", "default"),
         ("evidence.objectStore.endpoint=minio:9000", "endpoint"),
         ("evidence.objectStore.storage.size=large", "size"),
@@ -487,3 +488,20 @@ def test_controller_may_create_secrets_only_where_it_has_keys_to_give(helm: str)
 
     assert rights() == [["create"]]
     assert rights(NO_STORE, "evidence.objectStore.bucket=ours") == []
+
+
+def test_controller_may_read_the_secrets_that_are_listed_and_no_others(helm: str) -> None:
+    def read(kind: str, *values: str) -> list[tuple[str, list[str]]]:
+        return [
+            (role["metadata"].get("namespace", ""), rule["resourceNames"])
+            for role in of_kind(template(helm, *values), kind)
+            for rule in role["rules"]
+            if "secrets" in rule["resources"] and rule["verbs"] == ["get"]
+        ]
+
+    listed = "kafkaRef.secretNames={kafka-ca,kafka-user}"
+    names = ["kafka-ca", "kafka-user"]
+    assert read("ClusterRole", listed) == [("", names)]
+    namespaced = ("rbac.namespaced=true", "watchNamespaces={a,b}")
+    assert read("Role", listed, *namespaced) == [("a", names), ("b", names)]
+    assert read("ClusterRole") == []

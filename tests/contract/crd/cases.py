@@ -69,6 +69,10 @@ def object_store(**fields: Any) -> Callable[[Spec], object]:
     return lambda spec: spec.update(evidence={"objectStore": {"bucket": "b-1", **fields}})
 
 
+def security(body: dict[str, Any]) -> Callable[[Spec], object]:
+    return lambda spec: spec["kafkaRef"].update(security=body)
+
+
 def output(topic: str = "foo", **fields: Any) -> Callable[[Spec], object]:
     """Make the consumer write what it makes of its input."""
     return consumer(commit="Transactional", output={"topic": topic}, **fields)
@@ -820,6 +824,62 @@ REFUSED = (
         "a bootstrap server without a port",
         kafka_ref(lambda spec: spec.update(kafkaRef={"bootstrapServers": ["kafka"]})),
         ("spec.kafkaRef.bootstrapServers[0]",),
+    ),
+    Refused(
+        "a security without anything in it",
+        kafka_ref(security({})),
+        ("spec.kafkaRef.security", "neither tls nor sasl"),
+    ),
+    Refused(
+        "a mechanism that is not supported",
+        kafka_ref(security({"sasl": {"mechanism": "GSSAPI", "secretRef": {"name": "user"}}})),
+        ("spec.kafkaRef.security.sasl.mechanism", "SCRAM-SHA-512"),
+    ),
+    Refused(
+        "a user without a Secret",
+        kafka_ref(security({"sasl": {"mechanism": "PLAIN"}})),
+        ("spec.kafkaRef.security.sasl.secretRef", "Required"),
+    ),
+    Refused(
+        "a user whose name leaves its quotes",
+        kafka_ref(
+            security(
+                {
+                    "sasl": {
+                        "mechanism": "PLAIN",
+                        "username": 'a" serviceName="b',
+                        "secretRef": {"name": "user"},
+                    }
+                }
+            )
+        ),
+        ("spec.kafkaRef.security.sasl.username",),
+    ),
+    Refused(
+        "a check of certificates that is turned off",
+        kafka_ref(security({"tls": {"verifyHostname": False}})),
+        ("spec.kafkaRef.security.tls.verifyHostname",),
+    ),
+    *(
+        Refused(
+            f"producer setting {key}",
+            producer(config={key: "x"}),
+            ("spec.traffic.producers[1].config", f"setting {key} ", "spec.kafkaRef.security"),
+        )
+        for key in (
+            "sasl.password",
+            "ssl.ca.location",
+            "security.protocol",
+            "enable.ssl.certificate.verification",
+        )
+    ),
+    *(
+        Refused(
+            f"consumer setting {key}",
+            consumer(config={key: "x"}),
+            ("spec.traffic.consumers[0].config", f"setting {key} ", "spec.kafkaRef.security"),
+        )
+        for key in ("sasl.username", "ssl.key.pem")
     ),
     Refused("no topics", lambda spec: spec.update(topics=[]), ("spec.topics",)),
     Refused("no producers", lambda spec: spec["traffic"].update(producers=[]), ("producers",)),

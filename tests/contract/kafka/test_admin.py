@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -48,6 +49,17 @@ def test_view_shows_brokers_controller_and_partitions(kafka: LocalKafka, topic: 
     assert found is not None
     assert (found.leader, found.replicas, found.isr) == (0, (0,), (0,))
     assert found.fully_replicated
+
+
+def test_missing_rights_without_an_authorizer_are_none(kafka: LocalKafka, topic: str) -> None:
+    def found() -> list[str] | None:
+        # A group has a coordinator once Kafka has created its internal topic.
+        with suppress(TransientError), KafkaAdmin(kafka.bootstrap) as admin:
+            return admin.missing_rights([topic], ["readers"])
+        return None
+
+    wait_until("rights are told", lambda: found() is not None)
+    assert found() == []
 
 
 def test_create_topics_existing_topic_is_unchanged(kafka: LocalKafka, topic: str) -> None:

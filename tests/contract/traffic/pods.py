@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
     from tests.contract.traffic.control_api import ControlApi
     from tests.contract.traffic.local_kafka import LocalKafka
+    from tests.contract.traffic.local_secure import SecureKafka
 
 
-def plan_document(kafka: LocalKafka, topic: str, partitions: int, **traffic: Any) -> dict[str, Any]:
+def plan_document(
+    kafka: LocalKafka | SecureKafka, topic: str, partitions: int, **traffic: Any
+) -> dict[str, Any]:
     producer = {
         "name": "main",
         "topic": topic,
@@ -77,6 +80,7 @@ class Pods:
     folder: Path
     api: ControlApi
     plan: dict[str, Any]
+    secrets: Path | None = None
 
     started: ClassVar[list[subprocess.Popen[bytes]]] = []
 
@@ -105,6 +109,8 @@ class Pods:
             "KRT_API": self.api.url,
             "KRT_TERMINATION_LOG": str(self.folder / f"{uid}.json"),
         }
+        if self.secrets is not None:
+            variables["KRT_KAFKA_SECRETS"] = str(self.secrets)
         if metrics_port:
             variables["KRT_METRICS_PORT"] = str(metrics_port)
         with (self.folder / f"{uid}.log").open("ab") as log:

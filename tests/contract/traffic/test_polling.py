@@ -10,11 +10,13 @@ from confluent_kafka import ElectionType
 from tests.contract.traffic.local_kafka import wait_until
 from tests.contract.traffic.local_kraft import BROKERS, NEWEST, OLDEST, LocalKraft, lent
 
+from krt_contract.kafka_login import PLAINTEXT, Login
 from krt_contract.metadata import MetadataMode
 from krt_contract.metadata_log.fold import Fold as LogFold
 from krt_contract.metadata_log.record import LogRecord
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log.quorum import describe_quorum
+from krt_traffic.recorder.polling.connector import connector
 from krt_traffic.recorder.polling.fold import Fold
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll
@@ -36,7 +38,10 @@ def fail() -> None:
 class Recorder:
     """The recorder's part that polls, writing into a bundle."""
 
-    def __init__(self, bootstrap: list[str], mode: MetadataMode, bundle: Path) -> None:
+    def __init__(
+        self, bootstrap: list[str], mode: MetadataMode, bundle: Path, login: Login = PLAINTEXT
+    ) -> None:
+        connect = connector(login)
         self.failures = Failures(fail)
         self.timeline = Timeline(bundle / "timeline", "r1")
         self.versions: list[str] = []
@@ -47,9 +52,10 @@ class Recorder:
             self.timeline,
             failures=self.failures,
             version=self.versions.append,
+            connect=connect,
         )
         self.quorum = QuorumPoll(
-            self.poller.addresses, self.poller.heard, self.timeline, self.failures
+            self.poller.addresses, self.poller.heard, self.timeline, self.failures, connect
         )
         self._mode = mode
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
+from tests.certificates import authority, certificate
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -15,6 +16,21 @@ MANIFEST = Path(__file__).parents[1] / "existing-kafka.yaml"
 POD = "my-cluster-kafka-0"
 SERVICE = "my-cluster-kafka-bootstrap"
 TOOL = ("java", "-cp", "/opt/kafka/libs/*")
+BROKERS = "my-cluster-kafka-brokers"
+"""The headless service, and the Secret with the brokers' certificate."""
+CA, USER = "my-cluster-cluster-ca-cert", "krt-user"
+"""Secrets of the listener with TLS: its CA, as Strimzi names it, and a user with a password."""
+PASSWORD = "distinctive-Passw0rd-of-e2e"  # noqa: S105 - of a test
+PREFIXED = ("--resource-pattern-type", "prefixed")
+RIGHTS = {
+    ("--topic", "krt-", *PREFIXED): "Create Delete Describe DescribeConfigs Read Write",
+    ("--group", "krt-", *PREFIXED): "Delete Describe Read",
+    # The topics need no DescribeConfigs; one command less is a second less.
+    (
+        *("--cluster", "--topic", "__consumer_offsets", "--topic", "__transaction_state"),
+    ): "Describe DescribeConfigs",
+}
+"""What docs/how-to/existing-kafka.md asks for: resources, and operations."""
 LOCAL = ("--bootstrap-server", "localhost:9092")
 
 
@@ -24,6 +40,28 @@ def kafka_image(operator: Kubectl) -> str:
     variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     (image,) = (item["value"] for item in variables if item["name"] == "KRT_IMAGE_KAFKA_KRAFT")
     return str(image)
+
+
+def grant_secrets(operator: Kubectl, kubectl: Kubectl) -> None:
+    """Let the controller get the Secrets of the cluster, as docs/how-to/existing-kafka.md does."""
+    (deployment,) = operator.items("deployments", "-l", "app.kubernetes.io/name=kafka-resilience")
+    account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
+    named = {"metadata": {"name": "krt-kafka-secrets"}}
+    group = "rbac.authorization.k8s.io"
+    rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": operator.namespace}
+    reference = {"apiGroup": group, "kind": "Role", "name": "krt-kafka-secrets"}
+    kubectl.apply(
+        {
+            **{"apiVersion": f"{group}/v1", "kind": "Role"} | named,
+            "rules": [rule | {"resourceNames": [CA, USER]}],
+        },
+        {
+            **{"apiVersion": f"{group}/v1", "kind": "RoleBinding"} | named,
+            "roleRef": reference,
+            "subjects": [subject],
+        },
+    )
 
 
 @dataclass(frozen=True)
@@ -39,14 +77,40 @@ class ExistingKafka:
         for document in documents:
             if document["kind"] == "StatefulSet":
                 document["spec"]["template"]["spec"]["containers"][0]["image"] = image
-        kubectl.apply(*documents)
+        kubectl.apply(*_secrets(kubectl.namespace), *documents)
         kubectl("rollout", "status", "statefulset/my-cluster-kafka", "--timeout=180s", timeout=190)
-        return cls(kubectl)
+        cluster = cls(kubectl)
+        cluster.add_user()
+        return cluster
 
     @property
     def bootstrap(self) -> str:
         """Host and port of its bootstrap service."""
         return f"{SERVICE}.{self.kubectl.namespace}.svc:9092"
+
+    def secured(self) -> dict[str, Any]:
+        """``spec.kafkaRef`` with the listener that wants TLS and a user."""
+        return {
+            "bootstrapServers": [self.bootstrap.replace(":9092", ":9094")],
+            "security": {
+                "tls": {"trustedCertificateSecretRef": {"name": CA}},
+                "sasl": {"mechanism": "SCRAM-SHA-512", "secretRef": {"name": USER}},
+            },
+        }
+
+    def add_user(self) -> None:
+        """Create the user, and give it the rights of a test."""
+        self._run(
+            "org.apache.kafka.tools.ConfigCommand",
+            *("--alter", "--entity-type", "users", "--entity-name", "krt"),
+            *("--add-config", f"SCRAM-SHA-512=[password={PASSWORD}]"),
+        )
+        for resources, operations in RIGHTS.items():
+            self._run(
+                "org.apache.kafka.tools.AclCommand",
+                *("--add", "--force", "--allow-principal", "User:krt", *resources),
+                *(part for name in operations.split() for part in ("--operation", name)),
+            )
 
     def create_topic(self, name: str) -> None:
         """Create a topic that is not the test's."""
@@ -71,3 +135,25 @@ class ExistingKafka:
 
     def _run(self, tool: str, *arguments: str) -> str:
         return self.kubectl("exec", POD, "--", *TOOL, tool, *LOCAL, *arguments, timeout=60)
+
+
+def _secrets(namespace: str) -> list[dict[str, Any]]:
+    """The certificate of the brokers, its CA, and the user."""
+    root = authority("my-cluster")
+    pods = [f"my-cluster-kafka-{number}.{BROKERS}" for number in range(3)]
+    hosts = [f"{host}.{namespace}.svc" for host in (*pods, SERVICE)]
+    brokers = certificate("brokers", root, hosts=hosts)
+    texts = {
+        BROKERS: {"keystore.pem": brokers.key_pem + brokers.pem},
+        CA: {"ca.crt": root.pem},
+        USER: {"username": "krt", "password": PASSWORD},
+    }
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name},
+            "stringData": data,
+        }
+        for name, data in texts.items()
+    ]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.traffic.plans import document, load_plan
 
+from krt_contract.kafka_login import Login
+from krt_contract.kafka_security import SecretFile, Security
 from krt_traffic.consumer.settings import client_settings as consumer_settings
 from krt_traffic.consumer.settings import cooperative
 from krt_traffic.plan import load
@@ -37,6 +39,30 @@ def test_producer_settings_of_an_output_are_transactional_with_the_consumers_nam
     assert (settings["transactional.id"], settings["acks"]) == ("u-read-0", "all")
     assert (settings["enable.idempotence"], settings["transaction.timeout.ms"]) == (True, "9000")
     assert "message.timeout.ms" not in settings
+
+
+def test_client_settings_of_a_secured_cluster_have_the_login_and_a_prefixed_transaction(
+    tmp_path: Path,
+) -> None:
+    body = document()
+    sasl = {"mechanism": "PLAIN", "username": "alice", "secretRef": {"name": "user"}}
+    body["spec"]["kafkaRef"] = {"prefix": "krt-", "security": {"tls": {}, "sasl": sasl}}
+    body["spec"]["traffic"]["producers"][0]["transactional"] = {"recordsPerTransaction": 5}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(body))
+    read = load(path)
+    login = Login(Security.of(read.resolved_spec), {SecretFile.PASSWORD: "x"})
+    expected = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "alice",
+        "sasl.password": "x",
+    }
+    producer = client_settings(read, read.producer("main"), "main-0", login)
+    consumer = consumer_settings(read, read.consumer("read"), "read-0", login)
+    assert expected.items() <= producer.items()
+    assert expected.items() <= consumer.items()
+    assert producer["transactional.id"] == "krt-u-main-0"
 
 
 def test_producer_settings_of_the_run_win_over_those_of_the_resource(tmp_path: Path) -> None:

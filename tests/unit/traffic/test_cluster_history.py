@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 from tests.unit.traffic.plans import load_plan
 
+from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.members import Member, MemberKind
 from krt_contract.metadata import Metadata, MetadataMode
 from krt_contract.sinks.folder import FolderSink
@@ -35,6 +36,7 @@ def chosen(plan: Plan, folder: Path) -> ClusterHistory:
         timeline,
         Failures(threading.Event().set),
         version=lambda _version: None,
+        login=PLAINTEXT,
     )
 
 

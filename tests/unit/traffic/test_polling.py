@@ -11,6 +11,7 @@ import pytest
 from kafka.protocol.metadata import MetadataResponse
 from tests.unit.traffic.timelines import recorded, wait_for
 
+from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName
 from krt_traffic.clock import wall
@@ -18,7 +19,7 @@ from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.polling import poller as poller_module
 from krt_traffic.recorder.polling import quorum as quorum_module
-from krt_traffic.recorder.polling import requests as requests_module
+from krt_traffic.recorder.polling.connector import connector
 from krt_traffic.recorder.polling.fold import Fold, events_of
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll
@@ -211,12 +212,11 @@ def test_version_of_requests_of_a_known_release_names_it_and_of_a_newer_one_says
     assert version_of({1: (4, 18), 2: (1, 11), 35: (1, 5)}) == "4.3 or later"
 
 
-def test_ask_of_a_broker_without_leader_epochs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_of_a_broker_without_leader_epochs_is_refused() -> None:
     keys = [SimpleNamespace(api_key=3, min_version=0, max_version=6)]
     connection = mock.Mock(send=mock.Mock(return_value=SimpleNamespace(api_keys=keys)))
-    monkeypatch.setattr(requests_module, "connect", lambda _address: connection)
     with pytest.raises(RecordingError, match=r"older than Kafka 2\.1"):
-        BrokerRequests(0, "b0:9092").ask(["foo"])
+        BrokerRequests(0, "b0:9092", lambda _address: connection).ask(["foo"])
     connection.close.assert_called_once()
 
 
@@ -235,7 +235,7 @@ class Cluster:
         monkeypatch.setattr(poller_module, "BOOTSTRAP_SECONDS", 0.01)
         monkeypatch.setattr(poller_module, "STOP_SECONDS", 0.1)
 
-    def requests(self, broker: int, _address: str) -> Any:
+    def requests(self, broker: int, _address: str, _connect: Any) -> Any:
         def ask(_topics: Any) -> View:
             if broker in self.silent:
                 raise ConnectionRefusedError("it is away")
@@ -249,7 +249,15 @@ def polled(tmp_path: Path, versions: list[str]) -> tuple[Poller, Timeline, Failu
     failures = Failures(threading.Event().set)
     timeline = Timeline(tmp_path, "r1")
     fold = Fold(MetadataMode.KRAFT)
-    poller = Poller(["a:1"], ["foo"], fold, timeline, failures=failures, version=versions.append)
+    poller = Poller(
+        ["a:1"],
+        ["foo"],
+        fold,
+        timeline,
+        failures=failures,
+        version=versions.append,
+        connect=connector(PLAINTEXT),
+    )
     return poller, timeline, failures
 
 
@@ -298,7 +306,8 @@ def of_partition(folder: Path) -> list[dict[str, Any]]:
 def quorum(tmp_path: Path, heard: int = 1 << 62) -> tuple[QuorumPoll, Timeline]:
     timeline = Timeline(tmp_path, "r1")
     failures = Failures(threading.Event().set)
-    return QuorumPoll(lambda: ["b0:9092"], lambda: heard, timeline, failures), timeline
+    connect = connector(PLAINTEXT)
+    return QuorumPoll(lambda: ["b0:9092"], lambda: heard, timeline, failures, connect), timeline
 
 
 def looked(
@@ -306,9 +315,7 @@ def looked(
 ) -> None:
     """Let it look once for each answer, two seconds apart."""
     for number, answer in enumerate(answers):
-        monkeypatch.setattr(
-            quorum_module, "describe_quorum", lambda _broker, _version, found=answer: found
-        )
+        monkeypatch.setattr(quorum_module, "describe_quorum", lambda *_asked, found=answer: found)
         monkeypatch.setattr(quorum_module, "wall", lambda at=number: at * 2_000_000)
         poll.look()
 

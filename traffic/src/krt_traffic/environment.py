@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct, ValidationError, convert
 
+from krt_contract.kafka_security import FOLDER
 from krt_traffic.errors import UnusableError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Environment(Struct, frozen=True, kw_only=True, rename=lambda name: f"KRT_{
         pipe: where the dump of a broker's replicas comes from; only for the reader of a dump.
         termination_log: file of the termination message.
         metrics_port: port of ``/metrics`` for Prometheus; 0: none.
+        kafka_secrets: folder of what clients of a secured cluster log in with.
     """
 
     plan: Path
@@ -59,6 +61,7 @@ class Environment(Struct, frozen=True, kw_only=True, rename=lambda name: f"KRT_{
     termination_log: Path = TERMINATION_LOG
     pipe: Path = PIPE
     metrics_port: Annotated[int, Meta(ge=0)] = 0
+    kafka_secrets: Path = Path(FOLDER)
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:

@@ -10,6 +10,7 @@ from krt_traffic import termination
 from krt_traffic.client import consumer_field, make_consumer, make_producer, producer_field
 from krt_traffic.consumer.settings import client_settings as consumer_settings
 from krt_traffic.errors import UnusableError
+from krt_traffic.login import read_login
 from krt_traffic.reach import check_reach
 from krt_traffic.sending.settings import client_settings as producer_settings
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from krt_contract.clients import ProducerSpec
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_traffic.environment import Environment
 
@@ -54,26 +56,27 @@ def run(environment: Environment, plan: Plan) -> int:
     Raises:
         UnusableError: a client refuses its settings, or a broker cannot be reached.
     """
-    clients = list(_clients(plan))
+    login = read_login(environment, plan)
+    clients = list(_clients(plan, login))
     for client in clients:
         client.check()
     if plan.metadata.referenced:
-        check_reach(plan.bootstrap)
+        check_reach(plan.bootstrap, login)
     text = termination.message("clients", {"checked": len(clients)}, reason="checked")
     termination.write(environment.termination_log, text)
     return TrafficExit.DONE
 
 
-def _clients(plan: Plan) -> Iterator[_Client]:
+def _clients(plan: Plan, login: Login) -> Iterator[_Client]:
     for producer in plan.producers:
-        yield _producing(plan, producer)
+        yield _producing(plan, producer, login)
     for consumer in plan.consumers:
-        settings = consumer_settings(plan, consumer, f"{consumer.name}-0")
+        settings = consumer_settings(plan, consumer, f"{consumer.name}-0", login)
         yield _Client(make_consumer, settings, consumer.config, consumer_field(consumer))
         if consumer.output is not None:
-            yield _producing(plan, consumer.output)
+            yield _producing(plan, consumer.output, login)
 
 
-def _producing(plan: Plan, entry: ProducerSpec) -> _Client:
-    settings = producer_settings(plan, entry, f"{entry.name}-0")
+def _producing(plan: Plan, entry: ProducerSpec, login: Login) -> _Client:
+    settings = producer_settings(plan, entry, f"{entry.name}-0", login)
     return _Client(make_producer, settings, entry.config, producer_field(plan, entry))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from krt_contract.reasons.kafka import KAFKA
 from krt_contract.reasons.reason import Reason
 
 _CLIENT: Final = "correct in the spec what the error names"
@@ -73,19 +74,6 @@ SETUP: Final = (
         "a node cannot pull an image",
         "correct the reference, let the nodes reach the registry, or set "
         "spec.podTemplate.imagePullSecrets",
-    ),
-    Reason(
-        "GroupExists",
-        "a group of the test exists on the cluster of spec.kafkaRef",
-        "name another group, or delete it if nobody needs it",
-    ),
-    Reason(
-        "KafkaUnreachable",
-        "the controller, or a pod of the test, does not reach the brokers of spec.kafkaRef",
-        "correct spec.kafkaRef.bootstrapServers: name a plaintext listener whose addresses, and "
-        "those that its brokers advertise, are reached from the namespace of the test and from "
-        "that of the controller",
-        appended=True,
     ),
     Reason(
         "KafkaImageUnusable",
@@ -166,11 +154,6 @@ SETUP: Final = (
         "create the storage class, or name another",
     ),
     Reason(
-        "TooFewBrokers",
-        "a topic has more replicas than the cluster of spec.kafkaRef has brokers",
-        "lower its replicationFactor",
-    ),
-    Reason(
         "TooFewNodes",
         "there are fewer usable nodes than members that need one of their own",
         "add nodes or zones, lower the number of members, or relax spec.placement",
@@ -185,11 +168,6 @@ SETUP: Final = (
         "the nodes have fewer zones than a partition has replicas",
         "label nodes of more zones, name another label in spec.kafka.rack, or lower the "
         "replication factor",
-    ),
-    Reason(
-        "TopicExists",
-        "a topic of the test exists on the cluster of spec.kafkaRef",
-        "name another topic, or delete it if nobody needs it",
     ),
     Reason(
         "TrafficImageUnusable",
@@ -246,4 +224,5 @@ SETUP: Final = (
         "this is a defect of the controller: report it with the controller's log; a fixed release "
         "continues the test",
     ),
+    *KAFKA,
 )

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from krt_operator.api.base import LIST_SET, MAX_ITEMS, ApiModel
+from krt_operator.api.kafka_security import KafkaSecurity
 
 BootstrapServer = Annotated[
     str,
@@ -27,8 +28,8 @@ class KafkaRef(ApiModel):
     bootstrap_servers: Annotated[
         tuple[BootstrapServer, ...], Field(min_length=1, max_length=MAX_ITEMS)
     ] = Field(
-        description="Listeners of the cluster, as host:port, in plaintext. Pods of the test and "
-        "the controller must reach them, and the brokers that they name.",
+        description="Listeners of the cluster, as host:port. Pods of the test and the controller "
+        "must reach them, and the brokers that they name.",
         json_schema_extra=LIST_SET,
     )
     prefix: Prefix = Field(
@@ -36,6 +37,11 @@ class KafkaRef(ApiModel):
         description="How the names of all topics and groups of the test begin. The controller "
         "creates these topics, and deletes topics and groups at the end. A topic or group that is "
         "there before the test is refused; nothing else on the cluster is changed.",
+    )
+    security: KafkaSecurity | None = Field(
+        default=None,
+        description="How clients log in; unset: the listeners are in plaintext and let everybody "
+        "in.",
     )
 
     @property

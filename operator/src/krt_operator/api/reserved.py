@@ -95,10 +95,20 @@ CONSUMER = (
     "isolation.level",
 )
 
+_SECURITY_PREFIXES = ("sasl.", "ssl.")
+_SECURITY = (
+    "enable.sasl.oauthbearer.unsecure.jwt",
+    "enable.ssl.certificate.verification",
+    "security.protocol",
+)
+"""Settings that say how a client gets in, which is the same for all clients of a test. A config is
+part of the evidence, so it is no place for a secret."""
+
 OWN = "is set by the controller"
 FIELD = "is set by a field of the resource or by the controller"
 WHOLE_LOG = "is set by the controller, so that the metadata log is complete"
 AT_BROKERS = "belongs into spec.kafka.config, from which controllers have it, too"
+SECURITY = "says how clients log in; set spec.kafkaRef.security"
 KEEP = "must keep its default, so that no record expires or is compacted during a run"
 
 
@@ -142,6 +152,20 @@ SERVERS = Rule(
     rule="self.all(k, !k.startsWith('server.'))",
     message="settings server.N are set by the controller",
 )
+
+
+def _login() -> Rule:
+    """Return the rule, for a settings map, that no setting says how a client logs in."""
+    starts = " || ".join(f"k.startsWith('{prefix}')" for prefix in _SECURITY_PREFIXES)
+    said = f"{starts} || k in {_list(_SECURITY)}"
+    return Rule(
+        rule=f"self.all(k, !({said}))",
+        message=f"contains a setting that {SECURITY}",
+        expression=f"'setting ' + self.filter(k, {said})[0] + ' {SECURITY}'",
+    )
+
+
+LOGIN = _login()
 
 
 def matching(name: str, pattern: str, form: str) -> Rule:
@@ -189,4 +213,4 @@ def zookeeper_config() -> dict[str, Any]:
 
 def client_config(names: tuple[str, ...]) -> dict[str, Any]:
     """Return the rules of a producer's or consumer's config."""
-    return rules(NAMES, TEXTS, refused(names, FIELD))
+    return rules(NAMES, TEXTS, refused(names, FIELD), LOGIN)

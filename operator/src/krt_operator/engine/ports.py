@@ -20,10 +20,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
+from krt_operator.engine.login import read_login
+
 if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_contract.entries import Topic
+    from krt_contract.kafka_login import Login
+    from krt_contract.kafka_refusal import Refusal
+    from krt_operator.api.spec import Spec
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Deletion, Eviction, Observed, Progress, Run
     from krt_operator.engine.views import Json
@@ -113,6 +118,13 @@ class Kafka(Protocol):
         """Close the connections."""
         ...
 
+    def refusal(self) -> Refusal | None:
+        """Why the cluster lets no client in, after a request that nobody answered.
+
+        None where it is not known. It may take seconds, because the listeners are connected to.
+        """
+        ...
+
     def view(self) -> ClusterView:
         """Brokers, controller and partitions (internal topics included).
 
@@ -151,6 +163,10 @@ class Kafka(Protocol):
         """Delete these groups, which have no members; one that does not exist is passed over."""
         ...
 
+    def missing_rights(self, topics: Sequence[str], groups: Sequence[str]) -> Sequence[str]:
+        """The ACLs that the user lacks for a run with these topics and groups, in words."""
+        ...
+
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         """The bounds of every partition of these topics, by (topic, partition)."""
         ...
@@ -182,7 +198,7 @@ class Ports:
     """Everything a phase may reach besides its arguments.
 
     Attributes:
-        kafka: opens an admin client on a bootstrap string.
+        kafka: opens an admin client on a bootstrap string, which logs in as it is told.
         four_letter: sends a ZooKeeper four-letter word to `host`, returns the answer; raises
             TransientError where there is no answer.
         describe_quorum: asks a KRaft controller at `host:port` for the quorum it leads; None where
@@ -192,10 +208,18 @@ class Ports:
 
     cluster: Cluster
     clock: Clock
-    kafka: Callable[[str], Kafka]
+    kafka: Callable[[str, Login], Kafka]
     four_letter: Callable[[str, str], str]
     describe_quorum: Callable[[str], Quorum | None]
     settings: Settings
+
+    def connect(self, spec: Spec, bootstrap: str) -> Kafka:
+        """Open an admin client on the cluster of a test.
+
+        Raises:
+            KafkaAccessError: a Secret that is needed for it cannot be read.
+        """
+        return self.kafka(bootstrap, read_login(spec, self.cluster))
 
 
 Step = Callable[["Run", "Observed", "Ports"], "Progress"]

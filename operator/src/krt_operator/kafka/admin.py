@@ -5,10 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    ElectionType,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from krt_operator.errors import KrtError
+from krt_operator.kafka.errors import Need
 from krt_operator.kafka.reader import CLIENT_SECONDS, KafkaReader
 
 if TYPE_CHECKING:
@@ -19,6 +27,22 @@ if TYPE_CHECKING:
 
 CHANGE_SECONDS: Final = 20.0
 """How long brokers may take to create or delete topics: a log is a directory and several fsyncs."""
+
+TOPIC_RIGHTS: Final = (
+    AclOperation.DESCRIBE,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.READ,
+    AclOperation.WRITE,
+    AclOperation.DELETE,
+)
+"""What a run does with its topics, from the producers to the cleanup."""
+
+GROUP_RIGHTS: Final = (AclOperation.DESCRIBE, AclOperation.READ, AclOperation.DELETE)
+"""What a run does with its groups."""
+
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state")
+"""Kafka's own topics, whose leaders the recorder follows: an election there may excuse a commit
+that went back, so one that is hidden would accuse Kafka."""
 
 ELECTED: Final = frozenset({KafkaError.NO_ERROR, KafkaError.ELECTION_NOT_NEEDED})
 """Answers to an election request after which the preferred replica leads."""
@@ -53,6 +77,7 @@ class KafkaAdmin(KafkaReader):
                 f"creating topic {name}",
                 f"spec.topics[{name}]",
                 KafkaError.TOPIC_ALREADY_EXISTS,
+                Need("Create", f"Topic {name}"),
             )
         # Requests that follow have their full time again.
         self._deadline = time.monotonic() + CLIENT_SECONDS
@@ -68,6 +93,7 @@ class KafkaAdmin(KafkaReader):
                 f"deleting topic {name}",
                 f"spec.topics[{name}]",
                 KafkaError.UNKNOWN_TOPIC_OR_PART,
+                Need("Delete", f"Topic {name}"),
             )
         self._deadline = time.monotonic() + CLIENT_SECONDS
 
@@ -82,7 +108,53 @@ class KafkaAdmin(KafkaReader):
                 f"deleting group {name}",
                 "spec.traffic.consumers",
                 KafkaError.GROUP_ID_NOT_FOUND,
+                Need("Delete", f"Group {name}"),
             )
+
+    def missing_rights(self, topics: Sequence[str], groups: Sequence[str]) -> list[str]:
+        """The ACLs that the user lacks for a run with these topics and groups, in words.
+
+        Empty where it lacks none, as where brokers have no authorizer.
+        """
+        missing = [
+            str(Need("Describe", f"Topic {name}"))
+            for name in INTERNAL_TOPICS
+            if not self._may_describe(name)
+        ]
+        found = self._client.describe_topics(
+            TopicCollection(list(topics)),
+            include_authorized_operations=True,
+            request_timeout=self._remaining(),
+        )
+        for name, future in found.items():
+            described = self._wait(
+                future, f"describing topic {name}", need=Need("Describe", f"Topic {name}")
+            )
+            missing += _lacking(described, TOPIC_RIGHTS, f"Topic {name}")
+        for name in groups:
+            answer = self._client.describe_consumer_groups(
+                [name], include_authorized_operations=True, request_timeout=self._remaining()
+            )
+            group = self._wait(
+                answer[name], f"describing group {name}", need=Need("Describe", f"Group {name}")
+            )
+            missing += _lacking(group, GROUP_RIGHTS, f"Group {name}")
+        return missing
+
+    def _may_describe(self, topic: str) -> bool:
+        """Whether the user may describe a topic, which need not be there."""
+        found = self._client.describe_topics(
+            TopicCollection([topic]), request_timeout=self._remaining()
+        )
+        try:
+            self._wait(found[topic], f"describing topic {topic}")
+        except KrtError as error:
+            code = _code(error)
+            if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                return False
+            if code != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+        return True
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
         """Elect the first replica of each partition its leader; return refusals by partition."""
@@ -98,11 +170,28 @@ class KafkaAdmin(KafkaReader):
             if error is not None and error.code() not in ELECTED
         }
 
-    def _change(self, future: Future[Any], doing: str, field: str, done: int) -> None:
+    def _change(self, future: Future[Any], doing: str, field: str, done: int, need: Need) -> None:
         """Wait for a change; the error with the code `done` says that it was made before."""
         try:
-            self._wait(future, doing, field, CHANGE_SECONDS)
+            self._wait(future, doing, field, CHANGE_SECONDS, need)
         except KrtError as error:
-            cause = error.__cause__
-            if not (isinstance(cause, KafkaException) and cause.args[0].code() == done):
+            if _code(error) != done:
                 raise
+
+
+def _code(error: KrtError) -> int | None:
+    """Kafka's code behind an error; None where there is none."""
+    cause = error.__cause__
+    return cause.args[0].code() if isinstance(cause, KafkaException) else None
+
+
+def _lacking(described: Any, rights: Sequence[AclOperation], resource: str) -> list[str]:
+    """Of these rights, those that a description does not have; none where the broker tells none."""
+    granted = described.authorized_operations
+    if granted is None:
+        return []
+    return [
+        str(Need(right.name.title().replace("_", ""), resource))
+        for right in rights
+        if right not in granted
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import KafkaError
@@ -10,6 +11,11 @@ from krt_operator.errors import KafkaDefectError, KrtError, TransientError, User
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+NOT_AUTHORIZED: Final = (
+    "KafkaNotAuthorized",
+    "give the user of the test this right; docs/how-to/existing-kafka.md lists all that it needs",
+)
 
 USER_CODES: Final[Mapping[int, tuple[str, str]]] = {
     KafkaError.INVALID_CONFIG: (
@@ -30,18 +36,9 @@ USER_CODES: Final[Mapping[int, tuple[str, str]]] = {
         "TopicPolicyRefused",
         "the brokers' create.topic.policy forbids this topic; change the topic or the policy",
     ),
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: (
-        "KafkaNotAuthorized",
-        "give the controller's Kafka user the right to create and describe topics",
-    ),
-    KafkaError.GROUP_AUTHORIZATION_FAILED: (
-        "KafkaNotAuthorized",
-        "give the controller's Kafka user the right to describe groups",
-    ),
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: (
-        "KafkaNotAuthorized",
-        "give the controller's Kafka user the right to describe the cluster",
-    ),
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: NOT_AUTHORIZED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED: NOT_AUTHORIZED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: NOT_AUTHORIZED,
 }
 """Broker errors that only a change of the resource or of Kafka fixes: reason and remedy."""
 
@@ -81,18 +78,49 @@ TRANSIENT_CODES: Final[frozenset[int]] = frozenset(
 """Errors that a retry may not meet again: an election, a failover, a broker that is down."""
 
 
-def translate(error: KafkaError, doing: str, field: str = "spec.kafka") -> KrtError:
+REFUSALS: Final[frozenset[int]] = frozenset(
+    {
+        KafkaError._AUTHENTICATION,  # noqa: SLF001 - as above
+        KafkaError._SSL,  # noqa: SLF001 - as above
+    }
+)
+"""What the client reports of a connection that is refused for its user or its certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The right that a request needs.
+
+    Attributes:
+        operation: as Kafka's tools name it, such as `Describe`.
+        resource: its type and name, such as `Topic foo`.
+    """
+
+    operation: str
+    resource: str
+
+    def __str__(self) -> str:
+        """As a sentence says it."""
+        return f"the ACL {self.operation} on {self.resource}"
+
+
+def translate(
+    error: KafkaError, doing: str, field: str = "spec.kafka", need: Need | None = None
+) -> KrtError:
     """Return the exception that tells the caller how to handle an error.
 
     Args:
         error: what the client returned.
         doing: the operation that failed, such as "creating topic foo".
         field: path of the field in the resource that a user would change.
+        need: the right that the operation needs.
     """
     message = f"{doing}: Kafka answered {error.name()} ({error.str()})"
     code = error.code()
     if code in USER_CODES:
         reason, remedy = USER_CODES[code]
+        if need is not None and USER_CODES[code] is NOT_AUTHORIZED:
+            message = f"{message}; this needs {need}"
         return UserError(reason, field, f"{message}; {remedy}")
     if code in TRANSIENT_CODES or error.retriable():
         return TransientError(message)

@@ -21,16 +21,23 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from confluent_kafka.admin import OffsetSpec as _Spec  # type: ignore[attr-defined]
 
+from krt_contract.kafka_login import PLAINTEXT
+from krt_contract.kafka_refusal import ALERT, Refusal, brief, find_refusal
 from krt_operator.api.times import to_micros
 from krt_operator.engine.clock import SystemClock
 from krt_operator.errors import TransientError
 from krt_operator.kafka.conversions import to_broker_id, to_member, to_partitions
-from krt_operator.kafka.errors import translate
+from krt_operator.kafka.errors import REFUSALS, Need, translate
 from krt_operator.kafka.views import Bounds, Broker, ClusterView, GroupView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+
+    from confluent_kafka import KafkaError
+
+    from krt_contract.kafka_login import Login
+    from krt_operator.errors import KrtError
 
 
 CLIENT_SECONDS: Final = 5.0
@@ -60,20 +67,22 @@ class KafkaReader:
     UserError where Kafka refuses what the resource says, and KafkaDefectError otherwise.
     """
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, login: Login = PLAINTEXT) -> None:
+        self._bootstrap, self._login = bootstrap, login
+        self._errors: list[tuple[str, str]] = []
+        settings: dict[str, Any] = {
+            "bootstrap.servers": bootstrap,
+            "client.id": "krt-operator",
+            "socket.timeout.ms": int(CLIENT_SECONDS * 1000),
+            "socket.connection.setup.timeout.ms": 2000,
+            "reconnect.backoff.max.ms": 500,
+            "log.connection.close": False,
+            "error_cb": self._note,
+            **login.client_settings(),
+        }
         # librdkafka logs to a logger that is not polled: a broker that a fault keeps down would
         # otherwise fill the controller's log with refused connections.
-        self._client = AdminClient(
-            {
-                "bootstrap.servers": bootstrap,
-                "client.id": "krt-operator",
-                "socket.timeout.ms": int(CLIENT_SECONDS * 1000),
-                "socket.connection.setup.timeout.ms": 2000,
-                "reconnect.backoff.max.ms": 500,
-                "log.connection.close": False,
-            },
-            logger=_LOG,
-        )
+        self._client = AdminClient(settings, logger=_LOG)
         self._deadline = time.monotonic() + CLIENT_SECONDS
 
     def __enter__(self) -> Self:
@@ -83,6 +92,13 @@ class KafkaReader:
     def __exit__(self, *exc: object) -> None:
         """Drop the client, which closes its connections."""
         del self._client
+
+    def refusal(self) -> Refusal | None:
+        """Why the cluster lets no client in, after a request that nobody answered; None: unknown.
+
+        It may take seconds: the listeners are connected to.
+        """
+        return find_refusal(self._errors, self._bootstrap, self._login)
 
     def view(self) -> ClusterView:
         """Brokers, controller, partitions (internal topics included), as any broker knows them."""
@@ -132,7 +148,9 @@ class KafkaReader:
             resource.name: {
                 name: entry.value or ""
                 for name, entry in self._wait(
-                    future, f"reading the settings of topic {resource.name}"
+                    future,
+                    f"reading the settings of topic {resource.name}",
+                    need=Need("DescribeConfigs", f"Topic {resource.name}"),
                 ).items()
             }
             for resource, future in futures.items()
@@ -183,11 +201,12 @@ class KafkaReader:
         described = self._client.describe_consumer_groups(
             [group], request_timeout=self._remaining()
         )
-        description = self._wait(described[group], doing)
+        need = Need("Describe", f"Group {group}")
+        description = self._wait(described[group], doing, need=need)
         requested = self._client.list_consumer_group_offsets(
             [ConsumerGroupTopicPartitions(group)], request_timeout=self._remaining()
         )
-        offsets = self._wait(requested[group], f"reading offsets of group {group}")
+        offsets = self._wait(requested[group], f"reading offsets of group {group}", need=need)
         return GroupView(
             group=group,
             state=description.state.name,
@@ -203,13 +222,14 @@ class KafkaReader:
     def _broker_entries(self, broker: int) -> Mapping[str, Any]:
         resource = ConfigResource(ResourceType.BROKER, str(broker))
         futures = self._client.describe_configs([resource], request_timeout=self._remaining())
-        return self._wait(futures[resource], f"reading the settings of broker {broker}")
+        doing = f"reading the settings of broker {broker}"
+        return self._wait(futures[resource], doing, need=Need("DescribeConfigs", "Cluster"))
 
     def _metadata(self, doing: str) -> Any:
         try:
             return self._client.list_topics(timeout=self._remaining())
         except KafkaException as error:
-            raise translate(error.args[0], doing) from error
+            raise self._error(error.args[0], doing) from error
 
     def _offsets(
         self, keys: Sequence[tuple[str, int]], spec: Any, isolation: Isolation
@@ -220,7 +240,9 @@ class KafkaReader:
         )
         return {
             (partition.topic, partition.partition): self._wait(
-                future, f"reading offsets of {partition.topic}-{partition.partition}"
+                future,
+                f"reading offsets of {partition.topic}-{partition.partition}",
+                need=Need("Describe", f"Topic {partition.topic}"),
             )
             for partition, future in futures.items()
         }
@@ -234,6 +256,7 @@ class KafkaReader:
         doing: str,
         field: str = "spec.kafka",
         seconds: float | None = None,
+        need: Need | None = None,
     ) -> _T:
         timeout = self._remaining() if seconds is None else seconds
         try:
@@ -242,4 +265,20 @@ class KafkaReader:
             raise TransientError(f"{doing}: no answer within {timeout:g} s") from error
         except KafkaException as error:
             cause = error.args[0]
-            raise translate(cause, doing, field) from error
+            raise self._error(cause, doing, field, need) from error
+
+    def _note(self, error: KafkaError) -> None:
+        """Take why a connection is refused; it is called while the client is polled."""
+        if error.code() in REFUSALS or ALERT in error.str():
+            self._errors.append((error.name(), error.str()))
+
+    def _error(
+        self, error: KafkaError, doing: str, field: str = "spec.kafka", need: Need | None = None
+    ) -> KrtError:
+        """What a failed request is for the caller."""
+        found = translate(error, doing, field, need)
+        self._client.poll(0)  # calls `_note`
+        if isinstance(found, TransientError) and self._errors:
+            # "No broker answers" is all that the request itself says of a password that is refused.
+            return TransientError(f"{found}; {brief(self._errors[-1][1])}")
+        return found

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.reasons import REASONS
 from krt_operator import __version__
 from krt_operator.constants import REFERENCE_PATIENCE, REFUSAL_PATIENCE, RETRY_PATIENCE
-from krt_operator.engine.remedies import cut
+from krt_operator.engine.remedies import REMEDIES, cut
 from krt_operator.errors import (
+    KafkaAccessError,
     KafkaDefectError,
     KafkaUnreachableError,
     NameTakenError,
@@ -32,7 +33,7 @@ class Failure:
 
     Attributes:
         reason: CamelCase word for conditions and events.
-        remedy: what to do about it.
+        remedy: what to do about it; empty where the error says it.
         patience: seconds from its first occurrence until the run ends; None: as long as the
             deadline of the phase allows.
         passing: whether the next pass may well succeed.
@@ -92,6 +93,8 @@ def classify(error: Exception) -> Failure:
         remedies = (remedy for words, remedy in REFUSALS.items() if words in str(error))
         remedy = next(remedies, REFUSED.remedy)
         return Failure(REFUSED.reason, remedy, REFUSED.patience)
+    if isinstance(error, KafkaAccessError):
+        return Failure(error.reason, REMEDIES.get(error.reason, ""), REFERENCE_PATIENCE)
     known = (failure for class_, failure in KNOWN.items() if isinstance(error, class_))
     return next(known, DEFECT)
 
@@ -101,4 +104,4 @@ def message_of(error: Exception, failure: Failure) -> str:
     text = " ".join(str(error).split())[:ERROR_LENGTH]
     if failure is DEFECT:
         text = f"{type(error).__name__}: {text}"
-    return cut(f"{text}; {failure.remedy}")
+    return cut(f"{text}; {failure.remedy}" if failure.remedy else text)

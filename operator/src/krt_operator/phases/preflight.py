@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.exits import TrafficExit
+from krt_contract.kafka_security import FIELD as SECURITY
 from krt_operator import names
 from krt_operator.build.shared import PREFLIGHT_ROLES, WITHOUT_ZOOKEEPER
 from krt_operator.constants import PREFLIGHT_PATIENCE, SHARING_PATIENCE, UNKNOWN_CLASS_PATIENCE
@@ -97,7 +98,8 @@ def passed(plan: Plan, observed: Observed) -> bool:
     Raises:
         UserError: EvidenceNotShared, EvidenceNotWritable, KafkaImageUnusable,
             KafkaWithoutZooKeeper, ScoringImageUnusable, TrafficImageUnusable,
-            ClientSettingsRefused, KafkaUnreachable, or PreflightTimedOut.
+            ClientSettingsRefused, KafkaUnreachable, KafkaAuthenticationFailed, or
+            PreflightTimedOut.
     """
     pods = {role: observed.pod(names.preflight_pod(plan.name, role)) for role in PREFLIGHT_ROLES}
     for role, pod in pods.items():
@@ -158,7 +160,13 @@ def _unusable(plan: Plan, role: str, container: ContainerView) -> UserError:
         report = pod_state.message_json(container.message)
         if container.exit_code == TrafficExit.UNUSABLE and report.get("field"):
             field = str(report["field"])
-            reason = "KafkaUnreachable" if field == SERVERS else "ClientSettingsRefused"
+            reason = (
+                "KafkaUnreachable"
+                if field == SERVERS
+                else "KafkaAuthenticationFailed"
+                if field.startswith(SECURITY)
+                else "ClientSettingsRefused"
+            )
             return UserError(reason, field, str(report.get("error") or ""))
         return UserError(
             "TrafficImageUnusable",

@@ -129,7 +129,7 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
     if plan is None:
         raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
     try:
-        with ports.kafka(plan.bootstrap) as kafka:
+        with ports.connect(plan.spec, plan.bootstrap) as kafka:
             view = with_quorum(kafka.view(), plan, ports)
             missing = cluster.not_joined(plan, view) or cluster.no_quorum(plan, view)
             if missing:

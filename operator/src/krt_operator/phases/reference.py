@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from krt_operator.api.status import ConditionStatus, ConditionType, KafkaObjects, Phase
 from krt_operator.engine import journal
+from krt_operator.engine.certificates import check_certificates
+from krt_operator.engine.login import read_login
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
-from krt_operator.errors import KafkaUnreachableError, TransientError
+from krt_operator.errors import KafkaAccessError, KafkaUnreachableError, TransientError, UserError
 from krt_operator.health import cluster
 from krt_operator.phases.topics import create_missing_topics
 from krt_operator.phases.waiting import wait_for_cluster
@@ -34,14 +36,23 @@ def read_reference(spec: Spec, ports: Ports) -> ReferencedCluster | None:
 
     Raises:
         KafkaUnreachableError: no broker answered.
+        KafkaAccessError: the cluster lets nobody in.
     """
     if spec.kafka_ref is None:
         return None
     servers = spec.kafka_ref.bootstrap
+    login = read_login(spec, ports.cluster)
+    check_certificates(login, ports.clock.now())
+    kafka = ports.kafka(servers, login)
     try:
-        with ports.kafka(servers) as kafka:
+        with kafka:
             return _look(spec, kafka)
     except TransientError as error:
+        refusal = kafka.refusal()
+        if refusal is not None:
+            raise KafkaAccessError(
+                "KafkaAuthenticationFailed", refusal.field, refusal.message
+            ) from error
         raise KafkaUnreachableError(f"{servers}: {error}") from error
 
 
@@ -73,7 +84,7 @@ def join_reference(
     """
     names = [topic.name for topic in plan.topics]
     try:
-        with ports.kafka(plan.bootstrap) as kafka:
+        with ports.connect(plan.spec, plan.bootstrap) as kafka:
             view = kafka.view()
             if run.status.kafka_objects is None:
                 known = frozenset(partition.topic for partition in view.partitions)
@@ -86,9 +97,17 @@ def join_reference(
             if incomplete:
                 return wait_for_cluster(run, observed, incomplete, desired)
             effective = kafka.topic_configs(names)
+            lacking = kafka.missing_rights(names, [c.group for c in run.spec.traffic.consumers])
     except TransientError as error:
         message = f"waiting for Kafka to answer: {error}"
         return wait_for_cluster(run, observed, message, desired)
+    if lacking:
+        raise UserError(
+            "KafkaNotAuthorized",
+            "spec.kafkaRef",
+            f"the user of the test lacks {', '.join(lacking)}; give it these rights: "
+            "docs/how-to/existing-kafka.md lists all that it needs",
+        )
     cluster.check_min_insync(plan, effective)
     topics = ", ".join(
         f"{item.name} {item.partitions}x{item.replication_factor}" for item in plan.topics
@@ -120,7 +139,7 @@ def deletion_of_kafka_objects(spec: Spec, status: Status) -> SideEffect | None:
     def perform(ports: Ports) -> Sequence[Change]:
         servers = reference.bootstrap
         try:
-            with ports.kafka(servers) as kafka:
+            with ports.connect(spec, servers) as kafka:
                 kafka.delete_topics(created.topics)
                 kafka.delete_groups(created.groups)
         except TransientError as error:

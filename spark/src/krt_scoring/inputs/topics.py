@@ -8,12 +8,14 @@ transactions the topics are read a second time as committed, to see what was abo
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
+from krt_contract.kafka_security import FOLDER, SECRETS_VARIABLE, Security
 from krt_contract.outcomes import LogState
 from krt_contract.schemas import LOG, LOG_END_OFFSETS
 from krt_scoring.engine import payload
@@ -188,10 +190,21 @@ def _source(
         .option("failOnDataLoss", "true")
         .option("kafkaConsumer.pollTimeoutMs", str(POLL_TIMEOUT_MS))
         .options(**FETCHING)
+        .options(**_login(run))
         # One large partition must not be one task's work.
         .option("minPartitions", partitions(spark))
         .load()
     )
+
+
+def _login(run: Plan) -> dict[str, str]:
+    """Return the options that say how a secured cluster is logged in to; none has a secret in it.
+
+    Driver and executors mount the same files.
+    """
+    folder = os.environ.get(SECRETS_VARIABLE) or FOLDER
+    settings = Security.of(run.resolved_spec).java_settings(folder)
+    return {f"kafka.{name}": value for name, value in settings.items()}
 
 
 def _store(

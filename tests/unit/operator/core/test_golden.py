@@ -23,6 +23,7 @@ from krt_operator.build import (
     tools,
     traffic,
 )
+from krt_operator.plan.reference import ReferencedCluster
 
 ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "operator"
@@ -37,6 +38,36 @@ def _kraft_objects() -> list[Any]:
         *shared.build_preflight_pods(plan, PULL),
         *members.build_members(plan, PULL),
         *members.build_budgets(plan),
+    ]
+
+
+def _secured(spec: Any) -> None:
+    spec["kafkaRef"]["security"] = {
+        "tls": {
+            "trustedCertificateSecretRef": {"name": "kafka-ca"},
+            "certificateSecretRef": {"name": "kafka-client"},
+        },
+        "sasl": {
+            "mechanism": "SCRAM-SHA-512",
+            "username": "alice",
+            "secretRef": {"name": "kafka-user"},
+        },
+    }
+
+
+def _referenced_objects() -> list[Any]:
+    """What differs on a cluster that is there already, and wants a login."""
+    racks = {1: "a", 2: "b", 3: "c"}
+    reference = ReferencedCluster(racks, {"process.roles": "broker"}, frozenset(), frozenset())
+    plan = sample_plan(_secured, "sample-kafka-ref.yaml", reference)
+    producer = traffic.traffic_pods(plan)[0]
+    return [
+        shared.build_plan_map(plan),
+        shared.build_scripts_map(plan, PULL),
+        *shared.build_preflight_pods(plan, PULL),
+        traffic.build_recorder_pod(plan, PULL),
+        traffic.build_traffic_pod(plan, producer, PULL),
+        scoring.build_scoring_job(plan, 1, PULL),
     ]
 
 
@@ -59,6 +90,7 @@ def _objects() -> dict[str, Any]:
         ),
         tools.build_dump_job(plan, plan.brokers[1], PULL),
         *_kraft_objects(),
+        *_referenced_objects(),
     ]
     return {f"{one['kind'].lower()}-{one['metadata']['name']}.yaml": one for one in built}
 

@@ -18,6 +18,7 @@ import pytest
 from tests.unit.operator.doubles.kubelets import START
 
 import krt_operator
+from krt_contract.kafka_refusal import tls_refusal
 from krt_contract.reasons import PROGRESS, REASONS, RUN, SCORING, SETUP
 from krt_operator.api.status import Ending, InconclusiveReasonKind, Phase, Status, Verdict
 from krt_operator.engine import journal
@@ -35,6 +36,7 @@ ROOT: Final = Path(krt_operator.__file__).parent
 
 CALLS: Final[Mapping[str, tuple[int, int]]] = {
     "UserError": (0, 2),
+    "KafkaAccessError": (0, 2),
     "Event": (0, 1),
     "emit_event": (0, 1),
     "set_condition": (2, 3),
@@ -94,6 +96,7 @@ NO_REMEDY_NEEDED: Final[Mapping[str, str]] = {
 """Reason to why its message needs no remedy."""
 
 BUILT_ELSEWHERE: Final[Mapping[str, tuple[Callable[..., object], str]]] = {
+    "KafkaAuthenticationFailed": (tls_refusal, "leave tls out"),
     "FaultsCollide": (conflicts, "start it after"),
     "MemberCannotStart": (StartupFailure, "{self.remedy}"),
     "MemberFailing": (StartupFailure, "{self.remedy}"),
@@ -235,6 +238,7 @@ def test_table_of_reasons_has_every_reason_of_the_controller_and_no_other(
     given: list[Given],
 ) -> None:
     found = {each.reason for each in given} | set(NO_REMEDY_NEEDED)
+    found |= {reason for reason, _ in USER_CODES.values()}
     found |= {failure.reason for failure in (*KNOWN.values(), REFUSED, DEFECT)}
     found = (found | {"NotMet", "ReasonsOmitted"}) - {Verdict.PENDING.value}
     assert found == {reason.code for reason in (*SETUP, *RUN, *PROGRESS)}

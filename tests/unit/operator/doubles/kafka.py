@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.unit.operator.doubles.world import World
 
     from krt_contract.entries import Topic
+    from krt_contract.kafka_refusal import Refusal
 
 
 KNOWN = {
@@ -44,12 +45,15 @@ class FakeKafka:
         self.world = world
 
     def __enter__(self) -> Self:
-        if self.world.silent_kafka:
+        if self.world.silent_kafka or self.world.kafka_refusal:
             raise TransientError("no broker answers")
         return self
 
     def __exit__(self, *exc: object) -> None:
         pass
+
+    def refusal(self) -> Refusal | None:
+        return self.world.kafka_refusal
 
     def view(self) -> ClusterView:
         silent = self.world.silent_brokers()
@@ -127,6 +131,11 @@ class FakeKafka:
 
     def delete_groups(self, groups: Sequence[str]) -> None:
         self.world.kafka_calls.append(("delete groups", tuple(groups)))
+
+    def missing_rights(self, topics: Sequence[str], groups: Sequence[str]) -> list[str]:
+        assert set(topics) <= self.world.topics.keys()
+        assert groups
+        return self.world.missing_rights
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:
         if self.world.bounds_take:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from krt_operator.api.plan import Plan
+    from krt_operator.plan.reference import ReferencedCluster
 
 ROOT = Path(__file__).resolve().parents[4]
 
 
 def sample_plan(
-    change: Callable[[Any], object] | None = None, manifest: str = "sample.yaml"
+    change: Callable[[Any], object] | None = None,
+    manifest: str = "sample.yaml",
+    reference: ReferencedCluster | None = None,
 ) -> Plan:
     """Return the plan of a sample, after `change` has edited its spec in place."""
     resource = yaml.safe_load((ROOT / "manifests" / manifest).read_text())
@@ -37,7 +40,8 @@ def sample_plan(
         "spec": spec,
     }.items():
         object.__setattr__(run, name, value)
-    zones = assign(spec, {"zone-a": 2, "zone-b": 2, "zone-c": 2})
+    nodes = {"zone-a": 2, "zone-b": 2, "zone-c": 2}
+    zones = assign(spec, nodes) if reference is None else ([], [])
     settings = Settings(
         image_operator="operator:1",
         image_traffic="traffic:1",
@@ -45,4 +49,5 @@ def sample_plan(
         image_kafka="kafka:1",
         image_kafka_kraft="kafka:4",
     )
-    return make_plan(run, zones, settings, {"operator": "0", "kubernetes": "v1.34.2"})
+    versions = {"operator": "0", "kubernetes": "v1.34.2"}
+    return make_plan(run, zones, settings, versions, reference)

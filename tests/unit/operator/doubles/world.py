@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from krt_contract.kafka_login import Login
+    from krt_contract.kafka_refusal import Refusal
     from krt_operator.engine.progress import Deletion
     from krt_operator.engine.views import Json
 
@@ -68,6 +70,12 @@ class World(Kubelets):
         self.trespasses: list[str] = []
         """What it changed or deleted although it does not belong to that test."""
         self.silent_kafka = False
+        self.missing_rights: list[str] = []
+        """ACLs that the user of the Kafka under test lacks."""
+        self.logins: list[Login] = []
+        """What the controller's clients logged in with."""
+        self.kafka_refusal: Refusal | None = None
+        """Why the Kafka under test lets nobody in, where it does not."""
         self.reference: dict[int, str] = {}
         """Broker id to rack of a cluster that somebody else runs, where there is one."""
         self.reference_settings: dict[str, str] = {}
@@ -103,11 +111,16 @@ class World(Kubelets):
         return Ports(
             cluster=ApiCluster(self.api, NAMESPACE),
             clock=self,
-            kafka=lambda _: ReferenceKafka(self) if self.reference else FakeKafka(self),
+            kafka=self.kafka,
             four_letter=self.four_letter,
             describe_quorum=self.describe_quorum,
             settings=settings,
         )
+
+    def kafka(self, _bootstrap: str, login: Login) -> FakeKafka:
+        """The Kafka under test, to a client that logs in like this."""
+        self.logins.append(login)
+        return ReferenceKafka(self) if self.reference else FakeKafka(self)
 
     def four_letter(self, host: str, _word: str) -> str:
         """The first server that runs leads."""

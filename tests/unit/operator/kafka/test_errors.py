@@ -7,6 +7,7 @@ from krt_operator.errors import KafkaDefectError, TransientError, UserError
 from krt_operator.kafka.errors import (
     TRANSIENT_CODES,
     USER_CODES,
+    Need,
     translate,
 )
 
@@ -18,6 +19,20 @@ def test_translate_error_of_the_resource_is_a_user_error_with_a_remedy(code: int
     assert (found.field, found.reason) == ("spec.topics[foo]", USER_CODES[code][0])
     assert "creating topic foo" in found.message
     assert USER_CODES[code][1] in found.message
+
+
+def test_translate_error_of_authorization_names_operation_and_resource() -> None:
+    error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    found = translate(error, "creating topic foo", need=Need("Create", "Topic foo"))
+    assert isinstance(found, UserError)
+    assert found.reason == "KafkaNotAuthorized"
+    assert "this needs the ACL Create on Topic foo" in found.message
+
+
+def test_translate_error_of_another_kind_names_no_right() -> None:
+    error = KafkaError(KafkaError.INVALID_PARTITIONS)
+    found = translate(error, "creating topic foo", need=Need("Create", "Topic foo"))
+    assert "ACL" not in str(found)
 
 
 @pytest.mark.parametrize("code", sorted(TRANSIENT_CODES))

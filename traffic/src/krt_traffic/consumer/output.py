@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message, TopicPartition
 
     from krt_contract.clients import ProducerSpec
+    from krt_contract.kafka_login import Login
     from krt_contract.outcomes import TransactionOutcome
     from krt_contract.plan import Plan
     from krt_contract.sinks.sink import Sink
@@ -32,6 +33,7 @@ class Output:
         who: identity and incarnation, of the consumer and of the producer alike.
         sink: the bundle.
         stop_waiting: whether to stop waiting for the transaction coordinator.
+        login: how the producer logs in.
 
     Attributes:
         records_per_transaction: after how many input records a transaction ends.
@@ -40,13 +42,15 @@ class Output:
         metrics: of the sends.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what is written, where to, and how it gets in)
         self,
         plan: Plan,
         entry: ProducerSpec,
         who: tuple[str, str],
         sink: Sink,
         stop_waiting: Callable[[], bool],
+        *,
+        login: Login,
     ) -> None:
         if entry.transactions is None:
             raise RuntimeError("an output is always written in transactions")
@@ -54,7 +58,7 @@ class Output:
         self.abort_permille = entry.transactions.abort_permille
         self.refused = False
         self._records = DerivedRecords(entry, *who)
-        self._sender = Sender(plan, entry, self._records, *who)
+        self._sender = Sender(plan, entry, self._records, *who, login=login)
         self._manager = TransactionManager(self._sender, self._records, stop_waiting)
         self.metrics = SendMetrics(plan.name, who[0], self._records, self._sender)
         stem = "-".join(who)

@@ -29,11 +29,13 @@ from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import FatalClientError
 from krt_traffic.evidence import open_sink, report_in_log
 from krt_traffic.ledger_thread import LedgerThread
+from krt_traffic.login import read_login
 from krt_traffic.metrics.ledger import LedgerMetrics
 from krt_traffic.plan import find_consumer
 from krt_traffic.rolling_writer import RollingWriter
 
 if TYPE_CHECKING:
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_contract.sinks.sink import Sink
     from krt_traffic.consumer.positions import Positions
@@ -63,6 +65,7 @@ class ConsumerRun:
         self._environment, self._plan, self._control = environment, plan, control
         self._entry = entry = find_consumer(plan, environment.name)
         member, incarnation = environment.member, environment.pod_uid
+        login = read_login(environment, plan)
         sink = open_sink(environment, plan, report_in_log(member))
         stem = f"{member}-{incarnation}"
         self._deliveries = RollingWriter(sink.table("consume", stem))
@@ -74,11 +77,11 @@ class ConsumerRun:
             processes_at_once=entry.commit is not Commit.BEFORE_PROCESSING,
         )
         self._ledger = LedgerThread(self._flush)
-        self._transform = self._make_transform((member, incarnation), sink)
+        self._transform = self._make_transform((member, incarnation), sink, login)
         self._positions: Positions = self._transform or Commits(
             self._buffer, self._ledger, entry.commit
         )
-        settings = Fetching(self._buffer).settings(client_settings(plan, entry, member))
+        settings = Fetching(self._buffer).settings(client_settings(plan, entry, member, login))
         self._assignment = Assignment(
             self._buffer,
             self._positions,
@@ -239,10 +242,17 @@ class ConsumerRun:
             self._fatal = error
         self._errors.log(error)
 
-    def _make_transform(self, who: tuple[str, str], sink: Sink) -> Transform | None:
+    def _make_transform(self, who: tuple[str, str], sink: Sink, login: Login) -> Transform | None:
         if self._entry.output is None:
             return None
-        output = Output(self._plan, self._entry.output, who, sink, lambda: self._control.aborted)
+        output = Output(
+            self._plan,
+            self._entry.output,
+            who,
+            sink,
+            lambda: self._control.aborted,
+            login=login,
+        )
         return Transform(self._buffer, self._ledger, output, f"{self._plan.seed}-{who[0]}")
 
     def _flush(self) -> None:

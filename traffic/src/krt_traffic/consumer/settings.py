@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.clients import Commit
+from krt_contract.kafka_login import PLAINTEXT
 from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
     from krt_contract.clients import ConsumerSpec
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
 
 PREFETCH_KIB = 16 * 1024
 """Share of the pod's 256 MiB for records fetched ahead; the client's default is 64 MiB."""
 
 
-def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str, Any]:
+def client_settings(
+    plan: Plan, consumer: ConsumerSpec, member: str, login: Login = PLAINTEXT
+) -> dict[str, Any]:
     """Return librdkafka's settings for one incarnation.
 
     Session timeout, assignor and fetch settings stay the client's unless the resource sets them.
@@ -24,6 +28,7 @@ def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str
         plan: the run.
         consumer: the entry it plays.
         member: ``<name>-<replica>``.
+        login: how it logs in.
     """
     settings: dict[str, Any] = {
         "queued.max.messages.kbytes": PREFETCH_KIB,
@@ -33,6 +38,7 @@ def client_settings(plan: Plan, consumer: ConsumerSpec, member: str) -> dict[str
     settings.update(
         {
             "bootstrap.servers": plan.bootstrap,
+            **login.client_settings(),
             "client.id": member,
             "group.id": consumer.group,
             "isolation.level": str(consumer.isolation),

@@ -12,6 +12,7 @@ from krt_traffic.clock import SECOND_MICROS, mono
 from krt_traffic.errors import FatalClientError
 from krt_traffic.evidence import open_sink, report_in_log
 from krt_traffic.ledger_thread import LedgerThread
+from krt_traffic.login import read_login
 from krt_traffic.metrics.ledger import LedgerMetrics
 from krt_traffic.plan import find_producer
 from krt_traffic.producer.schedule import Schedule
@@ -68,7 +69,8 @@ class ProducerRun:
         self._summary = sink.table("producer_summary", stem)
         self._ledger = LedgerThread(self._flush)
         self._backlog = Backlog(self._ledger, lambda: self._records.waiting_bytes)
-        self._sender = Sender(plan, self._entry, self._records, member, incarnation)
+        login = read_login(environment, plan)
+        self._sender = Sender(plan, self._entry, self._records, member, incarnation, login=login)
         self._transactions = self._make_transactions(member)
         self._metrics = SendMetrics(plan.name, member, self._records, self._sender)
 

@@ -12,6 +12,7 @@ from krt_traffic.recorder.zookeeper_history import ZooKeeperHistory
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_contract.sinks.sink import Sink
     from krt_traffic.recorder.failures import Failures
@@ -40,6 +41,7 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
     failures: Failures,
     *,
     version: Callable[[str], None],
+    login: Login,
 ) -> ClusterHistory:
     """Return the source of a plan's cluster, not started.
 
@@ -51,6 +53,7 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
         failures: starts threads.
         version: takes the version of Kafka, of a source that tells it. Of members that were
             deployed, their logs do.
+        login: how the brokers of a cluster that somebody else runs are logged in to.
 
     Raises:
         RecordingError: the bundle cannot be written.
@@ -63,4 +66,4 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
                 plan, sink.lines("metadata_log"), incarnation, timeline, failures
             )
         case HistorySource.POLLING:
-            return PollingHistory(plan, timeline, failures, version)
+            return PollingHistory(plan, timeline, failures, version, login)

@@ -20,6 +20,7 @@ from krt_traffic.errors import RecordingError
 from krt_traffic.evidence import open_sink
 from krt_traffic.kubernetes.objects import KafkaResilienceTest, Pod
 from krt_traffic.kubernetes.watch import Watch
+from krt_traffic.login import read_login
 from krt_traffic.metrics.server import serve
 from krt_traffic.recorder.admin_requests import AdminRequests
 from krt_traffic.recorder.cluster_history import cluster_history
@@ -108,6 +109,7 @@ class RecorderRun:
             timeline,
             failures,
             version=self._run_json.kafka,
+            login=read_login(environment, plan),
         )
 
     def record(self) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from krt_contract.clients import Acks
+from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.outcomes import SendOutcome
 from krt_contract.payload import Encoder
 from krt_traffic.client import make_producer, producer_field
@@ -27,6 +28,7 @@ from krt_traffic.sending.settings import STATISTICS_MS, client_settings, single_
 
 if TYPE_CHECKING:
     from krt_contract.clients import ProducerSpec
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
 
 log = logging.getLogger(__name__)
@@ -51,12 +53,20 @@ class Sender:
         records: where sends and outcomes go.
         member: ``<name>-<replica>``.
         incarnation: pod uid.
+        login: how it logs in.
     """
 
-    def __init__(
-        self, plan: Plan, entry: ProducerSpec, records: Records, member: str, incarnation: str
+    def __init__(  # noqa: PLR0913 (who it is, what it does, and how it gets in)
+        self,
+        plan: Plan,
+        entry: ProducerSpec,
+        records: Records,
+        member: str,
+        incarnation: str,
+        *,
+        login: Login = PLAINTEXT,
     ) -> None:
-        settings = client_settings(plan, entry, member)
+        settings = client_settings(plan, entry, member, login)
         self._entry, self._records = entry, records
         self._encode = Encoder(plan.uid, member, incarnation, entry.value_bytes).encode
         self._offsets_known = entry.acks is not Acks.NONE

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.fields import Fields
+from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.settings import MAX_IN_FLIGHT, MESSAGE_TIMEOUT, RETRIES, first_of
 from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
     from krt_contract.clients import ProducerSpec
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
 
 IDEMPOTENT_TIMEOUT_MS = 24 * 3600 * 1000
@@ -34,7 +37,9 @@ STATISTICS_MS = 1000
 """How often the client says whether it ever had an answer from a broker."""
 
 
-def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str, Any]:
+def client_settings(
+    plan: Plan, producer: ProducerSpec, member: str, login: Login = PLAINTEXT
+) -> dict[str, Any]:
     """Return librdkafka's settings for one incarnation.
 
     Kafka's defaults apply, except what the resource sets and the constants above explain.
@@ -43,6 +48,7 @@ def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str
         plan: the run.
         producer: the entry it plays.
         member: ``<name>-<replica>``.
+        login: how it logs in.
     """
     settings: dict[str, Any] = {
         "queue.buffering.max.kbytes": QUEUE_KIB,
@@ -61,6 +67,7 @@ def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str
     settings.update(
         {
             "bootstrap.servers": plan.bootstrap,
+            **login.client_settings(),
             "client.id": member,
             "acks": str(producer.acks),
             "enable.idempotence": producer.idempotent,
@@ -69,7 +76,7 @@ def client_settings(plan: Plan, producer: ProducerSpec, member: str) -> dict[str
         }
     )
     if producer.transactions:
-        settings["transactional.id"] = f"{plan.uid}-{member}"
+        settings["transactional.id"] = f"{_prefix(plan)}{plan.uid}-{member}"
     return settings
 
 
@@ -77,3 +84,8 @@ def single_attempt(settings: dict[str, Any]) -> bool:
     """Return whether the settings let the client try each message only once."""
     retries = first_of(settings, RETRIES)
     return retries is not None and int(retries) == 0
+
+
+def _prefix(plan: Plan) -> str:
+    """Return how names begin on a cluster that somebody else runs, for which it grants rights."""
+    return Fields(plan.resolved_spec, "spec").child("kafkaRef").text("prefix", "")

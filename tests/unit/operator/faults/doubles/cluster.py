@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.unit.operator.faults.doubles.api import SimulatedApi
@@ -35,6 +34,8 @@ from krt_operator.kafka.views import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from krt_contract.kafka_login import Login
 
 
 class ControllerKilled(Exception):  # noqa: N818 - not an error of the code under test
@@ -111,7 +112,10 @@ class SimulatedCluster(SimulatedApi):
             image_scoring="image:1",
             image_kafka="image:1",
         )
-        kafka = partial(SimulatedKafka, self)
+
+        def kafka(bootstrap: str, _login: Login) -> SimulatedKafka:
+            return SimulatedKafka(self, bootstrap)
+
         return Ports(self, self, kafka, self.four_letter, no_controller, settings)
 
     def four_letter(self, host: str, word: str) -> str:

@@ -35,6 +35,12 @@ class SimulatedKafka:
     def __enter__(self) -> Self:
         return self
 
+    def refusal(self) -> None:
+        """It lets everybody in."""
+
+    def missing_rights(self, _topics: Sequence[str], _groups: Sequence[str]) -> list[str]:
+        return []
+
     def __exit__(self, *exc: object) -> None:
         return
 

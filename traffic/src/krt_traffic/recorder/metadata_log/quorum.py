@@ -20,6 +20,7 @@ from krt_traffic.recorder.periodic import Periodic
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from krt_contract.kafka_connection import Connection
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
@@ -94,12 +95,15 @@ def _leader(broker: str) -> bool:
         return False
 
 
-def describe_quorum(address: str, version: int = VERSION) -> tuple[int, int] | None:
+def describe_quorum(
+    address: str, version: int = VERSION, connect: Callable[[str], Connection] = connect
+) -> tuple[int, int] | None:
     """Return node id and epoch of the quorum's leader as a broker reports it; None for none.
 
     Args:
         address: the broker's ``host:port``.
         version: of the request.
+        connect: connects to it.
 
     Raises:
         OSError: the broker gave no answer in time, which is what it does while no controller

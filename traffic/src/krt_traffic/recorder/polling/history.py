@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.metadata import MetadataMode
+from krt_traffic.recorder.polling.connector import connector
 from krt_traffic.recorder.polling.fold import Fold
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll
@@ -12,6 +13,7 @@ from krt_traffic.recorder.polling.quorum import QuorumPoll
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
@@ -28,6 +30,7 @@ class PollingHistory:
         timeline: where events go.
         failures: starts the threads.
         version: takes the version of Kafka that a broker shows.
+        login: how brokers are logged in to.
     """
 
     def __init__(
@@ -36,13 +39,23 @@ class PollingHistory:
         timeline: Timeline,
         failures: Failures,
         version: Callable[[str], None],
+        login: Login,
     ) -> None:
         bootstrap = [item for item in plan.bootstrap.split(",") if item]
         topics = (*(topic.name for topic in plan.topics), *INTERNAL)
         fold = Fold(plan.metadata.mode)
-        self._poller = Poller(bootstrap, topics, fold, timeline, failures=failures, version=version)
+        connect = connector(login)
+        self._poller = Poller(
+            bootstrap,
+            topics,
+            fold,
+            timeline,
+            failures=failures,
+            version=version,
+            connect=connect,
+        )
         self._quorum = (
-            QuorumPoll(self._poller.addresses, self._poller.heard, timeline, failures)
+            QuorumPoll(self._poller.addresses, self._poller.heard, timeline, failures, connect)
             if plan.metadata.mode is MetadataMode.KRAFT
             else None
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from krt_traffic.recorder.failures import Failures
+    from krt_traffic.recorder.polling.connector import Connect
     from krt_traffic.recorder.polling.fold import Fold
     from krt_traffic.recorder.polling.view import Broker, View
     from krt_traffic.recorder.timeline import Timeline
@@ -48,6 +49,7 @@ class Poller:
         timeline: where events go.
         failures: starts the threads.
         version: takes the version of Kafka that a broker shows.
+        connect: connects to a broker.
     """
 
     def __init__(  # noqa: PLR0913 (what is asked, and where it goes)
@@ -59,10 +61,11 @@ class Poller:
         *,
         failures: Failures,
         version: Callable[[str], None],
+        connect: Connect,
     ) -> None:
         self._bootstrap, self._topics = tuple(bootstrap), tuple(topics)
         self._fold, self._timeline, self._failures = fold, timeline, failures
-        self._version = version
+        self._version, self._connect = version, connect
         self._lock = threading.Lock()
         self._stopping, self._ended = threading.Event(), threading.Event()
         self._last_answer = threading.Event()
@@ -112,7 +115,7 @@ class Poller:
 
     def _ask_bootstrap(self) -> None:
         for address in self._bootstrap:
-            requests = BrokerRequests(UNKNOWN, address)
+            requests = BrokerRequests(UNKNOWN, address, self._connect)
             try:
                 view = requests.ask(())
             except NO_ANSWER as error:
@@ -139,13 +142,13 @@ class Poller:
 
     def _poll(self, broker: int) -> None:
         address = self._addresses[broker]
-        requests = BrokerRequests(broker, address)
+        requests = BrokerRequests(broker, address, self._connect)
         while not self._ended.is_set():
             began = mono()
             if address != self._addresses[broker]:
                 requests.close()
                 address = self._addresses[broker]
-                requests = BrokerRequests(broker, address)
+                requests = BrokerRequests(broker, address, self._connect)
             try:
                 self._take(requests.ask(self._topics))
             except NO_ANSWER as error:

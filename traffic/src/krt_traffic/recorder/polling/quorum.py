@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from krt_traffic.recorder.failures import Failures
+    from krt_traffic.recorder.polling.connector import Connect
     from krt_traffic.recorder.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class QuorumPoll:
         heard: returns when a broker last answered anything, UTC µs.
         timeline: where events go.
         failures: starts the thread.
+        connect: connects to a broker.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class QuorumPoll:
         heard: Callable[[], int],
         timeline: Timeline,
         failures: Failures,
+        connect: Connect,
     ) -> None:
         self._brokers, self._heard, self._timeline = brokers, heard, timeline
+        self._connect = connect
         self._leader: tuple[int, int] | None = None
         self._known_at = 0
         self._lost = False
@@ -78,7 +82,7 @@ class QuorumPoll:
             if self._periodic.stopping:
                 return None
             try:
-                if found := describe_quorum(broker, VERSION):
+                if found := describe_quorum(broker, VERSION, self._connect):
                     return found
             except NO_ANSWER as error:
                 log.debug("quorum, asked of %s: %r", broker, error)

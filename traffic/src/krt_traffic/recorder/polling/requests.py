@@ -25,13 +25,14 @@ from kafka.protocol.metadata import (
 
 from krt_traffic.clock import wall
 from krt_traffic.errors import RecordingError
-from krt_traffic.recorder.metadata_log.fetch import NONE, connect
+from krt_traffic.recorder.metadata_log.fetch import NONE
 from krt_traffic.recorder.polling.view import Broker, PartitionView, View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krt_contract.kafka_connection import Connection
+    from krt_traffic.recorder.polling.connector import Connect
 
 NO_ANSWER = (OSError, ValueError, IndexError, struct.error)
 """What asking raises where a broker gives no answer that can be read."""
@@ -58,10 +59,11 @@ class BrokerRequests:
     Args:
         broker: its id; UNKNOWN of a bootstrap server.
         address: its ``host:port``.
+        connect: connects to it.
     """
 
-    def __init__(self, broker: int, address: str) -> None:
-        self._broker, self._address = broker, address
+    def __init__(self, broker: int, address: str, connect: Connect) -> None:
+        self._broker, self._address, self._connect = broker, address, connect
         self._connection: Connection | None = None
         self._ranges: Ranges = {}
 
@@ -92,7 +94,7 @@ class BrokerRequests:
     def _ask(self, topics: Sequence[str]) -> View:
         connection = self._connection
         if connection is None:
-            connection = self._connection = connect(self._address)
+            connection = self._connection = self._connect(self._address)
             self._ranges = _ranges(connection)
         _, newest = self._ranges.get(MetadataRequest.API_KEY, (0, 0))
         if newest < WITH_EPOCHS:

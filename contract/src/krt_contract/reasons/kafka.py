@@ -1,0 +1,94 @@
+"""Reasons that Kafka gives, and those of a cluster that somebody else runs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from krt_contract.reasons.reason import Reason
+
+KAFKA: Final = (
+    Reason(
+        "GroupExists",
+        "a group of the test exists on the cluster of spec.kafkaRef",
+        "name another group, or delete it if nobody needs it",
+    ),
+    Reason(
+        "KafkaAuthenticationFailed",
+        "the cluster of spec.kafkaRef refuses the user, the password or the certificate of the "
+        "clients, or its own certificate is not trusted, has expired or is of another host",
+        "correct in spec.kafkaRef.security, or in the Secret, what the message names",
+    ),
+    Reason(
+        "KafkaNotAuthorized",
+        "Kafka does not grant the user of the test what it needs",
+        "give the user the ACL that the message names; the guide to existing clusters lists all "
+        "that a test needs",
+    ),
+    Reason(
+        "KafkaUnreachable",
+        "the controller, or a pod of the test, does not reach the brokers of spec.kafkaRef",
+        "correct spec.kafkaRef.bootstrapServers: name a listener of the protocol that "
+        "spec.kafkaRef.security says, whose addresses, and those that its brokers advertise, are "
+        "reached from the namespace of the test and from that of the controller",
+        appended=True,
+    ),
+    Reason(
+        "PartitionsRefused",
+        "Kafka refuses the number of partitions of a topic",
+        "correct spec.topics[].partitions",
+    ),
+    Reason(
+        "ReplicationFactorRefused",
+        "Kafka refuses the replication factor of a topic",
+        "lower replicationFactor, or raise spec.kafka.replicas",
+    ),
+    Reason(
+        "SecretInvalid",
+        "a Secret of spec.kafkaRef.security has a certificate, key, user or password that cannot "
+        "be used: it does not parse, has expired, or has characters that clients do not take",
+        "correct the key that the message names",
+        appended=True,
+    ),
+    Reason(
+        "SecretMissing",
+        "a Secret of spec.kafkaRef.security does not exist in the namespace of the test, or lacks "
+        "a key",
+        "create the Secret, or name another one or another key",
+    ),
+    Reason(
+        "SecretUnreadable",
+        "the controller may not read a Secret of spec.kafkaRef.security",
+        "add its name to the chart value kafkaRef.secretNames, or grant the controller's service "
+        "account the right to get it in the namespace of the test",
+    ),
+    Reason(
+        "TooFewBrokers",
+        "a topic has more replicas than the cluster of spec.kafkaRef has brokers",
+        "lower its replicationFactor",
+    ),
+    Reason(
+        "TopicConfigRefused",
+        "Kafka refuses a setting of a topic",
+        "correct the setting that the message names in spec.topics[].config",
+    ),
+    Reason(
+        "TopicDeletionDisabled",
+        "brokers delete no topics",
+        "set delete.topic.enable to true on the brokers, or delete the topics of the test yourself",
+    ),
+    Reason(
+        "TopicExists",
+        "a topic of the test exists on the cluster of spec.kafkaRef",
+        "name another topic, or delete it if nobody needs it",
+    ),
+    Reason(
+        "TopicNameRefused",
+        "Kafka refuses the name of a topic",
+        "choose another name",
+    ),
+    Reason(
+        "TopicPolicyRefused",
+        "the brokers' create.topic.policy forbids a topic",
+        "change the topic or the policy",
+    ),
+)
