@@ -88,8 +88,7 @@ IMPLIED: Final[Mapping[Action, frozenset[ObservationKind]]] = MappingProxyType(
 target. Targets are pods, or the partitions of an action on partitions."""
 
 VERIFIED_BY_ANY_TARGET: Final[frozenset[Action]] = frozenset({Action.EXTERNAL})
-"""Actions of which one target is enough: the resource does not say
-which partitions they hit."""
+"""Actions of which one target is enough: the resource does not say which partitions they hit."""
 
 
 def implied_by(action: str) -> frozenset[ObservationKind]:

@@ -24,9 +24,6 @@ SECRETS_VARIABLE: Final = "KRT_KAFKA_SECRETS"
 
 FIELD: Final = "spec.kafkaRef.security"
 
-CA_KEY: Final = "ca.crt"
-"""Key of the certificates of CAs, as cert-manager and Strimzi name it."""
-
 PROVIDER: Final = "krt"
 """Name of the configuration provider of Java's clients."""
 
@@ -52,7 +49,10 @@ LOGIN_MODULES: Final = {
 
 
 class SecretFile(StrEnum):
-    """The files that pods mount."""
+    """The files that pods mount, named as the keys that Secrets have by default.
+
+    cert-manager and Strimzi name certificates and keys so, and `kubernetes.io/basic-auth` the user.
+    """
 
     CA = "ca.crt"
     CERTIFICATE = "tls.crt"
@@ -112,30 +112,30 @@ class Security:
         """
         keys: list[SecretKey] = []
 
-        def add(fields: Fields, name: str, files: dict[SecretFile, tuple[str, str]]) -> None:
-            """Add keys of this field's Secret: file → the field that names the key, its default."""
+        def add(fields: Fields, name: str, files: dict[SecretFile, str]) -> None:
+            """Add keys of this field's Secret: file → the field that names another key."""
             reference = fields.child(name)
             secret = reference.word("name")
             keys.extend(
-                SecretKey(file, secret, reference.word(key, default), fields.where(name))
-                for file, (key, default) in files.items()
+                SecretKey(file, secret, reference.word(key, str(file)), fields.where(name))
+                for file, key in files.items()
             )
 
         tls, sasl = fields.child("tls"), fields.child("sasl")
         if tls.has("trustedCertificateSecretRef"):
-            add(tls, "trustedCertificateSecretRef", {SecretFile.CA: ("key", CA_KEY)})
+            add(tls, "trustedCertificateSecretRef", {SecretFile.CA: "key"})
         if tls.has("certificateSecretRef"):
             files = {
-                SecretFile.CERTIFICATE: ("certificateKey", "tls.crt"),
-                SecretFile.PRIVATE_KEY: ("privateKeyKey", "tls.key"),
+                SecretFile.CERTIFICATE: "certificateKey",
+                SecretFile.PRIVATE_KEY: "privateKeyKey",
             }
             add(tls, "certificateSecretRef", files)
         username = ""
         if fields.has("sasl"):
             username = sasl.text("username", "")
-            files = {SecretFile.PASSWORD: ("passwordKey", "password")}
+            files = {SecretFile.PASSWORD: "passwordKey"}
             if not username:
-                files[SecretFile.USERNAME] = ("usernameKey", "username")
+                files[SecretFile.USERNAME] = "usernameKey"
             add(sasl, "secretRef", files)
         return cls(
             tls=fields.has("tls"),

@@ -55,7 +55,7 @@ class TransientError(KrtError):
 
 
 class KafkaAccessError(TransientError):
-    """The cluster of `spec.kafkaRef` lets the controller not in, or it lacks what to log in with.
+    """The cluster of `spec.kafkaRef` refuses the controller, or a Secret to log in with is missing.
 
     In a run it is waited out as any TransientError; before the run has begun, it ends after
     REFERENCE_PATIENCE, so that a Secret that is created right after the test is found.

@@ -68,11 +68,6 @@ def store_ca(test: str) -> str:
     return f"{test}-store-ca"
 
 
-def evidence_account(test: str) -> str:
-    """The service account of pods that reach the evidence by their identity and have no role."""
-    return f"{test}-evidence"
-
-
 def scripts(test: str) -> str:
     """The ConfigMap of the members' scripts and the executors' pod template."""
     return f"{test}-scripts"

@@ -89,10 +89,7 @@ def place(kubectl: Kubectl, asked: dict[str, Any], settings: Mapping[str, str]) 
 def _keys(kubectl: Kubectl, store: dict[str, Any]) -> Finding:
     name = (store.get("credentials") or {}).get("secretName")
     bucket = f"bucket {store['bucket']} at {store.get('endpoint') or 'AWS'}"
-    if (
-        name
-        and not kubectl("get", "secret", name, "--ignore-not-found", "--output", "name").strip()
-    ):
+    if name and not _exists(kubectl, "secret", name):
         return blocker(
             CHECK,
             f"{bucket}: there is no Secret {name} in the namespace of the test",
@@ -113,10 +110,13 @@ def _missing_ca(kubectl: Kubectl, ca: Mapping[str, Any]) -> str:
     """Return the Secret or ConfigMap that is not there; empty where it is, or none is named."""
     for field, kind in (("secretName", "Secret"), ("configMapName", "ConfigMap")):
         name = ca.get(field)
-        words = ("get", kind.lower(), str(name), "--ignore-not-found", "--output", "name")
-        if name and not kubectl(*words).strip():
+        if name and not _exists(kubectl, kind.lower(), name):
             return f"{kind} {name}"
     return ""
+
+
+def _exists(kubectl: Kubectl, kind: str, name: str) -> bool:
+    return bool(kubectl("get", kind, name, "--ignore-not-found", "--output", "name").strip())
 
 
 def evidence(kubectl: Kubectl, claim: str, class_name: str | None) -> Finding:

@@ -15,6 +15,7 @@ from krt_contract.stores.settings import (
     DEFAULT_REGION,
     SECRET_KEY,
     ObjectStoreSettings,
+    evidence_account,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def place_of(kubectl: Kubectl, test: Test) -> Claim | Bucket:
         ca_file=CA_FILE if store.get("ca") else "",
     )
     secret = str((store.get("credentials") or {}).get("secretName", ""))
-    account = "" if secret else f"{test.identity[1]}-evidence"
+    account = "" if secret else evidence_account(test.identity[1])
     return Bucket(settings, secret, store.get("ca") or {}, account)
 
 

@@ -30,6 +30,11 @@ DEFAULT_REGION = "us-east-1"
 """What requests are signed for where a store has no regions."""
 
 
+def evidence_account(test: str) -> str:
+    """Return the service account of pods that reach a bucket by their identity and have no role."""
+    return f"{test}-evidence"
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectStoreSettings:
     """Where an object store is.

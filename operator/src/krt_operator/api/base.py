@@ -126,6 +126,10 @@ ObjectName = Annotated[
     StringConstraints(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"),
 ]
 """Name of another Kubernetes object."""
+DataKey = Annotated[
+    str, StringConstraints(min_length=1, max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")
+]
+"""Key of a Secret or ConfigMap, as Kubernetes allows it."""
 TopicName = Annotated[
     str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]*$")
 ]

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from krt_contract.stores import ca
 from krt_contract.stores.settings import DEFAULT_REGION, ObjectStoreSettings
-from krt_operator.api.base import ApiModel, ObjectName, Rule
+from krt_operator.api.base import ApiModel, DataKey, ObjectName, Rule
 
 Endpoint = Annotated[
     str, StringConstraints(max_length=253, pattern=r"^https?://[A-Za-z0-9.:\[\]-]+$")
@@ -22,10 +22,6 @@ Prefix = Annotated[
     str, StringConstraints(max_length=253, pattern=r"^([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*)?$")
 ]
 """Path without slashes at its ends."""
-DataKey = Annotated[
-    str, StringConstraints(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9._-]+$")
-]
-"""Key of a Secret or ConfigMap."""
 
 
 class StoreCredentials(ApiModel):

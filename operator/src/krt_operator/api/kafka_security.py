@@ -4,13 +4,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from krt_contract.kafka_security import Mechanism
-from krt_operator.api.base import ApiModel, ObjectName, Rule
+from krt_contract.kafka_security import Mechanism, SecretFile
+from krt_operator.api.base import ApiModel, DataKey, ObjectName, Rule
 
-KeyName = Annotated[
-    str, StringConstraints(min_length=1, max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")
-]
-"""Key of a Secret."""
 UserName = Annotated[
     str, StringConstraints(min_length=1, max_length=253, pattern=r'^[^"\\${}\x00-\x1f\x7f]+$')
 ]
@@ -21,7 +17,9 @@ class TrustedCertificate(ApiModel):
     """A Secret with the certificates of CAs."""
 
     name: ObjectName = Field(description="A Secret in the namespace of the test.")
-    key: KeyName = Field(default="ca.crt", description="The key with the certificates, in PEM.")
+    key: DataKey = Field(
+        default=SecretFile.CA.value, description="The key with the certificates, in PEM."
+    )
 
 
 class ClientCertificate(ApiModel):
@@ -30,12 +28,12 @@ class ClientCertificate(ApiModel):
     name: ObjectName = Field(
         description="A Secret in the namespace of the test, such as one of type kubernetes.io/tls."
     )
-    certificate_key: KeyName = Field(
-        default="tls.crt",
+    certificate_key: DataKey = Field(
+        default=SecretFile.CERTIFICATE.value,
         description="The key with the certificate in PEM, followed by those between it and its CA.",
     )
-    private_key_key: KeyName = Field(
-        default="tls.key",
+    private_key_key: DataKey = Field(
+        default=SecretFile.PRIVATE_KEY.value,
         description="The key with the private key, in PEM and PKCS#8, without a passphrase.",
     )
 
@@ -57,11 +55,13 @@ class PasswordSecret(ApiModel):
     """A Secret with a user's name and password."""
 
     name: ObjectName = Field(description="A Secret in the namespace of the test.")
-    username_key: KeyName = Field(
-        default="username",
+    username_key: DataKey = Field(
+        default=SecretFile.USERNAME.value,
         description="The key with the user's name, where sasl.username is not set.",
     )
-    password_key: KeyName = Field(default="password", description="The key with the password.")
+    password_key: DataKey = Field(
+        default=SecretFile.PASSWORD.value, description="The key with the password."
+    )
 
 
 class Sasl(ApiModel):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import Component, owner_reference
 from krt_contract.stores import ca
-from krt_contract.stores.settings import ACCESS_KEY, SECRET_KEY
+from krt_contract.stores.settings import ACCESS_KEY, SECRET_KEY, evidence_account
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects, labels
 from krt_operator.build.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from krt_operator.api.plan import Plan
     from krt_operator.app.settings import Settings
@@ -36,9 +36,9 @@ class EvidenceAccess:
             without an identity.
     """
 
-    volumes: Sequence[Json]
-    mounts: Sequence[Json]
-    variables: Sequence[Json]
+    volumes: tuple[Json, ...]
+    mounts: tuple[Json, ...]
+    variables: tuple[Json, ...]
     account: str
 
 
@@ -48,13 +48,14 @@ def evidence_access(plan: Plan) -> EvidenceAccess:
     mounts: list[Json] = [{"name": VOLUME, "mountPath": "/evidence"}]
     if evidence.store is None:
         claim = {"claimName": evidence.claim_name}
-        return EvidenceAccess([{"name": VOLUME, "persistentVolumeClaim": claim}], mounts, [], "")
+        volume = {"name": VOLUME, "persistentVolumeClaim": claim}
+        return EvidenceAccess((volume,), tuple(mounts), (), "")
     volumes: list[Json] = [{"name": VOLUME, "emptyDir": {}}]
     if evidence.object_store is not None and evidence.object_store.ca is not None:
         volumes.append(ca.volume(evidence.object_store.ca.dump()))
         mounts.append(ca.mount())
-    account = names.evidence_account(plan.name) if evidence.by_identity else ""
-    return EvidenceAccess(volumes, mounts, _variables(plan), account)
+    account = evidence_account(plan.name) if evidence.by_identity else ""
+    return EvidenceAccess(tuple(volumes), tuple(mounts), tuple(_variables(plan)), account)
 
 
 def _variables(plan: Plan) -> list[Json]:
@@ -89,7 +90,7 @@ def build_evidence_account(plan: Plan, annotations: Mapping[str, str]) -> Json:
         annotations: by which a cloud provider gives it an identity.
     """
     objects = render(
-        "account.yaml.j2", name=names.evidence_account(plan.name), annotations=annotations, role=""
+        "account.yaml.j2", name=evidence_account(plan.name), annotations=annotations, role=""
     )
     return decorate_objects(objects, plan, Component.EVIDENCE)[0]
 

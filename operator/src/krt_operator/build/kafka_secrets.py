@@ -6,6 +6,7 @@ and copied into crash reports.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.kafka_security import FOLDER, Security
@@ -21,20 +22,26 @@ MODE: Final = 0o440
 """For the pod's user by its group: the files are root's."""
 
 
-def secret_volumes(plan: Plan) -> list[Json]:
-    """The volume with the keys of Secrets under the names that clients know; none without any."""
+@dataclass(frozen=True)
+class KafkaSecrets:
+    """What a pod needs whose clients log in to Kafka; nothing where they log in with no secret.
+
+    Attributes:
+        volumes: of the pod.
+        mounts: of its container.
+    """
+
+    volumes: tuple[Json, ...] = ()
+    mounts: tuple[Json, ...] = ()
+
+
+def kafka_secrets(plan: Plan) -> KafkaSecrets:
+    """The keys of Secrets under the names that clients know, in one volume."""
     items: dict[str, list[Json]] = {}
     for key in Security.of(plan.resolved_spec).keys:
         items.setdefault(key.secret, []).append({"key": key.key, "path": str(key.file)})
     if not items:
-        return []
+        return KafkaSecrets()
     sources = [{"secret": {"name": name, "items": keys}} for name, keys in items.items()]
-    return [{"name": VOLUME, "projected": {"defaultMode": MODE, "sources": sources}}]
-
-
-def secret_mounts(plan: Plan) -> list[Json]:
-    """Where a container mounts it."""
-    return [
-        {"name": volume["name"], "mountPath": FOLDER, "readOnly": True}
-        for volume in secret_volumes(plan)
-    ]
+    volume = {"name": VOLUME, "projected": {"defaultMode": MODE, "sources": sources}}
+    return KafkaSecrets((volume,), ({"name": VOLUME, "mountPath": FOLDER, "readOnly": True},))

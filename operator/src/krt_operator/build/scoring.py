@@ -9,7 +9,7 @@ from krt_operator import names
 from krt_operator.api.resources import mebibytes
 from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.evidence import evidence_access
-from krt_operator.build.kafka_secrets import secret_mounts, secret_volumes
+from krt_operator.build.kafka_secrets import kafka_secrets
 from krt_operator.build.render import render
 from krt_operator.constants import (
     BLOCK_MANAGER_PORT,
@@ -60,8 +60,7 @@ def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
         control=names.control(plan.name),
         scripts=names.scripts(plan.name),
         evidence=evidence_access(plan),
-        kafka_volumes=secret_volumes(plan),
-        kafka_mounts=secret_mounts(plan),
+        kafka=kafka_secrets(plan),
     )
     return decorate_objects(objects, plan, Component.SCORING, "scoring", pull_policy)[0]
 

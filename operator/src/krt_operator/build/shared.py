@@ -18,7 +18,7 @@ from krt_operator.build.decorate import (
     selector,
 )
 from krt_operator.build.evidence import evidence_access
-from krt_operator.build.kafka_secrets import secret_mounts, secret_volumes
+from krt_operator.build.kafka_secrets import kafka_secrets
 from krt_operator.build.render import as_yaml, render, script
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def build_executor_template(plan: Plan, pull_policy: str) -> str:
     pod = render(
         "executor.yaml.j2",
         evidence=evidence_access(plan),
-        kafka_volumes=secret_volumes(plan),
-        kafka_mounts=secret_mounts(plan),
+        kafka=kafka_secrets(plan),
         driver=selector(plan, component=Component.SCORING),
     )[0]
     harden_pod(pod, plan, labels(plan, Component.SCORING, "scoring"), pull_policy)
@@ -200,8 +199,7 @@ def build_preflight_pods(plan: Plan, pull_policy: str) -> list[Json]:
             scripts=names.scripts(plan.name),
             command=_exchange(plan, own, other),
             evidence=evidence_access(plan),
-            kafka_volumes=secret_volumes(plan),
-            kafka_mounts=secret_mounts(plan),
+            kafka=kafka_secrets(plan),
         )
         pods.extend(
             decorate_objects(objects, plan, Component.PREFLIGHT, f"preflight-{own}", pull_policy)

@@ -10,7 +10,7 @@ from krt_contract.labels import ANNOTATION_RESTARTS, Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects
 from krt_operator.build.evidence import evidence_access
-from krt_operator.build.kafka_secrets import secret_mounts, secret_volumes
+from krt_operator.build.kafka_secrets import kafka_secrets
 from krt_operator.build.render import render
 from krt_operator.constants import TRAFFIC_GRACE
 
@@ -134,8 +134,7 @@ def _common(plan: Plan) -> Json:
         "uid": plan.uid,
         "plan": names.plan(plan.name),
         "evidence": evidence_access(plan),
-        "kafka_volumes": secret_volumes(plan),
-        "kafka_mounts": secret_mounts(plan),
+        "kafka": kafka_secrets(plan),
         "metrics_port": metrics.PORT,
         "metrics_port_name": metrics.PORT_NAME,
     }

@@ -9,7 +9,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from krt_contract.kafka_security import SecretFile
-from krt_operator.errors import KafkaAccessError
+from krt_operator.engine.login import invalid
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,7 +46,7 @@ def _certificates(key: SecretKey, text: str) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(text.encode())
     except ValueError:
-        raise _invalid(key, "is no certificate in PEM") from None
+        raise invalid(key, "is no certificate in PEM") from None
 
 
 def _check_validity(key: SecretKey, certificates: list[x509.Certificate], at: datetime) -> None:
@@ -56,14 +56,14 @@ def _check_validity(key: SecretKey, certificates: list[x509.Certificate], at: da
     if key.file is SecretFile.CERTIFICATE:
         last, first = certificates[0].not_valid_after_utc, certificates[0].not_valid_before_utc
     if last < at:
-        raise _invalid(key, f"expired at {last:%Y-%m-%d %H:%M} UTC; renew it")
+        raise invalid(key, f"expired at {last:%Y-%m-%d %H:%M} UTC; renew it")
     if first > at:
-        raise _invalid(key, f"is not valid before {first:%Y-%m-%d %H:%M} UTC")
+        raise invalid(key, f"is not valid before {first:%Y-%m-%d %H:%M} UTC")
 
 
 def _check_key(key: SecretKey, text: str, certificate: x509.Certificate) -> None:
     if PKCS8 not in text and "PRIVATE KEY-----" in text:
-        raise _invalid(
+        raise invalid(
             key,
             "is encrypted, or in PKCS#1 or SEC1; Java's clients take PKCS#8 without a passphrase: "
             "set privateKey.encoding: PKCS8 in a Certificate of cert-manager, or convert it with "
@@ -72,13 +72,7 @@ def _check_key(key: SecretKey, text: str, certificate: x509.Certificate) -> None
     try:
         private = serialization.load_pem_private_key(text.encode(), None)
     except (TypeError, ValueError, UnsupportedAlgorithm):
-        raise _invalid(key, "is no private key in PEM") from None
+        raise invalid(key, "is no private key in PEM") from None
     form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     if private.public_key().public_bytes(*form) != certificate.public_key().public_bytes(*form):
-        raise _invalid(key, "is not the key of the certificate beside it")
-
-
-def _invalid(key: SecretKey, problem: str) -> KafkaAccessError:
-    return KafkaAccessError(
-        "SecretInvalid", key.field, f"key {key.key} of Secret {key.secret} {problem}"
-    )
+        raise invalid(key, "is not the key of the certificate beside it")

@@ -88,11 +88,11 @@ def _text(key: SecretKey, data: Json) -> str:
         text = base64.b64decode(data[key.key], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         # The error would have a part of the secret in it.
-        raise _invalid(key, "is no text in UTF-8") from None
+        raise invalid(key, "is no text in UTF-8") from None
     if not text:
-        raise _invalid(key, "is empty")
+        raise invalid(key, "is empty")
     if key.file in TEXTS and UNQUOTABLE.search(text):
-        raise _invalid(
+        raise invalid(
             key,
             "ends with a line break: create it with --from-literal, or printf instead of echo"
             if text.endswith("\n")
@@ -102,7 +102,8 @@ def _text(key: SecretKey, data: Json) -> str:
     return text
 
 
-def _invalid(key: SecretKey, problem: str) -> KafkaAccessError:
+def invalid(key: SecretKey, problem: str) -> KafkaAccessError:
+    """The error of a key of a Secret whose content cannot be used."""
     return KafkaAccessError(
         "SecretInvalid", key.field, f"key {key.key} of Secret {key.secret} {problem}"
     )

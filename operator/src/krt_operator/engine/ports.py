@@ -198,7 +198,7 @@ class Ports:
     """Everything a phase may reach besides its arguments.
 
     Attributes:
-        kafka: opens an admin client on a bootstrap string, which logs in as it is told.
+        kafka: opens an admin client on a bootstrap string, which logs in with a login.
         four_letter: sends a ZooKeeper four-letter word to `host`, returns the answer; raises
             TransientError where there is no answer.
         describe_quorum: asks a KRaft controller at `host:port` for the quorum it leads; None where
