@@ -125,14 +125,15 @@ class Bench:
             module: dotted name of the altered module.
             mutant: its alteration.
         """
-        noticed = self._judge_histories(self._cases, module, mutant)
-        if not noticed.noticed_by:
-            noticed = Judgement(_failing_unit_test(module, mutant))
-        return (
-            noticed if noticed.noticed_by else self._judge_histories(self._random, module, mutant)
-        )
+        found = self._judge_histories(self._cases, module, mutant)
+        if not found.noticed_by:
+            found = Judgement(_failing_unit_test(module, mutant))
+        if not found.noticed_by:
+            found = self._judge_histories(self._random, module, mutant)
+        return found
 
     def _judge_histories(self, batches: list[Batch], module: str, mutant: Mutant) -> Judgement:
+        """Judge a mutant by the first history of cases that has any that fail."""
         alter(module, mutant.text)
         try:
             with _limited():
