@@ -7,9 +7,10 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from tests.certificates import authority, certificate
 from tests.contract.store import hadoop
 from tests.contract.store.server import KEY, ROOT, SECRET
-from tests.contract.store.tls import TlsFront, make_ca, make_server
+from tests.contract.store.tls import TlsFront, write
 
 from krt_contract.stores.objects import ObjectStore
 from krt_contract.stores.store import StoreError
@@ -43,14 +44,18 @@ class Tls(NamedTuple):
 @pytest.fixture(scope="session")
 def authorities(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     folder = tmp_path_factory.mktemp("ca")
-    ca = make_ca(folder, "ours")
-    return ca, make_ca(folder, "other"), make_server(ca)
+    ours = authority("ours")
+    return (
+        write(folder, "ours", ours),
+        write(folder, "other", authority("other")),
+        write(folder, "server", certificate("store", ours)),
+    )
 
 
 @pytest.fixture
 def tls(server: Server, authorities: tuple[Path, Path, Path]) -> Iterator[Tls]:
-    ca, other, certificate = authorities
-    front = TlsFront(server.port, certificate)
+    ca, other, own = authorities
+    front = TlsFront(server.port, own)
     yield Tls(front.port, ca, other)
     front.close()
 

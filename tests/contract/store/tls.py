@@ -1,57 +1,30 @@
-"""TLS before a store: the certificates of a CA of our own, and a front that ends the encryption."""
+"""TLS before a store: certificates as files, and a front that ends the encryption."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import ssl
-import subprocess
 import threading
 from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.contract.tools import unavailable
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.certificates import Signed
+
 CHUNK = 65536
 
 
-def make_ca(folder: Path, name: str) -> Path:
-    """Make a CA; returns the file of its certificate, its key is beside it."""
-    certificate = folder / f"{name}.crt"
-    _request(certificate, f"/CN={name}")
-    return certificate
-
-
-def make_server(ca: Path) -> Path:
-    """Make a certificate of 127.0.0.1 that the CA has signed; its key is beside it."""
-    certificate = ca.with_name(f"{ca.stem}-server.crt")
-    _request(
-        *(certificate, "/CN=store", "-addext", "subjectAltName=IP:127.0.0.1"),
-        *("-addext", "basicConstraints=critical,CA:FALSE"),
-        *("-CA", str(ca), "-CAkey", str(ca.with_suffix(".key"))),
-    )
-    return certificate
-
-
-def _request(certificate: Path, subject: str, *more: str) -> None:
-    if shutil.which("openssl") is None:
-        unavailable("openssl is not on PATH (Debian: openssl)")
-    key = certificate.with_suffix(".key")
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-days", "2", "-subj", subject, "-out", certificate),
-            *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key),
-            *more,
-        ],
-        check=True,
-        capture_output=True,
-    )
+def write(folder: Path, name: str, signed: Signed) -> Path:
+    """Write a certificate; returns its file, its key is beside it."""
+    file = folder / f"{name}.crt"
+    file.write_text(signed.pem)
+    file.with_suffix(".key").write_text(signed.key_pem)
+    return file
 
 
 class TlsFront:

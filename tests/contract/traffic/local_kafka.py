@@ -74,6 +74,17 @@ def answers(port: int) -> bool:
     return False
 
 
+SINGLE_BROKER = {
+    "offsets.topic.num.partitions": "3",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+"""Settings of a broker that has no other: its internal topics have one replica."""
+
+
 @dataclass
 class LocalKafka:
     """One ZooKeeper and one broker below ``folder``."""
@@ -170,12 +181,7 @@ class LocalKafka:
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "zookeeper.connect": self.zookeeper,
             "log.dirs": str(self.folder / "kafka"),
-            "offsets.topic.num.partitions": "3",
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.num.partitions": "3",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "group.initial.rebalance.delay.ms": "0",
+            **SINGLE_BROKER,
             "zookeeper.session.timeout.ms": "4000",
             "zookeeper.connection.timeout.ms": "60000",
             **self.settings,

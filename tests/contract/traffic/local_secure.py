@@ -28,6 +28,7 @@ from tests.certificates import Signed, authority, certificate
 from tests.contract.tools import unavailable
 from tests.contract.traffic.local_kafka import (
     LOGGING,
+    SINGLE_BROKER,
     answers,
     free_port,
     jars,
@@ -195,12 +196,7 @@ class SecureKafka:
             "log.dirs": str(self.folder / "data"),
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS;User:CN=krt-client",
-            "offsets.topic.num.partitions": "3",
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.num.partitions": "3",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "group.initial.rebalance.delay.ms": "0",
+            **SINGLE_BROKER,
         }
         for name in ("SCRAM", "CLEAR", "EXPIRED", "MISNAMED"):
             prefix = f"listener.name.{name.lower()}"
