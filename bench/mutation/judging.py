@@ -186,7 +186,7 @@ class Bench:
             return context.Context(batch.ctx.history, batch.ctx.allowances), False
         derive = importlib.import_module("krt_scoring.allowances.allowances").derive
         allowances = derive(batch.ctx.history)
-        # Not `==`: the classes are imported anew for each mutant.
+        # Not `==`: the classes are imported again for each mutant.
         same = asdict(allowances) == asdict(batch.ctx.allowances)
         return context.Context(batch.ctx.history, allowances), not same or module in USED_BY_CONTEXT
 

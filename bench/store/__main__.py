@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def put_with_slow_syncs(milliseconds: float, turns: int) -> NoReturn:
-    """Start this program anew, for puts alone, under strace.
+    """Replace this process by one under strace that measures puts alone.
 
     Raises:
         SystemExit: there is no strace.

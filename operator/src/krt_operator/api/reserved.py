@@ -157,11 +157,11 @@ SERVERS = Rule(
 def _login() -> Rule:
     """Return the rule, for a settings map, that no setting says how a client logs in."""
     starts = " || ".join(f"k.startsWith('{prefix}')" for prefix in _SECURITY_PREFIXES)
-    said = f"{starts} || k in {_list(_SECURITY)}"
+    found = f"{starts} || k in {_list(_SECURITY)}"
     return Rule(
-        rule=f"self.all(k, !({said}))",
+        rule=f"self.all(k, !({found}))",
         message=f"contains a setting that {SECURITY}",
-        expression=f"'setting ' + self.filter(k, {said})[0] + ' {SECURITY}'",
+        expression=f"'setting ' + self.filter(k, {found})[0] + ' {SECURITY}'",
     )
 
 

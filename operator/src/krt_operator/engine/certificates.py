@@ -50,7 +50,7 @@ def _certificates(key: SecretKey, text: str) -> list[x509.Certificate]:
 
 
 def _check_validity(key: SecretKey, certificates: list[x509.Certificate], at: datetime) -> None:
-    """A CA's bundle may have an old one beside the new; then the new one counts."""
+    """A CA's bundle may have an old one next to the new; then the new one counts."""
     last = max(item.not_valid_after_utc for item in certificates)
     first = min(item.not_valid_before_utc for item in certificates)
     if key.file is SecretFile.CERTIFICATE:

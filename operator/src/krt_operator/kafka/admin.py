@@ -186,7 +186,7 @@ def _code(error: KrtError) -> int | None:
 
 
 def _lacking(described: Any, rights: Sequence[AclOperation], resource: str) -> list[str]:
-    """Of these rights, those that a description does not have; none where the broker tells none."""
+    """Return the rights that a description lacks; none where the broker reports no rights."""
     granted = described.authorized_operations
     if granted is None:
         return []

@@ -1,7 +1,7 @@
-"""Connections to brokers that want to know who asks.
+"""Connections to brokers that authenticate their clients.
 
-By kafka-python's own implementation of SCRAM and PLAIN; its client as a whole is not used, because
-it chooses itself which broker answers.
+By kafka-python's own implementation of SCRAM and PLAIN. Its client is not used, because it
+chooses itself which broker answers.
 """
 
 from __future__ import annotations
