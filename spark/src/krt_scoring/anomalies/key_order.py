@@ -45,6 +45,7 @@ def doubtful(ctx: Context) -> set[Lane]:
     A member that goes from record to record delivers in order by itself: it must have gone back,
     over a record, or been moved. Between two members the order breaks only where the later one
     began below where the earlier one had. Of deliveries outside any ownership nothing is known.
+    A log that was not read has no order.
     """
     lanes = {*ctx.history.reading.back, *ctx.history.reading.skipped}
     lanes |= {lane for lane, start in ctx.history.facts.starts.items() if start.moved}
@@ -56,7 +57,7 @@ def doubtful(ctx: Context) -> set[Lane]:
             lanes.add(lane)
         else:
             highest[lane] = item.start
-    return lanes
+    return {(group, tp) for group, tp in lanes if tp in ctx.history.facts.bounds}
 
 
 def possible(ctx: Context) -> bool:
@@ -121,7 +122,7 @@ def _with_strays(ctx: Context, spans: list[Span]) -> DataFrame:
         (sf.col("pk") == sf.col("log_pk")) & (sf.col("seq") == sf.col("log_seq")),
         sf.lit(col=False),
     )
-    suspects = ctx.suspects.filter("readable").select("pk", "seq")
+    suspects = ctx.suspects.select("pk", "seq")
     sent = (
         ctx.history.tables.produce.select(key().alias("pk"), "seq", sf.col("key").alias("sent_key"))
         .join(ctx.history.records.few(suspects), ["pk", "seq"])
