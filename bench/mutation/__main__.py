@@ -1,7 +1,10 @@
 """Alters each condition of the rules, one by one, and prints which alterations no test notices.
 
+Mutants that `equivalent.toml` lists, since no history can show them, are judged too: one of them
+that a test notices is listed wrongly.
+
 What was judged is kept in build/mutation, so an interrupted run goes on where it stopped: a mutant
-that a case noticed stays noticed as long as the scorer and that case are the same, one that no test
+that a case noticed stays noticed as long as the rules and that case are the same, one that no test
 noticed is judged again once the tests have changed.
 """
 
@@ -19,13 +22,16 @@ from typing import TYPE_CHECKING
 
 from tests.spark.side_by_side import side_by_side
 
-from bench.mutation.imports import SOURCES
+from bench.mutation import equivalents
+from bench.mutation.imports import SOURCES, scorer_digest
 from bench.mutation.judging import UNIT, Bench
 from bench.mutation.mutants import mutants
 from bench.scoring.__main__ import write_head, write_row
 from krt_scoring.engine import session
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
     from pyspark.sql import SparkSession
 
     from bench.mutation.judging import Judgement
@@ -40,9 +46,12 @@ NOT_RULES = frozenset(
 )
 """Modules beside the rules: what is shown of a finding, how it is counted, and lists."""
 
-TESTS = (Path("tests/spark/anomalies"), Path("tests/spark/oracle"), UNIT)
-STORE = Path("build/mutation")
-HEAD = ("module", "mutants", "noticed", "share")
+TESTS = (Path("tests/spark/anomalies"), UNIT)
+STORE = Path("build/mutation/judged.jsonl")
+MEMORY = "4g"
+"""Heap of the session: with 1 GiB, half of the time went into collecting what the cached histories
+leave no room for."""
+HEAD = ("module", "mutants", "equivalent", "noticed", "share")
 
 
 @dataclass
@@ -51,19 +60,24 @@ class Tally:
 
     Attributes:
         noticed: how many a test noticed.
+        equivalent: how many are listed as such.
+        wrong: those of them that a test noticed.
         missed: those that no test noticed.
         left: how many there was no time for.
     """
 
     noticed: int = 0
+    equivalent: int = 0
+    wrong: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     left: int = 0
 
     @property
-    def row(self) -> tuple[str, str, str]:
-        """Mutants, noticed, and the share of those."""
-        total = self.noticed + len(self.missed)
-        return str(total), str(self.noticed), f"{self.noticed / total:.1%}" if total else "-"
+    def row(self) -> tuple[str, str, str, str]:
+        """Mutants, equivalent ones, noticed ones, and the share of these among the others."""
+        others = self.noticed + len(self.missed)
+        share = f"{self.noticed / others:.1%}" if others else "-"
+        return str(others + self.equivalent), str(self.equivalent), str(self.noticed), share
 
 
 def rule_modules(names: list[str]) -> list[Path]:
@@ -96,7 +110,7 @@ class Store:
     """What was judged before, and still holds.
 
     Args:
-        path: a file of a line for each judgement, for one state of the scorer.
+        path: a file of a line for each judgement.
         cases: case → digest of its text.
         tests: digest of all tests.
     """
@@ -107,8 +121,11 @@ class Store:
         self._known = {
             (item["module"], item["text"]): item["noticedBy"]
             for item in map(json.loads, lines)
-            if item["tests"] == tests
-            or (item["digest"] and cases.get(item["noticedBy"]) == item["digest"])
+            if item["scorer"] == scorer_digest(item["module"])
+            and (
+                item["tests"] == tests
+                or (item["digest"] and cases.get(item["noticedBy"]) == item["digest"])
+            )
         }
 
     def get(self, module: str, mutant: Mutant) -> str | None:
@@ -121,6 +138,7 @@ class Store:
         item = {
             "module": module,
             "text": mutant.digest,
+            "scorer": scorer_digest(module),
             "noticedBy": judgement.noticed_by,
             "digest": judgement.digest,
             "tests": self._tests,
@@ -129,17 +147,38 @@ class Store:
             file.write(json.dumps(item) + "\n")
 
 
-def judge(bench: Bench, store: Store, module: str, chosen: list[Mutant], end: float) -> Tally:
-    """Judge the mutants of a module that were not judged before, until a time of `monotonic`."""
-    tally = Tally()
+def judge(
+    bench: Bench, store: Store, module: str, chosen: list[Mutant], end: float
+) -> dict[Mutant, str | None]:
+    """Return what noticed each mutant of a module, as `Store.get` does.
+
+    Those that were not judged before are judged, until a time of `monotonic`.
+    """
+    found = {}
     for mutant in chosen:
         noticed_by = store.get(module, mutant)
         if noticed_by is None and time.monotonic() < end:
             judgement = bench.judge(module, mutant)
             store.add(module, mutant, judgement)
             noticed_by = judgement.noticed_by
+        found[mutant] = noticed_by
+    return found
+
+
+def tally_of(judged: Mapping[Mutant, str | None], same: Container[int]) -> Tally:
+    """Count what became of mutants.
+
+    Args:
+        judged: what noticed each, as `judge` returns it.
+        same: numbers of the equivalent ones.
+    """
+    tally = Tally()
+    for mutant, noticed_by in judged.items():
         if noticed_by is None:
             tally.left += 1
+        elif mutant.number in same:
+            tally.equivalent += 1
+            tally.wrong += [f"{mutant} ({noticed_by})"] if noticed_by else []
         elif noticed_by:
             tally.noticed += 1
         else:
@@ -155,8 +194,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="stop judging after so long")
     options = parser.parse_args()
     modules = rule_modules(options.modules)
-    STORE.mkdir(parents=True, exist_ok=True)
-    spark = session.local(rows=1_000, cores=2)
+    STORE.parent.mkdir(parents=True, exist_ok=True)
+    # Few rows, but thousands of queries: those pay for the optimising compiler as many rows do.
+    spark = session.local(rows=session.LARGE_ROWS, memory=MEMORY, cores=2)
     spark.sparkContext.setLogLevel("OFF")
     with side_by_side(spark):
         print_tallies(spark, modules, options)
@@ -172,25 +212,31 @@ def print_tallies(spark: SparkSession, modules: list[Path], options: argparse.Na
     bench = Bench(spark)
     if wrong := bench.find_wrong_cases():
         sys.exit(f"these cases fail without any mutant: {', '.join(wrong)}; mend them first")
-    store = Store(STORE / f"{digest(SOURCES)}.jsonl", bench.digests, digest(*TESTS))
+    store = Store(STORE, bench.digests, digest(*TESTS))
     end = time.monotonic() + options.minutes * 60 if options.minutes else math.inf
+    known = equivalents.listed()
     tallies: dict[str, Tally] = {}
     write_head(HEAD)
     for path in modules:
         module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
-        found = mutants(path.read_text(encoding="utf-8"))
+        found = list(mutants(path.read_text(encoding="utf-8")))
         chosen = [mutant for mutant in found if mutant.number % options.every == 0]
-        tallies[module] = judge(bench, store, module, chosen, end)
-        write_row((module.removeprefix("krt_scoring."), *tallies[module].row))
+        name = module.removeprefix("krt_scoring.")
+        same = equivalents.equivalent(name, found, known)
+        tallies[module] = tally_of(judge(bench, store, module, chosen, end), same)
+        write_row((name, *tallies[module].row))
     total = Tally(
-        sum(tally.noticed for tally in tallies.values()),
-        [line for tally in tallies.values() for line in tally.missed],
-        sum(tally.left for tally in tallies.values()),
+        noticed=sum(tally.noticed for tally in tallies.values()),
+        equivalent=sum(tally.equivalent for tally in tallies.values()),
+        missed=[line for tally in tallies.values() for line in tally.missed],
+        left=sum(tally.left for tally in tallies.values()),
     )
     write_row(("all", *total.row))
     for module, tally in tallies.items():
         for line in tally.missed:
             sys.stdout.write(f"{module} {line}\n")
+        for line in tally.wrong:
+            sys.stdout.write(f"{module} {line}: listed as equivalent, but noticed\n")
     if total.left:
         sys.stdout.write(f"{total.left} mutants are not judged yet; run it again\n")
 

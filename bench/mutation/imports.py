@@ -1,12 +1,15 @@
-"""Which modules of the rules use which, by their imports."""
+"""Which modules of the rules use which, by their imports, and what a judgement rests on."""
 
 from __future__ import annotations
 
 import ast
+import hashlib
 from functools import cache
 from pathlib import Path
 
 SOURCES = Path("spark/src")
+CONTEXT = "krt_scoring.anomalies.context"
+REGISTRY = "krt_scoring.anomalies.registry"
 PACKAGES = ("krt_scoring.anomalies", "krt_scoring.allowances")
 
 
@@ -23,6 +26,26 @@ def reaching(module: str) -> frozenset[str]:
         if not more:
             return frozenset(users)
         users |= more
+
+
+@cache
+def scorer_digest(module: str) -> str:
+    """Return a digest of the sources by which a mutant of a module is judged.
+
+    The rules that use the module, and all that these import; other rules are no part of it, unless
+    the module changes what is allowed, which every rule asks for.
+
+    Args:
+        module: dotted name.
+    """
+    users = reaching(module)
+    rules = _graph()[REGISTRY] & _graph().keys()
+    judging = {module} | (rules if CONTEXT in users else rules & users)
+    while more := {name for one in judging for name in _graph().get(one, ())} - judging:
+        judging |= more
+    others = {SOURCES / f"{name.replace('.', '/')}.py" for name in rules - judging}
+    files = sorted(path for path in SOURCES.rglob("*.py") if path not in others)
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
 @cache

@@ -70,6 +70,8 @@ class Mutant:
     Attributes:
         number: place among the module's mutants, from 0.
         line: of the altered expression.
+        function: that the expression is in, with the functions and classes around it
+            (``find.older``); empty outside of any.
         before: the expression.
         after: what it was altered to.
         text: the whole module, altered.
@@ -77,6 +79,7 @@ class Mutant:
 
     number: int
     line: int
+    function: str
     before: str
     after: str
     text: str
@@ -86,9 +89,14 @@ class Mutant:
         """A digest of the altered module."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    @property
+    def alteration(self) -> str:
+        """The expression and what it was altered to."""
+        return f"{self.before} → {self.after}"
+
     def __str__(self) -> str:
         """Return the alteration in one line."""
-        return f"line {self.line}: {self.before} → {self.after}"
+        return f"line {self.line}, {self.function or 'module'}: {self.alteration}"
 
 
 def mutants(text: str) -> Iterator[Mutant]:
@@ -98,6 +106,7 @@ def mutants(text: str) -> Iterator[Mutant]:
         text: the source of the module.
     """
     tree = ast.parse(text)
+    functions = dict(_functions(tree))
     number = 0
     for place, node in enumerate(_conditions(tree)):
         for choice, altered in enumerate(_alterations(node)):
@@ -109,8 +118,19 @@ def mutants(text: str) -> Iterator[Mutant]:
             replacement = ast.copy_location(_alterations(twin)[choice], twin)
             whole = _Replacement(twin, replacement).visit(changed)
             code = ast.unparse(ast.fix_missing_locations(whole))
-            yield Mutant(number, getattr(node, "lineno", 0), _short(before), _short(after), code)
+            where = node.lineno, functions.get(node, "")
+            yield Mutant(number, *where, _short(before), _short(after), code)
             number += 1
+
+
+def _functions(node: ast.AST, around: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """Yield the nodes within functions and classes, each with the name of where it is."""
+    for child in ast.iter_child_nodes(node):
+        within = around
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            within = f"{around}.{child.name}" if around else child.name
+        yield child, within
+        yield from _functions(child, within)
 
 
 class _Replacement(ast.NodeTransformer):
