@@ -9,7 +9,7 @@ from tests.unit.traffic.api_server import Answer, ApiServer
 from tests.unit.traffic.timelines import recorded
 
 from krt_contract.sinks import lines
-from krt_contract.sinks.lines import append
+from krt_contract.sinks.lines import FolderLines, append
 from krt_traffic.errors import RecordingError
 from krt_traffic.evidence import report_in_log
 from krt_traffic.kubernetes.client import KubernetesClient
@@ -29,6 +29,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FIRST, SECOND = b"2026-11-21T04:03:21.1Z first\n", b"2026-11-21T04:03:21.2Z second\n"
+
+
+class Unavailable(FolderLines):
+    """A folder in a store that does not answer until ``available`` is set."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.available = threading.Event()
+
+    def tail(self, name: str, size: int) -> tuple[bytes, bool]:
+        assert self.available.wait(10), "whoever made the follower waits for the store"
+        return super().tail(name, size)
 
 
 def follower(
@@ -155,6 +167,25 @@ def test_follower_stopped_while_interrupted_records_a_gap_to_the_end(
     (gap,) = recorded(tmp_path / "timeline")
     assert (gap["event"], gap["detail"]["stream"]) == ("gap", "log t-kafka-0-0")
     assert gap["detail"]["atEnd"] is True
+
+
+def test_follower_made_while_the_store_is_unavailable_keeps_nobody_waiting(
+    api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watch of the pods makes it: what it sees later would get a later time."""
+    (tmp_path / "t-kafka-0-0-u1.log").write_bytes(FIRST)
+    api.answers.append(Answer(FIRST + SECOND))
+    failures = Failures(lambda: None)
+    store = Unavailable(tmp_path)
+    monkeypatch.setattr(logs, "line_folder", lambda _: store)
+    tested = follower(api, tmp_path, failures, gone=True)
+    tested.start()
+    assert not api.requests
+    store.available.set()
+    tested.join()
+    failures.check()
+    assert api.requests[0].query["sinceTime"] == "2026-11-21T04:03:21.1Z"
+    assert (tmp_path / "t-kafka-0-0-u1.log").read_bytes() == FIRST + SECOND
 
 
 def test_follower_of_a_pod_whose_store_was_unavailable_records_a_gap(

@@ -67,10 +67,7 @@ class LogFollower:
         timeline: where the lines of the member's wrapper go as events.
         gone: whether a pod uid is known to be gone.
         version: called with the version of Kafka that a member logs.
-        failures: starts the thread.
-
-    Raises:
-        RecordingError: the file could not be read.
+        failures: starts the thread, and learns what ends it.
     """
 
     def __init__(  # noqa: PLR0913 (what is followed, where it goes, and the recorder's services)
@@ -89,9 +86,7 @@ class LogFollower:
         self._folder = line_folder(folder)
         self._file = f"{container.pod}-{container.uid}.log"
         self._name = f"logs/{self._file}"
-        with writing(self._name):
-            tail = self._folder.tail(self._file, TAIL_BYTES)
-            self._last = last_timestamp(*tail, container.name if container.ephemeral else "")
+        self._last = ""
         self._stop = threading.Event()
         self._stream: Stream | None = None
         self._gap_start: int | None = None
@@ -112,6 +107,12 @@ class LogFollower:
         self._thread.join(timeout=JOIN_SECONDS)
 
     def _run(self) -> None:
+        # Here, where a store that is unavailable keeps nobody else waiting: whoever makes a
+        # follower watches the pods, and stamps what it sees with the time at which it sees it.
+        with writing(self._name):
+            tail = self._folder.tail(self._file, TAIL_BYTES)
+        ephemeral = self._container.name if self._container.ephemeral else ""
+        self._last = last_timestamp(*tail, ephemeral)
         self._follow()
         self._end_gap(at_end=True)
 
