@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import threading
+import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,14 +24,15 @@ from krt_contract.control import ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.faults import AdminAnswer
 from krt_contract.fetch import fetch
-from krt_contract.sinks import folder, lines
+from krt_contract.sinks import folder, lines, patience
 from krt_contract.sinks.store import StoreSink
 from krt_contract.stores.folder import FolderStore
-from krt_contract.timeline import TimelineWriter
+from krt_contract.stores.store import StoreError
+from krt_contract.timeline import EVIDENCE, TimelineWriter
 from krt_traffic.control import Control, Instruction
 from krt_traffic.environment import Environment
 from krt_traffic.kubernetes.client import KubernetesClient
-from krt_traffic.recorder import admin_requests, quorum, run, znodes
+from krt_traffic.recorder import admin_requests, logs, quorum, run, znodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -322,3 +324,72 @@ def test_run_into_an_object_store_leaves_the_same_bundle_and_the_times_it_was_un
     assert recorder.events[-1] == ("recorder", "stopped")
     gaps = [item["detail"] for item in recorded(root / "timeline") if item["event"] == "gap"]
     assert {"from": 1_000_000, "to": 9_000_000, "stream": "evidence"} in gaps
+
+
+class Unreliable(FolderStore):
+    """A store that may be unavailable, and that takes its time for logs.
+
+    Attributes:
+        unavailable: while it is set, every put is refused.
+        refused: the keys of these puts.
+    """
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.unavailable = threading.Event()
+        self.refused: list[str] = []
+
+    def put(self, key: str, data: bytes) -> None:
+        if self.unavailable.is_set():
+            self.refused.append(key)
+            raise StoreError("unavailable")
+        if "/logs/" in key:
+            time.sleep(0.3)
+        super().put(key, data)
+
+    def has(self, folder: str) -> bool:
+        return any(f"/{folder}/" in entry.key for entry in self.list(""))
+
+
+def test_run_that_ends_while_the_store_is_unavailable_ends_with_whole_logs(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = LINES, b'2026-11-21T04:03:21.3Z {"krt":"evidence","from":1000000,"to":9000000}\n'
+    store = Unreliable(recorder.folder / "objects")
+    leaders, noted = ["z0:2181"], threading.Event()
+
+    class Noted(run.Timeline):
+        def gap(self, stream: str, start: int, end: int, *, at_end: bool = False) -> None:
+            super().gap(stream, start, end, at_end=at_end)
+            if stream == EVIDENCE:
+                noted.set()
+
+    def open_sink(_: Environment, plan: Plan, report: Callable[[int, int], None]) -> StoreSink:
+        return StoreSink(store, plan.bundle, report)
+
+    monkeypatch.setattr(run, "open_sink", open_sink)
+    monkeypatch.setattr(run, "Timeline", Noted)
+    monkeypatch.setattr(
+        quorum, "mode", lambda address: "leader" if address == leaders[-1] else "follower"
+    )
+    monkeypatch.setattr(patience, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(logs, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(logs, "JOIN_SECONDS", 1.0)
+    recorder.api.by_kind["log"] = [Answer(first), *[Answer()] * 1000]
+    recorder.start()
+    wait_for(lambda: recorder.control.instruction is not None)
+    wait_for(lambda: store.has("logs") and store.has("timeline"))
+    store.unavailable.set()
+    leaders.append("z1:2181")
+    wait_for(lambda: any("/timeline/" in key for key in store.refused))
+    recorder.api.by_kind["log"].insert(0, Answer(last))
+    assert noted.wait(10)
+    recorder.control.update(Instruction(ControlState.DONE))
+    tries = len(store.refused)
+    # Longer than the end waits for a log.
+    wait_for(lambda: len(store.refused) > tries + 75)
+    store.unavailable.clear()
+    assert recorder.exit_status() == TrafficExit.DONE
+    fetch(store, "ns/t/u", recorder.folder / "ns/t/u")
+    assert (recorder.folder / "ns/t/u/logs/t-kafka-0-0-u1.log").read_bytes() == first + last
+    assert recorder.events[-1] == ("recorder", "stopped")

@@ -135,10 +135,12 @@ class RecorderRun:
         followers = list(self._followers.values())
         for follower in followers:
             follower.stop()
-        for follower in followers:
-            follower.join()
         self._history.stop()
         beat.join()
+        # First: it waits for a store that is unavailable, as logs do that are not stored yet.
+        self._timeline.sync()
+        for follower in followers:
+            follower.join()
         self._timeline.sync()
         self._record_silences()
         self._failures.check()
