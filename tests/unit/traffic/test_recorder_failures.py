@@ -33,6 +33,8 @@ from krt_traffic.control import Control, Instruction
 from krt_traffic.environment import Environment
 from krt_traffic.kubernetes.client import KubernetesClient
 from krt_traffic.recorder import admin_requests, logs, quorum, run, znodes
+from krt_traffic.recorder.run_json import RunJson
+from krt_traffic.recorder.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -330,17 +332,18 @@ class Unreliable(FolderStore):
     """A store that may be unavailable, and that takes its time for logs.
 
     Attributes:
-        unavailable: while it is set, every put is refused.
+        unavailable: while it is set, puts are refused.
+        part: of which keys only; empty for all.
         refused: the keys of these puts.
     """
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.unavailable = threading.Event()
+        self.unavailable, self.part = threading.Event(), ""
         self.refused: list[str] = []
 
     def put(self, key: str, data: bytes) -> None:
-        if self.unavailable.is_set():
+        if self.unavailable.is_set() and self.part in key:
             self.refused.append(key)
             raise StoreError("unavailable")
         if "/logs/" in key:
@@ -358,7 +361,7 @@ def test_run_that_ends_while_the_store_is_unavailable_ends_with_whole_logs(
     store = Unreliable(recorder.folder / "objects")
     leaders, noted = ["z0:2181"], threading.Event()
 
-    class Noted(run.Timeline):
+    class Noted(Timeline):
         def gap(self, stream: str, start: int, end: int, *, at_end: bool = False) -> None:
             super().gap(stream, start, end, at_end=at_end)
             if stream == EVIDENCE:
@@ -393,3 +396,31 @@ def test_run_that_ends_while_the_store_is_unavailable_ends_with_whole_logs(
     fetch(store, "ns/t/u", recorder.folder / "ns/t/u")
     assert (recorder.folder / "ns/t/u/logs/t-kafka-0-0-u1.log").read_bytes() == first + last
     assert recorder.events[-1] == ("recorder", "stopped")
+
+
+def test_run_whose_run_json_waits_for_the_store_goes_on_watching_pods(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Unreliable(recorder.folder / "objects")
+    store.part = "/run-"
+
+    class Written(RunJson):
+        def __init__(self, *of_the_run: Any) -> None:
+            super().__init__(*of_the_run)
+            store.unavailable.set()
+
+    def open_sink(_: Environment, plan: Plan, report: Callable[[int, int], None]) -> StoreSink:
+        return StoreSink(store, plan.bundle, report)
+
+    monkeypatch.setattr(run, "open_sink", open_sink)
+    monkeypatch.setattr(run, "RunJson", Written)
+    recorder.start()
+    wait_for(lambda: bool(store.refused))
+    # The watch makes who follows a log after it has looked at the image.
+    wait_for(lambda: store.has("logs"))
+    recorder.control.update(Instruction(ControlState.DONE))
+    store.unavailable.clear()
+    assert recorder.exit_status() == TrafficExit.DONE
+    fetch(store, "ns/t/u", recorder.folder / "ns/t/u")
+    document = json.loads((recorder.folder / "ns/t/u/run.json").read_text())
+    assert document["imageIds"] == {"kafka": ["sha256:1"]}

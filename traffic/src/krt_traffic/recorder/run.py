@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 from queue import SimpleQueue
@@ -98,8 +99,9 @@ class RecorderRun:
         self._run_json = RunJson(
             sink.run_json(), plan.to_document(), client_version(), plan.metadata.source
         )
+        self._images: dict[tuple[str, str], threading.Thread] = {}
         zones = {item.member: item.zone for item in plan.members if item.zone}
-        self._pods = PodEvents(timeline, zones, self._follow, self._run_json.image)
+        self._pods = PodEvents(timeline, zones, self._follow, self._add_image)
         requests = _admin_requests(plan, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
         self._history = cluster_history(
@@ -141,6 +143,8 @@ class RecorderRun:
         self._timeline.sync()
         for follower in followers:
             follower.join()
+        for image in list(self._images.values()):
+            image.join()
         self._timeline.sync()
         self._record_silences()
         self._failures.check()
@@ -179,6 +183,14 @@ class RecorderRun:
         )
         self._followers[key] = follower
         follower.start()
+
+    def _add_image(self, component: str, image_id: str) -> None:
+        """Add an image to run.json in a thread: the watch of pods does not wait for a store."""
+        if (component, image_id) not in self._images:
+            work = functools.partial(self._run_json.image, component, image_id)
+            thread = self._failures.thread(work, "run.json")
+            self._images[component, image_id] = thread
+            thread.start()
 
     def _record_silences(self) -> None:
         """Record when the evidence store was unavailable; nothing that was written is missing.
