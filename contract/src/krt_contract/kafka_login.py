@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import ssl
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -10,7 +12,7 @@ from krt_contract.errors import ContractError
 from krt_contract.kafka_security import SecretFile, Security
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -21,12 +23,10 @@ class Login:
     Attributes:
         security: what the resource says.
         contents: file → its text; not shown by ``repr``.
-        folder: where the files are; None where there are none, as in the controller.
     """
 
     security: Security = field(default_factory=Security)
     contents: Mapping[SecretFile, str] = field(default_factory=dict, repr=False)
-    folder: Path | None = None
 
     @classmethod
     def mounted(cls, security: Security, folder: Path) -> Self:
@@ -44,7 +44,7 @@ class Login:
                     f"{folder / key.file}, key {key.key} of Secret {key.secret}, cannot be read "
                     f"({type(error).__name__})"
                 ) from error
-        return cls(security, contents, folder)
+        return cls(security, contents)
 
     @property
     def user(self) -> str:
@@ -79,8 +79,7 @@ class Login:
     def ssl_context(self) -> ssl.SSLContext | None:
         """Return how a socket of this process is encrypted; None where it is not.
 
-        The same certificates are trusted as by librdkafka and Java, and host names are checked. A
-        certificate of the client's own is used where there are files of it.
+        The same certificates are trusted as by librdkafka and Java, and host names are checked.
 
         Raises:
             ssl.SSLError: a certificate or key does not parse.
@@ -92,11 +91,22 @@ class Login:
             context.load_verify_locations(cadata=self.contents[SecretFile.CA])
         else:
             context.load_default_certs()
-        if self.folder is not None and SecretFile.CERTIFICATE in self.contents:
-            context.load_cert_chain(
-                self.folder / SecretFile.CERTIFICATE, self.folder / SecretFile.PRIVATE_KEY
-            )
+        if SecretFile.CERTIFICATE in self.contents:
+            both = self.contents[SecretFile.PRIVATE_KEY], self.contents[SecretFile.CERTIFICATE]
+            with _in_memory("\n".join(both)) as path:
+                context.load_cert_chain(path)
         return context
+
+
+@contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    """Yield the path of a file with this text that is on no disk: `ssl` reads keys by path only."""
+    number = os.memfd_create("krt")
+    try:
+        os.write(number, text.encode())
+        yield f"/proc/self/fd/{number}"
+    finally:
+        os.close(number)
 
 
 PEM: Final = {

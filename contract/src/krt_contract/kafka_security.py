@@ -1,4 +1,4 @@
-"""How clients get into a cluster that somebody else runs: TLS, SASL, and where the secrets are.
+"""How clients get into a secured cluster: TLS, SASL, and where the secrets are.
 
 The plan names Secrets and their keys, never what is in them. Pods mount those keys as files of
 fixed names in one folder; librdkafka's clients get their contents (`krt_contract.kafka_login`),
@@ -80,7 +80,7 @@ class SecretKey:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What ``spec.kafkaRef.security`` says; empty for a cluster in plaintext.
+    """How clients log in; empty for a cluster in plaintext.
 
     Attributes:
         tls: whether connections are encrypted.
@@ -96,7 +96,9 @@ class Security:
 
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Self:
-        """Read what a resource's spec says; plaintext where it says nothing.
+        """Read what a resource's spec says of a cluster that somebody else runs.
+
+        Plaintext where it says nothing; `krt_contract.cluster_security` knows deployed ones, too.
 
         Raises:
             ContractError: a field is missing or of another type.

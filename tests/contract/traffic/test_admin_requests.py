@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 
 from krt_contract.faults import AdminRequest
+from krt_contract.kafka_login import PLAINTEXT
 from krt_traffic.clock import wall
 from krt_traffic.recorder import admin_requests
 from krt_traffic.recorder.failures import Failures
@@ -37,7 +38,13 @@ def test_injected_fault_has_each_request_sent_once(kafka: LocalKafka, tmp_path: 
     timeline = Timeline(tmp_path, "r1")
     failures = Failures(lambda: None)
     requests = admin_requests.AdminRequests(
-        kafka.bootstrap, {"down": ALL}, "asked", 1, timeline, failures=failures
+        kafka.bootstrap,
+        {"down": ALL},
+        "asked",
+        1,
+        timeline,
+        login=PLAINTEXT,
+        failures=failures,
     )
     requests.injected("down", wall() - admin_requests.STALE_MICROS - 1)
     requests.injected("other", wall())

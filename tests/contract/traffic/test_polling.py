@@ -15,8 +15,8 @@ from krt_contract.metadata import MetadataMode
 from krt_contract.metadata_log.fold import Fold as LogFold
 from krt_contract.metadata_log.record import LogRecord
 from krt_traffic.recorder.failures import Failures
+from krt_traffic.recorder.metadata_log.connector import connector
 from krt_traffic.recorder.metadata_log.quorum import describe_quorum
-from krt_traffic.recorder.polling.connector import connector
 from krt_traffic.recorder.polling.fold import Fold
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll

@@ -8,7 +8,8 @@ from unittest import mock
 import pytest
 from tests.unit.traffic.plans import load_plan
 
-from krt_contract.kafka_login import PLAINTEXT
+from krt_contract.kafka_login import PLAINTEXT, Login
+from krt_contract.kafka_security import Mechanism, SecretFile, Security
 from krt_contract.members import Member, MemberKind
 from krt_contract.metadata import Metadata, MetadataMode
 from krt_contract.sinks.folder import FolderSink
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from krt_traffic.recorder.cluster_history import ClusterHistory
 
 
-def chosen(plan: Plan, folder: Path) -> ClusterHistory:
+def chosen(plan: Plan, folder: Path, login: Login = PLAINTEXT) -> ClusterHistory:
     timeline = Timeline(folder / "timeline", "r1")
     return cluster_history(
         plan,
@@ -36,7 +37,7 @@ def chosen(plan: Plan, folder: Path) -> ClusterHistory:
         timeline,
         Failures(threading.Event().set),
         version=lambda _version: None,
-        login=PLAINTEXT,
+        login=login,
     )
 
 
@@ -63,6 +64,19 @@ def test_cluster_history_of_kraft_follows_the_controllers_by_their_node_ids(
     assert cluster == "cluster"
     assert controllers == {100 + n: f"controller-{n}.t:9093" for n in range(3)}
     assert (tmp_path / "metadata_log" / "recorder-r1.jsonl").is_file()
+
+
+def test_cluster_history_of_secured_kraft_logs_in_to_brokers_and_shows_controllers_a_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connector = mock.Mock()
+    monkeypatch.setattr(history, "connector", connector)
+    security = Security(tls=True, mechanism=Mechanism.SCRAM_SHA_512, username="krt-client")
+    login = Login(security, {SecretFile.PASSWORD: "secret"})
+    chosen(kraft(load_plan(tmp_path)), tmp_path, login)
+    controllers, brokers = (call.args[0] for call in connector.call_args_list)
+    assert (controllers.security.protocol, brokers.security.protocol) == ("SSL", "SASL_SSL")
+    assert brokers == login
 
 
 @pytest.mark.parametrize("mode", list(MetadataMode))

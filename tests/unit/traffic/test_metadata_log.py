@@ -367,7 +367,7 @@ def test_quorum_watch_tells_no_loss_while_a_broker_reaches_the_leader(
 ) -> None:
     monkeypatch.setattr(
         "krt_traffic.recorder.metadata_log.quorum.describe_quorum",
-        {"a": None, "b": (101, 3)}.get,
+        lambda broker, **_connect: {"a": None, "b": (101, 3)}[broker],
     )
     timeline = Timeline(tmp_path, "r1")
     failures = Failures(threading.Event().set)

@@ -17,9 +17,9 @@ from krt_contract.timeline import EventName
 from krt_traffic.clock import wall
 from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.failures import Failures
+from krt_traffic.recorder.metadata_log.connector import connector
 from krt_traffic.recorder.polling import poller as poller_module
 from krt_traffic.recorder.polling import quorum as quorum_module
-from krt_traffic.recorder.polling.connector import connector
 from krt_traffic.recorder.polling.fold import Fold, events_of
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract import cluster_security, kafka_security
+from krt_contract.cluster_security import security_of
 from krt_contract.errors import ContractError
 from krt_contract.kafka_login import Login
-from krt_contract.kafka_security import FIELD, Security
 from krt_traffic.errors import UnusableError
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def read_login(environment: Environment, plan: Plan) -> Login:
         UnusableError: the plan names a file that is not there.
     """
     try:
-        return Login.mounted(Security.of(plan.resolved_spec), environment.kafka_secrets)
+        return Login.mounted(security_of(plan), environment.kafka_secrets)
     except ContractError as error:
-        raise UnusableError(str(error), field=FIELD) from error
+        referenced = plan.metadata.referenced
+        field = kafka_security.FIELD if referenced else cluster_security.FIELD
+        raise UnusableError(str(error), field=field) from error

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
-from krt_contract.kafka_security import FOLDER, SECRETS_VARIABLE, Security
+from krt_contract.cluster_security import security_of
+from krt_contract.kafka_security import FOLDER, SECRETS_VARIABLE
 from krt_contract.outcomes import LogState
 from krt_contract.schemas import LOG, LOG_END_OFFSETS
 from krt_scoring.engine import payload
@@ -203,7 +204,7 @@ def _login(run: Plan) -> dict[str, str]:
     Driver and executors mount the same files.
     """
     folder = os.environ.get(SECRETS_VARIABLE) or FOLDER
-    settings = Security.of(run.resolved_spec).java_settings(folder)
+    settings = security_of(run).java_settings(folder)
     return {f"kafka.{name}": value for name, value in settings.items()}
 
 

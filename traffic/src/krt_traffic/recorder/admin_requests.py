@@ -19,6 +19,7 @@ from krt_traffic.clock import mono, wall
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from krt_contract.kafka_login import Login
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
@@ -55,6 +56,7 @@ class AdminRequests:
         topic: an existing topic, whose settings are requested.
         replicas: replication factor of the topic that is to be created.
         timeline: where answers go.
+        login: how the brokers are logged in to.
         failures: starts the threads.
     """
 
@@ -66,9 +68,11 @@ class AdminRequests:
         replicas: int,
         timeline: Timeline,
         *,
+        login: Login,
         failures: Failures,
     ) -> None:
-        self._bootstrap, self._requests, self._timeline = bootstrap, requests, timeline
+        self._settings = {"bootstrap.servers": bootstrap, **login.client_settings()}
+        self._requests, self._timeline = requests, timeline
         self._failures = failures
         self._topic, self._replicas = topic, replicas
 
@@ -82,7 +86,7 @@ class AdminRequests:
 
     def _send(self, fault: str, request: AdminRequest) -> None:
         began, at = mono(), wall()
-        client = AdminClient({"bootstrap.servers": self._bootstrap, "client.id": "admin-request"})
+        client = AdminClient({**self._settings, "client.id": "admin-request"})
         call = {
             AdminRequest.CREATE_TOPIC: lambda: create_topic(
                 client, f"krt-admin-request-{fault}", self._replicas

@@ -53,7 +53,7 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
         failures: starts threads.
         version: takes the version of Kafka, of a source that tells it. Of members that were
             deployed, their logs do.
-        login: how the brokers of a cluster that somebody else runs are logged in to.
+        login: how the nodes of a secured cluster are logged in to.
 
     Raises:
         RecordingError: the bundle cannot be written.
@@ -62,8 +62,7 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
         case HistorySource.ZOOKEEPER:
             return ZooKeeperHistory(plan, timeline, failures)
         case HistorySource.METADATA_LOG:
-            return MetadataLogHistory(
-                plan, sink.lines("metadata_log"), incarnation, timeline, failures
-            )
+            records = sink.lines("metadata_log")
+            return MetadataLogHistory(plan, records, incarnation, timeline, failures, login=login)
         case HistorySource.POLLING:
             return PollingHistory(plan, timeline, failures, version, login)

@@ -34,6 +34,7 @@ from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline
 
 if TYPE_CHECKING:
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_traffic.control import Control
     from krt_traffic.environment import Environment
@@ -102,7 +103,8 @@ class RecorderRun:
         self._images: dict[tuple[str, str], threading.Thread] = {}
         zones = {item.member: item.zone for item in plan.members if item.zone}
         self._pods = PodEvents(timeline, zones, self._follow, self._add_image)
-        requests = _admin_requests(plan, timeline, failures)
+        login = read_login(environment, plan)
+        requests = _admin_requests(plan, login, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
         self._history = cluster_history(
             plan,
@@ -111,7 +113,7 @@ class RecorderRun:
             timeline,
             failures,
             version=self._run_json.kafka,
-            login=read_login(environment, plan),
+            login=login,
         )
 
     def record(self) -> dict[str, int]:
@@ -219,7 +221,9 @@ def _by_name(environment: Environment) -> dict[str, str]:
     return {"fieldSelector": f"metadata.name={environment.test}"}
 
 
-def _admin_requests(plan: Plan, timeline: Timeline, failures: Failures) -> AdminRequests:
+def _admin_requests(
+    plan: Plan, login: Login, timeline: Timeline, failures: Failures
+) -> AdminRequests:
     topic = plan.topics[0]
     requests = {item.name: item.admin_requests for item in plan.faults}
     return AdminRequests(
@@ -228,6 +232,7 @@ def _admin_requests(plan: Plan, timeline: Timeline, failures: Failures) -> Admin
         topic.name,
         topic.replication_factor,
         timeline,
+        login=login,
         failures=failures,
     )
 

@@ -14,7 +14,7 @@ from krt_traffic.recorder.metadata_log.fetch import NONE, connect, fetch
 from krt_traffic.recorder.metadata_log.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from krt_contract.kafka_connection import Connection
     from krt_traffic.recorder.failures import Failures
@@ -40,9 +40,10 @@ class Follower:
         store: where records go.
         timeline: where their events go.
         failures: starts the thread.
+        connect: connects to a controller.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (whom to read, where to write, and the recorder's services)
         self,
         controllers: Mapping[int, str],
         cluster: str,
@@ -50,8 +51,10 @@ class Follower:
         timeline: Timeline,
         *,
         failures: Failures,
+        connect: Callable[[str], Connection] = connect,
     ) -> None:
         self._controllers, self._cluster = dict(controllers), cluster
+        self._connect = connect
         self._store, self._timeline = store, timeline
         self._others = cycle(sorted(self._controllers))
         self._node, self._leader_epoch = next(self._others), 1
@@ -114,7 +117,7 @@ class Follower:
 
     def _step(self) -> bool:
         """Fetch once; return whether all that was committed before has been taken."""
-        self._connection = self._connection or connect(self._controllers[self._node])
+        self._connection = self._connection or self._connect(self._controllers[self._node])
         answer = fetch(self._connection, self._progress.position, self._leader_epoch, self._cluster)
         if answer.error != NONE:
             self._redirect(answer)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from krt_contract.cluster_security import without_user
+from krt_traffic.recorder.metadata_log.connector import connector
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
 from krt_traffic.recorder.metadata_log.store import LogStore
 
 if TYPE_CHECKING:
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_contract.sinks.sink import LineFolder
     from krt_traffic.recorder.failures import Failures
@@ -24,28 +28,35 @@ class MetadataLogHistory:
         incarnation: the recorder's pod uid.
         timeline: where events go.
         failures: starts the threads.
+        login: how brokers are logged in to. Controllers know no user, and take the certificate.
 
     Raises:
         RecordingError: the folder cannot be written.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (whom to read, where to write, and the recorder's services)
         self,
         plan: Plan,
         records: LineFolder,
         incarnation: str,
         timeline: Timeline,
         failures: Failures,
+        *,
+        login: Login,
     ) -> None:
+        by_certificate = replace(login, security=without_user(login.security))
         self._follower = Follower(
             {item.node_id: item.address for item in plan.controllers},
             plan.metadata.cluster_id,
             LogStore(records, incarnation),
             timeline,
             failures=failures,
+            connect=connector(by_certificate),
         )
         brokers = [item for item in plan.bootstrap.split(",") if item]
-        self._quorum = QuorumWatch(brokers, self._follower.silence, timeline, failures)
+        self._quorum = QuorumWatch(
+            brokers, self._follower.silence, timeline, failures, connector(login)
+        )
 
     def start(self) -> None:
         """Begin; returns at once."""

@@ -47,6 +47,7 @@ class QuorumWatch:
             None before the first record.
         timeline: where events go.
         failures: starts the thread.
+        connect: connects to a broker.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class QuorumWatch:
         silence: Callable[[], tuple[int, int] | None],
         timeline: Timeline,
         failures: Failures,
+        connect: Callable[[str], Connection] = connect,
     ) -> None:
         self._brokers, self._silence, self._timeline = brokers, silence, timeline
+        self._connect = connect
         self._lost = False
         self._periodic = Periodic(self.look, INTERVAL_SECONDS, "quorum", failures)
 
@@ -83,16 +86,15 @@ class QuorumWatch:
 
     def _reached(self) -> bool:
         """Whether any broker reaches a leader, or the end is near and nothing may be told."""
-        return any(self._periodic.stopping or _leader(broker) for broker in self._brokers)
+        return any(self._periodic.stopping or self._leader(broker) for broker in self._brokers)
 
-
-def _leader(broker: str) -> bool:
-    """Whether a broker reaches a leader of the quorum."""
-    try:
-        return describe_quorum(broker) is not None
-    except OSError as error:
-        log.debug("quorum, asked of %s: %r", broker, error)
-        return False
+    def _leader(self, broker: str) -> bool:
+        """Whether a broker reaches a leader of the quorum."""
+        try:
+            return describe_quorum(broker, connect=self._connect) is not None
+        except OSError as error:
+            log.debug("quorum, asked of %s: %r", broker, error)
+            return False
 
 
 def describe_quorum(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from krt_traffic.recorder.failures import Failures
-    from krt_traffic.recorder.polling.connector import Connect
+    from krt_traffic.recorder.metadata_log.connector import Connect
     from krt_traffic.recorder.timeline import Timeline
 
 log = logging.getLogger(__name__)
