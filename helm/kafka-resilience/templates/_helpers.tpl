@@ -30,6 +30,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Secret with the key from which the controller makes the credentials of secured clusters. */}}
+{{- define "krt.keySecret" -}}
+{{- printf "%s-key" (include "krt.fullname" . | trunc 59 | trimSuffix "-") -}}
+{{- end -}}
+
 {{/* Namespaces whose tests are run, joined by commas; empty means all. */}}
 {{- define "krt.watchNamespaces" -}}
 {{- if and .Values.rbac.namespaced (not .Values.watchNamespaces) -}}

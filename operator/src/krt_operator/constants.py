@@ -9,6 +9,8 @@ OUR_UID: Final = 10001
 
 PEERS_PORT: Final = 9091
 """Port of traffic between brokers, open before the port for clients is."""
+PROBE_PORT: Final = 9094
+"""Port of a secured broker that only its own pod reaches, for its startup probe."""
 QUORUM_PORT: Final = 2888
 ELECTION_PORT: Final = 3888
 DRIVER_PORT: Final = 7078

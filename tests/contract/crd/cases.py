@@ -131,6 +131,22 @@ def controllers(**fields: Any) -> Callable[[Spec], object]:
     return kraft(lambda spec: spec["kafka"]["metadata"].update(controllers=fields))
 
 
+def secured(config: dict[str, str] | None = None, **fields: Any) -> Callable[[Spec], object]:
+    """Secure the cluster, and give brokers these settings."""
+    security = {"tls": {}, **fields}
+    return lambda spec: spec["kafka"].update(security=security, config=config or {})
+
+
+def controllers_secured(config: dict[str, str]) -> Callable[[Spec], object]:
+    """Secure the cluster, and give controllers these settings."""
+
+    def change(spec: Spec) -> None:
+        secured()(spec)
+        spec["kafka"]["metadata"]["controllers"] = {"config": config}
+
+    return kraft(change)
+
+
 REFUSED = (
     Refused(
         "zookeeper in KRaft mode",
@@ -161,6 +177,35 @@ REFUSED = (
         "a KRaft setting in ZooKeeper mode",
         lambda spec: spec["kafka"].update(config={"broker.session.timeout.ms": "6000"}),
         ("kafka.config", "broker.session.timeout.ms", "zookeeper.session.timeout.ms"),
+    ),
+    Refused(
+        "security in ZooKeeper mode",
+        lambda spec: spec["kafka"].update(security={"tls": {}}),
+        ("spec.kafka.security is for KRaft mode", "spec.kafka.metadata.mode"),
+    ),
+    Refused(
+        "security without tls",
+        kraft(lambda spec: spec["kafka"].update(security={"sasl": {"mechanism": "PLAIN"}})),
+        ("spec.kafka.security.tls", "Required"),
+    ),
+    Refused(
+        "security by an unknown mechanism",
+        kraft(secured(sasl={"mechanism": "GSSAPI"})),
+        ("spec.kafka.security.sasl.mechanism", "SCRAM-SHA-512"),
+    ),
+    Refused(
+        "a setting of brokers that security sets",
+        kraft(secured({"super.users": "User:me"})),
+        ("kafka.config", "super.users", "spec.kafka.security"),
+    ),
+    Refused(
+        "a setting of controllers that security sets",
+        controllers_secured({"listener.name.controller.ssl.client.auth": "none"}),
+        (
+            "kafka.metadata.controllers.config",
+            "listener.name.controller.ssl.client.auth",
+            "spec.kafka.security",
+        ),
     ),
     Refused(
         "broker session in words",

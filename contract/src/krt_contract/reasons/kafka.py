@@ -45,7 +45,9 @@ KAFKA: Final = (
     Reason(
         "SecretInvalid",
         "a Secret of spec.kafkaRef.security has a certificate, key, user or password that cannot "
-        "be used: it does not parse, has expired, or has characters that clients do not take",
+        "be used: it does not parse, has expired, or has characters that clients do not take; or "
+        "the Secret of the controller, from which it makes the credentials of spec.kafka.security, "
+        "has been changed",
         "correct the key that the message names",
         appended=True,
     ),
@@ -57,9 +59,11 @@ KAFKA: Final = (
     ),
     Reason(
         "SecretUnreadable",
-        "the controller may not read a Secret of spec.kafkaRef.security",
+        "the controller may not read a Secret of spec.kafkaRef.security, or its own Secret, from "
+        "which it makes the credentials of spec.kafka.security",
         "add its name to the chart value kafkaRef.secretNames, or grant the controller's service "
-        "account the right to get it in the namespace of the test",
+        "account the right to get it in the namespace of the test; install chart and controller of "
+        "one release for the right on the controller's own",
     ),
     Reason(
         "TooFewBrokers",

@@ -18,6 +18,7 @@ from krt_operator.api.base import (
     SettingValue,
     TopicName,
 )
+from krt_operator.api.cluster_security import ClusterSecurity
 from krt_operator.api.reserved import (
     broker_config,
     controller_config,
@@ -113,6 +114,11 @@ class Kafka(ApiModel):
     replicas: int = Field(default=3, ge=1, le=MAX_BROKERS, description="Number of brokers.")
     metadata: Metadata = Field(
         default=Metadata(), description="Where the cluster keeps its metadata."
+    )
+    security: ClusterSecurity | None = Field(
+        default=None,
+        description="TLS, SASL and an authorizer; only in mode KRaft. Unset: all listeners are in "
+        "plaintext and let everybody in.",
     )
     rack: Rack = Field(default=Rack(), description="How brokers are spread over racks.")
     config: Settings = Field(

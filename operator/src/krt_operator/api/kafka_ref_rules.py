@@ -6,7 +6,8 @@ from krt_operator.api.crossrefs import each
 _DEPLOYED = "!has(self.kafkaRef)"
 _OWN_ROLES = "['Producer', 'Consumer']"
 _NOTHING_DEPLOYED = (
-    "!has(self.zookeeper) && !has(self.kafka.image) && self.kafka.replicas == 3 && "
+    "!has(self.zookeeper) && !has(self.kafka.image) && !has(self.kafka.security) && "
+    "self.kafka.replicas == 3 && "
     "self.kafka.metadata.mode == 'ZooKeeper' && size(self.kafka.config) == 0 && "
     "size(self.kafka.rack.zones) == 0 && !has(self.kafka.storage.storageClassName) && "
     "self.placement.separateZooKeeper == 'Required' && "

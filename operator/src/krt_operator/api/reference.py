@@ -53,7 +53,7 @@ def _section(path: str, schema: Json) -> list[str]:
         default = "required" if name in required else _default(child)
         lines.append(f"| `{name}` | {_type(child)} | {default} | {_flow(child['description'])} |")
         inner = child.get("items", child)
-        if "properties" in inner:
+        if inner.get("properties"):
             suffix = "[]" if "items" in child else ""
             children.append((f"{path}.{name}{suffix}", inner))
     lines.append("")

@@ -108,7 +108,7 @@ OWN = "is set by the controller"
 FIELD = "is set by a field of the resource or by the controller"
 WHOLE_LOG = "is set by the controller, so that the metadata log is complete"
 AT_BROKERS = "belongs into spec.kafka.config, from which controllers have it, too"
-SECURITY = "says how clients log in; set spec.kafkaRef.security"
+SECURITY = "says how clients log in; set spec.kafka.security or spec.kafkaRef.security"
 KEEP = "must keep its default, so that no record expires or is compacted during a run"
 
 

@@ -45,6 +45,7 @@ from krt_operator.api.scoring import (
     SparkPod,
     Timeouts,
 )
+from krt_operator.api.security_rules import SECURITY
 from krt_operator.api.targets import Role, Target
 from krt_operator.api.traffic import Producer, Traffic, Transactional
 
@@ -102,7 +103,7 @@ class Spec(ApiModel):
     Immutable, except for `abort`, which can be set once.
     """
 
-    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT, *METADATA, *KAFKA_REF)
+    cel: ClassVar[tuple[Rule, ...]] = (*CROSS_REFERENCES, *EXPECT, *METADATA, *SECURITY, *KAFKA_REF)
 
     kafka: Kafka = Field(
         default=Kafka(), description="The brokers that the test deploys; not with kafkaRef."

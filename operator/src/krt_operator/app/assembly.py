@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from krt_operator.app.expiry import Sweeper
@@ -15,6 +16,7 @@ from krt_operator.kafka.admin import KafkaAdmin
 from krt_operator.kafka.quorum import describe_quorum
 from krt_operator.kafka.zookeeper import four_letter
 from krt_operator.kubernetes.client import ApiCluster
+from krt_operator.kubernetes.installation_key import InstallationKey
 from krt_operator.kubernetes.rest import Rest, load_configuration
 from krt_operator.phases.failure import on_failure
 from krt_operator.phases.reference import release
@@ -31,6 +33,11 @@ class Assembly:
     rest: Rest
     settings: Settings
     metrics: Metrics = field(default_factory=Metrics)
+
+    @cached_property
+    def installation_key(self) -> InstallationKey:
+        """What credentials of secured clusters are made from, the same for all tests."""
+        return InstallationKey(self.rest, self.settings.namespace, self.settings.key_secret)
 
     @classmethod
     def on_api_server(cls, settings: Settings) -> Self:
@@ -54,6 +61,7 @@ class Assembly:
             kafka=KafkaAdmin,
             four_letter=four_letter,
             describe_quorum=describe_quorum,
+            installation_key=self.installation_key.read,
             settings=self.settings,
         )
 

@@ -33,6 +33,8 @@ CHART_VALUES = {
     "max_concurrent_tests": "maxConcurrentTests",
     "max_concurrent_tests_per_namespace": "maxConcurrentTestsPerNamespace",
     "watch_namespaces": "watchNamespaces",
+    "namespace": "rbac.create",
+    "key_secret": "rbac.create",
     "role_kind": "rbac.namespaced",
     "metrics_port": "metrics.port",
 }
@@ -59,6 +61,8 @@ class Settings(BaseSettings):
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
         max_concurrent_tests_per_namespace: the same in each namespace; 0: no limit of its own.
         watch_namespaces: namespaces whose tests are run; empty: all.
+        namespace: of the controller; empty outside of a cluster.
+        key_secret: its Secret with the key that credentials of secured clusters are made from.
         role_kind: of the roles that the pods of a test are bound to.
         metrics_port: port of the Prometheus metrics; 0: none.
     """
@@ -88,6 +92,8 @@ class Settings(BaseSettings):
     max_concurrent_tests: int = Field(default=8, ge=0)
     max_concurrent_tests_per_namespace: int = Field(default=0, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
+    namespace: str = ""
+    key_secret: str = ""
     role_kind: Literal["ClusterRole", "Role"] = "ClusterRole"
     metrics_port: int = Field(default=0, ge=0)
 

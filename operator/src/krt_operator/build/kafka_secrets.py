@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.kafka_security import FOLDER, Security
+from krt_contract.cluster_security import security_of
+from krt_contract.kafka_security import FOLDER
 
 if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
@@ -38,7 +39,7 @@ class KafkaSecrets:
 def kafka_secrets(plan: Plan) -> KafkaSecrets:
     """The keys of Secrets under the names that clients know, in one volume."""
     items: dict[str, list[Json]] = {}
-    for key in Security.of(plan.resolved_spec).keys:
+    for key in security_of(plan).keys:
         items.setdefault(key.secret, []).append({"key": key.key, "path": str(key.file)})
     if not items:
         return KafkaSecrets()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT, ZOOKEEPER_PORT, MemberKind
-from krt_operator import names
+from krt_contract.members import ZOOKEEPER_PORT, MemberKind
+from krt_operator.build.listeners import broker_listeners, controller_listeners
 from krt_operator.build.properties import properties
 from krt_operator.constants import (
     ELECTION_PORT,
     HEAP_SHARE,
-    PEERS_PORT,
     QUORUM_PORT,
     UNLIMITED_HEAP_MIB,
 )
@@ -137,24 +136,16 @@ def _java(heap_mib: int, *options: str, kraft: bool = False) -> list[str]:
 
 
 def _broker_properties(plan: Plan, member: Member) -> str:
-    peers_host = names.host(plan.name, names.peers(member.member), plan.namespace)
-    clients, peers = f"{member.host}:{KAFKA_PORT}", f"{peers_host}:{PEERS_PORT}"
     settings = {
         **plan.broker_config,
+        **broker_listeners(plan, member),
         "broker.rack": member.zone,
-        # With one listener, brokers could reach each other only once they are ready for clients.
-        "listeners": f"PLAINTEXT://:{KAFKA_PORT},PEERS://:{PEERS_PORT}",
-        "advertised.listeners": f"PLAINTEXT://{clients},PEERS://{peers}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PEERS:PLAINTEXT",
-        "inter.broker.listener.name": "PEERS",
         "log.dirs": LOG_DIRECTORY,
     }
     if not plan.spec.kraft:
         settings |= {"broker.id": str(member.node_id), "zookeeper.connect": plan.zookeeper}
         return properties(settings)
-    protocols = f"{settings['listener.security.protocol.map']},CONTROLLER:PLAINTEXT"
-    settings |= {"process.roles": "broker", "listener.security.protocol.map": protocols}
-    return properties(settings | _quorum(plan, member))
+    return properties(settings | {"process.roles": "broker"} | _quorum(plan, member))
 
 
 def _controller_properties(plan: Plan, member: Member) -> str:
@@ -162,11 +153,7 @@ def _controller_properties(plan: Plan, member: Member) -> str:
         {
             **plan.controller_config,
             "process.roles": "controller",
-            "listeners": f"CONTROLLER://:{CONTROLLER_PORT}",
-            # Other members take a new leader's address from its announcement, not from the voters;
-            # without this it would be the pod's own name, which only the pod resolves.
-            "advertised.listeners": f"CONTROLLER://{member.address}",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
+            **controller_listeners(plan, member),
             "log.dirs": LOG_DIRECTORY,
             **_quorum(plan, member),
         }

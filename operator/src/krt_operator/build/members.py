@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.cluster_security import USER
+from krt_contract.kafka_security import FOLDER, SecretFile
 from krt_contract.labels import Component
 from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT, ZOOKEEPER_PORT, MemberKind
 from krt_operator import names
 from krt_operator.api.spec import Separation
+from krt_operator.build.cluster_secrets import member_secrets, scram_mechanism
 from krt_operator.build.decorate import decorate_objects, selector
 from krt_operator.build.member_files import (
     LOG_DIRECTORY,
@@ -19,7 +22,7 @@ from krt_operator.build.member_files import (
     build_files,
 )
 from krt_operator.build.render import render
-from krt_operator.constants import ELECTION_PORT, PEERS_PORT, QUORUM_PORT
+from krt_operator.constants import ELECTION_PORT, PEERS_PORT, PROBE_PORT, QUORUM_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,12 +67,13 @@ def build_member(plan: Plan, member: Member, pull_policy: str, replicas: int = 1
     name, peers = names.of_member(plan.name, member.member), names.peers(member.member)
     services: list[Json] = [{"name": name, "ports": PORTS[member.kind], "unready": not broker}]
     if broker:
-        port = {"name": "peers", "number": PEERS_PORT}
+        ports = [{"name": "peers", "number": PEERS_PORT}]
         services.append(
-            {"name": names.of_member(plan.name, peers), "ports": [port], "unready": True}
+            {"name": names.of_member(plan.name, peers), "ports": ports, "unready": True}
         )
     # In KRaft mode, a broker also has to know itself: it does once it is not fenced any more.
-    probe = [str(KAFKA_PORT), str(member.node_id)] if kraft else [str(KAFKA_PORT)]
+    port = KAFKA_PORT if plan.spec.kafka.security is None else PROBE_PORT
+    probe = [str(port), str(member.node_id)] if kraft else [str(port)]
     grace = plan.spec.kafka.termination_grace_period_seconds if broker else ENSEMBLE_GRACE
     objects = render(
         "member.yaml.j2",
@@ -79,7 +83,8 @@ def build_member(plan: Plan, member: Member, pull_policy: str, replicas: int = 1
         image=plan.images["kafka"],
         java=build_command(member.kind, section.resources, kraft=kraft),
         myid=member.node_id if member.kind is MemberKind.ZOOKEEPER else None,
-        format_with=_format(plan) if kraft else None,
+        format_with=_format(plan, member) if kraft else None,
+        kafka=member_secrets(plan, member),
         own_host=names.host(plan.name, peers, plan.namespace) if broker else None,
         replicas=replicas,
         storage=section.storage,
@@ -118,9 +123,13 @@ def build_budgets(plan: Plan) -> list[Json]:
     return budgets
 
 
-def _format(plan: Plan) -> dict[str, str]:
+def _format(plan: Plan, member: Member) -> dict[str, str]:
     """What the folders of a KRaft member are formatted with before it starts."""
+    mechanism = scram_mechanism(plan, member)
     return {
+        "mechanism": mechanism or "",
+        "user": USER,
+        "password": f"{FOLDER}/{SecretFile.PASSWORD}",
         "id": plan.metadata.cluster_id,
         "file": SERVER_PROPERTIES,
         "directory": LOG_DIRECTORY,

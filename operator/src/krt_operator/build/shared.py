@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.bundle import DEFAULT_CLAIM
+from krt_contract.cluster_security import security_of
 from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, STATE_KEY, ControlState
+from krt_contract.kafka_security import FOLDER
 from krt_contract.labels import ANNOTATION_APPLIED, LABEL_COMPONENT, PRODUCT, Component
 from krt_contract.plan import PLAN_FILE
 from krt_operator import names
@@ -19,6 +21,7 @@ from krt_operator.build.decorate import (
 )
 from krt_operator.build.evidence import evidence_access
 from krt_operator.build.kafka_secrets import kafka_secrets
+from krt_operator.build.properties import properties
 from krt_operator.build.render import as_yaml, render, script
 
 if TYPE_CHECKING:
@@ -47,6 +50,8 @@ WITHOUT_ZOOKEEPER: Final = 7
 """Exit code of the check of Kafka's image where the image is without ZooKeeper."""
 ZOOKEEPER_CHECK: Final = f"(ls /opt/kafka/libs/zookeeper-[0-9]*.jar || exit {WITHOUT_ZOOKEEPER})"
 """Kafka 4 has no ZooKeeper mode, and no ZooKeeper in its image."""
+CLIENT_PROPERTIES: Final = "client.properties"
+"""What Kafka's own tools log in to a secured cluster with, beside the scripts."""
 CHECKS_CLIENTS: Final = "read"
 """The pod whose other check is the shorter one."""
 
@@ -112,6 +117,9 @@ def build_scripts_map(plan: Plan, pull_policy: str) -> Json:
         for name in ("member.sh", "serves.sh", "preflight.sh", "reassign.sh", "dump.sh")
     }
     data = {**scripts, "executor.yaml": build_executor_template(plan, pull_policy)}
+    if plan.spec.kafka.security is not None:
+        # No value is a secret: Kafka's tools read those from the files that their pods mount.
+        data[CLIENT_PROPERTIES] = properties(security_of(plan).java_settings(FOLDER))
     return _config_map(plan, names.scripts(plan.name), data)
 
 

@@ -9,7 +9,9 @@ from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects, selector
 from krt_operator.build.evidence import evidence_access
+from krt_operator.build.kafka_secrets import kafka_secrets
 from krt_operator.build.render import render
+from krt_operator.build.shared import CLIENT_PROPERTIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +61,8 @@ def build_reassign_job(
         moves=json.dumps({"version": 1, "partitions": partitions}, sort_keys=True),
         resources=RESOURCES,
         scripts=names.scripts(plan.name),
+        login=f"/krt/scripts/{CLIENT_PROPERTIES}" if plan.spec.kafka.security else "",
+        kafka=kafka_secrets(plan),
     )
     return decorate_objects(objects, plan, Component.TOOL, "tool", pull_policy)[0]
 

@@ -2,6 +2,7 @@
 
 They are read when a client is made and kept nowhere: a password that is changed is the next one
 used. The controller has the right to read those that the chart value `kafkaRef.secretNames` lists.
+To a cluster that the test deploys it logs in with what it has made itself.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.cluster_security import USER, security_of
 from krt_contract.kafka_login import PLAINTEXT, Login
 from krt_contract.kafka_security import SecretFile, Security
 from krt_operator.errors import KafkaAccessError, RefusedError
 
 if TYPE_CHECKING:
     from krt_contract.kafka_security import SecretKey
+    from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Spec
+    from krt_operator.engine.credentials import Credentials
     from krt_operator.engine.ports import Cluster
     from krt_operator.engine.views import Json
 
@@ -40,15 +44,35 @@ def read_login(spec: Spec, cluster: Cluster) -> Login:
         KafkaAccessError: SecretUnreadable, SecretMissing or SecretInvalid; the message has the
             names of Secret and key, and nothing of what is in it.
     """
-    security = security_of(spec)
+    security = _security_of(spec)
     if security == Security():
         return PLAINTEXT
     secrets = {key.secret: _read(key, cluster) for key in security.keys}
     return Login(security, {key.file: _text(key, secrets[key.secret]) for key in security.keys})
 
 
-def security_of(spec: Spec) -> Security:
-    """How clients of the cluster of a test log in."""
+def own_login(plan: Plan, credentials: Credentials) -> Login:
+    """What the controller logs in with to a secured cluster that the test deploys.
+
+    It is what the clients' Secret holds, with another certificate of the same CA and name.
+
+    Args:
+        plan: of the run.
+        credentials: of the test.
+    """
+    certificate = credentials.certificate(USER)
+    texts = {
+        SecretFile.CA: credentials.authority,
+        SecretFile.CERTIFICATE: certificate.certificate,
+        SecretFile.PRIVATE_KEY: certificate.key,
+        SecretFile.PASSWORD: credentials.password,
+    }
+    security = security_of(plan)
+    return Login(security, {key.file: texts[key.file] for key in security.keys})
+
+
+def _security_of(spec: Spec) -> Security:
+    """How clients of a referenced cluster log in."""
     if spec.kafka_ref is None or spec.kafka_ref.security is None:
         return Security()
     return Security.of({"kafkaRef": spec.kafka_ref.dump()})

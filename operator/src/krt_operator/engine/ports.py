@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
-from krt_operator.engine.login import read_login
+from krt_operator.engine.credentials import Credentials
+from krt_operator.engine.login import own_login, read_login
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from krt_contract.entries import Topic
     from krt_contract.kafka_login import Login
     from krt_contract.kafka_refusal import Refusal
-    from krt_operator.api.spec import Spec
+    from krt_operator.api.plan import Plan
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Deletion, Eviction, Observed, Progress, Run
     from krt_operator.engine.views import Json
@@ -201,25 +202,46 @@ class Ports:
         kafka: opens an admin client on a bootstrap string, which logs in with a login.
         four_letter: sends a ZooKeeper four-letter word to `host`, returns the answer; raises
             TransientError where there is no answer.
-        describe_quorum: asks a KRaft controller at `host:port` for the quorum it leads; None where
-            it leads none. Raises TransientError where there is no answer.
+        describe_quorum: asks a KRaft controller at `host:port`, with a login, for the quorum it
+            leads; None where it leads none. Raises TransientError where there is no answer.
         settings: values of the installation: images, storage class, limits.
+        installation_key: what the credentials of secured clusters are derived from. Raises
+            KafkaAccessError where the controller may not keep it.
     """
 
     cluster: Cluster
     clock: Clock
     kafka: Callable[[str, Login], Kafka]
     four_letter: Callable[[str, str], str]
-    describe_quorum: Callable[[str], Quorum | None]
+    describe_quorum: Callable[[str, Login], Quorum | None]
     settings: Settings
+    installation_key: Callable[[], bytes]
 
-    def connect(self, spec: Spec, bootstrap: str) -> Kafka:
+    def connect(self, plan: Plan, bootstrap: str) -> Kafka:
         """Open an admin client on the cluster of a test.
 
         Raises:
             KafkaAccessError: a Secret that is needed for it cannot be read.
         """
-        return self.kafka(bootstrap, read_login(spec, self.cluster))
+        return self.kafka(bootstrap, self.login(plan))
+
+    def login(self, plan: Plan) -> Login:
+        """What the controller logs in with to the cluster of a test.
+
+        Raises:
+            KafkaAccessError: a Secret that is needed for it cannot be read.
+        """
+        if plan.spec.kafka.security is None:
+            return read_login(plan.spec, self.cluster)
+        return own_login(plan, self.credentials(plan))
+
+    def credentials(self, plan: Plan) -> Credentials:
+        """What members and clients of a secured cluster have that the test deploys.
+
+        Raises:
+            KafkaAccessError: the installation's key cannot be read.
+        """
+        return Credentials(self.installation_key(), plan.uid, self.clock.now())
 
 
 Step = Callable[["Run", "Observed", "Ports"], "Progress"]

@@ -63,10 +63,10 @@ def read_kafka_state(
         return KafkaState(quorum_leader=NO_BROKER if quorum is None else quorum.leader)
     rack_of_leader = target.role is Role.RACK and target.zone is None
     if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or rack_of_leader:
-        with ports.connect(plan.spec, plan.bootstrap_but(unavailable)) as kafka:
+        with ports.connect(plan, plan.bootstrap_but(unavailable)) as kafka:
             return KafkaState(cluster=kafka.view())
     if target.role is Role.GROUP_COORDINATOR:
-        with ports.connect(plan.spec, plan.bootstrap_but(unavailable)) as kafka:
+        with ports.connect(plan, plan.bootstrap_but(unavailable)) as kafka:
             return KafkaState(coordinator=kafka.group(group_of(target, plan)).coordinator)
     if target.role is Role.ZOOKEEPER_LEADER:
         return KafkaState(zookeeper_leader=find_zookeeper_leader(plan, ports, unavailable))

@@ -24,12 +24,12 @@ def read_quorum(
         ports: reaches the controllers.
         unavailable: members that open faults keep from answering, which are not asked.
     """
-    found = []
+    login, found = ports.login(plan), []
     for controller in plan.controllers:
         if controller.member in unavailable:
             continue
         try:
-            answer = ports.describe_quorum(controller.address)
+            answer = ports.describe_quorum(controller.address, login)
         except TransientError:
             continue
         if answer is not None:

@@ -108,7 +108,7 @@ def measure_flow(plan: Plan, ports: Ports) -> Flow:
         consumer.group for consumer in spec.traffic.consumers if set(consumer.topics) & {*topics}
     }
     window, limit = spec.warmup.delta, prompt_within(spec)
-    with ports.connect(plan.spec, plan.bootstrap) as kafka:
+    with ports.connect(plan, plan.bootstrap) as kafka:
         bounds = kafka.bounds(topics)
         partitions = [(bound.topic, bound.partition) for bound in bounds]
         lately = kafka.offsets_since(partitions, ports.clock.now() - window)

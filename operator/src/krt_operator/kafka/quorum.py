@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from contextlib import closing
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafka.errors import for_code
 from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
@@ -18,6 +18,9 @@ from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 from krt_contract.kafka_connection import Connection
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import Quorum
+
+if TYPE_CHECKING:
+    from krt_contract.kafka_login import Login
 
 CLIENT_ID: Final = "krt-operator"
 
@@ -36,11 +39,12 @@ FOLLOWING: Final = frozenset({5, 6})
 NOT_LEADER_OR_FOLLOWER."""
 
 
-def describe_quorum(address: str) -> Quorum | None:
+def describe_quorum(address: str, login: Login) -> Quorum | None:
     """Ask a KRaft controller for the quorum that it leads.
 
     Args:
         address: `host:port` of its listener.
+        login: has the certificate that the listener wants, where it does. It knows no user.
 
     Returns:
         The quorum; None where the controller does not lead one.
@@ -49,7 +53,8 @@ def describe_quorum(address: str) -> Quorum | None:
         TransientError: the controller did not answer in time; the message names it.
     """
     try:
-        with closing(Connection(address, CLIENT_ID, MAX_ANSWER)) as connection:
+        context = login.ssl_context()
+        with closing(Connection(address, CLIENT_ID, MAX_ANSWER, context=context)) as connection:
             response = connection.send(make_request(), DescribeQuorumResponse, VERSION)
     except OSError as error:
         raise TransientError(f"controller {address} did not answer: {error}") from error

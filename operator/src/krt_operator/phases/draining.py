@@ -163,7 +163,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
     plan, observed, data = step.plan, step.observed, step.control["data"]
     before = json.loads(data.get(BOUNDS_KEY, "[]"))
     try:
-        with ports.connect(plan.spec, plan.bootstrap) as kafka:
+        with ports.connect(plan, plan.bootstrap) as kafka:
             bounds = [as_json(bound) for bound in kafka.bounds(list(step.topics))]
     except TransientError as error:
         if not step.late:

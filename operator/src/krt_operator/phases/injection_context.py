@@ -199,7 +199,7 @@ class InjectionContext:
         if not self._asked:
             self._asked = True
             try:
-                with self.ports.connect(self.plan.spec, self.bootstrap) as kafka:
+                with self.ports.connect(self.plan, self.bootstrap) as kafka:
                     self._view = with_quorum(kafka.view(), self.plan, self.ports, self.absent())
             except TransientError:
                 self._view = None
@@ -262,7 +262,7 @@ class InjectionContext:
 
     def _group(self, name: str) -> GroupView | None:
         try:
-            with self.ports.connect(self.plan.spec, self.bootstrap) as kafka:
+            with self.ports.connect(self.plan, self.bootstrap) as kafka:
                 return kafka.group(name)
         except TransientError:
             return None

@@ -8,6 +8,7 @@ from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.labels import LABEL_TEST, LABEL_TEST_UID
 from krt_operator import __version__
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
+from krt_operator.build.cluster_secrets import build_cluster_secrets
 from krt_operator.build.evidence import (
     build_evidence_account,
     build_store_ca,
@@ -196,6 +197,9 @@ def _write(plan: Plan, ports: Ports, *, in_chart_store: bool) -> Sequence[Change
     cluster, settings = ports.cluster, ports.settings
     # Before the first pod that needs them: one that waits for a Secret is tried again late, and a
     # cloud provider changes a pod only if it knows the annotations of its account by then.
+    if plan.spec.kafka.security is not None:
+        for secret in build_cluster_secrets(plan, ports.credentials(plan)):
+            cluster.create_unread(secret)
     if in_chart_store and settings.store_access_key:
         cluster.create_unread(build_store_secret(plan, settings))
     if in_chart_store and settings.store_ca_file:

@@ -30,6 +30,7 @@ from krt_operator.health.broker_settings import (
     describe_unknown_settings,
     find_unknown_settings,
 )
+from krt_operator.health.cluster_security import check_security
 from krt_operator.health.member_startup import FAILING, check_startup, find_startup_failures
 from krt_operator.health.quorum import with_quorum
 from krt_operator.phases.pending import OWN_CLAIM
@@ -129,7 +130,7 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
     if plan is None:
         raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
     try:
-        with ports.connect(plan.spec, plan.bootstrap) as kafka:
+        with ports.connect(plan, plan.bootstrap) as kafka:
             view = with_quorum(kafka.view(), plan, ports)
             missing = cluster.not_joined(plan, view) or cluster.no_quorum(plan, view)
             if missing:
@@ -144,6 +145,7 @@ def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Pr
         return wait_for_cluster(run, observed, f"waiting for Kafka to answer: {error}", desired)
     cluster.check_racks(plan, view, racks)
     cluster.check_min_insync(plan, effective)
+    check_security(plan, reported)
     cluster.check_hosts(plan, observed)
     message = cluster.placement_message(plan, observed)
     unknown = find_unknown_settings(plan.spec.kafka.config, reported)

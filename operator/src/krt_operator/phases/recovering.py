@@ -104,7 +104,7 @@ def _replaced(ctx: InjectionContext) -> frozenset[str]:
 def _unsettled_group(ctx: InjectionContext, down: frozenset[str]) -> str:
     topics = sorted({topic.name for topic in ctx.plan.topics})
     try:
-        with ctx.ports.connect(ctx.plan.spec, ctx.bootstrap) as kafka:
+        with ctx.ports.connect(ctx.plan, ctx.bootstrap) as kafka:
             bounds = kafka.bounds(topics)
             for consumer in ctx.plan.spec.traffic.consumers:
                 group = kafka.group(consumer.group)

@@ -84,7 +84,7 @@ def join_reference(
     """
     names = [topic.name for topic in plan.topics]
     try:
-        with ports.connect(plan.spec, plan.bootstrap) as kafka:
+        with ports.connect(plan, plan.bootstrap) as kafka:
             view = kafka.view()
             if run.status.kafka_objects is None:
                 known = frozenset(partition.topic for partition in view.partitions)
@@ -139,7 +139,7 @@ def deletion_of_kafka_objects(spec: Spec, status: Status) -> SideEffect | None:
     def perform(ports: Ports) -> Sequence[Change]:
         servers = reference.bootstrap
         try:
-            with ports.connect(spec, servers) as kafka:
+            with ports.kafka(servers, read_login(spec, ports.cluster)) as kafka:
                 kafka.delete_topics(created.topics)
                 kafka.delete_groups(created.groups)
         except TransientError as error:

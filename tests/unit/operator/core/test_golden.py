@@ -55,6 +55,23 @@ def _secured(spec: Any) -> None:
     }
 
 
+def _deployed_secured(spec: Any) -> None:
+    spec["kafka"]["security"] = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
+
+
+def _secured_objects() -> list[Any]:
+    """What differs in a secured cluster that the test deploys; its Secrets are never the same."""
+    plan = sample_plan(_deployed_secured, "sample-kraft.yaml", name="secured")
+    moves = {("foo", 0): (2, 1, 0)}
+    return [
+        shared.build_scripts_map(plan, PULL),
+        traffic.build_recorder_pod(plan, PULL),
+        *members.build_member(plan, plan.brokers[0], PULL),
+        *members.build_member(plan, plan.controllers[0], PULL),
+        tools.build_reassign_job(plan, names.fault_job(plan.name, 0, 1), moves, PULL),
+    ]
+
+
 def _referenced_objects() -> list[Any]:
     """What differs on a cluster that is there already, and wants a login."""
     racks = {1: "a", 2: "b", 3: "c"}
@@ -91,6 +108,7 @@ def _objects() -> dict[str, Any]:
         tools.build_dump_job(plan, plan.brokers[1], PULL),
         *_kraft_objects(),
         *_referenced_objects(),
+        *_secured_objects(),
     ]
     return {f"{one['kind'].lower()}-{one['metadata']['name']}.yaml": one for one in built}
 

@@ -90,7 +90,7 @@ def test_kraft_run_waits_until_the_quorum_has_a_leader(
 ) -> None:
     world = make_world(kafka=KRAFT)
     with monkeypatch.context() as patched:
-        patched.setattr(world, "describe_quorum", lambda _: None)
+        patched.setattr(world, "describe_quorum", lambda *_: None)
         world.run(seconds=60)
     assert world.status["phase"] == "Provisioning"
     waiting = world.condition("Provisioned")["message"]

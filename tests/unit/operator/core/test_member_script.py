@@ -51,12 +51,21 @@ def start(tmp_path: Path, run: Path) -> Iterator[Start]:
 
 
 FAKE_TOOL = """#!/usr/bin/env bash
-printf '%s\\n' "$*" >>"{folder}/calls"
+printf '%s\\n' "$*" >>"{folder}/arguments"
+read_arguments() {{ # as java reads the file that an argument names
+  local each
+  for each; do
+    if [[ $each == @* ]]; then tr -d '"' <"${{each#@}}"; else printf '%s\\n' "$each"; fi
+  done
+}}
+mapfile -t called < <(read_arguments "$@")
+printf '%s\\n' "${{called[*]}}" >>"{folder}/calls"
 if [[ -n "{error}" ]]; then
   printf '%s\\n' "{error}" >&2
   exit 1
 fi
 mkdir -p "{folder}/data" && : >"{folder}/data/meta.properties"
+echo "Bootstrap metadata: BootstrapMetadata(records=[UserScramCredentialRecord(storedKey=[1, 2])])"
 echo "Formatting {folder}/data"
 """
 
@@ -91,6 +100,23 @@ def test_wrapper_of_kraft_member_formats_its_folder_before_the_first_start(
         "kafka.tools.StorageTool format --ignore-formatted --cluster-id AAAAAAAAAAAAAAAAAAAAAQ "
         "--config /krt/config/server.properties"
     )
+
+
+def test_wrapper_of_secured_controller_writes_its_user_and_shows_no_secret(
+    start: Start, tmp_path: Path, kraft: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = kraft()
+    (tmp_path / "password").write_text("distinctive")
+    monkeypatch.setenv("KRT_SCRAM_MECHANISM", "SCRAM-SHA-512")
+    monkeypatch.setenv("KRT_SCRAM_USER", "krt-client")
+    monkeypatch.setenv("KRT_SCRAM_PASSWORD_FILE", str(tmp_path / "password"))
+    output, _ = start("bash", "-c", "exit 7").communicate(timeout=10)
+    assert calls.read_text().endswith(
+        " --add-scram SCRAM-SHA-512=[name=krt-client,password=distinctive]\n"
+    )
+    assert "distinctive" not in (tmp_path / "arguments").read_text()
+    assert "Formatting" in output
+    assert "storedKey" not in output
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ KNOWN = {
     *("listener.security.protocol.map", "listeners", "log.dirs", "min.insync.replicas"),
     *("num.io.threads", "num.network.threads", "zookeeper.connect"),
     *("zookeeper.connection.timeout.ms", "zookeeper.session.timeout.ms"),
-    *("broker.session.timeout.ms", "process.roles", "node.id"),
+    *("broker.session.timeout.ms", "process.roles", "node.id", "authorizer.class.name"),
 }
 """Some of the settings that a broker has a type for, and that are no passwords."""
 
@@ -100,7 +100,7 @@ class FakeKafka:
     def _file(self, member: str) -> dict[str, str]:
         config_map = self.world.objects["ConfigMap", names.of_member(self.world.name, member)]
         lines = config_map["data"]["server.properties"].splitlines()
-        return dict(line.split("=", 1) for line in lines)
+        return dict(line.replace("\\:", ":").split("=", 1) for line in lines)
 
     def topic_configs(self, topics: Sequence[str]) -> dict[str, dict[str, str]]:
         """The value of a topic, else of the controllers' file, or without them of the brokers'."""

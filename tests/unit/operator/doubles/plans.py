@@ -26,20 +26,28 @@ def sample_plan(
     change: Callable[[Any], object] | None = None,
     manifest: str = "sample.yaml",
     reference: ReferencedCluster | None = None,
+    name: str = "",
 ) -> Plan:
-    """Return the plan of a sample, after `change` has edited its spec in place."""
+    """Return the plan of a sample, after `change` has edited its spec in place.
+
+    Args:
+        change: edits the spec.
+        manifest: the sample.
+        reference: the cluster of a test that deploys none.
+        name: of the test; empty: the sample's.
+    """
     resource = yaml.safe_load((ROOT / "manifests" / manifest).read_text())
     if change is not None:
         change(resource["spec"])
     spec = Spec.model_validate(resource["spec"]).resolve()
     run: Any = Run.__new__(Run)
-    for name, value in {
+    for attribute, value in {
         "namespace": "tests",
-        "name": resource["metadata"]["name"],
+        "name": name or resource["metadata"]["name"],
         "uid": "00000000-0000-0000-0000-000000000001",
         "spec": spec,
     }.items():
-        object.__setattr__(run, name, value)
+        object.__setattr__(run, attribute, value)
     nodes = {"zone-a": 2, "zone-b": 2, "zone-c": 2}
     zones = assign(spec, nodes) if reference is None else ([], [])
     settings = Settings(

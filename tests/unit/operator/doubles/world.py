@@ -115,6 +115,7 @@ class World(Kubelets):
             four_letter=self.four_letter,
             describe_quorum=self.describe_quorum,
             settings=settings,
+            installation_key=lambda: bytes(32),
         )
 
     def kafka(self, _bootstrap: str, login: Login) -> FakeKafka:
@@ -130,8 +131,9 @@ class World(Kubelets):
             raise TransientError("refused")
         return f"Mode: {'leader' if pod == pods[0] else 'follower'}"
 
-    def describe_quorum(self, address: str) -> Quorum | None:
+    def describe_quorum(self, address: str, login: Login) -> Quorum | None:
         """The first controller leads until it stops; then the next one, while most of them run."""
+        self.logins.append(login)
         host, _, port = address.partition(":")
         assert port == str(CONTROLLER_PORT)
         running = {

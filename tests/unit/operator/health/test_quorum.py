@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.operator.doubles.plans import sample_plan
 
+from krt_contract.kafka_login import PLAINTEXT, Login
 from krt_operator.errors import TransientError
 from krt_operator.health.quorum import missing_voter, read_quorum, with_quorum
 from krt_operator.kafka.views import NO_BROKER, ClusterView, Quorum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from krt_operator.api.plan import Plan
 
 PLAN = sample_plan(manifest="sample-kraft.yaml")
 ALL = frozenset({100, 101, 102})
@@ -27,7 +30,10 @@ class Controllers:
         self.answers = answers
         self.asked: list[int] = []
 
-    def describe_quorum(self, address: str) -> Quorum | None:
+    def login(self, _plan: Plan) -> Login:
+        return PLAINTEXT
+
+    def describe_quorum(self, address: str, _login: Login) -> Quorum | None:
         (ordinal,) = (each.ordinal for each in PLAN.controllers if each.address == address)
         self.asked.append(ordinal)
         if ordinal not in self.answers:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from kafka.protocol.admin import DescribeQuorumResponse
 
+from krt_contract.kafka_login import PLAINTEXT
 from krt_operator.errors import TransientError
 from krt_operator.kafka.quorum import describe_quorum, make_request, read_response
 from krt_operator.kafka.views import Quorum
@@ -103,7 +104,7 @@ def serve() -> Iterator[Callable[[bytes], str]]:
 
 def test_describe_quorum_reads_the_whole_answer(serve: Callable[[bytes], str]) -> None:
     body = answer(fetched=(1, 2))
-    found = describe_quorum(serve(struct.pack(">i", len(body)) + body))
+    found = describe_quorum(serve(struct.pack(">i", len(body)) + body), PLAINTEXT)
     assert found == Quorum(100, 7, frozenset({100, 101, 102}))
 
 
@@ -115,11 +116,11 @@ def test_describe_quorum_of_something_else_is_transient(
 ) -> None:
     address = serve(body)
     with pytest.raises(TransientError, match=address):
-        describe_quorum(address)
+        describe_quorum(address, PLAINTEXT)
 
 
 def test_describe_quorum_without_listener_is_transient() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
     with pytest.raises(TransientError, match=address):
-        describe_quorum(address)
+        describe_quorum(address, PLAINTEXT)

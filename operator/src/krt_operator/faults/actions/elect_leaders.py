@@ -34,7 +34,7 @@ class ElectPreferredLeaders(FaultAction):
         def perform(ports: Ports) -> Sequence[Change]:
             at = ports.clock.now()
             try:
-                with ports.connect(plan.spec, bootstrap) as kafka:
+                with ports.connect(plan, bootstrap) as kafka:
                     errors = kafka.elect_preferred(target_partitions(ctx.fault, plan))
             except TransientError as error:
                 if at - (entry.scheduled_at or at) <= OUTCOME_TIMEOUT:

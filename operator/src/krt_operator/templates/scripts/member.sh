@@ -98,13 +98,26 @@ fi
 
 rm -f "$errors"
 
+# format_arguments: what java is to run, one argument a line, in quotes. Other processes see the arguments
+# of a process, so java reads them from a pipe: one of them has a password in it.
+format_arguments() {
+  printf '"%s"\n' kafka.tools.StorageTool format --ignore-formatted \
+    --cluster-id "$KRT_CLUSTER_ID" --config "$KRT_FORMAT_FILE"
+  [[ -n ${KRT_SCRAM_MECHANISM-} ]] || return 0
+  printf '"%s"\n' --add-scram \
+    "$KRT_SCRAM_MECHANISM=[name=$KRT_SCRAM_USER,password=$(<"$KRT_SCRAM_PASSWORD_FILE")]"
+}
+
 # The folders of a KRaft member carry the cluster's id before it starts. meta.properties is what Kafka
 # writes last when it formats them; a member that is started again need not wait for another java.
 if [[ -n ${KRT_CLUSTER_ID-} && ! -e $KRT_LOG_DIRECTORY/meta.properties ]]; then
   output=$(java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' \
-    kafka.tools.StorageTool format --ignore-formatted --cluster-id "$KRT_CLUSTER_ID" \
-    --config "$KRT_FORMAT_FILE" 2>&1)
+    @<(format_arguments) 2>&1)
   code=$?
+  if [[ -n ${KRT_SCRAM_MECHANISM-} ]]; then
+    # Kafka 4 shows the records that it writes, with the keys of the user; logs are evidence.
+    output=$(grep -vE 'BootstrapMetadata|password=' <<<"$output")
+  fi
   printf '%s\n' "$output"
   if ((stopping)); then exit 143; fi
   if ((code)); then

@@ -42,7 +42,7 @@ class ControllerKilled(Exception):  # noqa: N818 - not an error of the code unde
     """The controller was killed here."""
 
 
-def no_controller(address: str) -> None:
+def no_controller(address: str, _login: Login) -> None:
     """This cluster is in ZooKeeper mode."""
     raise AssertionError(f"asked {address}")
 
@@ -116,7 +116,7 @@ class SimulatedCluster(SimulatedApi):
         def kafka(bootstrap: str, _login: Login) -> SimulatedKafka:
             return SimulatedKafka(self, bootstrap)
 
-        return Ports(self, self, kafka, self.four_letter, no_controller, settings)
+        return Ports(self, self, kafka, self.four_letter, no_controller, settings, bytes)
 
     def four_letter(self, host: str, word: str) -> str:
         assert word == "srvr"

@@ -1,0 +1,47 @@
+"""Rules on the security of a cluster that the test deploys."""
+
+from krt_operator.api.base import Rule
+
+_SECURED = "has(self.kafka.security)"
+_CONTROLLERS = "self.kafka.metadata.controllers"
+_PREFIXES = (
+    "authorizer.",
+    "config.providers",
+    "listener.name.",
+    "principal.builder.",
+    "sasl.",
+    "ssl.client.auth",
+    "ssl.key.",
+    "ssl.keystore.",
+    "ssl.principal.",
+    "ssl.truststore.",
+    "super.users",
+)
+"""How settings begin that say who is let in: the controller writes them. Others of TLS, such as
+ssl.cipher.suites and ssl.enabled.protocols, are the user's."""
+
+
+def _settings(field: str, config: str, condition: str) -> Rule:
+    """Return the rule that a config leaves the security of the cluster to spec.kafka.security."""
+    key = " || ".join(f"k.startsWith('{prefix}')" for prefix in _PREFIXES)
+    reason = "is set by the controller where spec.kafka.security is; leave it out"
+    return Rule(
+        rule=f"!({condition}) || !{config}.exists(k, {key})",
+        message=f"{field} has a setting that {reason}",
+        expression=f"'{field}: %s {reason}'.format([{config}.filter(k, {key})[0]])",
+    )
+
+
+SECURITY = (
+    Rule(
+        rule=f"!{_SECURED} || self.kafka.metadata.mode == 'KRaft'",
+        message="spec.kafka.security is for KRaft mode; set spec.kafka.metadata.mode to KRaft, or "
+        "leave security out",
+    ),
+    _settings("kafka.config", "self.kafka.config", _SECURED),
+    _settings(
+        "kafka.metadata.controllers.config",
+        f"{_CONTROLLERS}.config",
+        f"{_SECURED} && has({_CONTROLLERS})",
+    ),
+)

@@ -1,0 +1,147 @@
+"""Runs on a secured cluster that the test deploys, on the API server double."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.operator.core.test_kraft_run import fault, kinds
+from tests.unit.operator.doubles.world import World
+
+from krt_operator.errors import KafkaAccessError
+
+if TYPE_CHECKING:
+    from krt_operator.engine.ports import Ports
+
+TLS: dict[str, Any] = {"tls": {}}
+SCRAM: dict[str, Any] = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
+PLAIN: dict[str, Any] = {"tls": {}, "sasl": {"mechanism": "PLAIN"}}
+
+
+def secured(security: dict[str, Any] = SCRAM, **changes: Any) -> World:
+    kafka = {"metadata": {"mode": "KRaft"}, "security": security}
+    return World(kafka=kafka, **changes)
+
+
+def secret(world: World, part: str) -> dict[str, str]:
+    (found,) = (
+        obj["stringData"]
+        for (kind, name), obj in world.objects.items()
+        if kind == "Secret" and f"-kafka-{part}-" in name
+    )
+    return dict(found)
+
+
+def files(world: World, member: str) -> dict[str, str]:
+    """File to the key of the Secret that it is, where a member's container mounts them."""
+    spec = world.objects["StatefulSet", f"t-{member}"]["spec"]["template"]["spec"]
+    mounts = {mount["name"]: mount for mount in spec["containers"][0]["volumeMounts"]}
+    assert mounts["kafka"]["mountPath"] == "/etc/krt/kafka"
+    (volume,) = (one["secret"] for one in spec["volumes"] if one["name"] == "kafka")
+    return {item["path"]: item["key"] for item in volume["items"]}
+
+
+@pytest.mark.parametrize("security", [TLS, SCRAM, PLAIN])
+def test_secured_run_passes_and_its_secrets_are_in_no_other_object(
+    security: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    world = secured(security, faults=[fault("CrashPod", "Broker", ordinals=[0])])
+    written: list[str] = []
+    while world.status.get("phase") not in {"Completed", "Error"}:
+        world.tick(world.controller().run_once("t") or 0.01)
+        written += [
+            json.dumps(obj, default=str)
+            for (kind, _), obj in world.objects.items()
+            if kind != "Secret"
+        ]
+    assert world.status["verdict"] == "Passed", world.status
+    secrets = {
+        text
+        for part in ("clients", "members")
+        for key, text in secret(world, part).items()
+        if key != "ca.crt"
+    }
+    said = [*written, *map(json.dumps, world.events), caplog.text, *map(repr, world.logins)]
+    for text in secrets:
+        for form in (text, json.dumps(text)[1:-1]):
+            assert [one[:200] for one in said if form in one] == []
+    assert len({login.password for login in world.logins}) == 1
+
+
+def test_secured_run_logs_in_with_what_its_clients_have() -> None:
+    world = secured()
+    world.run(until="Injecting")
+    assert {login.password for login in world.logins} == {secret(world, "clients")["password"]}
+    assert {login.security.protocol for login in world.logins} == {"SASL_SSL"}
+
+
+def test_secured_run_makes_its_secrets_once() -> None:
+    world = secured()
+    world.run(until="Provisioning")
+    before = secret(world, "clients"), secret(world, "members")
+    world.run()
+    assert (secret(world, "clients"), secret(world, "members")) == before
+
+
+def test_secured_run_gives_each_member_its_own_certificate_only() -> None:
+    world = secured()
+    world.run(until="Injecting")
+    assert files(world, "kafka-1") == {"ca.crt": "ca.crt", "member.pem": "kafka-1"}
+    assert files(world, "controller-2") == {
+        "ca.crt": "ca.crt",
+        "member.pem": "controller-2",
+        "password": "password",
+    }
+
+
+def test_secured_run_by_plain_gives_brokers_the_password_in_a_file() -> None:
+    world = secured(PLAIN)
+    world.run(until="Injecting")
+    assert "password" in files(world, "kafka-1")
+    assert "password" not in files(world, "controller-2")
+    text = world.objects["ConfigMap", "t-kafka-0"]["data"]["server.properties"]
+    assert 'user_krt-client="${krt:/etc/krt/kafka:password}"' in text
+
+
+def test_secured_run_whose_brokers_report_no_authorizer_ends_before_traffic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = secured()
+    monkeypatch.setattr(
+        "tests.unit.operator.doubles.kafka.FakeKafka.broker_config",
+        lambda *_: {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT"},
+    )
+    assert world.run()["phase"] == "Error"
+    condition = world.condition("Provisioned")
+    assert condition["reason"] == "SettingNotEffective"
+    assert "spec.kafka.security" in condition["message"]
+    assert not {name for name in world.names_of("Pod") if "producer" in name}
+
+
+def test_secured_run_without_the_installations_key_ends_and_builds_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = secured()
+    ports = world.ports
+
+    def no_key() -> bytes:
+        raise KafkaAccessError("SecretUnreadable", "spec.kafka.security", "no right")
+
+    def keyless(*given: Any) -> Ports:
+        found = ports(*given)
+        object.__setattr__(found, "installation_key", no_key)
+        return found
+
+    monkeypatch.setattr(world, "ports", keyless)
+    assert world.run_on(seconds=60, pause=5)["phase"] == "Error"
+    assert world.condition("Provisioned")["reason"] == "SecretUnreadable"
+    assert world.names_of("Pod") == set()
+
+
+def test_secured_run_verifies_a_crash_of_the_active_controller() -> None:
+    world = secured(faults=[fault("CrashPod", "Controller")])
+    status = world.run()
+    assert "ControllerMoved" in kinds(status, "crashpod-controller")
