@@ -26,7 +26,7 @@ class Api:
         self.refuses = False
         self.other: Json | None = None
 
-    def call(self, method: str, path: str, *, body: Any = None, **_: Any) -> Json:
+    def call(self, method: str, path: str, *, body: Json | None = None, **_: Any) -> Json:
         self.calls.append(method)
         if self.refuses:
             raise RefusedError(f"HTTP 403: {path}")
