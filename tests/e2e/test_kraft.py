@@ -1,4 +1,4 @@
-"""The sample in KRaft mode, with a crash of the active controller after that of a leader.
+"""The sample in KRaft mode and secured, with a crash of the active controller after a leader's.
 
 Its evidence goes into the object store of the chart; `krt evidence` copies it out.
 """
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.e2e
 def run(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Run:
     sample = manifest("manifests/sample-kraft.yaml")
     sample["spec"]["evidence"] = {"objectStore": {}}
+    sample["spec"]["kafka"]["security"] = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
     sample["spec"]["faults"].append(
         {
             "name": "controller-down",
@@ -75,19 +76,36 @@ def test_kraft_scored_on_this_machine_gives_the_same_bytes(run: Run, tmp_path: P
     assert card.read_bytes() == (run.bundle / "scorecard.json").read_bytes()
 
 
-def test_keys_of_the_object_store_are_in_no_evidence_and_in_no_object_but_their_secret(
-    run: Run,
-) -> None:
-    (secret,) = (
-        one
+def test_secrets_are_in_no_evidence_and_in_no_object_but_their_secret(run: Run) -> None:
+    secrets = {
+        one["metadata"]["name"]: one["data"]
         for one in run.kubectl.get("secrets")["items"]
         if one["metadata"]["labels"].get(LABEL) == run.uid
-    )
-    keys = [base64.b64decode(value) for value in secret["data"].values()]
-    assert len(keys) == 2
+    }
+    assert [name.removeprefix(f"{run.name}-").rsplit("-", 1)[0] for name in sorted(secrets)] == [
+        "kafka-clients",
+        "kafka-members",
+        "store",
+    ]
+    texts = {
+        line
+        for data in secrets.values()
+        for key, value in data.items()
+        if key != "ca.crt"
+        for line in base64.b64decode(value).splitlines()
+        if b"-----" not in line
+    }
     for path in run.bundle.rglob("*"):
         if path.is_file():
             content = path.read_bytes()
-            assert not [key for key in keys if key in content], path
+            assert not [text for text in texts if text in content], path
     objects = run.kubectl("get", "krt,configmaps,jobs,pods,events", "--output", "json").encode()
-    assert not [key for key in keys if key in objects]
+    assert not [text for text in texts if text in objects]
+
+
+def test_secured_brokers_say_which_listeners_they_have_and_who_has_rights(run: Run) -> None:
+    [log] = [path for path in (run.bundle / "logs").rglob("*") if "kafka-0" in path.name]
+    text = log.read_text()
+    assert "CLIENTS:SASL_SSL,PEERS:SSL,PROBE:PLAINTEXT,CONTROLLER:SSL" in text
+    assert "StandardAuthorizer" in text
+    assert "storedKey" not in text
