@@ -136,7 +136,7 @@ def test_watched_namespaces_bound_the_rights(helm: str) -> None:
     everywhere = [o["metadata"]["name"] for o in objects if o["kind"] == "ClusterRoleBinding"]
     assert sorted(everywhere) == ["krt-controller-cluster", "krt-remove-finalizers"]
     bound = [o["metadata"]["namespace"] for o in objects if o["kind"] == "RoleBinding"]
-    assert bound == ["one", "two"]
+    assert bound == ["krt-system", "one", "two"]
 
 
 def test_namespaced_install_has_no_object_outside_its_namespaces(helm: str) -> None:
@@ -149,7 +149,8 @@ def test_namespaced_install_has_no_object_outside_its_namespaces(helm: str) -> N
         for one in of_kind(objects, "Role")
     }
     names = ("krt-controller", "krt-driver", "krt-recorder", "krt-remove-finalizers", "krt-traffic")
-    assert sorted(roles) == [(place, name) for place in ("one", "two") for name in names]
+    expected = [(place, name) for place in ("one", "two") for name in names]
+    assert sorted(roles) == [("krt-system", "krt-controller-key"), *expected]
     for binding in of_kind(objects, "RoleBinding"):
         assert binding["roleRef"]["kind"] == "Role"
         assert (binding["metadata"]["namespace"], binding["roleRef"]["name"]) in roles
@@ -168,6 +169,7 @@ def test_namespaced_install_grants_what_the_cluster_install_grants(helm: str) ->
         }
 
     cluster, namespaced = rules("ClusterRole"), rules("Role", "rbac.namespaced=true")
+    assert namespaced.pop("krt-controller-key") == rules("Role")["krt-controller-key"]
     assert cluster.keys() - namespaced.keys() == {
         "krt-controller-cluster",
         "krt-editor",
@@ -211,7 +213,8 @@ def test_releasing_is_told_the_same_settings(helm: str) -> None:
     health = {"name": "KRT_HEALTH_PORT", "value": "8080"}
     ready = {"name": "KRT_READY_PORT", "value": "8081"}
     # Not the keys of the store: their Secret is gone when the hook runs.
-    keys = {"KRT_STORE_ACCESS_KEY", "KRT_STORE_SECRET_KEY"}
+    # Nor where the controller's own key is: the hook lets nobody into a cluster.
+    keys = {"KRT_STORE_ACCESS_KEY", "KRT_STORE_SECRET_KEY", "KRT_NAMESPACE", "KRT_KEY_SECRET"}
     found = [one for one in images["Deployment"] if one["name"] not in keys]
     assert found == [*images["Job"], health, ready]
     assert len(images["Deployment"]) == len(found) + len(keys)
@@ -480,14 +483,27 @@ def test_annotations_of_the_accounts_of_tests_reach_the_controller_as_they_are(h
         assert role not in account["metadata"].get("annotations", {}).values()
 
 
-def test_controller_may_create_secrets_only_where_it_has_keys_to_give(helm: str) -> None:
-    def rights(*values: str) -> list[list[str]]:
-        roles = of_kind(template(helm, *values), "ClusterRole")
-        rules = [rule for role in roles for rule in role["rules"]]
-        return [rule["verbs"] for rule in rules if "secrets" in rule["resources"]]
+def test_controller_may_create_secrets_and_get_the_one_with_its_key(helm: str) -> None:
+    def rights(kind: str, objects: list[dict[str, Any]]) -> list[tuple[str, list[str], list[str]]]:
+        return [
+            (role["metadata"].get("namespace", ""), rule.get("resourceNames", []), rule["verbs"])
+            for role in of_kind(objects, kind)
+            for rule in role["rules"]
+            if "secrets" in rule["resources"]
+        ]
 
-    assert rights() == [["create"]]
-    assert rights(NO_STORE, "evidence.objectStore.bucket=ours") == []
+    objects = template(helm)
+    assert rights("ClusterRole", objects) == [("", [], ["create"])]
+    name = "krt-kafka-resilience-key"
+    assert rights("Role", objects) == [
+        ("krt-system", [], ["create"]),
+        ("krt-system", [name], ["get"]),
+    ]
+    (deployment,) = of_kind(objects, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    env = {one["name"]: one for one in container["env"]}
+    assert env["KRT_KEY_SECRET"]["value"] == name
+    assert env["KRT_NAMESPACE"]["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.namespace"}}
 
 
 def test_controller_may_read_the_secrets_that_are_listed_and_no_others(helm: str) -> None:
@@ -496,6 +512,7 @@ def test_controller_may_read_the_secrets_that_are_listed_and_no_others(helm: str
             (role["metadata"].get("namespace", ""), rule["resourceNames"])
             for role in of_kind(template(helm, *values), kind)
             for rule in role["rules"]
+            if role["metadata"]["name"] != "krt-controller-key"
             if "secrets" in rule["resources"] and rule["verbs"] == ["get"]
         ]
 

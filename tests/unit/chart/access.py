@@ -20,7 +20,9 @@ def access_table(objects: Iterable[dict[str, Any]]) -> list[str]:
     """
     objects = list(objects)
     roles = {
-        one["metadata"]["name"]: one["rules"] for one in objects if one["kind"] == "ClusterRole"
+        one["metadata"]["name"]: one["rules"]
+        for one in objects
+        if one["kind"] in {"ClusterRole", "Role"}
     }
     lines = set()
     for binding in objects:
