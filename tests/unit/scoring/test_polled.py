@@ -241,6 +241,17 @@ def test_tested_of_a_polled_cluster_says_whose_it_is_and_how_it_is_reached() -> 
     assert facts["Cluster"] == (
         "there before the test, KRaft mode, at kafka.team.svc:9092; broker session timeout 9s"
     )
+    security = {"tls": {}, "sasl": {"mechanism": "PLAIN", "secretRef": {"name": "user"}}}
+    run = replace(run, resolved_spec={**run.resolved_spec, "kafkaRef": {"security": security}})
+    facts = dict(tested_module.tested({"run": {}}, run, Timeline(EVENTS)).facts)
+    assert facts["Cluster"].endswith("timeout 9s, SASL_SSL by PLAIN")
+
+
+def test_tested_of_a_secured_cluster_says_how_clients_logged_in() -> None:
+    spec = {**RUN.resolved_spec, "kafka": {"security": {"tls": {}}}}
+    run = replace(RUN, metadata=Metadata(MetadataMode.KRAFT), resolved_spec=spec)
+    facts = dict(tested_module.tested({"run": {}}, run, Timeline(EVENTS)).facts)
+    assert facts["Cluster"].endswith(", SSL")
 
 
 # Expectations: broker 0 crashes at 10 s and is back at 30 s.

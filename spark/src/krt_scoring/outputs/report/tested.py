@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.cluster_security import security_of
+from krt_contract.kafka_security import Security
 from krt_contract.labels import GROUP, VERSION
 from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName, Source
@@ -78,14 +80,23 @@ def _cluster(run: Plan) -> str:
     if run.metadata.referenced:
         return (
             f"there before the test, {run.metadata.mode} mode, at {run.bootstrap}; broker session "
-            f"timeout {run.broker_session}"
+            f"timeout {run.broker_session}{_login(run)}"
         )
     brokers = plural(len(run.brokers), "broker") if run.members else f"brokers {MISSING}"
     servers = f", {plural(len(run.zookeepers), 'ZooKeeper server')}" if run.zookeepers else ""
     if run.metadata.mode is MetadataMode.KRAFT:
         controllers = plural(len(run.controllers), "KRaft controller")
-        return f"{brokers}, {controllers}, broker session timeout {run.broker_session}"
+        session = f"broker session timeout {run.broker_session}"
+        return f"{brokers}, {controllers}, {session}{_login(run)}"
     return f"{brokers}{servers}, ZooKeeper session timeout {run.zookeeper_session}"
+
+
+def _login(run: Plan) -> str:
+    """Return how clients of a secured cluster logged in, in Kafka's words."""
+    security = security_of(run)
+    if security == Security():
+        return ""
+    return f", {security.protocol}" + (f" by {security.mechanism}" if security.mechanism else "")
 
 
 def _when(card: Mapping[str, Any], events: Timeline) -> str:
