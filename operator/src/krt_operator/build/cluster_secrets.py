@@ -31,13 +31,10 @@ def build_cluster_secrets(plan: Plan, credentials: Credentials) -> list[Json]:
     They are deleted with the test. Members have one Secret with a key for each of them, and mount
     their own only.
     """
-    login = own_login(plan, credentials)
-    members = {
-        SecretFile.CA.value: credentials.authority,
-        SecretFile.PASSWORD.value: credentials.password,
-        **{member.member: _pem(plan, member, credentials) for member in plan.members},
-    }
-    clients = {str(file): text for file, text in login.contents.items()}
+    clients = {str(file): text for file, text in own_login(plan, credentials).contents.items()}
+    shared = (SecretFile.CA, SecretFile.PASSWORD)
+    members = {file.value: clients[file] for file in shared if file in clients}
+    members |= {member.member: _pem(plan, member, credentials) for member in plan.members}
     return [
         _secret(plan, names.client_secret(plan.name, plan.uid), clients),
         _secret(plan, names.member_secret(plan.name, plan.uid), members),

@@ -64,6 +64,7 @@ def test_secured_run_passes_and_its_secrets_are_in_no_other_object(
         for key, text in secret(world, part).items()
         if key != "ca.crt"
     }
+    assert ("password" in secret(world, "members")) is ("sasl" in security)
     said = [*written, *map(json.dumps, world.events), caplog.text, *map(repr, world.logins)]
     for text in secrets:
         for form in (text, json.dumps(text)[1:-1]):
