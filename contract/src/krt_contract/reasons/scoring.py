@@ -225,8 +225,8 @@ SCORING: Final = (
         "unseen and it matters who led: unclean election is on, a disk was lost, or not every "
         "producer uses acks=all. A silence of ZooKeeper that lasts until the recorder ends counts "
         "always if operations were still going on: nothing in it was read afterwards. With the "
-        "subject evidence, the object store of the evidence was unavailable for more than a second: "
-        "no row is missing, but commits waited",
+        "subject evidence, the object store of the evidence was unavailable for more than a "
+        "second: no row is missing, but commits waited",
         f"{_RECORDER}; with the subject evidence, see that the store stays available",
         COVERAGE,
     ),
