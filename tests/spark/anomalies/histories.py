@@ -169,6 +169,8 @@ def findings_of(
     for row in found.collect() if found is not None else []:
         name = case_of[row["topic"]] if row["topic"] else owner_of(row, outcomes)
         if name is None:
+            # Those of groups that cases share are found for each case by itself.
+            assert row["anomaly"] == unexpected_rebalance.NAME, f"a finding of no case: {row}"
             continue
         outcome = outcomes[name]
         outcome.findings[row["anomaly"], row["rule"]] += 1
