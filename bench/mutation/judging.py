@@ -4,7 +4,7 @@ Random histories would notice no more: of 795 mutants one was noticed by 300 of 
 
 What the rules look at is the same for every mutant, so it is built once and stays cached; a mutant
 costs one query for each history of cases, of the rules that its module takes part in. Only if it
-changes what is allowed are the other rules asked, one by one.
+changes what is allowed are the other rules asked, too.
 """
 
 from __future__ import annotations
@@ -193,8 +193,8 @@ def in_steps(module: str | None, rules: tuple[Any, ...], *, derived: bool) -> li
         return [rules]
     users = reaching(module)
     direct = tuple(rule for rule in rules if rule.find.__module__ in users)
-    others = [(rule,) for rule in rules if rule not in direct] if derived else []
-    return [some for some in (direct, *others) if some]
+    others = tuple(rule for rule in rules if rule not in direct) if derived else ()
+    return [some for some in (direct, others) if some]
 
 
 def digest_of(text: str) -> str:

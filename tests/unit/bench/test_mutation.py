@@ -78,6 +78,14 @@ def test_in_steps_of_a_rule_asks_no_other() -> None:
     assert [list(rule.units) for rule in step] == [["unseen"]]
 
 
+def test_in_steps_of_what_changes_what_is_allowed_asks_the_other_rules_afterwards() -> None:
+    first, others = in_steps("krt_scoring.allowances.losses", RULES, derived=True)
+    assert first
+    assert others
+    assert [rule for rule in RULES if rule in first] == list(first)
+    assert [rule for rule in RULES if rule not in first] == list(others)
+
+
 def test_tally_of_mutants_counts_equivalent_ones_apart() -> None:
     noticed, missed, left, same, wrong = mutants("x = (a < b, c < d, e < f, g < h, i < j)")
     judged = {noticed: "case", missed: "", left: None, same: "", wrong: "case"}
