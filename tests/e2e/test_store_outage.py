@@ -122,9 +122,10 @@ def outage(run: Run) -> Outage:
         if event["event"] == "gap" and event["detail"]["stream"] == "evidence"
     ]
     [fault] = run.scorecard()["faults"]
-    return Outage(
-        max(gap["from"] for gap in gaps), min(gap["to"] for gap in gaps), fault["injectedAt"]
-    )
+    injected = fault["injectedAt"]
+    # Who had nothing to write before the fault, as a new container's log, began to wait after it.
+    start = max(gap["from"] for gap in gaps if gap["from"] < injected)
+    return Outage(start, min(gap["to"] for gap in gaps), injected)
 
 
 def test_store_outage_is_in_the_timeline_before_and_during_the_fault(outage: Outage) -> None:
