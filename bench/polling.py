@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.contract.traffic.local_kraft import BROKERS, NEWEST, LocalKraft, lent
 
 from krt_contract.kafka_login import PLAINTEXT
-from krt_traffic.recorder.metadata_log.connector import connector
+from krt_traffic.recorder.connector import connector
 from krt_traffic.recorder.polling.requests import BrokerRequests
 
 PARTITIONS = (12, 500)

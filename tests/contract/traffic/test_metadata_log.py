@@ -15,11 +15,12 @@ from kafka.protocol.admin.topics import (
 from tests.contract.traffic.local_kafka import wait_until
 from tests.contract.traffic.local_kraft import BROKERS, CLUSTER_ID, NEWEST, OLDEST, LocalKraft, lent
 
+from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.metadata_log.files import read_log
 from krt_contract.metadata_log.fold import Fold, events_of
 from krt_contract.metadata_log.record import LogRecord
+from krt_traffic.recorder.connector import connector
 from krt_traffic.recorder.failures import Failures
-from krt_traffic.recorder.metadata_log.fetch import connect
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.quorum import QuorumWatch, describe_quorum
 from krt_traffic.recorder.metadata_log.store import LogStore
@@ -28,6 +29,8 @@ from krt_traffic.recorder.timeline import Timeline
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+CONNECT = connector(PLAINTEXT)
 
 
 def fail() -> None:
@@ -50,10 +53,15 @@ class Recorder:
         self.timeline = Timeline(bundle / "timeline", incarnation)
         store = LogStore(bundle / "metadata_log", incarnation)
         self.follower = Follower(
-            kraft.controllers, CLUSTER_ID, store, self.timeline, failures=self.failures
+            kraft.controllers,
+            CLUSTER_ID,
+            store,
+            self.timeline,
+            failures=self.failures,
+            connect=CONNECT,
         )
         self.quorum = QuorumWatch(
-            kraft.brokers, self.follower.silence, self.timeline, self.failures
+            kraft.brokers, self.follower.silence, self.timeline, self.failures, CONNECT
         )
 
     def start(self) -> Recorder:
@@ -98,7 +106,7 @@ def leads(bundle: Path, broker: int) -> bool:
 
 
 def leader(kraft: LocalKraft) -> int:
-    found = describe_quorum(kraft.brokers[1])
+    found = describe_quorum(kraft.brokers[1], CONNECT)
     assert found is not None
     return found[0]
 
@@ -177,7 +185,7 @@ def known_to_broker(kraft: LocalKraft, broker: int, topic: str) -> dict[str, tup
     request = DescribeTopicPartitionsRequest(
         topics=[named], response_partition_limit=2000, cursor=None
     )
-    with closing(connect(f"127.0.0.1:{kraft.ports[broker]}")) as connection:
+    with closing(CONNECT(f"127.0.0.1:{kraft.ports[broker]}")) as connection:
         answer = connection.send(request, DescribeTopicPartitionsResponse, 0)
     return {
         f"{topic}-{item.partition_index}": (

@@ -14,8 +14,8 @@ from krt_contract.kafka_login import PLAINTEXT, Login
 from krt_contract.metadata import MetadataMode
 from krt_contract.metadata_log.fold import Fold as LogFold
 from krt_contract.metadata_log.record import LogRecord
+from krt_traffic.recorder.connector import connector
 from krt_traffic.recorder.failures import Failures
-from krt_traffic.recorder.metadata_log.connector import connector
 from krt_traffic.recorder.metadata_log.quorum import describe_quorum
 from krt_traffic.recorder.polling.fold import Fold
 from krt_traffic.recorder.polling.poller import Poller
@@ -112,7 +112,7 @@ def test_polling_of_kraft_through_failures_ends_with_the_states_of_the_log(
 
     kraft.kill(0)
     wait_until("the broker is fenced", lambda: seen(tmp_path, "fenced", "0"))
-    found = describe_quorum(kraft.brokers[1])
+    found = describe_quorum(kraft.brokers[1], connector(PLAINTEXT))
     assert found is not None
     kraft.kill(found[0])
     wait_until("another controller leads", lambda: seen(tmp_path, "elected") > 1)

@@ -21,11 +21,13 @@ from tests.unit.traffic.controller_double import (
 from tests.unit.traffic.timelines import recorded, wait_for
 
 from krt_contract.fetch import fetch as fetch_bundle
+from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.metadata_log.files import read_log
 from krt_contract.metadata_log.record import LogRecord, RecordType
 from krt_contract.sinks.store import StoreSink
 from krt_contract.stores.folder import FolderStore
 from krt_traffic.errors import RecordingError
+from krt_traffic.recorder.connector import connector
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log import follower as follower_module
 from krt_traffic.recorder.metadata_log.decode import SECRETS, kafka_uuid, records_in, schemas
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from krt_contract.kafka_connection import Connection
 
 FOO = UUID(int=0xF00)
+CONNECT = connector(PLAINTEXT)
 
 
 def scram() -> bytes:
@@ -207,7 +210,9 @@ def follow(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[[str], Followe
         timeline = Timeline(tmp_path / "timeline", incarnation)
         store = LogStore(tmp_path / "log", incarnation)
         failures = Failures(threading.Event().set)
-        found = Follower(cluster.addresses, "cluster", store, timeline, failures=failures)
+        found = Follower(
+            cluster.addresses, "cluster", store, timeline, failures=failures, connect=CONNECT
+        )
         found.start()
         started.append((found, timeline))
         return found
@@ -331,6 +336,7 @@ def test_quorum_watch_tells_a_loss_once_and_again_after_a_record(tmp_path: Path)
         lambda: (silence[0], silence[1]),
         timeline,
         Failures(threading.Event().set),
+        CONNECT,
     )
     watch.look()
     watch.look()
@@ -345,7 +351,7 @@ def test_quorum_watch_tells_a_loss_once_and_again_after_a_record(tmp_path: Path)
 def test_quorum_watch_tells_no_loss_of_a_quorum_that_was_never_there(tmp_path: Path) -> None:
     timeline = Timeline(tmp_path, "r1")
     failures = Failures(threading.Event().set)
-    QuorumWatch(["127.0.0.1:1"], lambda: None, timeline, failures).look()
+    QuorumWatch(["127.0.0.1:1"], lambda: None, timeline, failures, CONNECT).look()
     timeline.close()
     assert recorded(tmp_path) == []
 
@@ -367,11 +373,11 @@ def test_quorum_watch_tells_no_loss_while_a_broker_reaches_the_leader(
 ) -> None:
     monkeypatch.setattr(
         "krt_traffic.recorder.metadata_log.quorum.describe_quorum",
-        lambda broker, **_connect: {"a": None, "b": (101, 3)}[broker],
+        lambda broker, _connect: {"a": None, "b": (101, 3)}[broker],
     )
     timeline = Timeline(tmp_path, "r1")
     failures = Failures(threading.Event().set)
-    QuorumWatch(["a", "b"], lambda: (9_000_000, 1), timeline, failures).look()
+    QuorumWatch(["a", "b"], lambda: (9_000_000, 1), timeline, failures, CONNECT).look()
     timeline.close()
     assert recorded(tmp_path) == []
 

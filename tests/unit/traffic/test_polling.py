@@ -16,8 +16,8 @@ from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName
 from krt_traffic.clock import wall
 from krt_traffic.errors import RecordingError
+from krt_traffic.recorder.connector import connector
 from krt_traffic.recorder.failures import Failures
-from krt_traffic.recorder.metadata_log.connector import connector
 from krt_traffic.recorder.polling import poller as poller_module
 from krt_traffic.recorder.polling import quorum as quorum_module
 from krt_traffic.recorder.polling.fold import Fold, events_of

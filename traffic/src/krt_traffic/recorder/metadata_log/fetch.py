@@ -7,14 +7,14 @@ whatever its error. Replica id -1 is that of a client; a controller answers it a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kafka.protocol.consumer.fetch import FetchRequest, FetchResponse
 
-from krt_contract.kafka_connection import Connection
+if TYPE_CHECKING:
+    from krt_contract.kafka_connection import Connection
 
-CLIENT_ID = "krt-recorder"
 VERSION = 17
 METADATA_TOPIC = UUID(int=1)
 """The id of ``__cluster_metadata``: ``AAAAAAAAAAAAAAAAAAAAAQ``."""
@@ -24,8 +24,6 @@ WAIT_MILLIS = 250
 watermark of those before."""
 
 MAX_BYTES = 1 << 20
-MAX_ANSWER = 64 << 20
-"""Bytes of an answer at most: a node may send one batch that exceeds what was asked for."""
 
 NO_EPOCH = -1
 """Of the record before, where there is none."""
@@ -67,15 +65,6 @@ class Answer:
     records: bytes = b""
     snapshot: bool = False
     diverging: bool = False
-
-
-def connect(address: str) -> Connection:
-    """Connect to a controller or broker, at ``host:port``.
-
-    Raises:
-        OSError: nothing listens there.
-    """
-    return Connection(address, CLIENT_ID, MAX_ANSWER)
 
 
 def fetch(connection: Connection, position: Position, leader_epoch: int, cluster: str) -> Answer:

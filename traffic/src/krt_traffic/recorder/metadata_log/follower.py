@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from krt_contract.metadata_log.fold import Fold
 from krt_contract.timeline import METADATA_LOG
 from krt_traffic.clock import mono, wall
-from krt_traffic.recorder.metadata_log.fetch import NONE, connect, fetch
+from krt_traffic.recorder.metadata_log.fetch import NONE, fetch
 from krt_traffic.recorder.metadata_log.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from krt_contract.kafka_connection import Connection
+    from krt_traffic.recorder.connector import Connect
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.metadata_log.fetch import Answer
     from krt_traffic.recorder.metadata_log.store import LogStore
@@ -51,7 +52,7 @@ class Follower:
         timeline: Timeline,
         *,
         failures: Failures,
-        connect: Callable[[str], Connection] = connect,
+        connect: Connect,
     ) -> None:
         self._controllers, self._cluster = dict(controllers), cluster
         self._connect = connect

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from krt_contract.cluster_security import without_user
-from krt_traffic.recorder.metadata_log.connector import connector
+from krt_traffic.recorder.connector import connector
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
 from krt_traffic.recorder.metadata_log.store import LogStore

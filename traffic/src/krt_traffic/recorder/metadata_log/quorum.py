@@ -14,13 +14,13 @@ from kafka.protocol.admin.cluster import DescribeQuorumRequest, DescribeQuorumRe
 
 from krt_contract.metadata import HistorySource
 from krt_contract.timeline import EventName, Source
-from krt_traffic.recorder.metadata_log.fetch import NO_LEADER, connect
+from krt_traffic.recorder.metadata_log.fetch import NO_LEADER
 from krt_traffic.recorder.periodic import Periodic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from krt_contract.kafka_connection import Connection
+    from krt_traffic.recorder.connector import Connect
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 
@@ -56,7 +56,7 @@ class QuorumWatch:
         silence: Callable[[], tuple[int, int] | None],
         timeline: Timeline,
         failures: Failures,
-        connect: Callable[[str], Connection] = connect,
+        connect: Connect,
     ) -> None:
         self._brokers, self._silence, self._timeline = brokers, silence, timeline
         self._connect = connect
@@ -91,21 +91,21 @@ class QuorumWatch:
     def _leader(self, broker: str) -> bool:
         """Whether a broker reaches a leader of the quorum."""
         try:
-            return describe_quorum(broker, connect=self._connect) is not None
+            return describe_quorum(broker, self._connect) is not None
         except OSError as error:
             log.debug("quorum, asked of %s: %r", broker, error)
             return False
 
 
 def describe_quorum(
-    address: str, version: int = VERSION, connect: Callable[[str], Connection] = connect
+    address: str, connect: Connect, version: int = VERSION
 ) -> tuple[int, int] | None:
     """Return node id and epoch of the quorum's leader as a broker reports it; None for none.
 
     Args:
         address: the broker's ``host:port``.
-        version: of the request.
         connect: connects to it.
+        version: of the request.
 
     Raises:
         OSError: the broker gave no answer in time, which is what it does while no controller

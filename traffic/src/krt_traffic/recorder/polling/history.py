@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krt_contract.metadata import MetadataMode
-from krt_traffic.recorder.metadata_log.connector import connector
+from krt_traffic.recorder.connector import connector
 from krt_traffic.recorder.polling.fold import Fold
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll

@@ -15,8 +15,8 @@ from krt_traffic.recorder.polling.view import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from krt_traffic.recorder.connector import Connect
     from krt_traffic.recorder.failures import Failures
-    from krt_traffic.recorder.metadata_log.connector import Connect
     from krt_traffic.recorder.polling.fold import Fold
     from krt_traffic.recorder.polling.view import Broker, View
     from krt_traffic.recorder.timeline import Timeline

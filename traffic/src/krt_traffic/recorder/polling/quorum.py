@@ -15,8 +15,8 @@ from krt_traffic.recorder.polling.requests import NO_ANSWER
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from krt_traffic.recorder.connector import Connect
     from krt_traffic.recorder.failures import Failures
-    from krt_traffic.recorder.metadata_log.connector import Connect
     from krt_traffic.recorder.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class QuorumPoll:
             if self._periodic.stopping:
                 return None
             try:
-                if found := describe_quorum(broker, VERSION, self._connect):
+                if found := describe_quorum(broker, self._connect, VERSION):
                     return found
             except NO_ANSWER as error:
                 log.debug("quorum, asked of %s: %r", broker, error)

@@ -1,4 +1,4 @@
-"""Connections to brokers that authenticate their clients.
+"""Connections to nodes of the cluster, with a login where they want one.
 
 By kafka-python's own implementation of SCRAM and PLAIN. Its client is not used, because it
 chooses itself which broker answers.
@@ -18,7 +18,6 @@ from kafka.protocol.sasl import (
 
 from krt_contract.kafka_connection import Connection
 from krt_contract.kafka_security import Mechanism
-from krt_traffic.recorder.metadata_log.fetch import CLIENT_ID, MAX_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
 
     Connect = Callable[[str], Connection]
     """Connects to a broker at ``host:port``; raises OSError where that fails."""
+
+CLIENT_ID = "krt-recorder"
+MAX_ANSWER = 64 << 20
+"""Bytes of an answer at most: a node may send one batch that exceeds what was asked for."""
 
 VERSION = 1
 """Of both requests; every release from Kafka 1.0 on has it."""
