@@ -5,7 +5,6 @@ The test's name is a DNS label of at most 30 characters, which the CRD enforces.
 
 from __future__ import annotations
 
-from krt_contract import cluster_security
 from krt_contract.labels import LABEL_TEST_UID
 
 
@@ -67,11 +66,6 @@ def store_secret(test: str, uid: str) -> str:
 def store_ca(test: str) -> str:
     """The ConfigMap with the CAs of the chart's bucket."""
     return f"{test}-store-ca"
-
-
-def client_secret(test: str, uid: str) -> str:
-    """The Secret with what clients of a secured cluster log in with."""
-    return cluster_security.client_secret(test, uid)
 
 
 def member_secret(test: str, uid: str) -> str:

@@ -18,6 +18,7 @@ from tests.contract.tools import unavailable
 from tests.contract.traffic.local_kafka import answers, free_port, jars, missing, wait_until
 from tests.unit.operator.doubles.plans import sample_plan
 
+from krt_contract.cluster_security import client_secret
 from krt_contract.kafka_security import FOLDER
 from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT
 from krt_operator import names
@@ -92,9 +93,7 @@ class LocalMembers:
     def reassign(self, moves: str) -> subprocess.CompletedProcess[bytes]:
         """Run the script of the Job that submits a reassignment."""
         here = self.folder / "tool"
-        self._write(
-            here / "secret", self.secrets[names.client_secret(self.plan.name, self.plan.uid)]
-        )
+        self._write(here / "secret", self.secrets[client_secret(self.plan.name, self.plan.uid)])
         data = build_scripts_map(self.plan, "IfNotPresent")["data"]
         places = {
             "/opt/kafka/libs": str(self.libs),

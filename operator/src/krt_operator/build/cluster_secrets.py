@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.cluster_security import security_of
+from krt_contract.cluster_security import client_secret, security_of
 from krt_contract.kafka_security import FOLDER, Mechanism, SecretFile
-from krt_contract.labels import Component, owner_reference
+from krt_contract.labels import Component
 from krt_contract.members import MemberKind
 from krt_operator import names
-from krt_operator.build.decorate import labels
+from krt_operator.build.decorate import build_secret
 from krt_operator.build.kafka_secrets import MODE, VOLUME, KafkaSecrets
 from krt_operator.build.listeners import MEMBER, MEMBER_FILE
 from krt_operator.engine.login import own_login
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from krt_contract.members import Member
     from krt_operator.api.plan import Plan
     from krt_operator.engine.credentials import Credentials
@@ -36,8 +34,8 @@ def build_cluster_secrets(plan: Plan, credentials: Credentials) -> list[Json]:
     members = {file.value: clients[file] for file in shared if file in clients}
     members |= {member.member: _pem(plan, member, credentials) for member in plan.members}
     return [
-        _secret(plan, names.client_secret(plan.name, plan.uid), clients),
-        _secret(plan, names.member_secret(plan.name, plan.uid), members),
+        build_secret(plan, Component.KAFKA, client_secret(plan.name, plan.uid), clients),
+        build_secret(plan, Component.KAFKA, names.member_secret(plan.name, plan.uid), members),
     ]
 
 
@@ -72,7 +70,7 @@ def scram_mechanism(plan: Plan, member: Member) -> Mechanism | None:
 
 
 def _reads_password(plan: Plan, member: Member) -> bool:
-    """A broker is told the password by its settings where Kafka keeps no users."""
+    """A broker has the password in its settings where Kafka keeps no users."""
     return member.kind is MemberKind.KAFKA and security_of(plan).mechanism is Mechanism.PLAIN
 
 
@@ -83,18 +81,3 @@ def _pem(plan: Plan, member: Member, credentials: Credentials) -> str:
         hosts.append(names.host(plan.name, names.peers(member.member), plan.namespace))
     certificate = credentials.certificate(MEMBER, hosts)
     return certificate.key + certificate.certificate
-
-
-def _secret(plan: Plan, name: str, texts: Mapping[str, str]) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "name": name,
-            "namespace": plan.namespace,
-            "labels": labels(plan, Component.KAFKA),
-            "ownerReferences": [owner_reference(plan.name, plan.uid)],
-        },
-        "immutable": True,
-        "stringData": dict(texts),
-    }

@@ -18,7 +18,7 @@ from krt_contract.labels import (
 from krt_operator.constants import OUR_UID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from krt_operator.api.plan import Plan
     from krt_operator.engine.views import Json
@@ -69,6 +69,32 @@ def decorate_objects(
         pull_policy: `imagePullPolicy` of containers; empty leaves it out.
     """
     return [_decorate(obj, plan, labels(plan, component, member), pull_policy) for obj in objects]
+
+
+def build_secret(plan: Plan, component: Component, name: str, texts: Mapping[str, str]) -> Json:
+    """A Secret that is created once and deleted with the test.
+
+    It has no digest of itself in an annotation, as applied objects have: who reads annotations
+    would have one of what is secret.
+
+    Args:
+        plan: of the run it belongs to.
+        component: the component label.
+        name: of the Secret.
+        texts: key → its text.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": name,
+            "namespace": plan.namespace,
+            "labels": labels(plan, component),
+            "ownerReferences": [owner_reference(plan.name, plan.uid)],
+        },
+        "immutable": True,
+        "stringData": dict(texts),
+    }
 
 
 def _decorate(obj: Json, plan: Plan, pod_labels: dict[str, str], pull_policy: str) -> Json:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.labels import Component, owner_reference
+from krt_contract.labels import Component
 from krt_contract.stores import ca
 from krt_contract.stores.settings import ACCESS_KEY, SECRET_KEY, evidence_account
 from krt_operator import names
-from krt_operator.build.decorate import decorate_objects, labels
+from krt_operator.build.decorate import build_secret, decorate_objects
 from krt_operator.build.render import render
 
 if TYPE_CHECKING:
@@ -97,18 +97,8 @@ def build_evidence_account(plan: Plan, annotations: Mapping[str, str]) -> Json:
 
 def build_store_secret(plan: Plan, settings: Settings) -> Json:
     """The Secret with the keys of the chart's object store, which is deleted with the test."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "name": names.store_secret(plan.name, plan.uid),
-            "namespace": plan.namespace,
-            "labels": labels(plan, Component.EVIDENCE),
-            "ownerReferences": [owner_reference(plan.name, plan.uid)],
-        },
-        "immutable": True,
-        "stringData": {
-            ACCESS_KEY: settings.store_access_key,
-            SECRET_KEY: settings.store_secret_key.get_secret_value(),
-        },
+    texts = {
+        ACCESS_KEY: settings.store_access_key,
+        SECRET_KEY: settings.store_secret_key.get_secret_value(),
     }
+    return build_secret(plan, Component.EVIDENCE, names.store_secret(plan.name, plan.uid), texts)

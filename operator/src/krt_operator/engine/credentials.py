@@ -2,7 +2,7 @@
 
 Key of the CA and password follow from the installation's key and the test's uid. So whatever
 controller takes the run over has them, and none needs the right to read Secrets of tests.
-Certificates are signed anew wherever one is needed, since every one of the CA is as good.
+A certificate is signed wherever one is needed, since every one of the CA is as good.
 """
 
 from __future__ import annotations
