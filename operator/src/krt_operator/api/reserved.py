@@ -116,6 +116,11 @@ def _list(names: tuple[str, ...]) -> str:
     return "[" + ", ".join(f"'{name}'" for name in names) + "]"
 
 
+def starts_with(prefixes: tuple[str, ...]) -> str:
+    """Return the CEL condition that the key k of a settings map starts with one of these."""
+    return " || ".join(f"k.startsWith('{prefix}')" for prefix in prefixes)
+
+
 def refused(names: tuple[str, ...], reason: str) -> Rule:
     """Return the rule, for a settings map, that none of these settings is in it."""
     found = f"self.filter(k, k in {_list(names)})"
@@ -156,8 +161,7 @@ SERVERS = Rule(
 
 def _login() -> Rule:
     """Return the rule, for a settings map, that no setting says how a client logs in."""
-    starts = " || ".join(f"k.startsWith('{prefix}')" for prefix in _SECURITY_PREFIXES)
-    found = f"{starts} || k in {_list(_SECURITY)}"
+    found = f"{starts_with(_SECURITY_PREFIXES)} || k in {_list(_SECURITY)}"
     return Rule(
         rule=f"self.all(k, !({found}))",
         message=f"contains a setting that {SECURITY}",

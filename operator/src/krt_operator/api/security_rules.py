@@ -1,6 +1,7 @@
 """Rules on the security of a cluster that the test deploys."""
 
 from krt_operator.api.base import Rule
+from krt_operator.api.reserved import OWN, starts_with
 
 _SECURED = "has(self.kafka.security)"
 _CONTROLLERS = "self.kafka.metadata.controllers"
@@ -23,8 +24,8 @@ ssl.cipher.suites and ssl.enabled.protocols, are the user's."""
 
 def _settings(field: str, config: str, condition: str) -> Rule:
     """Return the rule that a config leaves the security of the cluster to spec.kafka.security."""
-    key = " || ".join(f"k.startsWith('{prefix}')" for prefix in _PREFIXES)
-    reason = "is set by the controller where spec.kafka.security is; leave it out"
+    key = starts_with(_PREFIXES)
+    reason = f"{OWN} where spec.kafka.security is; leave it out"
     return Rule(
         rule=f"!({condition}) || !{config}.exists(k, {key})",
         message=f"{field} has a setting that {reason}",
