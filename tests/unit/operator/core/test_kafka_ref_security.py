@@ -59,14 +59,7 @@ def test_secured_run_passes_and_its_password_is_nowhere_but_in_the_secret_and_th
 ) -> None:
     caplog.set_level(logging.DEBUG)
     world = secured()
-    written: list[str] = []
-    while world.status.get("phase") not in {"Completed", "Error"}:
-        world.tick(world.controller().run_once("t") or 0.01)
-        written += [
-            json.dumps(obj, default=str)
-            for (kind, _), obj in world.objects.items()
-            if kind != "Secret"
-        ]
+    written = world.run_and_write()
     assert world.status["verdict"] == "Passed", world.status
     assert {login.password for login in world.logins} == {PASSWORD}
     said = [*written, *map(json.dumps, world.events), caplog.text, *map(repr, world.logins)]

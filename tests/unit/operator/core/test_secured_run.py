@@ -49,14 +49,7 @@ def test_secured_run_passes_and_its_secrets_are_in_no_other_object(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     world = secured(security, faults=[fault("CrashPod", "Broker", ordinals=[0])])
-    written: list[str] = []
-    while world.status.get("phase") not in {"Completed", "Error"}:
-        world.tick(world.controller().run_once("t") or 0.01)
-        written += [
-            json.dumps(obj, default=str)
-            for (kind, _), obj in world.objects.items()
-            if kind != "Secret"
-        ]
+    written = world.run_and_write()
     assert world.status["verdict"] == "Passed", world.status
     secrets = {
         text
@@ -65,10 +58,10 @@ def test_secured_run_passes_and_its_secrets_are_in_no_other_object(
         if key != "ca.crt"
     }
     assert ("password" in secret(world, "members")) is ("sasl" in security)
-    said = [*written, *map(json.dumps, world.events), caplog.text, *map(repr, world.logins)]
+    texts = [*written, *map(json.dumps, world.events), caplog.text, *map(repr, world.logins)]
     for text in secrets:
         for form in (text, json.dumps(text)[1:-1]):
-            assert [one[:200] for one in said if form in one] == []
+            assert [one[:200] for one in texts if form in one] == []
     assert len({login.password for login in world.logins}) == 1
 
 

@@ -165,6 +165,18 @@ class World(Kubelets):
             self.tick(delay or 0.01)
         return self.status
 
+    def run_and_write(self) -> list[str]:
+        """Run to the end; returns each state of each object but Secrets, as JSON."""
+        written: list[str] = []
+        while self.status.get("phase") not in {"Completed", "Error"}:
+            self.tick(self.controller().run_once(TEST) or 0.01)
+            written += [
+                json.dumps(obj, default=str)
+                for (kind, _), obj in self.objects.items()
+                if kind != "Secret"
+            ]
+        return written
+
     def run_on(self, until: str = "", seconds: float = 900, pause: float = 5) -> Json:
         """The same as `run`, with a pause after each pass that fails, as the daemon makes it."""
         engine = self.controller()
