@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from krt_contract.timeline import Event
 from krt_scoring.anomalies.registry import UNITS
 from krt_scoring.anomalies.results import AnomalyResult, Detection, summarize
 from krt_scoring.expectations.registry import ExpectationInputs, evaluate
+from krt_scoring.history.positions import Positions
 from krt_scoring.inputs.bundle_files import Inspection
 from krt_scoring.inputs.fault_windows import FaultWindow, fault_windows
 from krt_scoring.inputs.recording import LogEnd, Recording
@@ -92,6 +94,20 @@ def state(at: float, partition: int, leader: int, isr: list[int], version: int) 
     """Return a state of a partition of foo at a time in seconds; the epoch is the version."""
     detail = {"leader": leader, "leader_epoch": version, "isr": isr, "version": version}
     return second_event(at, "partition", "state", f"foo-{partition}", **detail)
+
+
+def timeline_history(events: Sequence[Event], topic: str = "foo", **config: str) -> Any:
+    """Return of a history what elections and ISRs need: the timeline and the plan of one topic."""
+    plan = Plan.from_document(
+        {
+            "schemaVersion": 2,
+            "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
+            "topics": [{"name": topic, "partitions": 1, "replicationFactor": 2, "config": config}],
+            "spec": {},
+        }
+    )
+    facts = SimpleNamespace(positions=Positions.of(plan), run=plan)
+    return SimpleNamespace(tables=SimpleNamespace(timeline=tuple(events)), facts=facts)
 
 
 # Expectations: a run of two partitions in which broker 0 crashes.

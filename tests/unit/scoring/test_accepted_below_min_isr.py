@@ -4,11 +4,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.scoring.builders import SECOND, second_event, state
+from tests.unit.scoring.builders import SECOND, second_event, state, timeline_history
 
-from krt_contract.plan import Plan
 from krt_scoring.anomalies.accepted_below_min_isr import windows
-from krt_scoring.history.positions import Positions
 from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
@@ -30,20 +28,8 @@ SILENT = second_event(
 
 
 def context(*events: Event) -> Any:
-    topic = {"name": "foo", "partitions": 1, "config": {"min.insync.replicas": "2"}}
-    plan = Plan.from_document(
-        {
-            "schemaVersion": 2,
-            "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
-            "topics": [topic | {"replicationFactor": 2}],
-            "spec": {},
-        }
-    )
-    facts = SimpleNamespace(positions=Positions.of(plan), run=plan)
-    ordered = tuple(sorted(events, key=lambda item: item.at))
-    return SimpleNamespace(
-        history=SimpleNamespace(tables=SimpleNamespace(timeline=ordered), facts=facts)
-    )
+    ordered = sorted(events, key=lambda item: item.at)
+    return SimpleNamespace(history=timeline_history(ordered, **{"min.insync.replicas": "2"}))
 
 
 @pytest.mark.parametrize(

@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.scoring.builders import state
+from tests.unit.scoring.builders import state, timeline_history
 
-from krt_contract.plan import Plan
 from krt_scoring.allowances.truncations import UNCLEAN, Truncation, permitting
 from krt_scoring.history.elections import Election, Electorate
-from krt_scoring.history.positions import Positions
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event
 
 WITHIN_ISR = [state(1, 0, 0, [0, 1], 0), state(16, 0, 1, [1], 1)]
 OUTSIDE_ISR = [state(1, 0, 0, [0], 0), state(16, 0, 1, [1], 1)]
-
-
-def history(*events: Event, unclean: bool, topic: str = "foo") -> Any:
-    plan = Plan.from_document(
-        {
-            "schemaVersion": 2,
-            "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
-            "topics": [
-                {
-                    "name": topic,
-                    "partitions": 1,
-                    "replicationFactor": 2,
-                    "config": {"unclean.leader.election.enable": str(unclean).lower()},
-                }
-            ],
-            "spec": {},
-        }
-    )
-    facts = SimpleNamespace(positions=Positions.of(plan), run=plan)
-    return SimpleNamespace(tables=SimpleNamespace(timeline=events), facts=facts)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +31,8 @@ def history(*events: Event, unclean: bool, topic: str = "foo") -> Any:
 def test_permitting_is_an_unclean_election_of_a_tested_topic_that_allows_it(
     events: list[Event], unclean: bool, topic: str, expected: bool
 ) -> None:
-    assert permitting(history(*events, unclean=unclean, topic=topic)) is expected
+    config = {"unclean.leader.election.enable": str(unclean).lower()}
+    assert permitting(timeline_history(events, topic, **config)) is expected
 
 
 def truncation(electorate: Electorate, rule: str | None = None) -> Truncation:
