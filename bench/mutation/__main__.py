@@ -11,7 +11,6 @@ noticed is judged again once the tests have changed.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import sys
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING
 from tests.spark.side_by_side import side_by_side
 
 from bench.mutation import equivalents
-from bench.mutation.imports import SOURCES, scorer_digest
+from bench.mutation.imports import SOURCES, digest_of_files, scorer_digest
 from bench.mutation.judging import UNIT, Bench
 from bench.mutation.mutants import mutants
 from bench.scoring.__main__ import write_head, write_row
@@ -99,11 +98,9 @@ def rule_modules(names: list[str]) -> list[Path]:
 
 
 def digest(*folders: Path) -> str:
-    """Return a digest of what folders contain."""
-    files = sorted(
-        path for folder in folders for path in folder.rglob("*") if path.suffix in {".py", ".txt"}
-    )
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+    """Return a digest of the code and the cases that folders contain."""
+    files = (path for folder in folders for path in folder.rglob("*"))
+    return digest_of_files(path for path in files if path.suffix in {".py", ".txt"})
 
 
 class Store:

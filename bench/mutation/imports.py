@@ -6,6 +6,10 @@ import ast
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SOURCES = Path("spark/src")
 CONTEXT = "krt_scoring.anomalies.context"
@@ -44,8 +48,13 @@ def scorer_digest(module: str) -> str:
     while more := {name for one in judging for name in _graph().get(one, ())} - judging:
         judging |= more
     others = {SOURCES / f"{name.replace('.', '/')}.py" for name in rules - judging}
-    files = sorted(path for path in SOURCES.rglob("*.py") if path not in others)
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+    return digest_of_files(path for path in SOURCES.rglob("*.py") if path not in others)
+
+
+def digest_of_files(paths: Iterable[Path]) -> str:
+    """Return a digest of what files contain."""
+    contents = b"".join(path.read_bytes() for path in sorted(paths))
+    return hashlib.sha256(contents).hexdigest()[:12]
 
 
 @cache
