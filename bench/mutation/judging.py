@@ -4,7 +4,8 @@ Random histories would notice no more: of 795 mutants one was noticed by 300 of 
 
 What the rules look at is the same for every mutant, so it is built once and stays cached; a mutant
 costs one query for each history of cases, of the rules that its module takes part in. Only if it
-changes what is allowed are the other rules asked, too.
+changes what is allowed are the other rules asked, too. What is void of the findings changes none of
+them, so those are cached as well.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from tests.spark.anomalies.histories import VoidFindings
     from tests.spark.anomalies.language import Case
 
@@ -41,6 +42,7 @@ PATIENCE_S = 300
 
 UNIT = Path("tests/unit/scoring")
 HISTORIES = "tests.spark.anomalies.histories"
+DETECTION = "krt_scoring.anomalies.detection"
 VOIDS = "krt_scoring.anomalies.voids"
 USED_BY_CONTEXT = frozenset({CONTEXT, "krt_scoring.allowances.truncations"})
 """What the context of all rules uses after the allowances were derived."""
@@ -73,6 +75,7 @@ class Batch:
         lacking: what their evidence lacks.
         void: which findings rest on that.
         sends: case → outcome of its sends → how many.
+        found: what the rules find where nothing is altered, cached once it was asked for.
     """
 
     cases: list[Case]
@@ -80,6 +83,7 @@ class Batch:
     lacking: list[Reason]
     void: VoidFindings
     sends: dict[str, dict[str, int]]
+    found: DataFrame | None
 
 
 class Bench:
@@ -105,7 +109,10 @@ class Bench:
         histories.add_outcomes_of_sends(ctx, cases, sends)
         outcomes = {name: outcome.outcomes for name, outcome in sends.items()}
         lacking = histories.reasons(ctx, cases)
-        return Batch(cases, ctx, lacking, histories.void_findings(lacking, cases), outcomes)
+        void = histories.void_findings(lacking, cases)
+        found = importlib.import_module(DETECTION).find_all(ctx)
+        kept = found if found is None else found.persist()
+        return Batch(cases, ctx, lacking, void, outcomes, kept)
 
     def find_wrong_cases(self) -> list[str]:
         """Return the cases that fail where nothing is altered: with any, nothing is shown."""
@@ -146,21 +153,27 @@ class Bench:
 
     def _failing(self, batch: Batch, module: str | None) -> list[str]:
         """Return the cases of a history that fail, by the first rules that any fails by."""
-        ctx, derived = self._context(batch, module)
+        histories = importlib.import_module(HISTORIES)
         rules = importlib.import_module(REGISTRY).RULES
-        void = batch.void
-        if module is None or VOIDS in reaching(module):
-            void = importlib.import_module(HISTORIES).void_findings(batch.lacking, batch.cases)
-        steps = in_steps(module, rules, derived=derived)
-        failing = (self._failing_by(replace(batch, ctx=ctx, void=void), some) for some in steps)
+        if module in {None, VOIDS}:
+            # The findings stay the same.
+            void = histories.void_findings(batch.lacking, batch.cases)
+            histories.check_counts(batch.found, void)
+            return self._failing_by(replace(batch, void=void), rules)
+        ctx, derived = self._context(batch, module)
+        find_all = importlib.import_module(DETECTION).find_all
+        failing = (
+            self._failing_by(replace(batch, ctx=ctx, found=find_all(ctx, some)), some)
+            for some in in_steps(module, rules, derived=derived)
+        )
         return next(filter(None, failing), [])
 
     def _failing_by(self, batch: Batch, rules: tuple[Any, ...]) -> list[str]:
-        """Return the cases of a history that fail by some of the rules."""
+        """Return the cases of a history that fail by what some of the rules found."""
         histories = importlib.import_module(HISTORIES)
         deviations = importlib.import_module("tests.spark.anomalies.expectations").deviations
         anomalies = {name for rule in rules for name in rule.units}
-        outcomes = histories.findings_of(batch.ctx, batch.cases, batch.void, rules)
+        outcomes = histories.outcomes_of(batch.ctx, batch.cases, batch.void, batch.found, rules)
         wrong = []
         for case in batch.cases:
             outcome = outcomes[case.name]
@@ -169,10 +182,10 @@ class Bench:
                 wrong.append(case.name)
         return wrong
 
-    def _context(self, batch: Batch, module: str | None) -> tuple[Any, bool]:
+    def _context(self, batch: Batch, module: str) -> tuple[Any, bool]:
         """Return what the rules look at, and whether a mutant changes what all of them look at."""
         context = importlib.import_module(CONTEXT)
-        if module is None or CONTEXT not in reaching(module):
+        if CONTEXT not in reaching(module):
             return context.Context(batch.ctx.history, batch.ctx.allowances), False
         derive = importlib.import_module("krt_scoring.allowances.allowances").derive
         allowances = derive(batch.ctx.history)
@@ -181,16 +194,14 @@ class Bench:
         return context.Context(batch.ctx.history, allowances), not same or module in USED_BY_CONTEXT
 
 
-def in_steps(module: str | None, rules: tuple[Any, ...], *, derived: bool) -> list[tuple[Any, ...]]:
+def in_steps(module: str, rules: tuple[Any, ...], *, derived: bool) -> list[tuple[Any, ...]]:
     """Return the rules that may find something else if a module is altered, the likely ones first.
 
     Args:
-        module: the altered module; all rules at once if None, or if it says what is void of any.
+        module: the altered module.
         rules: all rules.
         derived: whether what all rules look at is another one, too.
     """
-    if module in {None, VOIDS}:
-        return [rules]
     users = reaching(module)
     direct = tuple(rule for rule in rules if rule.find.__module__ in users)
     others = tuple(rule for rule in rules if rule not in direct) if derived else ()

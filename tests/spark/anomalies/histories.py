@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import functions as sf
 from tests.spark.anomalies.language import PARTITIONS, RUN, Case
 
 from krt_contract.bundle import Bundle
@@ -26,12 +29,13 @@ from krt_scoring.verdict.guards import isr_at_election, log_stability, producer_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import Column, Row, SparkSession
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from krt_scoring.anomalies.context import Context
     from krt_scoring.anomalies.registry import Rule
     from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
+    from krt_scoring.inputs.scope import Scope
 
 
 CASES = Path(__file__).parent / "cases"
@@ -127,7 +131,10 @@ class Outcome:
 def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Outcome]:
     """Detect the anomalies of many cases in one history."""
     ctx = context.build(history_of_cases(spark, cases))
-    outcomes = findings_of(ctx, cases, void_findings(reasons(ctx, cases), cases))
+    void = void_findings(reasons(ctx, cases), cases)
+    with detection.cached_findings(ctx) as found:
+        outcomes = outcomes_of(ctx, cases, void, found)
+        check_counts(found, void)
     add_outcomes_of_sends(ctx, cases, outcomes)
     ctx.release()
     return outcomes
@@ -138,28 +145,63 @@ class VoidFindings:
     """Which findings rest on what the evidence of cases lacks.
 
     Attributes:
-        within: whether a row is about what is lacking.
+        scopes: anomaly → what is lacking; of reasons that name partitions, and of the others.
         wholly: case → anomalies of which every finding is void.
     """
 
-    within: Column
+    scopes: tuple[dict[str, tuple[Scope, ...]], ...]
     wholly: dict[str, frozenset[str]]
+
+    @property
+    def within(self) -> Column:
+        """Whether a row is about what is lacking."""
+        return reduce(or_, map(voids.within, self.scopes))
 
 
 def void_findings(lacking: list[Reason], cases: list[Case]) -> VoidFindings:
     """Return which findings rest on what the evidence of cases lacks."""
     by_partition = [reason for reason in lacking if reason.scope.partitions]
     others = [reason for reason in lacking if not reason.scope.partitions]
-    within = [voids.within(voids.narrow_scopes(some)) for some in (by_partition, others)]
-    return VoidFindings(within[0] | within[1], wholly_void(lacking, [case.name for case in cases]))
+    scopes = tuple(voids.narrow_scopes(some) for some in (by_partition, others))
+    return VoidFindings(scopes, wholly_void(lacking, [case.name for case in cases]))
 
 
-def findings_of(
-    ctx: Context, cases: list[Case], void: VoidFindings, rules: tuple[Rule, ...] = RULES
+def check_counts(found: DataFrame | None, void: VoidFindings) -> None:
+    """Assert that as many findings are counted as void as there are rows of which it is said.
+
+    Args:
+        found: what all rules found, cached.
+        void: what the evidence lacks.
+    """
+    for scopes in void.scopes:
+        whole = UNITS.keys() - scopes.keys()
+        violations: Counter[str] = Counter()
+        resting: Counter[str] = Counter()
+        if found is not None:
+            accused = found.filter(sf.col("rule").isNull())
+            for row in accused.select("anomaly", voids.within(scopes).alias("rests")).collect():
+                violations[row["anomaly"]] += 1
+                resting[row["anomaly"]] += row["rests"] or row["anomaly"] in whole
+        assert voids.count(found, whole, scopes, violations) == +resting
+
+
+def outcomes_of(
+    ctx: Context,
+    cases: list[Case],
+    void: VoidFindings,
+    found: DataFrame | None,
+    rules: tuple[Rule, ...] = RULES,
 ) -> dict[str, Outcome]:
-    """Find the anomalies of each case, and which of them rest on what the evidence lacks."""
+    """Return what some rules found in each case, and what of it rests on what the evidence lacks.
+
+    Args:
+        ctx: the history of all cases.
+        cases: the cases.
+        void: what their evidence lacks.
+        found: what the rules found in that history.
+        rules: those rules.
+    """
     outcomes = {case.name: Outcome() for case in cases}
-    found = detection.find_all(ctx, rules)
     if found is not None:
         found = found.withColumn("void", void.within)
     case_of = {topic: case.name for case in cases for topic in case.topics()}

@@ -69,10 +69,6 @@ def test_scorer_digest_of_rules_differs_and_that_of_allowances_is_one() -> None:
     assert len(digests) == 1
 
 
-def test_in_steps_of_what_is_void_asks_every_rule() -> None:
-    assert in_steps("krt_scoring.anomalies.voids", RULES, derived=False) == [RULES]
-
-
 def test_in_steps_of_a_rule_asks_no_other() -> None:
     (step,) = in_steps(MODULE, RULES, derived=False)
     assert [list(rule.units) for rule in step] == [["unseen"]]
