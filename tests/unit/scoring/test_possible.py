@@ -15,6 +15,7 @@ from krt_scoring.anomalies import (
     duplicate_delivery,
     duplicate_write,
     inconsistent_offsets,
+    key_order,
     lost_write,
     misplaced_delivery,
     nonmonotonic_send,
@@ -66,6 +67,15 @@ def test_possible_of_bytes_of_nobody_depends_on_how_many_were_delivered() -> Non
     assert misplaced_delivery.possible(context(strays=1))
     assert not duplicate_delivery.possible(context(strays=1))
     assert duplicate_delivery.possible(context(strays=2))
+
+
+@pytest.mark.parametrize(
+    ("totals", "expected"), [({}, False), ({"vanished": 1}, True), ({"misplaced": 1}, True)]
+)
+def test_may_stray_of_any_record_that_is_gone_or_lies_elsewhere_is_true(
+    totals: dict[str, int], *, expected: bool
+) -> None:
+    assert key_order.may_stray(context(totals)) is expected
 
 
 def test_possible_of_two_values_where_a_log_was_not_read_is_true() -> None:

@@ -44,7 +44,7 @@ def find(ctx: Context) -> DataFrame:
     for group in ctx.history.facts.groups:
         if group.committed_only:
             committed = committed | (sf.col(delivery_count(group)) > 0)
-    by_ledger = sf.coalesce(sf.col("transaction_outcome") == ABORTED, sf.lit(col=False))
+    by_ledger = sf.col("transaction_outcome") == ABORTED
     aborted = by_ledger | (has(LOG_ABORTED) & ~has(PRESENT))
     rows = ctx.suspects.filter((plain & somewhere) | (aborted & committed))
     tag = sf.when(aborted, "transaction").otherwise("failedSend")

@@ -35,10 +35,9 @@ def find(ctx: Context) -> DataFrame:
     for end in ("first", "last"):
         # A delivery shows where a record lies unless a settled log says that it does not lie there.
         got = sf.col(f"got_{end}")
-        known = offset_of(got) >= start_of(tp_of(got), facts)
-        told = sf.coalesce(known & settled(tp_of(got), facts), sf.lit(col=False))
+        told = (offset_of(got) >= start_of(tp_of(got), facts)) & settled(tp_of(got), facts)
         shown = sf.when(~sf.col("present") | ~told, got)
         lies = tp_of(sf.coalesce(sf.col(f"log_{end}"), shown))
-        elsewhere = elsewhere | sf.coalesce(sf.col("ledger_tp") != lies, sf.lit(col=False))
+        elsewhere = elsewhere | (sf.col("ledger_tp") != lies)
     tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")
     return finding(NAME, ctx.suspects.withColumn("tag", tag).filter(sf.col("tag").isNotNull()))

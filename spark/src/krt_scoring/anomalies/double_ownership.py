@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 NAME = "double-ownership"
 
+NEVER = 0
+"""When a member did what it did not do: before any time of a run, in UTC µs."""
+
 
 def overlaps(ctx: Context) -> list[tuple[Interval, Interval, int]]:
     """Return (older, newer, deadline) of ownerships that nothing says ended in time."""
@@ -60,10 +63,7 @@ def find(ctx: Context) -> DataFrame:
     """Return one finding a pair of ownerships."""
     rows: list[dict[str, Any]] = []
     for older, newer, deadline in overlaps(ctx):
-        last = (
-            ctx.history.ownership.activity.get(older.number, 0),
-            ctx.history.ownership.activity.get(newer.number, 0),
-        )
+        last = [ctx.history.ownership.activity.get(item.number, NEVER) for item in (older, newer)]
         # One that stood still owns nothing once its session is over, if it soon learns of it.
         lapsed = older.lapse <= deadline and last[0] <= older.tolerated
         if min(last) > deadline and not lapsed:

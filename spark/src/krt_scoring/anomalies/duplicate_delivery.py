@@ -84,7 +84,7 @@ def find(ctx: Context) -> DataFrame:
     moved = sf.col("interval") != sf.col("prev_interval")
     uncommitted = offset_of(sf.col("position")) >= sf.coalesce(newer("committed"), sf.lit(0))
     window = ~sf.col("group_index").isin(*ctx.history.facts.transactional)
-    within: Column = sf.coalesce(moved & ended & uncommitted & window, sf.lit(col=False))
+    within = moved & ended & uncommitted & window
     shown = consequences.with_spans(
         with_offsets(again, ctx.history.facts), ctx.allowances.consequences
     )

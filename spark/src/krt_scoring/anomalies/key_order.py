@@ -65,6 +65,12 @@ def possible(ctx: Context) -> bool:
     return bool(doubtful(ctx))
 
 
+def may_stray(ctx: Context) -> bool:
+    """Whether any record may lie elsewhere than where it was delivered, or nowhere."""
+    totals = ctx.history.records.totals
+    return totals["vanished"] + totals["misplaced"] > 0
+
+
 def find(ctx: Context) -> DataFrame:
     """Return one finding an adjacent inversion, ordered by (ownership, n), not by clocks.
 
@@ -73,8 +79,8 @@ def find(ctx: Context) -> DataFrame:
     """
     lanes = doubtful(ctx)
     spans = [span for span in rewinds.spans(ctx.history) if span[:2] in lanes]
-    odd = ctx.history.records.totals["vanished"] + ctx.history.records.totals["misplaced"] > 0
-    first = _in_logs(_with_strays(ctx, spans), ctx) if odd else _as_they_lie(ctx, spans)
+    strays = may_stray(ctx)
+    first = _in_logs(_with_strays(ctx, spans), ctx) if strays else _as_they_lie(ctx, spans)
     order = Window.partitionBy("group_index", "tp", "key", "log").orderBy(*MOMENT)
     stray = sf.col("stray") | sf.lag("stray").over(order)
     inverted = (

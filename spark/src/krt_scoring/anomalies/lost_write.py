@@ -52,7 +52,7 @@ def find(ctx: Context) -> DataFrame:
     alone = unknown & outside & sf.col("got_first").isNotNull()
     if ctx.history.facts.run.transactional:
         missing = missing.join(_decided(ctx, missing), ["pk", "transaction"], "left")
-        verified = verified | (unknown & sf.coalesce(sf.col("decided"), sf.lit(col=False)))
+        verified = verified | (unknown & sf.col("decided"))
     lost = missing.filter(verified | alone)
     detail = sf.to_json(
         sf.struct(
@@ -76,7 +76,7 @@ def _decided(ctx: Context, missing: DataFrame) -> DataFrame:
         if group.committed_only:
             seen = seen | sf.col(delivered_at(group)).isNotNull()
     return (
-        ctx.history.records.rows.filter(sf.col("transaction").isNotNull() & seen)
+        ctx.history.records.rows.filter(seen)
         .select("pk", "transaction")
         .join(asked, ["pk", "transaction"], "left_semi")
         .distinct()

@@ -23,8 +23,6 @@ RULE = "retries-without-idempotence"
 """Reordering is permitted where the client retries, not idempotent, with more than one request
 in flight."""
 
-NO_TRANSACTION = -1
-
 
 def possible(_: Context) -> bool:
     """Always: only the query itself can tell."""
@@ -35,7 +33,7 @@ def find(ctx: Context) -> DataFrame:
     """Return one finding an inversion; both anomalies, distinguished by the transaction."""
     rows = ctx.history.records.rows.filter(sf.col("position").isNotNull()).select(
         *("pk", "bucket", "seq", tp_of(sf.col("position")).alias("tp"), "position"),
-        sf.coalesce("transaction", sf.lit(NO_TRANSACTION)).alias("transaction"),
+        "transaction",
     )
     columns = ("position", "seq", "transaction")
     inverted = sf.col("position") < sf.col("prev_position")
@@ -44,9 +42,7 @@ def find(ctx: Context) -> DataFrame:
         ctx.history.records.names,
         ctx.history.facts,
     )
-    inside = (sf.col("transaction") == sf.col("prev_transaction")) & (
-        sf.col("transaction") != NO_TRANSACTION
-    )
+    inside = sf.col("transaction") == sf.col("prev_transaction")
     permitted = ~sf.col("idempotent") & sf.col("retries") & (sf.col("in_flight") > 1)
     detail = sf.to_json(
         sf.struct(

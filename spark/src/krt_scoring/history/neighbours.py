@@ -25,8 +25,8 @@ def with_previous(
 
     Args:
         rows: with the keys, ``bucket`` (non-decreasing in ``order``), the order, which is
-            unique within the keys, and the columns; none of ``columns`` may be null where the
-            keys are not.
+            unique within the keys, and the columns; the first of ``columns`` may not be null where
+            the keys are not.
         keys: columns that identify a sequence.
         order: column that a sequence is ordered by.
         columns: columns taken from the row before.
