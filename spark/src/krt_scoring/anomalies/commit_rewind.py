@@ -25,28 +25,25 @@ def rewound(ctx: Context) -> list[dict[str, Any]]:
     lost = offsets.resumed(ctx.history)
     found = []
     for item in ctx.history.ownership.intervals:
-        start = _start_below(item)
-        if start is not None:
-            rule = _rule(item, start, ctx.allowances.consequences)
+        rewind = _rewind(item)
+        if rewind is not None:
+            committed, start = rewind
+            rule = _rule(item, committed, start, ctx.allowances.consequences)
             excused = offsets.OFFSETS_LOST if item.number in lost else None
             found.append(
                 driver_findings.of_interval(ctx, NAME, item)
-                | {
-                    "offset": start,
-                    "rule": rule or excused,
-                    "detail": {"lastCommit": item.committed},
-                }
+                | {"offset": start, "rule": rule or excused, "detail": {"lastCommit": committed}}
             )
     return found
 
 
-def _start_below(item: Interval) -> int | None:
-    """Return the lowest offset below the last commit that an ownership began at, or None."""
+def _rewind(item: Interval) -> tuple[int, int] | None:
+    """Return the last commit and the lowest offset below it that an ownership began at, or None."""
     starts = [start for start in (item.start, item.delivered) if start is not None]
     start = min(starts, default=None)
     if start is None or item.committed is None or start >= item.committed:
         return None
-    return start
+    return item.committed, start
 
 
 def possible(ctx: Context) -> bool:
@@ -59,8 +56,7 @@ def find(ctx: Context) -> DataFrame:
     return driver_findings.findings(ctx, rewound(ctx))
 
 
-def _rule(item: Interval, start: int, spans: Spans) -> str | None:
-    committed = item.committed or 0
+def _rule(item: Interval, committed: int, start: int, spans: Spans) -> str | None:
     for span in spans.get((item.group, item.tp), []):
         if span.permits_rewind(committed, start, item.begin):
             return span.rule

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 NAME = "inconsistent-offsets"
 
+NOBODY, NOTHING = 0, -1
+"""Key and number of what the log holds that is no record of the run."""
+
 
 def possible(ctx: Context) -> bool:
     """Whether any record was reported at an offset where it does not lie, or may not."""
@@ -49,8 +52,8 @@ def find(ctx: Context) -> DataFrame:
     in_log = (
         ctx.history.tables.log.select(
             ctx.history.facts.positions.column().alias("position"),
-            sf.when(mine, key()).otherwise(sf.lit(0)).alias("pk"),
-            sf.when(mine, sf.col("seq")).otherwise(sf.lit(-1)).alias("seq"),
+            sf.when(mine, key()).otherwise(sf.lit(NOBODY)).alias("pk"),
+            sf.when(mine, sf.col("seq")).otherwise(sf.lit(NOTHING)).alias("seq"),
         )
         .join(ctx.history.records.few(positions), "position", "left_semi")
         .select("position", "pk", "seq", sf.lit(col=True).alias("in_log"), sf.lit("").alias("rule"))
