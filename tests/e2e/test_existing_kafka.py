@@ -7,7 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kit.existing_kafka import PASSWORD, USER, ExistingKafka, grant_secrets, kafka_image
+from kit.existing_kafka import (
+    PASSWORD,
+    USER,
+    ExistingKafka,
+    grant_pods,
+    grant_secrets,
+    kafka_image,
+)
 from kit.run import Run, manifest
 
 if TYPE_CHECKING:
@@ -168,3 +175,46 @@ def test_test_deleted_in_mid_run_leaves_no_topic(cluster: ExistingKafka, kubectl
     assert "krt-deleted" not in cluster.topics()
     assert "krt-gone" not in cluster.groups()
     assert deleted.remaining() == []
+
+
+@pytest.mark.long
+def test_delete_pod_of_the_leader_hits_the_brokers_own_pod_and_passes(
+    cluster: ExistingKafka, controller: Controller, module_kubectl: Kubectl
+) -> None:
+    grant_pods(controller.kubectl, module_kubectl)
+    resource = sample(cluster, "leader-gone")
+    labels = {"strimzi.io/cluster": "my-cluster", "strimzi.io/kind": "Kafka"}
+    resource["spec"]["kafkaRef"]["pods"] = {"selector": {"matchLabels": labels}}
+    leader = {"role": "PartitionLeader", "topic": "krt-foo", "partition": 0}
+    resource["spec"]["faults"] = [
+        {"name": "leader-gone", "delay": "5s", "action": "DeletePod", "target": leader}
+    ]
+    deleted = Run.apply(module_kubectl, resource)
+    status = deleted.finish()
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    (entry,) = status["faults"]
+    (target,) = entry["targets"]
+    assert target["pod"] == f"my-cluster-{target['member']}"
+    assert entry["verified"]
+    assert {"PodDeleted", "LeaderMoved"} <= {seen["kind"] for seen in entry["observations"]}
+    pod = module_kubectl.get("pod", target["pod"])
+    assert pod["metadata"]["uid"] != target["uid"]
+
+
+@pytest.mark.long
+def test_pods_without_consent_are_refused_before_anything_is_built(
+    cluster: ExistingKafka, kubectl: Kubectl
+) -> None:
+    resource = sample(cluster, "forbidden")
+    labels = {"strimzi.io/cluster": "my-cluster"}
+    # The namespace of this test, which has no Role, and no pods either.
+    resource["spec"]["kafkaRef"]["pods"] = {"selector": {"matchLabels": labels}}
+    resource["spec"]["faults"] = [
+        {"name": "gone", "action": "DeletePod", "target": {"role": "Broker", "ordinals": [0]}}
+    ]
+    refused = Run.apply(kubectl, resource)
+    assert refused.finish(120)["phase"] == "Error"
+    condition = refused.condition("Provisioned")
+    assert condition["reason"] == "BrokerPodsForbidden"
+    assert "fault brokerpods.kafkaresilience.dev" in condition["message"]
+    assert refused.remaining() == []

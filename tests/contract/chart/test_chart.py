@@ -17,6 +17,7 @@ from tests.unit.chart.access import HEAD, access_table
 
 from krt_contract import metrics
 from krt_operator.app.settings import Settings
+from krt_operator.phases.broker_pods import ROLE_RULES
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm/kafka-resilience"
@@ -80,6 +81,7 @@ def test_everything_rendered_is_current(helm: str) -> None:
         ("imagePullPolicy=Sometimes", "imagePullPolicy"),
         ("watchNamespaces={Not_A_Name}", "watchNamespaces"),
         ("kafkaRef.secretNames={Not_A_Name}", "secretNames"),
+        ("kafkaRef.podNamespaces={Not_A_Name}", "podNamespaces"),
         ("evidence.default=volume", "default"),
         ("evidence.objectStore.endpoint=minio:9000", "endpoint"),
         ("evidence.objectStore.storage.size=large", "size"),
@@ -522,3 +524,22 @@ def test_controller_may_read_the_secrets_that_are_listed_and_no_others(helm: str
     namespaced = ("rbac.namespaced=true", "watchNamespaces={a,b}")
     assert read("Role", listed, *namespaced) == [("a", names), ("b", names)]
     assert read("ClusterRole") == []
+
+
+def test_controller_may_act_on_pods_of_brokers_in_the_namespaces_that_are_listed(helm: str) -> None:
+    def granted(*values: str) -> list[tuple[str, Any]]:
+        return [
+            (role["metadata"]["namespace"], role.get("rules") or role["subjects"])
+            for kind in ("Role", "RoleBinding")
+            for role in of_kind(template(helm, *values), kind)
+            if role["metadata"]["name"] == "krt-broker-pods"
+        ]
+
+    assert granted() == []
+    rules = list(ROLE_RULES)
+    account = {"name": "krt-kafka-resilience", "namespace": "krt-system"}
+    subjects = [{"kind": "ServiceAccount", **account}]
+    expected = [("a", rules), ("b", rules), ("a", subjects), ("b", subjects)]
+    for namespaced in ("true", "false"):
+        values = ("kafkaRef.podNamespaces={a,b}", f"rbac.namespaced={namespaced}")
+        assert granted(*values) == expected

@@ -64,6 +64,21 @@ def kafka_ref(change: Callable[[Spec], object]) -> Callable[[Spec], object]:
     return replaced
 
 
+def of_broker(
+    action: str, manager: str = "StatefulSet", duration: str = "0s", **target: str
+) -> Callable[[Spec], object]:
+    """Let the first fault act on a broker of a cluster that is there."""
+
+    def changed(spec: Spec) -> None:
+        pods = {"manager": manager, "selector": {"matchLabels": {"strimzi.io/kind": "Kafka"}}}
+        spec["kafkaRef"]["pods"] = pods
+        spec["faults"][0].update(
+            action=action, duration=duration, target=target or {"role": "Broker"}
+        )
+
+    return changed
+
+
 def object_store(**fields: Any) -> Callable[[Spec], object]:
     """Write the evidence into a bucket."""
     return lambda spec: spec.update(evidence={"objectStore": {"bucket": "b-1", **fields}})
@@ -843,6 +858,33 @@ REFUSED = (
             "target.role Broker",
             "act on Producer or Consumer, or are External",
         ),
+    ),
+    Refused(
+        "pods of a cluster that is there and an action that needs one of the test",
+        kafka_ref(of_broker("CrashPod")),
+        ("fault consumer-down", "CrashPod", "use DeletePod"),
+    ),
+    Refused(
+        "pods of a cluster that is there and a rack",
+        kafka_ref(of_broker("DeletePod", role="Rack", zone="a")),
+        ("fault consumer-down", "target.role Rack", "name brokers"),
+    ),
+    Refused(
+        "pods of a cluster that is there and a duration",
+        kafka_ref(of_broker("DeletePod", duration="5s")),
+        ("fault consumer-down", "leave duration out of DeletePod"),
+    ),
+    Refused(
+        "pods of a cluster that is there that nobody creates again",
+        kafka_ref(of_broker("DeletePod", manager="None")),
+        ("fault consumer-down", "kafkaRef.pods.manager None"),
+    ),
+    Refused(
+        "pods of a cluster that is there without a label",
+        kafka_ref(
+            lambda spec: spec["kafkaRef"].update(pods={"selector": {"matchLabels": {}}}),
+        ),
+        ("spec.kafkaRef.pods.selector.matchLabels",),
     ),
     Refused(
         "a cluster that is there and requests that change it",

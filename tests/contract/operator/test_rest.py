@@ -18,6 +18,7 @@ from krt_operator.errors import (
     RefusedError,
     TransientError,
 )
+from krt_operator.kubernetes.broker_pods import ApiBrokerPods
 from krt_operator.kubernetes.client import ApiCluster
 from krt_operator.kubernetes.rest import Rest
 
@@ -66,11 +67,17 @@ class Server:
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def cluster(self) -> ApiCluster:
+        return ApiCluster(self.rest(), "ns")
+
+    def broker_pods(self) -> ApiBrokerPods:
+        return ApiBrokerPods(self.rest(), "kafka", {"app": "kafka"})
+
+    def rest(self) -> Rest:
         configuration = Configuration()
         configuration.host = f"http://127.0.0.1:{self.http.server_port}"
         configuration.api_key["BearerToken"] = "bearer secret"
         configuration.retries = False
-        return ApiCluster(Rest(configuration), "ns")
+        return Rest(configuration)
 
 
 @pytest.fixture
@@ -275,3 +282,61 @@ def test_frees_our_finalizer_and_no_other(server: Server) -> None:
         "resourceVersion": "7",
         "finalizers": ["example.com/theirs"],
     }
+
+
+def brokers_pod(uid: str = "u", **labels: str) -> dict[str, Any]:
+    return {"metadata": {"name": "p", "uid": uid, "labels": labels}}
+
+
+def test_brokers_pod_is_deleted_with_its_uid_in_the_namespace_of_its_owner(server: Server) -> None:
+    server.answers = [(200, brokers_pod(app="kafka", more="of them")), (200, {})]
+    assert server.broker_pods().delete(Deletion("Pod", "p", "u"))
+    _, asked = server.asked
+    assert (asked["method"], asked["path"]) == ("DELETE", "/api/v1/namespaces/kafka/pods/p")
+    assert asked["body"]["preconditions"] == {"uid": "u"}
+
+
+@pytest.mark.parametrize(
+    ("found", "uid"),
+    [
+        (brokers_pod(uid="another", app="kafka"), "u"),
+        (brokers_pod(app="else"), "u"),
+        (brokers_pod(), "u"),
+        (brokers_pod(app="kafka"), None),
+    ],
+)
+def test_brokers_pod_with_another_uid_or_without_the_labels_is_not_deleted(
+    server: Server, found: Any, uid: str | None
+) -> None:
+    server.answers = [(200, found)]
+    assert not server.broker_pods().delete(Deletion("Pod", "p", uid))
+    assert [asked["method"] for asked in server.asked] == ["GET"]
+
+
+def test_brokers_pods_are_listed_by_their_labels(server: Server) -> None:
+    server.answers = [(200, {"items": []})]
+    server.broker_pods().list()
+    assert server.asked[0]["path"] == "/api/v1/namespaces/kafka/pods"
+    assert server.asked[0]["query"]["labelSelector"] == "app=kafka"
+
+
+def test_missing_rights_are_those_that_the_api_server_does_not_allow(server: Server) -> None:
+    server.answers = [(201, {"status": {"allowed": allowed}}) for allowed in (False, True, True)]
+    server.answers.append((201, {"status": {}}))
+    missing = server.broker_pods().missing_rights()
+    assert missing == ["fault brokerpods.kafkaresilience.dev", "delete pods"]
+    asked = server.asked[0]
+    assert asked["path"] == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert asked["body"]["spec"]["resourceAttributes"] == {
+        "namespace": "kafka",
+        "group": "kafkaresilience.dev",
+        "resource": "brokerpods",
+        "verb": "fault",
+    }
+
+
+def test_account_is_the_user_that_the_controller_is(server: Server) -> None:
+    server.answers = [(201, {"status": {"userInfo": {"username": "someone"}}}), (403, {})]
+    pods = server.broker_pods()
+    assert (pods.account(), pods.account()) == ("someone", "")
+    assert server.asked[0]["path"] == "/apis/authentication.k8s.io/v1/selfsubjectreviews"

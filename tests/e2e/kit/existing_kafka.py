@@ -44,21 +44,32 @@ def kafka_image(operator: Kubectl) -> str:
 
 def grant_secrets(operator: Kubectl, kubectl: Kubectl) -> None:
     """Let the controller get the Secrets of the cluster, as docs/how-to/existing-kafka.md does."""
+    rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+    _grant(operator, kubectl, "krt-kafka-secrets", rule | {"resourceNames": [CA, USER]})
+
+
+def grant_pods(operator: Kubectl, kubectl: Kubectl) -> None:
+    """Let the controller delete the brokers' pods, as docs/how-to/existing-kafka.md does."""
+    _grant(
+        operator,
+        kubectl,
+        "krt-broker-pods",
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "delete"]},
+        {"apiGroups": ["kafkaresilience.dev"], "resources": ["brokerpods"], "verbs": ["fault"]},
+    )
+
+
+def _grant(operator: Kubectl, kubectl: Kubectl, name: str, *rules: dict[str, Any]) -> None:
     (deployment,) = operator.items("deployments", "-l", "app.kubernetes.io/name=kafka-resilience")
     account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
-    named = {"metadata": {"name": "krt-kafka-secrets"}}
+    named = {"metadata": {"name": name}}
     group = "rbac.authorization.k8s.io"
-    rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
     subject = {"kind": "ServiceAccount", "name": account, "namespace": operator.namespace}
-    reference = {"apiGroup": group, "kind": "Role", "name": "krt-kafka-secrets"}
     kubectl.apply(
-        {
-            **{"apiVersion": f"{group}/v1", "kind": "Role"} | named,
-            "rules": [rule | {"resourceNames": [CA, USER]}],
-        },
+        {**{"apiVersion": f"{group}/v1", "kind": "Role"} | named, "rules": list(rules)},
         {
             **{"apiVersion": f"{group}/v1", "kind": "RoleBinding"} | named,
-            "roleRef": reference,
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": name},
             "subjects": [subject],
         },
     )

@@ -8,6 +8,31 @@ from krt_contract.reasons.reason import Reason
 
 KAFKA: Final = (
     Reason(
+        "BrokerPodNotFound",
+        "no pod, or several, of spec.kafkaRef.pods have the address that a broker advertises",
+        "correct spec.kafkaRef.pods, or name a listener in spec.kafkaRef.bootstrapServers that "
+        "advertises the addresses of the pods",
+        appended=True,
+    ),
+    Reason(
+        "BrokerPodsForbidden",
+        "the controller has not been granted the pods of spec.kafkaRef.pods",
+        "make the Role and the RoleBinding that the message names, or name the namespace in the "
+        "chart value kafkaRef.podNamespaces",
+        appended=True,
+    ),
+    Reason(
+        "BrokerPodUnusable",
+        "a pod of spec.kafkaRef.pods is not controlled by the manager that the test names, so that "
+        "it may not come back after DeletePod",
+        "name the manager of the pods in spec.kafkaRef.pods.manager",
+    ),
+    Reason(
+        "FaultUnsupported",
+        "the cluster of spec.kafkaRef does not tell clients who the target of a fault is",
+        "target a broker by another role, or use the action External",
+    ),
+    Reason(
         "GroupExists",
         "a group of the test exists on the cluster of spec.kafkaRef",
         "name another group, or delete it if nobody needs it",

@@ -5,6 +5,7 @@ below its own.
 """
 
 from krt_operator.api.base import MAX_ITEMS, Rule
+from krt_operator.api.targets import MAX_BROKER_ID
 
 _MIN_INSYNC = (
     "int('min.insync.replicas' in t.config ? t.config['min.insync.replicas'] : "
@@ -228,7 +229,8 @@ FAULTS = (
         ("target.zone %s is not in kafka.rack.zones", "f.target.zone"),
         "target.zone is not in kafka.rack.zones",
     ),
-    *_numbers("Broker", "kafka.replicas"),
+    # The brokers of somebody else's cluster are named by their ids.
+    *_numbers("Broker", "kafka.replicas", "!has(self.kafkaRef)", MAX_BROKER_ID + 1),
     *_numbers("ZooKeeper", "zookeeper.replicas", "has(self.zookeeper)", 3),
     *_numbers(
         "ControllerNode",

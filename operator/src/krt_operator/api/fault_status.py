@@ -31,7 +31,15 @@ class TargetPod(StatusModel):
 
     pod: Word = Field(description="Name of the pod.")
     uid: Word = Field(description="Uid of the pod, a precondition of the injection.")
-    member: Word = Field(description="Member of the pod, such as kafka-0.")
+    namespace: Word = Field(
+        default="",
+        description="Namespace of the pod, where it is a broker's of spec.kafkaRef.pods; empty for "
+        "a pod of the test.",
+    )
+    member: Word = Field(
+        description="Member of the pod, such as kafka-0. Of a broker of spec.kafkaRef, the number "
+        "is its broker id."
+    )
     role: Word = Field(
         default="", description="Role for which the pod was chosen, such as PartitionLeader."
     )

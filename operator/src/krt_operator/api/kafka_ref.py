@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from krt_operator.api.base import LIST_SET, MAX_ITEMS, ApiModel
+from krt_operator.api.broker_pods import BrokerPods
 from krt_operator.api.kafka_security import KafkaSecurity
 
 BootstrapServer = Annotated[
@@ -42,6 +43,12 @@ class KafkaRef(ApiModel):
         default=None,
         description="How clients log in; unset: the listeners are in plaintext and let everybody "
         "in.",
+    )
+    pods: BrokerPods | None = Field(
+        default=None,
+        description="Pods of the brokers, on which DeletePod may then act; "
+        "unset: no fault acts on a broker. The pod of a broker is the one whose IP address is that "
+        "of the host that the broker advertises.",
     )
 
     @property

@@ -4,7 +4,13 @@ from krt_operator.api.base import Rule
 from krt_operator.api.crossrefs import each
 
 _DEPLOYED = "!has(self.kafkaRef)"
+_NO_PODS = "!has(self.kafkaRef.pods)"
 _OWN_ROLES = "['Producer', 'Consumer']"
+_BROKER_ROLES = (
+    "['Broker', 'PartitionLeader', 'PartitionFollower', 'PartitionReplica', 'GroupCoordinator', "
+    "'Controller']"
+)
+_OF_TEST = f"(f.target.role in {_OWN_ROLES} || f.action == 'External')"
 _NOTHING_DEPLOYED = (
     "!has(self.zookeeper) && !has(self.kafka.image) && !has(self.kafka.security) && "
     "self.kafka.replicas == 3 && "
@@ -62,16 +68,75 @@ KAFKA_REF = (
     each(
         "self.faults",
         "f",
-        f"{_DEPLOYED} || f.target.role in {_OWN_ROLES} || f.action == 'External'",
+        f"{_DEPLOYED} || !({_NO_PODS}) || {_OF_TEST}",
         (
             (
                 "fault %s: target.role %s is part of a cluster that the test deploys; with "
-                "spec.kafkaRef, faults act on Producer or Consumer, or are External"
+                "spec.kafkaRef, faults act on Producer or Consumer, or are External; name the pods "
+                "of the brokers in spec.kafkaRef.pods for DeletePod"
             ),
             "f.name",
             "f.target.role",
         ),
-        "with spec.kafkaRef, faults act on Producer or Consumer, or are External",
+        "with spec.kafkaRef, faults act on Producer or Consumer, or are External, unless "
+        "spec.kafkaRef.pods names the pods of the brokers",
+    ),
+    each(
+        "self.faults",
+        "f",
+        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.action == 'DeletePod'",
+        (
+            (
+                "fault %s: %s needs a cluster that the test deploys; with spec.kafkaRef.pods, "
+                "use DeletePod"
+            ),
+            "f.name",
+            "f.action",
+        ),
+        "with spec.kafkaRef.pods, the fault on brokers is DeletePod",
+    ),
+    each(
+        "self.faults",
+        "f",
+        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.target.role in {_BROKER_ROLES}",
+        (
+            (
+                "fault %s: target.role %s is part of a cluster that the test deploys; with "
+                "spec.kafkaRef.pods, name brokers: Broker, PartitionLeader, PartitionFollower, "
+                "PartitionReplica, GroupCoordinator or, with ZooKeeper, Controller"
+            ),
+            "f.name",
+            "f.target.role",
+        ),
+        "with spec.kafkaRef.pods, faults act on the roles of brokers",
+    ),
+    each(
+        "self.faults",
+        "f",
+        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || duration(f.duration) == duration('0s')",
+        (
+            (
+                "fault %s: duration keeps a broker down through a StatefulSet of the test, and "
+                "the broker of spec.kafkaRef has none; leave duration out of %s"
+            ),
+            "f.name",
+            "f.action",
+        ),
+        "with spec.kafkaRef.pods, DeletePod of a broker takes no duration",
+    ),
+    each(
+        "self.faults",
+        "f",
+        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.action != 'DeletePod' || "
+        "self.kafkaRef.pods.manager != 'None'",
+        (
+            (
+                "fault %s: nobody creates a deleted pod again (kafkaRef.pods.manager None); name "
+                "the manager of the pods"
+            ),
+            "f.name",
+        ),
+        "DeletePod of a broker needs a kafkaRef.pods.manager that creates the pod again",
     ),
     each(
         "self.faults",

@@ -35,7 +35,12 @@ class Role(StrEnum):
     CONSUMER = "Consumer"
 
 
+MAX_BROKER_ID = 2_147_483_647
+"""The highest id of a broker; those of a cluster that the test deploys count from 0."""
+
 _PARTITION = (Role.PARTITION_LEADER, Role.PARTITION_FOLLOWER, Role.PARTITION_REPLICA)
+BROKER_ROLES = frozenset({*_PARTITION, Role.BROKER, Role.GROUP_COORDINATOR, Role.CONTROLLER})
+"""Roles that a broker of somebody else's cluster may have as the target of a fault."""
 _OF_TOPIC = (*_PARTITION, Role.PARTITION, Role.RACK)
 _TRAFFIC = (Role.PRODUCER, Role.CONSUMER)
 _NUMBERED = (Role.BROKER, Role.ZOOKEEPER, Role.CONTROLLER_NODE, *_TRAFFIC)
@@ -124,13 +129,13 @@ class Target(ApiModel):
             json_schema_extra=LIST_SET,
         )
     )
-    ordinals: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=9)] = (
-        Field(
-            default=(),
-            description="Ordinals of brokers, ZooKeeper servers, KRaft controllers, or pods of a "
-            "producer or consumer.",
-            json_schema_extra=LIST_SET,
-        )
+    ordinals: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=MAX_BROKER_ID)], ...], Field(max_length=9)
+    ] = Field(
+        default=(),
+        description="Ordinals of brokers, ZooKeeper servers, KRaft controllers, or pods of a "
+        "producer or consumer. Of the brokers of spec.kafkaRef, their broker ids.",
+        json_schema_extra=LIST_SET,
     )
     zone: LabelValue | None = Field(
         default=None,

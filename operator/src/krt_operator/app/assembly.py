@@ -12,9 +12,11 @@ from krt_operator.engine.clock import SystemClock
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reading import observe, read_run
 from krt_operator.engine.reconcile import Reconciler
+from krt_operator.kafka.addresses import resolve_host
 from krt_operator.kafka.admin import KafkaAdmin
 from krt_operator.kafka.quorum import describe_quorum
 from krt_operator.kafka.zookeeper import four_letter
+from krt_operator.kubernetes.broker_pods import ApiBrokerPods
 from krt_operator.kubernetes.client import ApiCluster
 from krt_operator.kubernetes.installation_key import InstallationKey
 from krt_operator.kubernetes.rest import Rest, load_configuration
@@ -63,6 +65,8 @@ class Assembly:
             describe_quorum=describe_quorum,
             installation_key=self.installation_key.read,
             settings=self.settings,
+            broker_pods=lambda namespace, labels: ApiBrokerPods(self.rest, namespace, labels),
+            addresses=resolve_host,
         )
 
     def release(self, namespace: str, name: str) -> str:

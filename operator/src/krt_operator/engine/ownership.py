@@ -1,7 +1,8 @@
 """Which objects belong to a run: those that the test owns, and what their controllers made of them.
 
 Labels alone do not tell: a copy of one of the run's objects has them, too. Whatever does not belong
-to the run is neither looked at nor touched.
+to the run is neither looked at nor touched. The one exception are the pods of `spec.kafkaRef.pods`,
+which `is_selected` tells.
 """
 
 from __future__ import annotations
@@ -84,6 +85,20 @@ def pods_of(
         if any(owner["uid"] in drivers for owner in owners(pod))
     }
     return found | executors
+
+
+def is_selected(pod: Json, uid: str, labels: Mapping[str, str]) -> bool:
+    """Whether a pod of somebody else is the one that was chosen and has the labels that it must.
+
+    Args:
+        pod: the pod as it is now.
+        uid: of the pod in the journal of the fault.
+        labels: of `spec.kafkaRef.pods.selector`; without any, no pod is selected.
+    """
+    found = pod["metadata"].get("labels") or {}
+    return (
+        bool(uid and labels) and pod["metadata"]["uid"] == uid and labels.items() <= found.items()
+    )
 
 
 def has_same_owner(found: Json, obj: Json) -> bool:

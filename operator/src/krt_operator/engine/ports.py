@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from krt_contract.kafka_login import Login
     from krt_contract.kafka_refusal import Refusal
     from krt_operator.api.plan import Plan
+    from krt_operator.api.spec import Spec
+    from krt_operator.api.status import TargetPod
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Deletion, Eviction, Observed, Progress, Run
     from krt_operator.engine.views import Json
@@ -102,6 +104,33 @@ class Cluster(Protocol):
         Returns the pod, unchanged where it already has a container of that name.
         Raises GoneError where the pod is gone or has another uid.
         """
+        ...
+
+
+class Pods(Protocol):
+    """What a fault does to a pod, by name and uid."""
+
+    def delete(self, deletion: Deletion) -> bool:
+        """Delete; False where the object was already gone or has another uid."""
+        ...
+
+
+class BrokerPods(Pods, Protocol):
+    """The pods of `spec.kafkaRef.pods`: those of one namespace that have the labels, and no others.
+
+    Raises what `Cluster` raises. A pod without the labels counts as gone.
+    """
+
+    def list(self) -> Sequence[Json]:
+        """All pods that have the labels."""
+        ...
+
+    def missing_rights(self) -> Sequence[str]:
+        """What the controller may not do with these pods, as `verb resource`; empty: nothing."""
+        ...
+
+    def account(self) -> str:
+        """The user that the controller is to the API server, such as a service account."""
         ...
 
 
@@ -204,6 +233,8 @@ class Ports:
             TransientError where there is no answer.
         describe_quorum: asks a KRaft controller at `host:port`, with a login, for the quorum it
             leads; None where it leads none. Raises TransientError where there is no answer.
+        broker_pods: reaches the pods with these labels in a namespace, for `spec.kafkaRef.pods`.
+        addresses: resolves a host to its IP addresses; raises TransientError where it has none.
         settings: values of the installation: images, storage class, limits.
         installation_key: what the credentials of secured clusters are derived from. Raises
             KafkaAccessError where the controller may not keep it.
@@ -216,6 +247,15 @@ class Ports:
     describe_quorum: Callable[[str, Login], Quorum | None]
     settings: Settings
     installation_key: Callable[[], bytes]
+    broker_pods: Callable[[str, Mapping[str, str]], BrokerPods]
+    addresses: Callable[[str], frozenset[str]]
+
+    def pods_of(self, spec: Spec, target: TargetPod) -> Pods:
+        """Where the pod of a target is: among the test's, or at the owner of the brokers."""
+        pods = None if spec.kafka_ref is None else spec.kafka_ref.pods
+        if not target.namespace or pods is None:
+            return self.cluster
+        return self.broker_pods(target.namespace, pods.selector.match_labels)
 
     def connect(self, plan: Plan, bootstrap: str) -> Kafka:
         """Open an admin client on the cluster of a test.

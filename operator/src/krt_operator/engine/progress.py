@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Spec
-    from krt_operator.api.status import Phase, Status
+    from krt_operator.api.status import Phase, Status, TargetPod
     from krt_operator.engine.ports import Ports
     from krt_operator.errors import KrtError
 
@@ -63,6 +63,7 @@ class Observed:
 
     Each mapping is keyed by metadata.name and holds the object as the API server gave it; `others`
     is keyed by (kind, name) and is filled only while a phase builds (services, budgets, accounts).
+    `broker_pods` are not the run's: the pods of `spec.kafkaRef.pods`, while faults may act on them.
     """
 
     at: datetime
@@ -72,6 +73,7 @@ class Observed:
     jobs: Mapping[str, Json] = field(default_factory=dict)
     config_maps: Mapping[str, Json] = field(default_factory=dict)
     others: Mapping[tuple[str, str], Json] = field(default_factory=dict)
+    broker_pods: Mapping[str, Json] = field(default_factory=dict)
 
     def find(self, kind: str, name: str) -> Json | None:
         """The observed object of this kind and name, or None."""
@@ -85,6 +87,10 @@ class Observed:
         if kind in by_kind:
             return by_kind[kind].get(name)
         return self.others.get((kind, name))
+
+    def target_pods(self, target: TargetPod) -> Mapping[str, Json]:
+        """The pods among which that of a target is, by name."""
+        return self.broker_pods if target.namespace else self.pods
 
     def pod(self, name: str) -> PodView | None:
         """The pod of this name, or None."""

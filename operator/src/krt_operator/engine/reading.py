@@ -113,6 +113,20 @@ def observe(ports: Ports, name: str, uid: str, phase: Phase | None) -> Observed:
     )
 
 
+def with_broker_pods(run: Run, observed: Observed, ports: Ports) -> Observed:
+    """What was observed, with the pods of `spec.kafkaRef.pods` in Injecting: faults need them.
+
+    Raises:
+        RefusedError: the controller may not list them.
+    """
+    pods = None if run.spec.kafka_ref is None else run.spec.kafka_ref.pods
+    if pods is None or run.status.phase is not Phase.INJECTING:
+        return observed
+    namespace = pods.namespace or run.namespace
+    listed = ports.broker_pods(namespace, pods.selector.match_labels).list()
+    return replace(observed, broker_pods={pod["metadata"]["name"]: pod for pod in listed})
+
+
 def _initial(status: Status, generation: int, at: datetime) -> tuple[Change, ...]:
     """The changes that a status needs before the first phase reads it."""
     generation_observed = journal.put(observed_generation=generation)

@@ -18,7 +18,7 @@ from krt_operator.engine import journal, reconciling
 from krt_operator.engine.events import EventQueue, build_event
 from krt_operator.engine.ownership import with_uid
 from krt_operator.engine.progress import Event
-from krt_operator.engine.reading import observe, read_run, with_plan
+from krt_operator.engine.reading import observe, read_run, with_broker_pods, with_plan
 from krt_operator.engine.remedies import with_remedy
 from krt_operator.engine.transitions import allowed
 from krt_operator.errors import ConflictError, GoneError, KrtError, NameTakenError, RefusedError
@@ -117,6 +117,7 @@ class Reconciler:
         try:
             observed = observe(self._ports, run.name, run.uid, run.status.phase)
             run = with_plan(run, observed)
+            observed = with_broker_pods(run, observed, self._ports)
             progress = self._step(run, observed, self._ports)
             delay = self._carry_out(run, observed, progress, written)
         except ConflictError as conflict:

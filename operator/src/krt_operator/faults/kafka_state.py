@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from krt_contract.metadata import MetadataMode
 from krt_contract.zookeeper import LEADING_MODES, parse_mode
 from krt_operator.api.spec import Role
+from krt_operator.api.targets import BROKER_ROLES
 from krt_operator.errors import TransientError
 from krt_operator.health.quorum import read_quorum
 from krt_operator.kafka.views import NO_BROKER
@@ -58,9 +59,13 @@ def read_kafka_state(
     Raises:
         TransientError: no member answered; ask again.
     """
-    if target.role is Role.CONTROLLER and plan.metadata.mode is MetadataMode.KRAFT:
+    referenced = plan.metadata.referenced
+    kraft = plan.metadata.mode is MetadataMode.KRAFT
+    if target.role is Role.CONTROLLER and kraft and not referenced:
         quorum = read_quorum(plan, ports, unavailable)
         return KafkaState(quorum_leader=NO_BROKER if quorum is None else quorum.leader)
+    if referenced and target.role in BROKER_ROLES:
+        return _read_reference(target, plan, ports)
     rack_of_leader = target.role is Role.RACK and target.zone is None
     if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or rack_of_leader:
         with ports.connect(plan, plan.bootstrap_but(unavailable)) as kafka:
@@ -71,6 +76,15 @@ def read_kafka_state(
     if target.role is Role.ZOOKEEPER_LEADER:
         return KafkaState(zookeeper_leader=find_zookeeper_leader(plan, ports, unavailable))
     return KafkaState()
+
+
+def _read_reference(target: Target, plan: Plan, ports: Ports) -> KafkaState:
+    """Of a cluster that somebody else runs, only its metadata tells which brokers there are."""
+    with ports.connect(plan, plan.bootstrap) as kafka:
+        view = kafka.view()
+        if target.role is not Role.GROUP_COORDINATOR:
+            return KafkaState(cluster=view)
+        return KafkaState(cluster=view, coordinator=kafka.group(group_of(target, plan)).coordinator)
 
 
 def group_of(target: Target, plan: Plan) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.faults import IMPLIED, ObservationKind
+from krt_contract.members import broker_of
 from krt_contract.metadata import MetadataMode
 from krt_operator.api.spec import Role
 from krt_operator.api.status import Observation
+from krt_operator.faults.action import find_target_pod
 from krt_operator.faults.kafka_state import group_of
 from krt_operator.faults.partitions import target_partitions
 from krt_operator.faults.verification import refused_evictions
@@ -42,11 +44,11 @@ def observe_objects(
     """What the run's pods and claims show: deleted pods, lost and replaced volumes."""
     observations = _replaced_volumes(entry, observed.claims, now)
     if ObservationKind.POD_DELETED in IMPLIED[fault.action]:
-        observations = _deleted_pods(entry, observed.pods, now) + observations
+        observations = _deleted_pods(entry, observed, now) + observations
     return observations
 
 
-def _deleted_pods(entry: FaultStatus, pods: Mapping[str, Json], now: datetime) -> list[Observation]:
+def _deleted_pods(entry: FaultStatus, observed: Observed, now: datetime) -> list[Observation]:
     return [
         Observation(
             kind=ObservationKind.POD_DELETED,
@@ -55,7 +57,7 @@ def _deleted_pods(entry: FaultStatus, pods: Mapping[str, Json], now: datetime) -
             detail=f"no pod with uid {target.uid}",
         )
         for target in entry.targets
-        if pods.get(target.pod, {}).get("metadata", {}).get("uid") != target.uid
+        if find_target_pod(observed.target_pods(target), target) is None
         and target.pod not in refused_evictions(entry)
     ]
 
@@ -253,12 +255,16 @@ def _controller(view: ClusterView) -> str:
 
 
 def _hit_brokers(entry: FaultStatus, plan: Plan) -> frozenset[int]:
+    if plan.metadata.referenced:
+        # The plan has no members of somebody else's cluster.
+        ids = (broker_of(target.member) for target in entry.targets if target.namespace)
+        return frozenset(broker for broker in ids if broker is not None)
     return _node_ids(entry, plan.brokers)
 
 
 def _hit_nodes(entry: FaultStatus, plan: Plan) -> frozenset[int]:
     """Brokers and KRaft controllers; their node ids differ."""
-    return _node_ids(entry, (*plan.brokers, *plan.controllers))
+    return _hit_brokers(entry, plan) | _node_ids(entry, plan.controllers)
 
 
 def _node_ids(entry: FaultStatus, members: Iterable[Member]) -> frozenset[int]:

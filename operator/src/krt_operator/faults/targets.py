@@ -6,17 +6,20 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from krt_contract.members import member_of
 from krt_contract.metadata import MetadataMode
 from krt_operator import names
 from krt_operator.api.spec import Role
 from krt_operator.api.status import TargetPod
+from krt_operator.api.targets import BROKER_ROLES
 from krt_operator.faults.action import UnresolvedTargetError
+from krt_operator.faults.broker_pods import find_pod, target_of
 from krt_operator.faults.kafka_state import PARTITION_ROLES, KafkaState
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.kafka.views import NO_BROKER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from krt_contract.members import Member
     from krt_operator.api.plan import Plan
@@ -27,10 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A member that a fault may hit, with the pod that runs it."""
+    """A member that a fault may hit, with the pod that runs it.
+
+    The pod of a broker of `spec.kafkaRef` is found once it is chosen.
+    """
 
     member: str
-    pod: str
+    pod: str = ""
     zone: str = ""
 
     def __str__(self) -> str:
@@ -41,12 +47,13 @@ class Candidate:
 _T = TypeVar("_T", str, Candidate)
 
 
-def resolve_targets(
+def resolve_targets(  # noqa: PLR0913, PLR0917 - all that decides whom a fault hits
     fault: Fault,
     plan: Plan,
     observed: Observed,
     state: KafkaState,
     under_fault: Mapping[str, str],
+    addresses: Callable[[str], frozenset[str]],
 ) -> tuple[TargetPod, ...]:
     """Choose the pods that a fault hits.
 
@@ -59,12 +66,14 @@ def resolve_targets(
         observed: the run's pods and claims.
         state: what Kafka, ZooKeeper or the controllers answered, see `read_kafka_state`.
         under_fault: members that another open fault hits, with its name.
+        addresses: resolves a host that a broker of `spec.kafkaRef` advertises.
 
     Returns:
         The pods; none for an action on partitions.
 
     Raises:
         UnresolvedTargetError: there is no leader now, no such member, or other faults hit them all.
+        TransientError: a host cannot be resolved now.
     """
     target = fault.target
     if target.role is Role.PARTITION:
@@ -80,7 +89,12 @@ def resolve_targets(
             f"{target.role} asks for {count}, there are {len(candidates)}{under}"
         )
     chosen = choose_by_seed(free, count, plan.spec.seed, fault.name)
-    targets = tuple(_target_pod(candidate, target.role, observed.pods) for candidate in chosen)
+    if plan.metadata.referenced and target.role in BROKER_ROLES:
+        targets = tuple(
+            _broker_pod(candidate, fault, plan, observed, state, addresses) for candidate in chosen
+        )
+    else:
+        targets = tuple(_target_pod(candidate, target.role, observed.pods) for candidate in chosen)
     return ACTIONS[fault.action].resolve(targets, plan, observed)
 
 
@@ -105,13 +119,13 @@ def find_candidates(fault: Fault, plan: Plan, state: KafkaState) -> list[Candida
         case Role.CONTROLLER if plan.metadata.mode is MetadataMode.KRAFT:
             found = _quorum_leader(plan, state)
         case Role.CONTROLLER:
-            found = _brokers(plan, _brokers_by_metadata(fault, plan, state))
+            found = _brokers(plan, state, _brokers_by_metadata(fault, plan, state))
         case role if role in PARTITION_ROLES:
-            found = _brokers(plan, _brokers_by_metadata(fault, plan, state))
+            found = _brokers(plan, state, _brokers_by_metadata(fault, plan, state))
         case Role.GROUP_COORDINATOR:
             found = _coordinator(plan, state)
         case Role.BROKER:
-            found = _brokers(plan, target.ordinals)
+            found = _brokers(plan, state, target.ordinals)
         case Role.RACK:
             found = _rack(fault, plan, state)
         case Role.CONTROLLER_NODE:
@@ -139,12 +153,12 @@ def choose_by_seed(candidates: Iterable[_T], count: int, seed: int, salt: str) -
 def _coordinator(plan: Plan, state: KafkaState) -> list[Candidate]:
     if state.coordinator == NO_BROKER:
         raise UnresolvedTargetError("the group has no coordinator now")
-    return _brokers(plan, {state.coordinator})
+    return _brokers(plan, state, {state.coordinator})
 
 
 def _rack(fault: Fault, plan: Plan, state: KafkaState) -> list[Candidate]:
     zone = fault.target.zone or _zone_of_leader(fault, plan, state)
-    brokers = [broker for broker in _brokers(plan) if broker.zone == zone]
+    brokers = [broker for broker in _members(plan.brokers, ()) if broker.zone == zone]
     if not brokers:
         raise UnresolvedTargetError(f"no broker in zone {zone}")
     return brokers
@@ -191,8 +205,11 @@ def _brokers_by_metadata(fault: Fault, plan: Plan, state: KafkaState) -> frozens
     return frozenset(partition.replicas) - {partition.leader} - excluded
 
 
-def _brokers(plan: Plan, ordinals: Collection[int] = ()) -> list[Candidate]:
-    return _members(plan.brokers, ordinals)
+def _brokers(plan: Plan, state: KafkaState, ids: Collection[int]) -> list[Candidate]:
+    if not plan.metadata.referenced:
+        return _members(plan.brokers, ids)
+    brokers = () if state.cluster is None else state.cluster.brokers
+    return [Candidate(member_of(one.id)) for one in brokers if not ids or one.id in ids]
 
 
 def _members(members: Iterable[Member], ordinals: Collection[int]) -> list[Candidate]:
@@ -236,6 +253,34 @@ def _traffic(fault: Fault, plan: Plan) -> list[Candidate]:
         for replica in range(entry.replicas)
         if not target.ordinals or replica in target.ordinals
     ]
+
+
+def _broker_pod(  # noqa: PLR0913, PLR0917 - what tells whose pod a broker is
+    candidate: Candidate,
+    fault: Fault,
+    plan: Plan,
+    observed: Observed,
+    state: KafkaState,
+    addresses: Callable[[str], frozenset[str]],
+) -> TargetPod:
+    """The pod of a broker that somebody else runs.
+
+    Raises:
+        UnresolvedTargetError: it cannot be told which one it is.
+    """
+    selected = None if plan.spec.kafka_ref is None else plan.spec.kafka_ref.pods
+    brokers = () if state.cluster is None else state.cluster.brokers
+    broker = next((each for each in brokers if member_of(each.id) == candidate.member), None)
+    if selected is None or broker is None:
+        raise UnresolvedTargetError(f"{candidate.member} is no broker of spec.kafkaRef now")
+    namespace = selected.namespace or plan.namespace
+    pods = observed.broker_pods.values()
+    pod = find_pod(broker, addresses(broker.host), pods, namespace)
+    if pod["metadata"].get("deletionTimestamp"):
+        raise UnresolvedTargetError(
+            f"pod {pod['metadata']['name']} of broker {broker.id} is being deleted"
+        )
+    return target_of(broker, pod, fault.target.role.value, namespace)
 
 
 def _target_pod(candidate: Candidate, role: Role, pods: Mapping[str, Json]) -> TargetPod:

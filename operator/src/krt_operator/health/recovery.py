@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.members import broker_of
 from krt_contract.metadata import MetadataMode
 from krt_operator.api.spec import Isolation
 from krt_operator.build.traffic import traffic_pods
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Consumer
     from krt_operator.api.status import FaultStatus
+    from krt_operator.engine.progress import Observed
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import Bounds, ClusterView, GroupView
 
@@ -50,8 +52,8 @@ def sessions_expired_at(entry: FaultStatus, plan: Plan) -> datetime | None:
     the KRaft controllers, expires, so metadata from before that proves nothing. None where the
     fault has no broker as its target, or has not been injected.
     """
-    brokers = {broker.member for broker in plan.brokers}
-    if entry.injected_at is None or not any(target.member in brokers for target in entry.targets):
+    hits_broker = any(broker_of(target.member) is not None for target in entry.targets)
+    if entry.injected_at is None or not hits_broker:
         return None
     margin = SESSION_MARGIN
     if plan.metadata.mode is MetadataMode.KRAFT:
@@ -73,6 +75,32 @@ def missing_pod(
     """
     expected = [(member.member, member.pod) for member in plan.members]
     expected += [(traffic_pod.member, traffic_pod.pod) for traffic_pod in traffic_pods(plan)]
+    return _missing_pod(expected, pods, down, replaced)
+
+
+def missing_broker_pod(
+    entry: FaultStatus, pods: Mapping[str, Json], down: frozenset[str], replaced: frozenset[str]
+) -> str:
+    """Which pod of somebody else's broker that a fault hit is not ready.
+
+    Whoever creates it again gives it the same name, because the manager is known to do so.
+
+    Args:
+        entry: the journal of the fault.
+        pods: the pods of the brokers, by name.
+        down: brokers that open faults keep from answering.
+        replaced: uids of pods that a fault took away.
+    """
+    expected = [(target.member, target.pod) for target in entry.targets if target.namespace]
+    return _missing_pod(expected, pods, down, replaced)
+
+
+def _missing_pod(
+    expected: Iterable[tuple[str, str]],
+    pods: Mapping[str, Json],
+    down: frozenset[str],
+    replaced: frozenset[str],
+) -> str:
     for member_name, name in expected:
         if member_name in down:
             continue
@@ -86,13 +114,21 @@ def missing_pod(
     return ""
 
 
-def missing_replica(plan: Plan, view: ClusterView, down: frozenset[str]) -> str:
+def missing_replica(
+    plan: Plan, view: ClusterView, down: frozenset[str], hit: frozenset[int] = frozenset()
+) -> str:
     """What the metadata lacks: a broker, the controller, a leader, a replica in sync.
 
     Replicas on brokers that another fault keeps down are not waited for.
+
+    Args:
+        plan: the run's members.
+        view: the cluster's metadata.
+        down: members that open faults keep down.
+        hit: brokers of somebody else that the fault hit.
     """
-    unavailable = {broker.ordinal for broker in plan.brokers if broker.member in down}
-    expected = {broker.ordinal for broker in plan.brokers} - unavailable
+    unavailable = {broker for member in down if (broker := broker_of(member)) is not None}
+    expected = ({broker.ordinal for broker in plan.brokers} | hit) - unavailable
     unregistered = sorted(expected - view.broker_ids)
     if unregistered:
         fenced = plan.metadata.mode is MetadataMode.KRAFT
@@ -180,18 +216,24 @@ def _rate(plan: Plan, topic: str) -> int:
     )
 
 
-def not_running(plan: Plan, pods: Mapping[str, Json], down: frozenset[str]) -> str:
+def not_running(plan: Plan, entry: FaultStatus, observed: Observed, down: frozenset[str]) -> str:
     """Which member the Kubernetes cluster, rather than Kafka, keeps from running.
 
     A container that starts and fails counts against Kafka. One that never starts (unschedulable,
     image, volume) does not.
     """
-    for member in plan.members:
-        if member.member in down:
+    expected = [(member.member, member.pod, observed.pods) for member in plan.members]
+    expected += [
+        (target.member, target.pod, observed.broker_pods)
+        for target in entry.targets
+        if target.namespace
+    ]
+    for member, name, pods in expected:
+        if member in down:
             continue
-        if member.pod not in pods:
-            return f"pod {member.pod} does not exist"
-        pod = PodView(pods[member.pod])
+        if name not in pods:
+            return f"pod {name} does not exist"
+        pod = PodView(pods[name])
         if not pod.containers:
             return f"pod {pod.name} is {_not_started(pod)}"
         waiting = pod.containers[0].waiting

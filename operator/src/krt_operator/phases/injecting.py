@@ -88,7 +88,12 @@ def _pending(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     try:
         state = read_kafka_state(fault.target, ctx.plan, ctx.ports, ctx.absent())
         targets = resolve_targets(
-            fault, ctx.plan, ctx.observed, state, members_under_fault(ctx.status, fault.name)
+            fault,
+            ctx.plan,
+            ctx.observed,
+            state,
+            members_under_fault(ctx.status, fault.name),
+            ctx.ports.addresses,
         )
     except (UnresolvedTargetError, TransientError) as error:
         if tried and schedule.is_late(due, ctx.now):

@@ -21,6 +21,7 @@ from krt_operator.engine.progress import Event, Progress, SideEffect
 from krt_operator.engine.reading import BUILT_KINDS, CHILDREN
 from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError, TransientError, UserError
+from krt_operator.phases.broker_pods import check_broker_pods
 from krt_operator.phases.reference import read_reference
 from krt_operator.plan.evidence_place import resolve, uses_chart_store
 from krt_operator.plan.feasibility import check
@@ -121,6 +122,7 @@ def _plan(run: Run, ports: Ports) -> Plan:
     else:
         zones = [], []
         check_reference(run.spec, reference)
+        check_broker_pods(run.spec, run.namespace, reference, ports)
     _check_evidence(run, ports.cluster, ports.settings)
     versions = {"operator": __version__}
     if nodes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.members import broker_of
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
 from krt_operator.engine.remedies import cut
@@ -45,7 +46,8 @@ def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> N
 
 
 def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:
-    not_running = recovery.not_running(ctx.plan, ctx.observed.pods, ctx.absent())
+    entry = ctx.entry(fault)
+    not_running = recovery.not_running(ctx.plan, entry, ctx.observed, ctx.absent())
     limit = ctx.run.spec.timeouts.recovery
     message = f"{fault.name}: not recovered {limit} after the revert: {not_running or missing}"
     ctx.record(journal.fault(fault.name, recovery_timed_out_at=ctx.now, message=cut(message)))
@@ -58,7 +60,10 @@ def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:
 
 def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
     down = ctx.absent()
-    pod = recovery.missing_pod(ctx.plan, ctx.observed.pods, down, _replaced(ctx))
+    replaced = _replaced(ctx)
+    pod = recovery.missing_pod(
+        ctx.plan, ctx.observed.pods, down, replaced
+    ) or recovery.missing_broker_pod(entry, ctx.observed.broker_pods, down, replaced)
     if pod:
         return pod
     action = ACTIONS[fault.action]
@@ -73,9 +78,15 @@ def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
         return "no broker answers"
     return (
         recovery.missing_move(action.moved_partitions(fault, ctx.plan), fault.target_replicas, view)
-        or recovery.missing_replica(ctx.plan, view, down)
+        or recovery.missing_replica(ctx.plan, view, down, _brokers_of_others(entry))
         or _unsettled_group(ctx, down)
     )
+
+
+def _brokers_of_others(entry: FaultStatus) -> frozenset[int]:
+    """Ids of the brokers of somebody else's cluster that the fault hit."""
+    ids = (broker_of(target.member) for target in entry.targets if target.namespace)
+    return frozenset(broker for broker in ids if broker is not None)
 
 
 def _replaced(ctx: InjectionContext) -> frozenset[str]:
@@ -90,7 +101,8 @@ def _replaced(ctx: InjectionContext) -> frozenset[str]:
     def stays(fault: Fault, entry: FaultStatus, target: TargetPod) -> bool:
         if target.pod in refused_evictions(entry):
             return True
-        return ACTIONS[fault.action].keeps_pod(fault, is_member=target.member in members)
+        is_member = bool(target.namespace) or target.member in members
+        return ACTIONS[fault.action].keeps_pod(fault, is_member=is_member)
 
     return frozenset(
         target.uid

@@ -65,6 +65,7 @@ def _look(spec: Spec, kafka: Kafka) -> ReferencedCluster:
         settings=kafka.changed_broker_config(min(view.broker_ids)),
         topics=frozenset(partition.topic for partition in view.partitions),
         groups=existing_groups(spec, kafka),
+        brokers=view.brokers,
     )
 
 

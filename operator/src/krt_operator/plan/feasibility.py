@@ -45,6 +45,9 @@ def _zone(fault: Fault, plan: Plan) -> None:
 
 def _enough(fault: Fault, plan: Plan) -> None:
     role = fault.target.role
+    if role is Role.BROKER and plan.metadata.referenced:
+        # `krt_operator.phases.broker_pods` has asked the cluster for its brokers.
+        return
     if role not in KNOWN or (role is Role.RACK and fault.target.zone is None):
         return
     available = find_candidates(fault, plan, KafkaState())

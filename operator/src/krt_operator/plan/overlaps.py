@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.members import member_of
 from krt_operator.api.spec import Role, StartEvent
 from krt_operator.faults.kafka_state import KafkaState
 from krt_operator.faults.registry import ACTIONS
@@ -92,6 +93,8 @@ def certain(fault: Fault, plan: Plan) -> frozenset[str]:
         if (target.count or 1) < len(replicas):
             return frozenset()
         return frozenset(broker.member for broker in plan.brokers if broker.ordinal in replicas)
+    if target.role is Role.BROKER and plan.metadata.referenced:
+        return frozenset(map(member_of, target.ordinals))
     if target.role not in KNOWN or (target.role is Role.RACK and target.zone is None):
         return frozenset()
     fitting = find_candidates(fault, plan, KafkaState())

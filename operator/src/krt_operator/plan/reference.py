@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krt_operator.api.spec import Spec
+    from krt_operator.kafka.views import Broker
 
 ROLES: Final = "process.roles"
 """Broker setting that only a broker in KRaft mode has."""
@@ -44,12 +45,14 @@ class ReferencedCluster:
         settings: settings of one broker that differ from Kafka's defaults.
         topics: names of all topics.
         groups: of the test's groups, those that are there already.
+        brokers: each with the host that it advertises.
     """
 
     racks: Mapping[int, str]
     settings: Mapping[str, str]
     topics: frozenset[str]
     groups: frozenset[str]
+    brokers: tuple[Broker, ...] = ()
 
     @property
     def kraft(self) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tests.unit.operator.disturbed.disturbances import Killed
 from tests.unit.operator.doubles.api_server import ApiServer
 from tests.unit.operator.doubles.kubelets import START, TEST
+from tests.unit.operator.doubles.owner import Owner
 from tests.unit.operator.doubles.world import World
 
 from krt_contract.labels import KIND
@@ -33,7 +34,7 @@ PAUSE = 1.0
 SETTLED = 10.0
 """Seconds after the run in which the garbage collector does its work."""
 
-NOT_COPIED = ("metrics", "api", "answers", "before_write")
+NOT_COPIED = ("metrics", "api", "owner", "answers", "before_write")
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,7 @@ def _restored(copy: bytes, served: int) -> World:
     world.metrics = Metrics()
     world.api = ApiServer(world)
     world.api.served = served
+    world.owner = Owner(world)
     world.answers = lambda *_: None
     world.before_write = None
     return world

@@ -11,6 +11,7 @@ class ReferenceKafka(FakeKafka):
     """The Kafka port: brokers of `World.reference` that are not in `World.reference_down`."""
 
     def view(self) -> ClusterView:
+        self.world.owner.advance()
         down = self.world.reference_down
         ids = [broker for broker in self.world.reference if broker not in down]
         return ClusterView(

@@ -15,6 +15,7 @@ from tests.unit.operator.doubles.api_server import ApiServer
 from tests.unit.operator.doubles.kafka import FakeKafka
 from tests.unit.operator.doubles.kubelets import NAMESPACE, TEST, UID, Kubelets
 from tests.unit.operator.doubles.objects import copied, read, spec
+from tests.unit.operator.doubles.owner import Owner
 from tests.unit.operator.doubles.reference_kafka import ReferenceKafka
 
 from krt_contract.labels import API_VERSION, KIND, LABEL_COMPONENT, LABEL_MEMBER
@@ -25,6 +26,7 @@ from krt_operator.engine.ports import Ports
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, RefusedError, TransientError
 from krt_operator.kafka.views import NO_BROKER, Quorum
+from krt_operator.kubernetes.broker_pods import ApiBrokerPods
 from krt_operator.kubernetes.client import ApiCluster
 from krt_operator.kubernetes.rest import NotFoundError, TooManyRequestsError
 from krt_operator.phases.failure import on_failure
@@ -78,6 +80,8 @@ class World(Kubelets):
         """Why the Kafka under test lets nobody in, where it does not."""
         self.reference: dict[int, str] = {}
         """Broker id to rack of a cluster that somebody else runs, where there is one."""
+        self.owner = Owner(self)
+        """The namespace of whoever runs that cluster."""
         self.reference_settings: dict[str, str] = {}
         self.reference_down: frozenset[int] = frozenset()
         """Its brokers that are not there now."""
@@ -116,7 +120,16 @@ class World(Kubelets):
             describe_quorum=self.describe_quorum,
             settings=settings,
             installation_key=lambda: bytes(32),
+            broker_pods=lambda namespace, labels: ApiBrokerPods(self.owner, namespace, labels),
+            addresses=self.resolve,
         )
+
+    def resolve(self, host: str) -> frozenset[str]:
+        """The addresses of a host that a broker of somebody else advertises."""
+        found = self.owner.addresses.get(host)
+        if found is None:
+            raise TransientError(f"host {host} cannot be resolved")
+        return found
 
     def kafka(self, _bootstrap: str, login: Login) -> FakeKafka:
         """The Kafka under test, to a client that logs in like this."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
+from tests.unit.operator.faults.doubles.cluster import SimulatedCluster, no_address
 
 from krt_operator.api.spec import Fault
 from krt_operator.faults.action import UnresolvedTargetError
@@ -32,7 +32,9 @@ def fault(**target: Any) -> Fault:
 def members(
     sim: SimulatedCluster, target: dict[str, Any], state: KafkaState, under_fault: dict[str, str]
 ) -> list[str]:
-    targets = resolve_targets(fault(**target), sim.plan, sim.run()[1], state, under_fault)
+    targets = resolve_targets(
+        fault(**target), sim.plan, sim.run()[1], state, under_fault, no_address
+    )
     return [chosen.member for chosen in targets]
 
 
@@ -90,14 +92,18 @@ def test_resolve_targets_no_fitting_member_is_explained(
 def test_resolve_targets_rolling_restart_hits_all_of_the_role() -> None:
     roll = {"name": "f", "action": "RollingRestart", "target": {"role": "ZooKeeper"}}
     sim = SimulatedCluster([])
-    targets = resolve_targets(Fault.model_validate(roll), sim.plan, sim.run()[1], KafkaState(), {})
+    targets = resolve_targets(
+        Fault.model_validate(roll), sim.plan, sim.run()[1], KafkaState(), {}, no_address
+    )
     assert [target.member for target in targets] == ["zk-0", "zk-1", "zk-2"]
 
 
 def test_resolve_targets_lose_disk_adds_the_claim_with_its_uid() -> None:
     lose = {"name": "f", "action": "LoseDisk", "target": {"role": "Broker", "ordinals": [1]}}
     sim = SimulatedCluster([])
-    [target] = resolve_targets(Fault.model_validate(lose), sim.plan, sim.run()[1], KafkaState(), {})
+    [target] = resolve_targets(
+        Fault.model_validate(lose), sim.plan, sim.run()[1], KafkaState(), {}, no_address
+    )
     assert target.claim == "t-kafka-1-data"
     assert target.claim_uid == sim.claims["t-kafka-1-data"]["metadata"]["uid"]
 

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 from tests.unit.operator.faults.doubles.player import LEADER, entry, play, times
 
+from krt_operator.api.status import FaultStatus
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.health import recovery
 from krt_operator.kafka.views import (
@@ -133,7 +134,7 @@ def test_not_running_only_a_container_that_never_starts_is_named(
 ) -> None:
     sim = SimulatedCluster([])
     sim.pods["t-kafka-0-0"]["status"] = status
-    sentence = recovery.not_running(sim.plan, sim.pods, NO_MEMBERS)
+    sentence = recovery.not_running(sim.plan, FaultStatus(name="f"), sim.run()[1], NO_MEMBERS)
     assert bool(sentence) is bool(part)
     assert part in sentence
 

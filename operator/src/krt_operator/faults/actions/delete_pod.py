@@ -31,7 +31,7 @@ class DeletePod(FaultAction):
 
         def perform(ports: Ports) -> Sequence[Change]:
             deleted = [
-                ports.cluster.delete(
+                ports.pods_of(ctx.plan.spec, target).delete(
                     Deletion("Pod", target.pod, target.uid, fault.grace_period_seconds)
                 )
                 for target in entry.targets

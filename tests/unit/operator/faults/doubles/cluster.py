@@ -33,9 +33,10 @@ from krt_operator.kafka.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from krt_contract.kafka_login import Login
+    from krt_operator.engine.ports import BrokerPods
 
 
 class ControllerKilled(Exception):  # noqa: N818 - not an error of the code under test
@@ -45,6 +46,16 @@ class ControllerKilled(Exception):  # noqa: N818 - not an error of the code unde
 def no_controller(address: str, _login: Login) -> None:
     """This cluster is in ZooKeeper mode."""
     raise AssertionError(f"asked {address}")
+
+
+def no_broker_pods(namespace: str, _labels: Mapping[str, str]) -> BrokerPods:
+    """The test deploys this cluster."""
+    raise AssertionError(f"asked for brokers in {namespace}")
+
+
+def no_address(host: str) -> frozenset[str]:
+    """The test deploys this cluster."""
+    raise AssertionError(f"asked for {host}")
 
 
 class SimulatedCluster(SimulatedApi):
@@ -116,7 +127,17 @@ class SimulatedCluster(SimulatedApi):
         def kafka(bootstrap: str, _login: Login) -> SimulatedKafka:
             return SimulatedKafka(self, bootstrap)
 
-        return Ports(self, self, kafka, self.four_letter, no_controller, settings, bytes)
+        return Ports(
+            self,
+            self,
+            kafka,
+            self.four_letter,
+            no_controller,
+            settings,
+            bytes,
+            broker_pods=no_broker_pods,
+            addresses=no_address,
+        )
 
     def four_letter(self, host: str, word: str) -> str:
         assert word == "srvr"

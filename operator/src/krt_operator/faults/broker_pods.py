@@ -1,0 +1,98 @@
+"""Which pod is a broker of somebody else's cluster, by its address and never by its name. Pure."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from krt_contract.members import member_of
+from krt_operator.api.broker_pods import PodManager
+from krt_operator.api.status import TargetPod
+from krt_operator.engine.ownership import owners
+from krt_operator.faults.action import UnresolvedTargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krt_operator.engine.views import Json
+    from krt_operator.kafka.views import Broker
+
+OWNERS: Final = {
+    PodManager.STATEFUL_SET: frozenset({"StatefulSet"}),
+    # Strimzi before 0.35 has StatefulSets.
+    PodManager.STRIMZI: frozenset({"StrimziPodSet", "StatefulSet"}),
+}
+"""Manager to the kinds of the objects that own its pods."""
+
+
+def find_pod(broker: Broker, addresses: frozenset[str], pods: Iterable[Json], where: str) -> Json:
+    """The pod of a broker: the one with an address of the host that the broker advertises.
+
+    Args:
+        broker: its id and the host.
+        addresses: those of the host.
+        pods: all that the selector selects.
+        where: their namespace, for messages.
+
+    Raises:
+        UnresolvedTargetError: no pod has such an address, or several have.
+    """
+    wanted = {_canonical(address) for address in addresses}
+    found = [pod for pod in pods if wanted & pod_addresses(pod)]
+    host = f"broker {broker.id} advertises {broker.host} ({', '.join(sorted(wanted))})"
+    if not found:
+        raise UnresolvedTargetError(
+            f"{host}, and no pod in namespace {where} with the labels of "
+            "spec.kafkaRef.pods.selector has this address"
+        )
+    if len(found) > 1:
+        names = ", ".join(sorted(pod["metadata"]["name"] for pod in found))
+        raise UnresolvedTargetError(
+            f"{host}, and several pods in namespace {where} have this address: {names}"
+        )
+    return found[0]
+
+
+def pod_addresses(pod: Json) -> frozenset[str]:
+    """The IP addresses of a pod that has not ended."""
+    status = pod.get("status") or {}
+    if status.get("phase") in {"Succeeded", "Failed"}:
+        # Its addresses may be another pod's by now.
+        return frozenset()
+    addresses = [status.get("podIP"), *(entry.get("ip") for entry in status.get("podIPs") or [])]
+    return frozenset(_canonical(address) for address in addresses if address)
+
+
+def target_of(broker: Broker, pod: Json, role: str, namespace: str) -> TargetPod:
+    """The target that a broker's pod is, for the journal."""
+    return TargetPod(
+        pod=pod["metadata"]["name"],
+        uid=pod["metadata"]["uid"],
+        namespace=namespace,
+        member=member_of(broker.id),
+        role=role,
+        node=pod["spec"].get("nodeName", ""),
+        ip=(pod.get("status") or {}).get("podIP", ""),
+    )
+
+
+def why_not_managed(pod: Json, manager: PodManager) -> str:
+    """Why the manager would not create the pod again, as a sentence; empty where it would."""
+    kinds = OWNERS.get(manager)
+    if kinds is None:
+        return ""
+    found = sorted(owner.get("kind", "") for owner in owners(pod) if owner.get("controller"))
+    if kinds & set(found):
+        return ""
+    has = f"by a {found[0]}" if found else "by nothing"
+    return (
+        f"pod {pod['metadata']['name']} is controlled {has}, not by a {' or '.join(sorted(kinds))}"
+    )
+
+
+def _canonical(address: str) -> str:
+    """The one spelling of an address; IPv6 has several."""
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        return address

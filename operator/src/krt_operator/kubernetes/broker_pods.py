@@ -1,0 +1,94 @@
+"""The `BrokerPods` port on a real API server: pods of somebody else's cluster, with his consent.
+
+The consent is a Role in the namespace of the pods. In most installations the controller may delete
+pods in every namespace, because tests may run in every namespace, so that right alone is no
+consent: whoever may create a test in one namespace could have pods of another one deleted. So the
+Role also has a verb of its own, on a resource that no other Role of this project names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from krt_contract.labels import GROUP
+from krt_operator.engine.ownership import is_selected
+from krt_operator.errors import RefusedError
+from krt_operator.kubernetes.client import ApiCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krt_operator.engine.progress import Deletion
+    from krt_operator.engine.views import Json
+    from krt_operator.kubernetes.rest import Rest
+
+list_ = list
+"""The builtin, which the method of that name hides inside the class."""
+
+REVIEW: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+WHOAMI: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+RIGHTS: Final = (
+    (GROUP, "brokerpods", "fault"),
+    ("", "pods", "get"),
+    ("", "pods", "list"),
+    ("", "pods", "delete"),
+)
+"""API group, resource and verb; the first one is the consent."""
+
+
+class ApiBrokerPods:
+    """Pods of one namespace that have the labels; see `BrokerPods` in `krt_operator.engine.ports`.
+
+    Args:
+        rest: the API server.
+        namespace: of the pods.
+        labels: that each of them has.
+    """
+
+    def __init__(self, rest: Rest, namespace: str, labels: Mapping[str, str]) -> None:
+        self._rest, self._namespace, self._labels = rest, namespace, labels
+        self._cluster = ApiCluster(rest, namespace)
+
+    def list(self) -> Sequence[Json]:
+        """All pods that have the labels."""
+        return self._cluster.list("Pod", self._labels)
+
+    def delete(self, deletion: Deletion) -> bool:
+        """Delete the pod with that uid; False where it is gone or does not have the labels."""
+        if self._find(deletion.name, deletion.uid or "") is None:
+            return False
+        return self._cluster.delete(deletion)
+
+    def missing_rights(self) -> Sequence[str]:
+        """What the controller may not do with these pods, as `verb resource`."""
+        missing: list_[str] = []
+        for group, resource, verb in RIGHTS:
+            attributes = {
+                "namespace": self._namespace,
+                "group": group,
+                "resource": resource,
+                "verb": verb,
+            }
+            spec = {"resourceAttributes": attributes}
+            if not self._ask(REVIEW, "SelfSubjectAccessReview", spec).get("allowed"):
+                missing.append(f"{verb} {resource}.{group}" if group else f"{verb} {resource}")
+        return missing
+
+    def account(self) -> str:
+        """The user that the controller is; empty where the API server does not tell."""
+        try:
+            status = self._ask(WHOAMI, "SelfSubjectReview", {})
+        except RefusedError:
+            return ""
+        return str((status.get("userInfo") or {}).get("username") or "")
+
+    def _find(self, name: str, uid: str) -> Json | None:
+        pod = self._cluster.get("Pod", name)
+        return pod if pod is not None and is_selected(pod, uid, self._labels) else None
+
+    def _ask(self, path: str, kind: str, spec: Json) -> dict[str, Any]:
+        version = path.removeprefix("/apis/").rpartition("/")[0]
+        body = {"apiVersion": version, "kind": kind, "spec": spec}
+        answer = self._rest.call("POST", path, body=body)
+        return dict(answer.get("status") or {})
