@@ -24,8 +24,10 @@ KAFKA: Final = (
     Reason(
         "BrokerPodUnusable",
         "a pod of spec.kafkaRef.pods is not controlled by the manager that the test names, so that "
-        "it may not come back after DeletePod",
-        "name the manager of the pods in spec.kafkaRef.pods.manager",
+        "it may not come back after DeletePod, or has no PersistentVolumeClaim, so that its data "
+        "would not",
+        "name the manager of the pods in spec.kafkaRef.pods.manager, or use a cluster with "
+        "persistent storage",
     ),
     Reason(
         "FaultUnsupported",

@@ -90,6 +90,16 @@ def why_not_managed(pod: Json, manager: PodManager) -> str:
     )
 
 
+def why_not_durable(pod: Json) -> str:
+    """Why the data of a pod would go with it, as a sentence; empty where it would not."""
+    if any("persistentVolumeClaim" in volume for volume in pod["spec"].get("volumes") or []):
+        return ""
+    return (
+        f"pod {pod['metadata']['name']} has no PersistentVolumeClaim, so its data would be deleted "
+        "with it"
+    )
+
+
 def _canonical(address: str) -> str:
     """The one spelling of an address; IPv6 has several."""
     try:

@@ -12,7 +12,7 @@ from krt_operator.api.spec import Role
 from krt_operator.api.targets import BROKER_ROLES
 from krt_operator.errors import KafkaAccessError, TransientError, UserError
 from krt_operator.faults.action import UnresolvedTargetError
-from krt_operator.faults.broker_pods import find_pod, why_not_managed
+from krt_operator.faults.broker_pods import find_pod, why_not_durable, why_not_managed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ def check_broker_pods(spec: Spec, namespace: str, cluster: ReferencedCluster, po
             "BrokerPodsForbidden", FIELD, _forbidden(missing, where, access.account())
         )
     listed = access.list()
-    _check_managed(
+    _check_deletable(
         pods, [_find(broker, where, listed, ports) for _, broker in sorted(needed.items())]
     )
 
@@ -119,13 +119,21 @@ def _find(broker: Broker, where: str, pods: Iterable[Json], ports: Ports) -> Jso
         ) from error
 
 
-def _check_managed(selected: BrokerPods, pods: Iterable[Json]) -> None:
-    """Refuse to delete pods that do not come back."""
+def _check_deletable(selected: BrokerPods, pods: Iterable[Json]) -> None:
+    """Refuse to delete pods that do not come back, or not with what they held."""
     for pod in pods:
         problem = why_not_managed(pod, selected.manager)
         if problem:
             raise UserError(
                 "BrokerPodUnusable", f"{FIELD}.manager", f"{problem}; name who creates it again"
+            )
+        problem = why_not_durable(pod)
+        if problem:
+            raise UserError(
+                "BrokerPodUnusable",
+                FIELD,
+                f"{problem}, and acknowledged records might be lost by that alone; "
+                "use a cluster with persistent storage",
             )
 
 

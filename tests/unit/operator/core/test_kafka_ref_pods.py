@@ -135,6 +135,14 @@ def test_pod_without_the_manager_that_is_named_is_refused() -> None:
     assert "pod my-cluster-pool-0 is controlled by nothing" in condition["message"]
 
 
+def test_pod_whose_data_would_go_with_it_is_refused() -> None:
+    world = world_with_pods()
+    world.owner.pods["my-cluster-pool-2"]["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}]
+    condition = refusal(world)
+    assert condition["reason"] == "BrokerPodUnusable"
+    assert "pod my-cluster-pool-2 has no PersistentVolumeClaim" in condition["message"]
+
+
 def test_broker_id_that_is_not_there_is_refused_with_those_that_are() -> None:
     condition = refusal(world_with_pods(delete(role="Broker", ordinals=[7])))
     assert condition["reason"] == "TooFewTargets"

@@ -59,7 +59,13 @@ class Owner(Rest):
                 "labels": dict(LABELS),
                 "ownerReferences": [{"kind": "StatefulSet", "name": "s", "controller": True}],
             },
-            "spec": {"nodeName": "n1", "containers": [{"name": "kafka", "image": "kafka:9"}]},
+            "spec": {
+                "nodeName": "n1",
+                "containers": [{"name": "kafka", "image": "kafka:9"}],
+                "volumes": [
+                    {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}}
+                ],
+            },
             "status": {
                 "phase": "Running",
                 "podIP": address,
