@@ -47,7 +47,7 @@ NOT_RULES = frozenset(
 
 TESTS = (Path("tests/spark/anomalies"), UNIT)
 STORE = Path("build/mutation/judged.jsonl")
-MEMORY = "4g"
+MEMORY = "6g"
 """Heap of the session: with 1 GiB, half of the time went into collecting what the cached histories
 leave no room for."""
 HEAD = ("module", "mutants", "equivalent", "noticed", "share")
