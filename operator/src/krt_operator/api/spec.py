@@ -15,6 +15,7 @@ from krt_operator.api.base import (
     list_map,
     rules,
 )
+from krt_operator.api.broker_pods import BrokerPods
 from krt_operator.api.clients import Compression
 from krt_operator.api.consumers import Consumer, Output
 from krt_operator.api.crossrefs import CROSS_REFERENCES
@@ -46,7 +47,7 @@ from krt_operator.api.scoring import (
     Timeouts,
 )
 from krt_operator.api.security_rules import SECURITY
-from krt_operator.api.targets import Role, Target
+from krt_operator.api.targets import BROKER_ROLES, Role, Target
 from krt_operator.api.traffic import Producer, Traffic, Transactional
 
 __all__ = [
@@ -197,6 +198,20 @@ class Spec(ApiModel):
         else:
             changed["zookeeper"] = self.ensemble
         return self.model_copy(update=changed)
+
+    @property
+    def broker_faults(self) -> tuple[Fault, ...]:
+        """The faults on brokers of a cluster that is there already."""
+        if self.kafka_ref is None:
+            return ()
+        return tuple(fault for fault in self.faults if fault.target.role in BROKER_ROLES)
+
+    @property
+    def broker_pods(self) -> BrokerPods | None:
+        """The pods on which these faults act; None where there is no such fault."""
+        if self.kafka_ref is None or not self.broker_faults:
+            return None
+        return self.kafka_ref.pods
 
     @property
     def kraft(self) -> bool:

@@ -252,7 +252,7 @@ class Ports:
 
     def pods_of(self, spec: Spec, target: TargetPod) -> Pods:
         """Where the pod of a target is: among the test's, or at the owner of the brokers."""
-        pods = None if spec.kafka_ref is None else spec.kafka_ref.pods
+        pods = spec.broker_pods
         if not target.namespace or pods is None:
             return self.cluster
         return self.broker_pods(target.namespace, pods.selector.match_labels)

@@ -114,12 +114,12 @@ def observe(ports: Ports, name: str, uid: str, phase: Phase | None) -> Observed:
 
 
 def with_broker_pods(run: Run, observed: Observed, ports: Ports) -> Observed:
-    """What was observed, with the pods of `spec.kafkaRef.pods` in Injecting: faults need them.
+    """What was observed; in Injecting, with the pods of brokers on which faults act.
 
     Raises:
         RefusedError: the controller may not list them.
     """
-    pods = None if run.spec.kafka_ref is None else run.spec.kafka_ref.pods
+    pods = run.spec.broker_pods
     if pods is None or run.status.phase is not Phase.INJECTING:
         return observed
     namespace = pods.namespace or run.namespace

@@ -255,7 +255,7 @@ def _traffic(fault: Fault, plan: Plan) -> list[Candidate]:
     ]
 
 
-def _broker_pod(  # noqa: PLR0913, PLR0917 - what tells whose pod a broker is
+def _broker_pod(  # noqa: PLR0913, PLR0917 - all that says which pod a broker is
     candidate: Candidate,
     fault: Fault,
     plan: Plan,
@@ -266,9 +266,9 @@ def _broker_pod(  # noqa: PLR0913, PLR0917 - what tells whose pod a broker is
     """The pod of a broker that somebody else runs.
 
     Raises:
-        UnresolvedTargetError: it cannot be told which one it is.
+        UnresolvedTargetError: it is not clear which one it is.
     """
-    selected = None if plan.spec.kafka_ref is None else plan.spec.kafka_ref.pods
+    selected = plan.spec.broker_pods
     brokers = () if state.cluster is None else state.cluster.brokers
     broker = next((each for each in brokers if member_of(each.id) == candidate.member), None)
     if selected is None or broker is None:

@@ -9,7 +9,6 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Role
-from krt_operator.api.targets import BROKER_ROLES
 from krt_operator.errors import KafkaAccessError, TransientError, UserError
 from krt_operator.faults.action import UnresolvedTargetError
 from krt_operator.faults.broker_pods import find_pod, why_not_durable, why_not_managed
@@ -50,14 +49,14 @@ def check_broker_pods(spec: Spec, namespace: str, cluster: ReferencedCluster, po
         KafkaAccessError: BrokerPodsForbidden or BrokerPodNotFound. Both may soon be over: a right
             is granted together with the test, or a broker is just being restarted.
     """
-    pods = None if spec.kafka_ref is None else spec.kafka_ref.pods
-    # What is External is somebody else's, and traffic is the test's.
-    faults = [fault for fault in spec.faults if fault.target.role in BROKER_ROLES]
-    if pods is None or not faults:
+    pods = spec.broker_pods
+    if pods is None:
         return
-    for fault in faults:
+    for fault in spec.broker_faults:
         _check_controller(fault, cluster)
-    needed = {broker.id: broker for fault in faults for broker in _eligible(fault, cluster)}
+    needed = {
+        broker.id: broker for fault in spec.broker_faults for broker in _eligible(fault, cluster)
+    }
     where = pods.namespace or namespace
     access = ports.broker_pods(where, pods.selector.match_labels)
     missing = access.missing_rights()

@@ -127,6 +127,13 @@ def test_broker_that_no_fault_may_hit_needs_no_pod() -> None:
     assert world.run()["verdict"] == "Passed"
 
 
+def test_run_without_a_fault_on_brokers_needs_no_right_to_their_pods() -> None:
+    crash = {"name": "down", "action": "CrashPod", "target": {"role": "Consumer"}}
+    world = world_with_pods(crash)
+    world.owner.denied = {"fault brokerpods", "get pods", "list pods", "delete pods"}
+    assert world.run_on(seconds=900)["verdict"] == "Passed"
+
+
 def test_pod_without_the_manager_that_is_named_is_refused() -> None:
     world = world_with_pods()
     world.owner.pods["my-cluster-pool-0"]["metadata"]["ownerReferences"] = []
