@@ -313,6 +313,26 @@ def test_brokers_pod_with_another_uid_or_without_the_labels_is_not_deleted(
     assert [asked["method"] for asked in server.asked] == ["GET"]
 
 
+def test_brokers_pod_that_changes_after_it_was_read_is_read_again(server: Server) -> None:
+    first, second = brokers_pod(app="kafka"), brokers_pod(app="kafka")
+    first["metadata"]["resourceVersion"] = "7"
+    second["metadata"]["resourceVersion"] = "8"
+    server.answers = [(200, first), (409, {}), (200, second), (200, {})]
+    assert server.broker_pods().delete(Deletion("Pod", "p", "u"))
+    assert [asked["method"] for asked in server.asked] == ["GET", "DELETE", "GET", "DELETE"]
+    preconditions = [asked["body"]["preconditions"] for asked in server.asked[1::2]]
+    assert preconditions == [
+        {"uid": "u", "resourceVersion": "7"},
+        {"uid": "u", "resourceVersion": "8"},
+    ]
+
+
+def test_brokers_pod_that_loses_its_labels_after_it_was_read_is_not_deleted(server: Server) -> None:
+    server.answers = [(200, brokers_pod(app="kafka")), (409, {}), (200, brokers_pod())]
+    assert not server.broker_pods().delete(Deletion("Pod", "p", "u"))
+    assert [asked["method"] for asked in server.asked] == ["GET", "DELETE", "GET"]
+
+
 def test_brokers_pods_are_listed_by_their_labels(server: Server) -> None:
     server.answers = [(200, {"items": []})]
     server.broker_pods().list()

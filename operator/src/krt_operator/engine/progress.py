@@ -116,12 +116,15 @@ class Deletion:
         name: its name, in the run's namespace.
         uid: precondition; None deletes any object of the name (only where the test names it).
         grace_seconds: `gracePeriodSeconds` of the delete call; None uses the default of Kubernetes.
+        resource_version: precondition beside the uid, where the object may not have changed; empty
+            deletes any version.
     """
 
     kind: str
     name: str
     uid: str | None = None
     grace_seconds: int | None = None
+    resource_version: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ Role also has a verb of its own, on a resource that no other Role of this projec
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.labels import GROUP
 from krt_operator.engine.ownership import is_selected
+from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError
 from krt_operator.kubernetes.client import ApiCluster
 
@@ -55,10 +57,15 @@ class ApiBrokerPods:
         return self._cluster.list("Pod", self._labels)
 
     def delete(self, deletion: Deletion) -> bool:
-        """Delete the pod with that uid; False where it is gone or does not have the labels."""
-        if self._find(deletion.name, deletion.uid or "") is None:
-            return False
-        return self._cluster.delete(deletion)
+        """Delete the pod with that uid; False where it is gone or does not have the labels.
+
+        A pod that changes after it was read is read again: it may have lost the labels.
+        """
+        while (pod := self._find(deletion.name, deletion.uid or "")) is not None:
+            version = ObjectView(pod).resource_version
+            if self._cluster.delete(replace(deletion, resource_version=version)):
+                return True
+        return False
 
     def missing_rights(self) -> Sequence[str]:
         """What the controller may not do with these pods, as `verb resource`."""

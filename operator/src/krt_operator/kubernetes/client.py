@@ -154,10 +154,12 @@ class ApiCluster:
                 raise
 
     def delete(self, deletion: Deletion) -> bool:
-        """Delete; False where the object was already gone or has another uid."""
+        """Delete; False where the object was already gone or is not as the preconditions say."""
         options: Json = {"propagationPolicy": "Background"}
         if deletion.uid is not None:
             options["preconditions"] = {"uid": deletion.uid}
+            if deletion.resource_version:
+                options["preconditions"]["resourceVersion"] = deletion.resource_version
         if deletion.grace_seconds is not None:
             options["gracePeriodSeconds"] = deletion.grace_seconds
         path = self._path(deletion.kind, deletion.name)
@@ -166,7 +168,7 @@ class ApiCluster:
         except NotFoundError:
             return False
         except ConflictError:
-            # The uid precondition failed: another object has the name by now.
+            # A precondition failed: another object has the name by now, or this one has changed.
             return False
         return True
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.unit.operator.core.test_kafka_ref import SPEC, world_of
 from tests.unit.operator.doubles.objects import copied
@@ -253,6 +253,8 @@ def play_trick(world: World, trick: Trick) -> None:
             world.owner.pods[f"{name}-copy"] = copy
 
 
+# Between the read of the pod and its deletion.
+@example(Trick.RELABELLED, 8)
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(Trick), st.integers(min_value=0, max_value=30))
 def test_delete_pod_whatever_the_owner_does_meanwhile_touches_no_other_pod(

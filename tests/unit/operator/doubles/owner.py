@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,18 @@ ACCOUNT = "system:serviceaccount:krt-system:krt-kafka-resilience"
 RETURN = timedelta(seconds=5)
 """From the deletion of a broker's pod until its StatefulSet has another one that is ready."""
 PODS = re.compile(rf"/api/v1/namespaces/{OWNERS_NAMESPACE}/pods(?:/(?P<name>[^/]+))?")
+
+
+def version_of(pod: Json) -> str:
+    """The version of a pod: another one whenever anything of it has changed."""
+    return hashlib.sha256(json.dumps(pod, sort_keys=True).encode()).hexdigest()
+
+
+def served(pod: Json) -> Json:
+    """A pod as the API server returns it."""
+    copy = copied(pod)
+    copy["metadata"]["resourceVersion"] = version_of(pod)
+    return copy
 
 
 class Owner(Rest):
@@ -115,7 +129,7 @@ class Owner(Rest):
             )
             return {
                 "items": [
-                    copied(pod)
+                    served(pod)
                     for pod in self.pods.values()
                     if selector.items() <= pod["metadata"]["labels"].items()
                 ]
@@ -123,15 +137,18 @@ class Owner(Rest):
         pod = self.pods.get(name)
         if pod is None:
             raise NotFoundError(f"HTTP 404: {name}")
-        return self._delete(pod, body) if method == "DELETE" else copied(pod)
+        return self._delete(pod, body) if method == "DELETE" else served(pod)
 
     def _delete(self, pod: Json, options: Json) -> Json:
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        preconditions = options.get("preconditions") or {}
         # Without a precondition, whatever has the name by now would be deleted.
-        if (options.get("preconditions") or {}).get("uid") != uid:
-            if "preconditions" not in options:
+        if preconditions.get("uid") != uid:
+            if not preconditions:
                 self.trespasses.append(f"{name} without its uid")
             raise ConflictError("HTTP 409: Precondition failed: UID")
+        if preconditions.get("resourceVersion", version_of(pod)) != version_of(pod):
+            raise ConflictError("HTTP 409: Precondition failed: ResourceVersion")
         journaled = {
             target["uid"]
             for fault in self.world.status.get("faults", [])
