@@ -17,7 +17,7 @@ from tests.unit.chart.access import HEAD, access_table
 
 from krt_contract import metrics
 from krt_operator.app.settings import Settings
-from krt_operator.phases.broker_pods import ROLE_RULES
+from krt_operator.engine.ownership import BROKER_POD_RULES
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm/kafka-resilience"
@@ -536,7 +536,7 @@ def test_controller_may_act_on_pods_of_brokers_in_the_namespaces_that_are_listed
         ]
 
     assert granted() == []
-    rules = list(ROLE_RULES)
+    rules = list(BROKER_POD_RULES)
     account = {"name": "krt-kafka-resilience", "namespace": "krt-system"}
     subjects = [{"kind": "ServiceAccount", **account}]
     expected = [("a", rules), ("b", rules), ("a", subjects), ("b", subjects)]

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from krt_contract.faults import ObservationKind
+from krt_contract.members import broker_of
 from krt_operator.api.base import LIST_ATOMIC, StatusModel, Text, Word
 from krt_operator.api.times import Time
 
@@ -100,3 +101,11 @@ class FaultStatus(StatusModel):
         description="Why the fault was skipped, what it waits for, or why the cluster did not "
         "recover from it in time.",
     )
+
+    @property
+    def referenced_brokers(self) -> dict[int, TargetPod]:
+        """Broker id to pod of those targets that are brokers of spec.kafkaRef."""
+        brokers = ((broker_of(target.member), target) for target in self.targets)
+        return {
+            number: target for number, target in brokers if target.namespace and number is not None
+        }

@@ -2,13 +2,15 @@
 
 Labels alone do not tell: a copy of one of the run's objects has them, too. Whatever does not belong
 to the run is neither looked at nor touched. The one exception are the pods of `spec.kafkaRef.pods`,
-which `is_selected` tells.
+see `is_selected`.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+
+from krt_contract.labels import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +22,13 @@ WORKLOADS: Final = {
     "Job": re.compile(r"scoring-\d+|fault-\d+-\d+|dump-kafka-\d+"),
 }
 """Kind of an owner of pods to what follows the name of the test in its name."""
+
+BROKER_POD_RULES: Final = (
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "delete"]},
+    {"apiGroups": [GROUP], "resources": ["brokerpods"], "verbs": ["fault"]},
+)
+"""The Role that the controller needs in the namespace of `spec.kafkaRef.pods`, as the chart has it;
+the last rule is the consent of the namespace."""
 
 
 def owners(obj: Json) -> list[Json]:

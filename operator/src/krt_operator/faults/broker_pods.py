@@ -37,9 +37,9 @@ def find_pod(broker: Broker, addresses: frozenset[str], pods: Iterable[Json], wh
     Raises:
         UnresolvedTargetError: no pod has such an address, or several have.
     """
-    wanted = {_canonical(address) for address in addresses}
-    found = [pod for pod in pods if wanted & pod_addresses(pod)]
-    host = f"broker {broker.id} advertises {broker.host} ({', '.join(sorted(wanted))})"
+    advertised = {_canonical(address) for address in addresses}
+    found = [pod for pod in pods if advertised & pod_addresses(pod)]
+    host = f"broker {broker.id} advertises {broker.host} ({', '.join(sorted(advertised))})"
     if not found:
         raise UnresolvedTargetError(
             f"{host}, and no pod in namespace {where} with the labels of "

@@ -59,13 +59,11 @@ def read_kafka_state(
     Raises:
         TransientError: no member answered; ask again.
     """
-    referenced = plan.metadata.referenced
-    kraft = plan.metadata.mode is MetadataMode.KRAFT
-    if target.role is Role.CONTROLLER and kraft and not referenced:
+    if plan.metadata.referenced and target.role in BROKER_ROLES:
+        return _read_reference(target, plan, ports)
+    if target.role is Role.CONTROLLER and plan.metadata.mode is MetadataMode.KRAFT:
         quorum = read_quorum(plan, ports, unavailable)
         return KafkaState(quorum_leader=NO_BROKER if quorum is None else quorum.leader)
-    if referenced and target.role in BROKER_ROLES:
-        return _read_reference(target, plan, ports)
     rack_of_leader = target.role is Role.RACK and target.zone is None
     if target.role in PARTITION_ROLES or target.role is Role.CONTROLLER or rack_of_leader:
         with ports.connect(plan, plan.bootstrap_but(unavailable)) as kafka:
@@ -79,7 +77,7 @@ def read_kafka_state(
 
 
 def _read_reference(target: Target, plan: Plan, ports: Ports) -> KafkaState:
-    """Of a cluster that somebody else runs, only its metadata tells which brokers there are."""
+    """Of a cluster that somebody else runs, only its metadata says which brokers there are."""
     with ports.connect(plan, plan.bootstrap) as kafka:
         view = kafka.view()
         if target.role is not Role.GROUP_COORDINATOR:

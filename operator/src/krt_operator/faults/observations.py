@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.faults import IMPLIED, ObservationKind
-from krt_contract.members import broker_of
 from krt_contract.metadata import MetadataMode
 from krt_operator.api.spec import Role
 from krt_operator.api.status import Observation
@@ -257,8 +256,7 @@ def _controller(view: ClusterView) -> str:
 def _hit_brokers(entry: FaultStatus, plan: Plan) -> frozenset[int]:
     if plan.metadata.referenced:
         # The plan has no members of somebody else's cluster.
-        ids = (broker_of(target.member) for target in entry.targets if target.namespace)
-        return frozenset(broker for broker in ids if broker is not None)
+        return frozenset(entry.referenced_brokers)
     return _node_ids(entry, plan.brokers)
 
 

@@ -91,7 +91,7 @@ def missing_broker_pod(
         down: brokers that open faults keep from answering.
         replaced: uids of pods that a fault took away.
     """
-    expected = [(target.member, target.pod) for target in entry.targets if target.namespace]
+    expected = [(target.member, target.pod) for target in entry.referenced_brokers.values()]
     return _missing_pod(expected, pods, down, replaced)
 
 
@@ -225,8 +225,7 @@ def not_running(plan: Plan, entry: FaultStatus, observed: Observed, down: frozen
     expected = [(member.member, member.pod, observed.pods) for member in plan.members]
     expected += [
         (target.member, target.pod, observed.broker_pods)
-        for target in entry.targets
-        if target.namespace
+        for target in entry.referenced_brokers.values()
     ]
     for member, name, pods in expected:
         if member in down:

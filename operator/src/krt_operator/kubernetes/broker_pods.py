@@ -9,10 +9,10 @@ Role also has a verb of its own, on a resource that no other Role of this projec
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from krt_contract.labels import GROUP
-from krt_operator.engine.ownership import is_selected
+from krt_operator.engine.ownership import BROKER_POD_RULES, is_selected
 from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError
 from krt_operator.kubernetes.client import ApiCluster
@@ -24,17 +24,13 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import Json
     from krt_operator.kubernetes.rest import Rest
 
-list_ = list
-"""The builtin, which the method of that name hides inside the class."""
-
 REVIEW: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 WHOAMI: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
-RIGHTS: Final = (
-    (GROUP, "brokerpods", "fault"),
-    ("", "pods", "get"),
-    ("", "pods", "list"),
-    ("", "pods", "delete"),
+RIGHTS: Final = tuple(
+    (group, resource, verb)
+    for rule in reversed(BROKER_POD_RULES)
+    for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
 )
 """API group, resource and verb; the first one is the consent."""
 
@@ -69,18 +65,11 @@ class ApiBrokerPods:
 
     def missing_rights(self) -> Sequence[str]:
         """What the controller may not do with these pods, as `verb resource`."""
-        missing: list_[str] = []
-        for group, resource, verb in RIGHTS:
-            attributes = {
-                "namespace": self._namespace,
-                "group": group,
-                "resource": resource,
-                "verb": verb,
-            }
-            spec = {"resourceAttributes": attributes}
-            if not self._ask(REVIEW, "SelfSubjectAccessReview", spec).get("allowed"):
-                missing.append(f"{verb} {resource}.{group}" if group else f"{verb} {resource}")
-        return missing
+        return [
+            f"{verb} {resource}.{group}" if group else f"{verb} {resource}"
+            for group, resource, verb in RIGHTS
+            if not self._may(group, resource, verb)
+        ]
 
     def account(self) -> str:
         """The user that the controller is; empty where the API server does not tell."""
@@ -89,6 +78,16 @@ class ApiBrokerPods:
         except RefusedError:
             return ""
         return str((status.get("userInfo") or {}).get("username") or "")
+
+    def _may(self, group: str, resource: str, verb: str) -> bool:
+        attributes = {
+            "namespace": self._namespace,
+            "group": group,
+            "resource": resource,
+            "verb": verb,
+        }
+        spec = {"resourceAttributes": attributes}
+        return bool(self._ask(REVIEW, "SelfSubjectAccessReview", spec).get("allowed"))
 
     def _find(self, name: str, uid: str) -> Json | None:
         pod = self._cluster.get("Pod", name)

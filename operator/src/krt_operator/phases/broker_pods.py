@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.spec import Role
+from krt_operator.engine.ownership import BROKER_POD_RULES
 from krt_operator.errors import KafkaAccessError, TransientError, UserError
 from krt_operator.faults.action import UnresolvedTargetError
 from krt_operator.faults.broker_pods import find_pod, why_not_durable, why_not_managed
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from krt_operator.plan.reference import ReferencedCluster
 
 FIELD: Final = "spec.kafkaRef.pods"
-
-ROLE_RULES: Final = (
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "delete"]},
-    {"apiGroups": ["kafkaresilience.dev"], "resources": ["brokerpods"], "verbs": ["fault"]},
-)
-"""The Role that the controller needs in the namespace of the pods, as the chart has it."""
 
 ACCOUNT: Final = "system:serviceaccount:"
 """How the user that is a service account begins; namespace and name follow."""
@@ -141,7 +136,7 @@ def _forbidden(missing: Sequence[str], where: str, account: str) -> str:
     namespace, _, name = account.removeprefix(ACCOUNT).partition(":")
     known = account.startswith(ACCOUNT)
     subject = f"ServiceAccount {name} in namespace {namespace}" if known else account
-    rules = json.dumps(ROLE_RULES, separators=(",", ":")).replace('"', "")
+    rules = json.dumps(BROKER_POD_RULES, separators=(",", ":")).replace('"', "")
     return (
         f"the controller may not {', '.join(missing)} in namespace {where}; make a Role there with "
         f"the rules {rules}, and a RoleBinding of it to "

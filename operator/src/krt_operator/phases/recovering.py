@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.members import broker_of
 from krt_operator.api.status import ConditionStatus, ConditionType, FaultState
 from krt_operator.engine import journal
 from krt_operator.engine.remedies import cut
@@ -78,15 +77,9 @@ def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
         return "no broker answers"
     return (
         recovery.missing_move(action.moved_partitions(fault, ctx.plan), fault.target_replicas, view)
-        or recovery.missing_replica(ctx.plan, view, down, _brokers_of_others(entry))
+        or recovery.missing_replica(ctx.plan, view, down, frozenset(entry.referenced_brokers))
         or _unsettled_group(ctx, down)
     )
-
-
-def _brokers_of_others(entry: FaultStatus) -> frozenset[int]:
-    """Ids of the brokers of somebody else's cluster that the fault hit."""
-    ids = (broker_of(target.member) for target in entry.targets if target.namespace)
-    return frozenset(broker for broker in ids if broker is not None)
 
 
 def _replaced(ctx: InjectionContext) -> frozenset[str]:
