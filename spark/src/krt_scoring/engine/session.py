@@ -91,12 +91,6 @@ ALWAYS = {
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "1000",
     "spark.sql.lightweightPlanChangeValidation": "false",
-    # What Spark keeps of past queries for its web page, which is off: graphs of a thousand plans
-    # fill the heap of a session that judges history after history.
-    "spark.ui.retainedJobs": "10",
-    "spark.ui.retainedStages": "10",
-    "spark.ui.retainedTasks": "100",
-    "spark.sql.ui.retainedExecutions": "10",
 }
 """Settings of every session. ANSI on: an overflow or a bad cast must fail, not turn to null."""
 
