@@ -167,7 +167,7 @@ def void_findings(lacking: list[Reason], cases: list[Case]) -> VoidFindings:
 
 
 def check_counts(found: DataFrame | None, void: VoidFindings) -> None:
-    """Assert that as many findings are counted as void as there are rows of which it is said.
+    """Assert that as many findings are counted as void as there are rows that are.
 
     Args:
         found: what all rules found, cached.

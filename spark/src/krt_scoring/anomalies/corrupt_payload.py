@@ -35,8 +35,8 @@ def find(ctx: Context) -> DataFrame:
     for end in ("first", "last"):
         # A delivery shows where a record lies unless a settled log says that it does not lie there.
         got = sf.col(f"got_{end}")
-        told = (offset_of(got) >= start_of(tp_of(got), facts)) & settled(tp_of(got), facts)
-        shown = sf.when(~sf.col("present") | ~told, got)
+        decisive = (offset_of(got) >= start_of(tp_of(got), facts)) & settled(tp_of(got), facts)
+        shown = sf.when(~sf.col("present") | ~decisive, got)
         lies = tp_of(sf.coalesce(sf.col(f"log_{end}"), shown))
         elsewhere = elsewhere | (sf.col("ledger_tp") != lies)
     tag = sf.when(damaged, "checksum").when(never, "neverSent").when(elsewhere, "otherPartition")
