@@ -5,7 +5,7 @@ Random histories would notice no more: of 795 mutants one was noticed by 300 of 
 What the rules look at is the same for every mutant, so it is built once and stays cached; a mutant
 costs one query for each history of cases, of the rules that its module takes part in. Only if it
 changes what is allowed are the other rules asked, too. What is void of the findings changes none of
-them, so those are cached as well.
+them, so those are kept as well.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Batch:
         lacking: what their evidence lacks.
         void: which findings rest on that.
         sends: case → outcome of its sends → how many.
-        found: what the rules find where nothing is altered, cached once it was asked for.
+        found: what the rules find where nothing is altered, or by a mutant; None: nothing.
     """
 
     cases: list[Case]
@@ -110,9 +110,7 @@ class Bench:
         outcomes = {name: outcome.outcomes for name, outcome in sends.items()}
         lacking = histories.reasons(ctx, cases)
         void = histories.void_findings(lacking, cases)
-        found = importlib.import_module(DETECTION).find_all(ctx)
-        kept = found if found is None else found.persist()
-        return Batch(cases, ctx, lacking, void, outcomes, kept)
+        return Batch(cases, ctx, lacking, void, outcomes, histories.findings_of(ctx))
 
     def find_wrong_cases(self) -> list[str]:
         """Return the cases that fail where nothing is altered: with any, nothing is shown."""

@@ -16,6 +16,8 @@ from krt_contract.bundle import Bundle
 from krt_contract.plan import Plan
 from krt_scoring.anomalies import context, detection, unexpected_rebalance, voids
 from krt_scoring.anomalies.registry import RULES, UNITS
+from krt_scoring.anomalies.schema import FINDING
+from krt_scoring.engine import local_rows
 from krt_scoring.history import tables as history_module
 from krt_scoring.history import tally
 from krt_scoring.history.groups import MAX_GROUPS
@@ -132,9 +134,9 @@ def detect_side_by_side(spark: SparkSession, cases: list[Case]) -> dict[str, Out
     """Detect the anomalies of many cases in one history."""
     ctx = context.build(history_of_cases(spark, cases))
     void = void_findings(reasons(ctx, cases), cases)
-    with detection.cached_findings(ctx) as found:
-        outcomes = outcomes_of(ctx, cases, void, found)
-        check_counts(found, void)
+    found = findings_of(ctx)
+    outcomes = outcomes_of(ctx, cases, void, found)
+    check_counts(found, void)
     add_outcomes_of_sends(ctx, cases, outcomes)
     ctx.release()
     return outcomes
@@ -166,22 +168,28 @@ def void_findings(lacking: list[Reason], cases: list[Case]) -> VoidFindings:
     return VoidFindings(scopes, wholly_void(lacking, [case.name for case in cases]))
 
 
-def check_counts(found: DataFrame | None, void: VoidFindings) -> None:
+def findings_of(ctx: Context) -> DataFrame:
+    """Find the anomalies of all cases; the rows are part of the plan, so they are found once."""
+    found = detection.find_all(ctx)
+    rows = [] if found is None else [tuple(row) for row in found.collect()]
+    return local_rows.frame(ctx.spark, rows, FINDING)
+
+
+def check_counts(found: DataFrame, void: VoidFindings) -> None:
     """Assert that as many findings are counted as void as there are rows that are.
 
     Args:
-        found: what all rules found, cached.
+        found: what all rules found.
         void: what the evidence lacks.
     """
     for scopes in void.scopes:
         whole = UNITS.keys() - scopes.keys()
         violations: Counter[str] = Counter()
         resting: Counter[str] = Counter()
-        if found is not None:
-            accused = found.filter(sf.col("rule").isNull())
-            for row in accused.select("anomaly", voids.within(scopes).alias("rests")).collect():
-                violations[row["anomaly"]] += 1
-                resting[row["anomaly"]] += row["rests"] or row["anomaly"] in whole
+        accused = found.filter(sf.col("rule").isNull())
+        for row in accused.select("anomaly", voids.within(scopes).alias("rests")).collect():
+            violations[row["anomaly"]] += 1
+            resting[row["anomaly"]] += row["rests"] or row["anomaly"] in whole
         assert voids.count(found, whole, scopes, violations) == +resting
 
 
