@@ -87,6 +87,13 @@ def test_acks_may_be_a_word_or_a_number(server: ApiServer, acks: Any) -> None:
     assert server.admits(spec).ok
 
 
+def test_broker_of_a_referenced_cluster_may_have_any_id(server: ApiServer) -> None:
+    spec = manifest("sample-kafka-ref.yaml")["spec"]
+    spec["expect"] = {"inIsr": [{"broker": 0, "min": 1}, {"broker": 2**31 - 1, "max": 0}]}
+    answer = server.admits(spec)
+    assert answer.ok, answer.text
+
+
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_refused_with_the_element_named(server: ApiServer, case: Refused) -> None:
     spec = sample()

@@ -397,6 +397,19 @@ def test_evaluate_polled_states_at_the_end_are_those_of_the_last_poll() -> None:
     assert found == ["Met", "NotEvaluated"]
 
 
+def test_evaluate_in_isr_takes_the_ids_of_somebody_elses_brokers() -> None:
+    ids = [
+        seen(1, 101, 0, [101, 205], subject="foo-0"),
+        seen(1, 205, 0, [205, 101], subject="foo-1"),
+        seen(9, 205, 1, [205], subject="foo-0"),
+    ]
+    expect = {"inIsr": [{"broker": 101, "min": 2}, {"broker": 205, "min": 2, "max": 2}]}
+    run = polled_run(expect)
+    found = {item.expectation: item for item in evaluate(expectation_inputs(expect, *ids, run=run))}
+    assert (found["inIsr 101"].result, found["inIsr 205"].result) == ("NotMet", "Met")
+    assert "foo-1" in found["inIsr 101"].observed
+
+
 def test_states_of_a_polled_run_may_miss_any_state_but_no_epoch() -> None:
     known = States.of(Timeline(CRASH), polled_run({}))
     assert known.missed(0, 60 * SECOND) == {("foo", 0), ("foo", 1)}

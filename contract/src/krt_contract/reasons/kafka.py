@@ -60,6 +60,12 @@ KAFKA: Final = (
         appended=True,
     ),
     Reason(
+        "NoSuchBroker",
+        "the test expects something of a broker that the cluster of spec.kafkaRef has not, or that "
+        "is down when the test begins",
+        "name one of the broker ids that the message lists, or start the broker",
+    ),
+    Reason(
         "PartitionsRefused",
         "Kafka refuses the number of partitions of a topic",
         "correct spec.topics[].partitions",

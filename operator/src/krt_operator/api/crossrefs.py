@@ -194,7 +194,8 @@ FAULTS = (
         "target.partitions is out of range",
     ),
     _fault(
-        "f.targetReplicas.all(b, b < self.kafka.replicas)",
+        # With spec.kafkaRef, another rule refuses the action that takes them.
+        "has(self.kafkaRef) || f.targetReplicas.all(b, b < self.kafka.replicas)",
         ("targetReplicas must be below kafka.replicas %d", "self.kafka.replicas"),
         "targetReplicas must be below kafka.replicas",
     ),

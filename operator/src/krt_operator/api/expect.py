@@ -12,6 +12,7 @@ from pydantic import Field, StringConstraints
 from krt_operator.api.base import MAX_ITEMS, ApiModel, TopicName, list_map
 from krt_operator.api.bounds import Bounds, GroupName
 from krt_operator.api.expect_faults import FaultExpectation
+from krt_operator.api.targets import MAX_BROKER_ID
 
 
 class Occurrence(StrEnum):
@@ -68,7 +69,12 @@ class GroupBounds(Bounds):
 class BrokerBounds(Bounds):
     """Bounds of a number of one broker."""
 
-    broker: int = Field(ge=0, le=8, description="A broker, by its ordinal.")
+    broker: int = Field(
+        ge=0,
+        le=MAX_BROKER_ID,
+        description="A broker, by its ordinal; one of the cluster of spec.kafkaRef by its broker "
+        "id.",
+    )
 
 
 class TopicBounds(Bounds):

@@ -78,7 +78,7 @@ def check_reference(spec: Spec, cluster: ReferencedCluster) -> None:
     """Refuse a test that the cluster cannot carry, or that would touch what is not the test's.
 
     Raises:
-        UserError: TopicExists, GroupExists or TooFewBrokers.
+        UserError: TopicExists, GroupExists, TooFewBrokers or NoSuchBroker.
     """
     refuse_existing(spec, cluster.topics, cluster.groups)
     for topic in spec.topics:
@@ -88,6 +88,15 @@ def check_reference(spec: Spec, cluster: ReferencedCluster) -> None:
                 f"spec.topics[{topic.name}].replicationFactor",
                 f"{topic.replication_factor} replicas need as many brokers, and the cluster of "
                 f"spec.kafkaRef has {len(cluster.racks)}; lower the factor",
+            )
+    for bounds in spec.expect.in_isr:
+        if bounds.broker not in cluster.racks:
+            raise UserError(
+                "NoSuchBroker",
+                f"spec.expect.inIsr[{bounds.broker}].broker",
+                f"there is no broker {bounds.broker}: the cluster of spec.kafkaRef has the brokers "
+                f"{', '.join(map(str, sorted(cluster.racks)))}; name one of these ids, or start "
+                "the broker",
             )
 
 

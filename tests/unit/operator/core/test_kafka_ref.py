@@ -147,6 +147,23 @@ def test_reference_run_with_too_few_brokers_names_the_topic() -> None:
     assert "spec.topics[krt-foo].replicationFactor" in condition["message"]
 
 
+def test_reference_run_that_expects_something_of_an_unknown_broker_names_those_there_are() -> None:
+    world = world_of(expect={"inIsr": [{"broker": 12, "min": 2}, {"broker": 101, "max": 0}]})
+    assert world.run()["phase"] == "Error"
+    condition = world.condition("Provisioned")
+    assert condition["reason"] == "NoSuchBroker"
+    assert "spec.expect.inIsr[101].broker: there is no broker 101" in condition["message"]
+    assert "11, 12, 13" in condition["message"]
+    assert world.names_of("Pod") == world.names_of("ConfigMap") == set()
+
+
+def test_reference_run_that_expects_something_of_its_brokers_goes_on() -> None:
+    world = world_of(expect={"inIsr": [{"broker": 13, "min": 2}]})
+    assert world.run()["phase"] == "Completed"
+    bounds = {"broker": 13, "min": 2}
+    assert plan_of(world).resolved_spec["expect"]["inIsr"] == [bounds]
+
+
 def test_reference_that_does_not_answer_ends_the_run_within_a_minute() -> None:
     world = world_of()
     world.silent_kafka = True
