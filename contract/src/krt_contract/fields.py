@@ -130,6 +130,11 @@ class Fields:
         """Return settings as texts, however the document writes their values."""
         return {str(key): str(value) for key, value in self.document(name).items()}
 
+    def numbers(self, name: str) -> dict[str, int]:
+        """Return an object of whole numbers, none negative; empty where the field is missing."""
+        child = self.child(name)
+        return {str(key): child.integer(key) for key in self.document(name)}
+
     def _get(self, name: str, default: object) -> Any:
         value = self._value.get(name)
         if value is None:

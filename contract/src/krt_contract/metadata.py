@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krt_contract.fields import Fields
 
 
@@ -61,11 +63,14 @@ class Metadata:
             makes its own.
         referenced: somebody else runs the cluster: the plan has no members and no ZooKeeper, and
             only what its brokers answer to a client tells its history.
+        features: feature that the cluster has finalized → its level, as the recorder found them;
+            empty before, with ZooKeeper, and of a cluster that does not tell.
     """
 
     mode: MetadataMode = MetadataMode.ZOOKEEPER
     cluster_id: str = ""
     referenced: bool = False
+    features: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def source(self) -> HistorySource:
@@ -83,6 +88,7 @@ class Metadata:
             mode=fields.choice("mode", MetadataMode),
             cluster_id=fields.text("clusterId", default=""),
             referenced=fields.flag("referenced", default=False),
+            features=fields.numbers("features"),
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -90,4 +96,6 @@ class Metadata:
         document: dict[str, Any] = {"mode": str(self.mode), "clusterId": self.cluster_id}
         if self.referenced:
             document["referenced"] = True
+        if self.features:
+            document["features"] = dict(self.features)
         return document

@@ -130,8 +130,15 @@ def test_recorder_follows_the_metadata_log_and_keeps_no_secret(
     timeline = Timeline(tmp_path / "timeline", "r1")
     failures = Failures(threading.Event().set)
     plan = replace(members.plan, bootstrap=members.address())
+    features: dict[str, int] = {}
     recorder = MetadataLogHistory(
-        plan, line_folder(tmp_path / "metadata_log"), "r1", timeline, failures, login=members.login
+        plan,
+        line_folder(tmp_path / "metadata_log"),
+        "r1",
+        timeline,
+        failures,
+        features=features.update,
+        login=members.login,
     )
     recorder.start()
     log = tmp_path / "metadata_log" / "recorder-r1.jsonl"
@@ -140,6 +147,7 @@ def test_recorder_follows_the_metadata_log_and_keeps_no_secret(
     recorder.stop()
     failures.check()
     timeline.close()
+    assert features["metadata.version"] > 0
     found = parse_log([("log", log.read_bytes())])
     if members.login.security.mechanism and "SCRAM" in members.login.security.mechanism:
         (user,) = (one for one in found.records if "SCRAM" in one.type)

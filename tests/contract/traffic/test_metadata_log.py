@@ -58,6 +58,7 @@ class Recorder:
             store,
             self.timeline,
             failures=self.failures,
+            features=lambda _levels: None,
             connect=CONNECT,
         )
         self.quorum = QuorumWatch(

@@ -45,6 +45,7 @@ class Recorder:
         self.failures = Failures(fail)
         self.timeline = Timeline(bundle / "timeline", "r1")
         self.versions: list[str] = []
+        self.features: dict[str, int] = {}
         self.poller = Poller(
             bootstrap,
             TOPICS,
@@ -52,6 +53,7 @@ class Recorder:
             self.timeline,
             failures=self.failures,
             version=self.versions.append,
+            features=self.features.update,
             connect=connect,
         )
         self.quorum = QuorumPoll(
@@ -135,19 +137,26 @@ def test_polling_of_kraft_through_failures_ends_with_the_states_of_the_log(
     for item in events:
         assert item["detail"].get("unchanged_until", 0) < item["at"], item
     assert recorder.versions == ["4.3 or later" if kraft.version == NEWEST else "3.9"]
+    # Levels as StorageTool formats a new cluster; the log itself has the same.
+    assert recorder.features == log_of(kraft).features
+    assert ("group.version" in recorder.features) is (kraft.version == NEWEST)
     elr = [item["detail"].get("elr") for item in events if item["event"] == "state"]
     assert ([0] in elr) is (kraft.version == NEWEST)
 
 
 def states_of(kraft: LocalKraft) -> dict[str, tuple[int, int, list[int]]]:
     """Return the partitions' states as a broker's own copy of the log has them."""
+    return {
+        subject: (state.leader, state.leader_epoch, sorted(state.isr))
+        for subject, state in log_of(kraft).states().items()
+    }
+
+
+def log_of(kraft: LocalKraft) -> LogFold:
     fold = LogFold()
     for item in kraft.dump(BROKERS[1]):
         fold.apply(LogRecord(item["offset"], 0, 1, item["type"], item["version"], item["data"]))
-    return {
-        subject: (state.leader, state.leader_epoch, sorted(state.isr))
-        for subject, state in fold.states().items()
-    }
+    return fold
 
 
 def test_polling_of_zookeeper_mode_sees_controller_elections_and_a_silence(

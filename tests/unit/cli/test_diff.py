@@ -84,6 +84,14 @@ def test_settings_that_differ_are_named_by_entry_and_others_left_out() -> None:
     assert settings.differing([one, plan()]) == []
 
 
+def test_settings_name_features_that_differ_and_not_which_cluster_it_was() -> None:
+    levels = {"metadata.version": 29}
+    one = plan() | {"metadata": {"mode": "KRaft", "clusterId": "a", "features": levels}}
+    other = plan() | {"metadata": {"mode": "KRaft", "clusterId": "b"}}
+    assert settings.differing([one, other]) == [("features.metadata.version", ["29", "not set"])]
+    assert settings.differing([plan(), plan() | {"metadata": None}]) == []
+
+
 def test_rows_show_differences_to_the_first_run() -> None:
     slower = card(verdict="Degraded", score=91.2, ledger={"acked": 90})
     slower["objectives"][1]["value"] = 16 * SECOND

@@ -99,6 +99,18 @@ def test_fold_transaction_takes_effect_at_its_end_with_the_times_of_its_records(
     assert (event.at, event.detail["offset"]) == (changed.at, changed.offset)
 
 
+def test_fold_features_have_the_last_level_and_none_that_is_off(log: Log) -> None:
+    fold = Fold()
+    for name, level in (("metadata.version", 25), ("group.version", 1), ("metadata.version", 29)):
+        log.add(RecordType.FEATURE_LEVEL, name=name, featureLevel=level)
+    log.add(RecordType.FEATURE_LEVEL, name="group.version", featureLevel=0)
+    log.add(RecordType.BEGIN_TRANSACTION)
+    log.add(RecordType.FEATURE_LEVEL, name="transaction.version", featureLevel=2)
+    log.add(RecordType.ABORT_TRANSACTION)
+    assert [event for record in log.records for event in fold.apply(record)] == []
+    assert fold.features == {"metadata.version": 29}
+
+
 def test_fold_removed_topic_is_forgotten(log: Log) -> None:
     log.topic([0])
     log.add(RecordType.REMOVE_TOPIC, topicId=FOO)

@@ -62,7 +62,13 @@ imports = st.builds(Imported, words, st.lists(words).map(tuple), st.lists(words)
         settings,
         settings,
         settings,
-        st.builds(Metadata, st.sampled_from(MetadataMode), words),
+        st.builds(
+            Metadata,
+            st.sampled_from(MetadataMode),
+            words,
+            st.booleans(),
+            st.dictionaries(words, st.integers(0, 99), max_size=3),
+        ),
         settings,
         settings,
         st.none() | imports,
@@ -70,6 +76,14 @@ imports = st.builds(Imported, words, st.lists(words).map(tuple), st.lists(words)
 )
 def test_plan_of_any_content_survives_json(plan: Plan) -> None:
     assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_plan_without_features_is_read_and_writes_none() -> None:
+    """Those of earlier releases, of ZooKeeper, and of clusters that do not tell."""
+    metadata = {"mode": "KRaft", "clusterId": "c"}
+    plan = Plan.from_document(document(metadata=metadata))
+    assert plan.metadata.features == {}
+    assert plan.to_document()["metadata"] == metadata
 
 
 def test_producer_is_read_with_its_resolved_settings() -> None:
@@ -204,6 +218,11 @@ def test_bootstrap_but_leaves_silent_brokers_out_unless_none_is_left() -> None:
             {"spec": spec(faults=[{"name": "f", "action": "CrashPod", "adminRequests": ["x"]}])},
             ("plan.json: spec.faults[f].adminRequests is ['x'], expected a list of CreateTopic, "
             "DescribeConfigs, ListTopics"),
+        ),
+        (
+            {"metadata": {"mode": "KRaft", "features": {"metadata.version": "4.4"}}},
+            ("plan.json: metadata.features.metadata.version is '4.4', expected a whole number, 0 "
+            "or more"),
         ),
         (
             {"spec": spec(evidence={"compareReplicas": "yes"})},

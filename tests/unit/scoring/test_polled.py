@@ -254,6 +254,18 @@ def test_tested_of_a_secured_cluster_says_how_clients_logged_in() -> None:
     assert facts["Cluster"].endswith(", SSL")
 
 
+def test_tested_of_a_kraft_cluster_names_its_features_or_that_they_are_not_known() -> None:
+    def shown(mode: MetadataMode, features: dict[str, int]) -> str | None:
+        run = replace(RUN, metadata=Metadata(mode, referenced=True, features=features))
+        facts = dict(tested_module.tested({"run": {}}, run, Timeline(EVENTS)).facts)
+        return facts.get("Finalized features")
+
+    levels = {"metadata.version": 29, "group.version": 1}
+    assert shown(MetadataMode.KRAFT, levels) == "group.version 1, metadata.version 29"
+    assert shown(MetadataMode.KRAFT, {}) == "not recorded"
+    assert shown(MetadataMode.ZOOKEEPER, {}) is None
+
+
 # Expectations: broker 0 crashes at 10 s and is back at 30 s.
 
 CRASH = (

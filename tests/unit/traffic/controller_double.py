@@ -59,6 +59,11 @@ def topic_record(name: str, topic: UUID) -> bytes:
     return bytes([1, 2, 0]) + varint(len(name) + 1) + name.encode() + topic.bytes + b"\0"
 
 
+def feature_level(name: str, level: int) -> bytes:
+    text = varint(len(name) + 1) + name.encode()
+    return bytes([1, 12, 0]) + text + struct.pack(">h", level) + b"\0"
+
+
 def no_op() -> bytes:
     return bytes([1, 20, 0, 0])
 

@@ -37,6 +37,7 @@ def chosen(plan: Plan, folder: Path, login: Login = PLAINTEXT) -> ClusterHistory
         timeline,
         Failures(threading.Event().set),
         version=lambda _version: None,
+        features=lambda _levels: None,
         login=login,
     )
 

@@ -14,6 +14,7 @@ from tests.unit.traffic.controller_double import (
     Log,
     batch,
     change,
+    feature_level,
     no_op,
     topic_record,
     varint,
@@ -203,7 +204,15 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def follow(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[[str], Follower]]:
+def features() -> list[dict[str, int]]:
+    """What the followers of a test told."""
+    return []
+
+
+@pytest.fixture
+def follow(
+    cluster: Cluster, tmp_path: Path, features: list[dict[str, int]]
+) -> Iterator[Callable[[str], Follower]]:
     started: list[tuple[Follower, Timeline]] = []
 
     def start(incarnation: str) -> Follower:
@@ -211,7 +220,13 @@ def follow(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[[str], Followe
         store = LogStore(tmp_path / "log", incarnation)
         failures = Failures(threading.Event().set)
         found = Follower(
-            cluster.addresses, "cluster", store, timeline, failures=failures, connect=CONNECT
+            cluster.addresses,
+            "cluster",
+            store,
+            timeline,
+            failures=failures,
+            features=lambda levels: features.append(dict(levels)),
+            connect=CONNECT,
         )
         found.start()
         started.append((found, timeline))
@@ -275,6 +290,28 @@ def test_follower_restarted_reads_on_and_tells_nothing_twice(
     events = [item for item in recorded(tmp_path / "timeline") if item["source"] == "partition"]
     found = [(item["detail"]["leader_epoch"], item["detail"]["offset"]) for item in events]
     assert found == [(0, 2), (1, 3)]
+
+
+def test_follower_tells_the_features_that_are_committed_and_again_when_they_change(
+    cluster: Cluster,
+    follow: Callable[[str], Follower],
+    features: list[dict[str, int]],
+    tmp_path: Path,
+) -> None:
+    cluster.log.add(feature_level("metadata.version", 25), feature_level("group.version", 1))
+    cluster.log.commit()
+    following = follow("r1")
+    wait_for(lambda: bool(features))
+    cluster.log.add(feature_level("metadata.version", 29))
+    wait_for(lambda: cluster.nodes[100].requests[-1][0] == 5)
+    assert features == [{"metadata.version": 25, "group.version": 1}]
+    cluster.log.commit()
+    wait_for(lambda: len(features) == 2)
+    cluster.log.add(no_op())
+    cluster.log.commit()
+    wait_for(lambda: stored(tmp_path)[-1] == 5)
+    following.stop()
+    assert features[1:] == [{"metadata.version": 29, "group.version": 1}]
 
 
 def test_log_in_an_object_store_is_continued_by_the_next_recorder(tmp_path: Path) -> None:

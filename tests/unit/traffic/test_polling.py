@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
 import pytest
-from kafka.protocol.metadata import MetadataResponse
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from tests.unit.traffic.timelines import recorded, wait_for
 
 from krt_contract.kafka_login import PLAINTEXT
@@ -28,8 +29,10 @@ from krt_traffic.recorder.polling.view import Broker, PartitionView, View
 from krt_traffic.recorder.timeline import Timeline
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from krt_contract.kafka_connection import Connection
     from krt_contract.timeline import Event
 
 BROKERS = {broker: Broker(f"b{broker}", 9092) for broker in (0, 1, 2)}
@@ -220,6 +223,65 @@ def test_ask_of_a_broker_without_leader_epochs_is_refused() -> None:
     connection.close.assert_called_once()
 
 
+def versions_answer(tags: bytes, error: int = 0) -> bytes:
+    """Return an ApiVersionsResponse of version 3 without requests, after its length."""
+    return struct.pack(">ih", 1, error) + b"\x01" + struct.pack(">i", 0) + tags
+
+
+def finalized(epoch: int, **levels: int) -> bytes:
+    """Return the tagged fields of finalized features."""
+    entries = [
+        bytes([len(name) + 1]) + name.encode() + struct.pack(">hh", level, level) + b"\0"
+        for name, level in levels.items()
+    ]
+    features = bytes([len(entries) + 1]) + b"".join(entries)
+    return b"\x02\x01\x08" + struct.pack(">q", epoch) + bytes([2, len(features)]) + features
+
+
+class Wire:
+    """A connection to a broker without topics that gives a prepared answer to ApiVersions 3."""
+
+    def __init__(self, newest: int, answer: bytes) -> None:
+        self.newest, self.answer = newest, answer
+
+    def send(self, request: Any, response: Any, version: int) -> Any:
+        if isinstance(request, MetadataRequest):
+            return SimpleNamespace(brokers=[], controller_id=0, topics=[])
+        if version == 0:
+            keys = ((MetadataRequest.API_KEY, 12), (request.API_KEY, self.newest))
+            return SimpleNamespace(
+                api_keys=[
+                    SimpleNamespace(api_key=key, min_version=0, max_version=newest)
+                    for key, newest in keys
+                ]
+            )
+        assert request.encode(version=version).startswith(b"\x0dkafka-python")
+        return response.decode(self.answer, version=version, header=True)
+
+
+@pytest.mark.parametrize(
+    ("newest", "answer", "found"),
+    [
+        (
+            4,
+            versions_answer(finalized(7, metadata=29, group=1)),
+            {"group": 1, "metadata": 29},
+        ),
+        (4, versions_answer(finalized(-1, metadata=29)), {}),
+        (4, versions_answer(b"\0"), {}),  # with ZooKeeper
+        (2, b"not asked", {}),  # Kafka 2.3
+    ],
+)
+def test_features_are_those_that_a_broker_knows_to_be_finalized(
+    newest: int, answer: bytes, found: dict[str, int]
+) -> None:
+    wire = cast("Connection", Wire(newest, answer))
+    requests = BrokerRequests(0, "b0:9092", lambda _address: wire)
+    assert requests.features() == {}
+    requests.ask([])
+    assert list(requests.features().items()) == list(found.items())
+
+
 # The threads.
 
 
@@ -228,6 +290,7 @@ class Cluster:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.state = led(0, 0)
+        self.features: dict[str, int] | None = {"metadata.version": 29}
         self.silent: set[int] = set()
         self.asked: set[int] = set()
         monkeypatch.setattr(poller_module, "BrokerRequests", self.requests)
@@ -242,10 +305,17 @@ class Cluster:
             self.asked.add(broker)
             return view(broker, wall(), self.state)
 
-        return SimpleNamespace(ask=ask, close=lambda: None, version="3.9")
+        def features() -> dict[str, int]:
+            if self.features is None:
+                raise ConnectionResetError("it is away")
+            return self.features
+
+        return SimpleNamespace(ask=ask, close=lambda: None, version="3.9", features=features)
 
 
-def polled(tmp_path: Path, versions: list[str]) -> tuple[Poller, Timeline, Failures]:
+def polled(
+    tmp_path: Path, versions: list[str], features: list[Mapping[str, int]] | None = None
+) -> tuple[Poller, Timeline, Failures]:
     failures = Failures(threading.Event().set)
     timeline = Timeline(tmp_path, "r1")
     fold = Fold(MetadataMode.KRAFT)
@@ -256,6 +326,7 @@ def polled(tmp_path: Path, versions: list[str]) -> tuple[Poller, Timeline, Failu
         timeline,
         failures=failures,
         version=versions.append,
+        features=(features if features is not None else []).append,
         connect=connector(PLAINTEXT),
     )
     return poller, timeline, failures
@@ -277,6 +348,22 @@ def test_poller_asks_every_broker_and_writes_what_changed_once(
     assert poller.addresses() == ["b0:9092", "b1:9092", "b2:9092"]
     assert versions == ["3.9"]
     assert not [item for item in recorded(tmp_path) if item["event"] == "gap"]
+
+
+@pytest.mark.parametrize("told", [{"metadata.version": 29}, None])
+def test_poller_tells_features_once_and_polls_on_without_them(
+    told: dict[str, int] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(monkeypatch)
+    features: list[Mapping[str, int]] = []
+    cluster.features = told
+    poller, timeline, failures = polled(tmp_path, [], features)
+    poller.start()
+    wait_for(lambda: cluster.asked >= {0, 1, 2})
+    poller.stop()
+    timeline.close()
+    failures.check()
+    assert features == ([] if told is None else [told])
 
 
 def test_poller_without_an_answer_at_the_end_records_what_was_not_seen(

@@ -27,11 +27,29 @@ def test_run_json_of_a_recorder_that_is_started_again_keeps_what_the_first_one_s
     tmp_path: Path,
 ) -> None:
     """It follows the members' logs from where they ended, and sees no pod that is gone."""
-    plan = {"schemaVersion": 2, "versions": {"operator": "0.1.0"}}
+    metadata = {"mode": "KRaft", "clusterId": "c"}
+    plan = {"schemaVersion": 2, "versions": {"operator": "0.1.0"}, "metadata": metadata}
     path = tmp_path / "run.json"
     first = RunJson(path, plan, "librdkafka 2", HistorySource.METADATA_LOG)
     first.image("kafka", "sha256:1")
     first.kafka("4.4.0")
+    first.features({"metadata.version": 29})
     before = path.read_text()
     RunJson(path, plan, "librdkafka 2", HistorySource.METADATA_LOG)
     assert path.read_text() == before
+
+
+def test_features_are_part_of_the_metadata_and_the_last_ones_count(tmp_path: Path) -> None:
+    path, metadata = tmp_path / "run.json", {"mode": "KRaft", "clusterId": "c"}
+    run = RunJson(path, {"metadata": metadata}, "librdkafka 2", HistorySource.METADATA_LOG)
+    run.features({"metadata.version": 25})
+    run.features({"group.version": 1, "metadata.version": 29})
+    features = {"group.version": 1, "metadata.version": 29}
+    assert json.loads(path.read_text())["metadata"] == metadata | {"features": features}
+
+
+def test_features_of_a_cluster_that_tells_none_are_absent(tmp_path: Path) -> None:
+    path, metadata = tmp_path / "run.json", {"mode": "ZooKeeper", "clusterId": ""}
+    run = RunJson(path, {"metadata": metadata}, "librdkafka 2", HistorySource.POLLING)
+    run.features({})
+    assert json.loads(path.read_text())["metadata"] == metadata

@@ -15,10 +15,18 @@ ABSENT = "not set"
 
 def differing(plans: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
     """Return (setting, its value in each plan) of what is not the same in all of them."""
-    flat = [dict(_flat({key: plan[key] for key in PARTS if key in plan})) for plan in plans]
+    flat = [dict(_flat(_parts(plan))) for plan in plans]
     keys = sorted({key for settings in flat for key in settings})
     found = [(key, [settings.get(key, ABSENT) for settings in flat]) for key in keys]
     return [(key, values) for key, values in found if len(set(values)) > 1]
+
+
+def _parts(plan: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: plan[key] for key in PARTS if key in plan}
+    # The rest of metadata says which cluster it was.
+    if features := (plan.get("metadata") or {}).get("features"):
+        found["features"] = features
+    return found
 
 
 def _flat(value: Any, where: str = "") -> Iterator[tuple[str, str]]:

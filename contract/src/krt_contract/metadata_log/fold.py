@@ -35,10 +35,12 @@ class Fold:
     Attributes:
         topics: topic id → name.
         partitions: (topic id, partition) → its state.
+        features: finalized feature → its level.
     """
 
     topics: dict[str, str] = field(default_factory=dict)
     partitions: dict[Key, PartitionState] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
     _transaction: list[LogRecord] | None = None
 
     def apply(self, record: LogRecord) -> list[Event]:
@@ -130,6 +132,14 @@ class Fold:
     def _unfence(self, record: LogRecord) -> Iterator[Event]:
         yield _epoch_event(record, EventName.UNFENCED, "id", "epoch")
 
+    def _feature_level(self, record: LogRecord) -> Iterator[Event]:
+        name, level = str(record.data["name"]), int(record.data["featureLevel"])
+        self.features.pop(name, None)
+        # Level 0 is how Kafka writes that a feature is off.
+        if level:
+            self.features[name] = level
+        yield from ()
+
     def _leader_change(self, record: LogRecord) -> Iterator[Event]:
         detail = {"epoch": record.epoch}
         leader = str(record.data["leaderId"])
@@ -147,6 +157,7 @@ _TAKERS: dict[str, Callable[[Fold, LogRecord], Iterator[Event]]] = {
     RecordType.BROKER_REGISTRATION_CHANGE: Fold._registration_change,  # noqa: SLF001
     RecordType.FENCE_BROKER: Fold._fence,  # noqa: SLF001
     RecordType.UNFENCE_BROKER: Fold._unfence,  # noqa: SLF001
+    RecordType.FEATURE_LEVEL: Fold._feature_level,  # noqa: SLF001
     RecordType.LEADER_CHANGE: Fold._leader_change,  # noqa: SLF001
 }
 

@@ -32,6 +32,7 @@ class RecordType(StrEnum):
     END_TRANSACTION = "END_TRANSACTION_RECORD"
     ABORT_TRANSACTION = "ABORT_TRANSACTION_RECORD"
     CLEAR_ELR = "CLEAR_ELR_RECORD"
+    FEATURE_LEVEL = "FEATURE_LEVEL_RECORD"
     LEADER_CHANGE = "LEADER_CHANGE"
     """A control record: a controller became the quorum's leader."""
 

@@ -10,7 +10,7 @@ from krt_traffic.recorder.polling.history import PollingHistory
 from krt_traffic.recorder.zookeeper_history import ZooKeeperHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
@@ -41,6 +41,7 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
     failures: Failures,
     *,
     version: Callable[[str], None],
+    features: Callable[[Mapping[str, int]], None],
     login: Login,
 ) -> ClusterHistory:
     """Return the source of a plan's cluster, not started.
@@ -53,6 +54,7 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
         failures: starts threads.
         version: takes the version of Kafka, of a source that tells it. Of members that were
             deployed, their logs do.
+        features: takes the finalized features and their levels, with KRaft.
         login: how the nodes of a secured cluster are logged in to.
 
     Raises:
@@ -63,6 +65,10 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
             return ZooKeeperHistory(plan, timeline, failures)
         case HistorySource.METADATA_LOG:
             records = sink.lines("metadata_log")
-            return MetadataLogHistory(plan, records, incarnation, timeline, failures, login=login)
+            return MetadataLogHistory(
+                plan, records, incarnation, timeline, failures, features=features, login=login
+            )
         case HistorySource.POLLING:
-            return PollingHistory(plan, timeline, failures, version, login)
+            return PollingHistory(
+                plan, timeline, failures, version=version, features=features, login=login
+            )

@@ -113,6 +113,7 @@ class RecorderRun:
             timeline,
             failures,
             version=self._run_json.kafka,
+            features=self._run_json.features,
             login=login,
         )
 

@@ -1,4 +1,4 @@
-"""run.json: the plan, the ids of the images that ran, and the versions of Kafka and its client."""
+"""run.json: the plan, the images that ran, versions of Kafka and its client, Kafka's features."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from krt_contract.sinks.folder import FileDocument
 from krt_traffic.recorder.failures import writing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krt_contract.metadata import HistorySource
     from krt_contract.sinks.sink import Document
 
@@ -17,7 +19,7 @@ NAME = "run.json"
 
 
 class RunJson:
-    """Writes the file at once, and again whenever another image or version of Kafka is seen.
+    """Writes the file at once, and again whenever another image, version or feature is seen.
 
     What an earlier recorder of the run saw is kept: it is not seen again.
 
@@ -49,6 +51,8 @@ class RunJson:
                 | {"client": client},
                 "history": {"source": str(source), "strength": str(source.strength)},
             }
+            if features := earlier.get("metadata", {}).get("features"):
+                self._document["metadata"] = plan["metadata"] | {"features": features}
             self._file.write(self._document)
 
     def image(self, component: str, image_id: str) -> None:
@@ -74,6 +78,20 @@ class RunJson:
             versions: dict[str, str] = self._document["versions"]
             if versions.get("kafka") != version:
                 self._replace("versions", versions | {"kafka": version})
+
+    def features(self, levels: Mapping[str, int]) -> None:
+        """Set the features that the cluster has finalized; none says that it did not tell them.
+
+        Args:
+            levels: feature → its level.
+
+        Raises:
+            RecordingError: the file could not be written.
+        """
+        with self._lock, writing(NAME):
+            metadata: dict[str, Any] = self._document["metadata"]
+            if levels and metadata.get("features") != levels:
+                self._replace("metadata", metadata | {"features": dict(levels)})
 
     def _replace(self, key: str, value: Any) -> None:
         self._file.write(self._document | {key: value})

@@ -69,10 +69,15 @@ def tested(card: Mapping[str, Any], run: Plan | None, events: Timeline) -> Teste
     if run.imported:
         cluster = f"not ours: recorded by {run.imported.source}"
         return Tested((("Cluster", cluster), *versions, *common), _tables(run, events))
+    kraft = run.metadata.mode is MetadataMode.KRAFT
+    features = (("Finalized features", _features(run)),) if kraft else ()
     resource = json.dumps(_resource(run), indent=2, ensure_ascii=False)
     command = f"krt run {run.name}.json --namespace {run.namespace}"
     return Tested(
-        (("Cluster", _cluster(run)), *versions, *common), _tables(run, events), resource, command
+        (("Cluster", _cluster(run)), *versions, *features, *common),
+        _tables(run, events),
+        resource,
+        command,
     )
 
 
@@ -89,6 +94,12 @@ def _cluster(run: Plan) -> str:
         session = f"broker session timeout {run.broker_session}"
         return f"{brokers}, {controllers}, {session}{_login(run)}"
     return f"{brokers}{servers}, ZooKeeper session timeout {run.zookeeper_session}"
+
+
+def _features(run: Plan) -> str:
+    """Return what the cluster has turned on in KRaft mode, in Kafka's words."""
+    levels = sorted(run.metadata.features.items())
+    return ", ".join(f"{name} {level}" for name, level in levels) or MISSING
 
 
 def _login(run: Plan) -> str:

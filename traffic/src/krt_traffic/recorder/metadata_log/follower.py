@@ -14,7 +14,7 @@ from krt_traffic.recorder.metadata_log.fetch import NONE, fetch
 from krt_traffic.recorder.metadata_log.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from krt_contract.kafka_connection import Connection
     from krt_traffic.recorder.connector import Connect
@@ -41,6 +41,7 @@ class Follower:
         store: where records go.
         timeline: where their events go.
         failures: starts the thread.
+        features: takes the finalized features and their levels, whenever they are others.
         connect: connects to a controller.
     """
 
@@ -52,10 +53,12 @@ class Follower:
         timeline: Timeline,
         *,
         failures: Failures,
+        features: Callable[[Mapping[str, int]], None],
         connect: Connect,
     ) -> None:
         self._controllers, self._cluster = dict(controllers), cluster
-        self._connect = connect
+        self._connect, self._features = connect, features
+        self._told: dict[str, int] = {}
         self._store, self._timeline = store, timeline
         self._others = cycle(sorted(self._controllers))
         self._node, self._leader_epoch = next(self._others), 1
@@ -133,6 +136,9 @@ class Follower:
                         event.source, event.event, event.subject, event.detail, at=event.at
                     )
             self._last_commit = mono(), wall()
+            if self._fold.features != self._told:
+                self._told = dict(self._fold.features)
+                self._features(self._told)
         return self._progress.reached(answer)
 
     def _redirect(self, answer: Answer) -> None:

@@ -12,6 +12,8 @@ from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
 from krt_traffic.recorder.metadata_log.store import LogStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_contract.sinks.sink import LineFolder
@@ -28,6 +30,7 @@ class MetadataLogHistory:
         incarnation: the recorder's pod uid.
         timeline: where events go.
         failures: starts the threads.
+        features: takes the finalized features and their levels.
         login: how brokers are logged in to. Controllers know no user, and take the certificate.
 
     Raises:
@@ -42,6 +45,7 @@ class MetadataLogHistory:
         timeline: Timeline,
         failures: Failures,
         *,
+        features: Callable[[Mapping[str, int]], None],
         login: Login,
     ) -> None:
         by_certificate = replace(login, security=without_user(login.security))
@@ -51,6 +55,7 @@ class MetadataLogHistory:
             LogStore(records, incarnation),
             timeline,
             failures=failures,
+            features=features,
             connect=connector(by_certificate),
         )
         brokers = [item for item in plan.bootstrap.split(",") if item]

@@ -11,7 +11,7 @@ from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
@@ -30,15 +30,18 @@ class PollingHistory:
         timeline: where events go.
         failures: starts the threads.
         version: takes the version of Kafka that a broker shows.
+        features: takes the finalized features and their levels, as a broker tells them.
         login: how brokers are logged in to.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (whom to read, where to write, and the recorder's services)
         self,
         plan: Plan,
         timeline: Timeline,
         failures: Failures,
+        *,
         version: Callable[[str], None],
+        features: Callable[[Mapping[str, int]], None],
         login: Login,
     ) -> None:
         bootstrap = [item for item in plan.bootstrap.split(",") if item]
@@ -52,6 +55,7 @@ class PollingHistory:
             timeline,
             failures=failures,
             version=version,
+            features=features,
             connect=connect,
         )
         self._quorum = (

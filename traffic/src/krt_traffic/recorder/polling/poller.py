@@ -49,6 +49,7 @@ class Poller:
         timeline: where events go.
         failures: starts the threads.
         version: takes the version of Kafka that a broker shows.
+        features: takes the finalized features and their levels, as a broker tells them.
         connect: connects to a broker.
     """
 
@@ -61,11 +62,12 @@ class Poller:
         *,
         failures: Failures,
         version: Callable[[str], None],
+        features: Callable[[Mapping[str, int]], None],
         connect: Connect,
     ) -> None:
         self._bootstrap, self._topics = tuple(bootstrap), tuple(topics)
         self._fold, self._timeline, self._failures = fold, timeline, failures
-        self._version, self._connect = version, connect
+        self._version, self._features, self._connect = version, features, connect
         self._lock = threading.Lock()
         self._stopping, self._ended = threading.Event(), threading.Event()
         self._last_answer = threading.Event()
@@ -122,10 +124,20 @@ class Poller:
                 log.info("bootstrap server %s: %r", address, error)
                 continue
             self._version(requests.version)
+            self._tell_features(requests)
             requests.close()
             with self._lock:
                 self._add(view.brokers)
             return
+
+    def _tell_features(self, requests: BrokerRequests) -> None:
+        try:
+            features = requests.features()
+        except NO_ANSWER as error:
+            # Nothing is judged by them, so polling does not wait for them.
+            log.info("features: %r", error)
+        else:
+            self._features(features)
 
     def _add(self, brokers: Mapping[int, Broker]) -> None:
         for broker, found in sorted(brokers.items()):

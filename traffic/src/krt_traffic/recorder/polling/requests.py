@@ -11,6 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import kafka
 from kafka.protocol.admin.topics import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -45,6 +46,9 @@ NEWEST_METADATA = 12
 
 MOST_PARTITIONS = 2000
 """Partitions of an answer to DescribeTopicPartitions: as many as a broker gives at once."""
+
+WITH_FEATURES = 3
+"""The version of ApiVersions that tells finalized features, which Kafka 2.4 has."""
 
 NO_TOPIC = UUID(int=0)
 """Asks for a topic by its name."""
@@ -85,6 +89,22 @@ class BrokerRequests:
             self.close()
             raise
 
+    def features(self) -> dict[str, int]:
+        """Return the finalized features and their levels, sorted; empty where it tells none.
+
+        Raises:
+            OSError, ValueError, IndexError, struct.error: no answer (``NO_ANSWER``).
+        """
+        _, newest = self._ranges.get(ApiVersionsRequest.API_KEY, (0, 0))
+        if self._connection is None or newest < WITH_FEATURES:
+            return {}
+        request = ApiVersionsRequest(
+            client_software_name="kafka-python",
+            client_software_version=kafka.__version__,
+            version=WITH_FEATURES,
+        )
+        return read_features(self._connection.send(request, ApiVersionsResponse, WITH_FEATURES))
+
     def close(self) -> None:
         """Close the connection; a thread that waits for an answer gets an ``OSError``."""
         connection, self._connection = self._connection, None
@@ -113,6 +133,17 @@ class BrokerRequests:
 def _ranges(connection: Connection) -> Ranges:
     response = connection.send(ApiVersionsRequest(version=0), ApiVersionsResponse, 0)
     return {item.api_key: (item.min_version, item.max_version) for item in response.api_keys}
+
+
+def read_features(response: Any) -> dict[str, int]:
+    """Return the finalized features in an answer to ApiVersions and their levels, sorted."""
+    # Of a negative epoch the broker has not heard of any yet.
+    if response.error_code != NONE or response.finalized_features_epoch < 0:
+        return {}
+    return {
+        item.name: item.max_version_level
+        for item in sorted(response.finalized_features, key=lambda item: item.name)
+    }
 
 
 def _metadata(connection: Connection, topics: Sequence[str], version: int) -> Any:
