@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from krt_contract.metadata import HistorySource
-from krt_traffic.recorder.run_json import RunJson
+from krt_traffic.errors import RecordingError
+from krt_traffic.recorder.failures import Failures
+from krt_traffic.recorder.run_json import Additions, RunJson
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,3 +58,59 @@ def test_features_of_a_cluster_that_tells_none_are_absent(tmp_path: Path) -> Non
     run = RunJson(path, {"metadata": metadata}, "librdkafka 2", HistorySource.POLLING)
     run.features({})
     assert json.loads(path.read_text())["metadata"] == metadata
+
+
+class Waiting:
+    """A document whose store answers only once it is let; then it may fail."""
+
+    def __init__(self) -> None:
+        self.written: list[dict[str, Any]] = []
+        self.available = threading.Event()
+        self.available.set()
+        self.broken = False
+
+    def read(self) -> dict[str, Any]:
+        return {}
+
+    def write(self, document: dict[str, Any]) -> None:
+        self.available.wait()
+        if self.broken:
+            raise OSError("Input/output error")
+        self.written.append(document)
+
+
+def additions(document: Waiting, failures: Failures) -> Additions:
+    plan = {"versions": {}, "metadata": {"mode": "KRaft"}}
+    run_json = RunJson(document, plan, "librdkafka 2", HistorySource.METADATA_LOG)
+    found = Additions(run_json, failures)
+    found.start()
+    return found
+
+
+def test_additions_do_not_wait_for_the_store_and_keep_their_order() -> None:
+    document = Waiting()
+    added = additions(document, Failures(lambda: None))
+    document.available.clear()
+    added.image("kafka", "sha256:1")
+    added.kafka("4.4.0")
+    for level in (25, 29):
+        added.features({"metadata.version": level})
+    assert [item["imageIds"] for item in document.written] == [{}]
+    document.available.set()
+    added.finish()
+    last = document.written[-1]
+    assert last["imageIds"] == {"kafka": ["sha256:1"]}
+    assert last["versions"]["kafka"] == "4.4.0"
+    assert last["metadata"]["features"] == {"metadata.version": 29}
+
+
+def test_additions_that_cannot_be_written_end_the_recorder() -> None:
+    document, ended = Waiting(), threading.Event()
+    failures = Failures(ended.set)
+    added = additions(document, failures)
+    document.broken = True
+    added.kafka("4.4.0")
+    added.finish()
+    assert ended.is_set()
+    with pytest.raises(RecordingError, match=r"run.json could not be written"):
+        failures.check()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import threading
 from queue import SimpleQueue
@@ -29,7 +28,7 @@ from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.logs import FOLLOWED, LogFollower
 from krt_traffic.recorder.metrics import RunMetrics
 from krt_traffic.recorder.pods import Container, PodEvents
-from krt_traffic.recorder.run_json import RunJson
+from krt_traffic.recorder.run_json import Additions, RunJson
 from krt_traffic.recorder.status import StatusEvents
 from krt_traffic.recorder.timeline import Timeline
 
@@ -97,12 +96,12 @@ class RecorderRun:
         timeline.observers.append(self.metrics.observe)
         self._followers: dict[tuple[str, str], LogFollower] = {}
         self._stopped = threading.Event()
-        self._run_json = RunJson(
+        run_json = RunJson(
             sink.run_json(), plan.to_document(), client_version(), plan.metadata.source
         )
-        self._images: dict[tuple[str, str], threading.Thread] = {}
+        self._run_json = Additions(run_json, failures)
         zones = {item.member: item.zone for item in plan.members if item.zone}
-        self._pods = PodEvents(timeline, zones, self._follow, self._add_image)
+        self._pods = PodEvents(timeline, zones, self._follow, self._run_json.image)
         login = read_login(environment, plan)
         requests = _admin_requests(plan, login, timeline, failures)
         self._status = StatusEvents(timeline, _faults(plan), requests.injected)
@@ -130,6 +129,7 @@ class RecorderRun:
             self._watch(Pod, _by_uid(self._environment), self._pods),
             self._watch(KafkaResilienceTest, _by_name(self._environment), self._status),
         ]
+        self._run_json.start()
         self._history.start()
         beat = self._failures.thread(self._beat, "beat")
         beat.start()
@@ -146,8 +146,7 @@ class RecorderRun:
         self._timeline.sync()
         for follower in followers:
             follower.join()
-        for image in list(self._images.values()):
-            image.join()
+        self._run_json.finish()
         self._timeline.sync()
         self._record_silences()
         self._failures.check()
@@ -186,14 +185,6 @@ class RecorderRun:
         )
         self._followers[key] = follower
         follower.start()
-
-    def _add_image(self, component: str, image_id: str) -> None:
-        """Add an image to run.json in a thread: the watch of pods does not wait for a store."""
-        if (component, image_id) not in self._images:
-            work = functools.partial(self._run_json.image, component, image_id)
-            thread = self._failures.thread(work, "run.json")
-            self._images[component, image_id] = thread
-            thread.start()
 
     def _record_silences(self) -> None:
         """Record when the evidence store was unavailable; nothing that was written is missing.
