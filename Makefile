@@ -8,11 +8,13 @@ UV := hack/uv
 RUN := $(UV) run --frozen
 
 # Of `make scenarios`: which (joined by commas; all if empty), how many results of each, whether
-# to run them again whatever is stored, only those of the durability matrix, and how many in parallel.
+# to run them again whatever is stored, only those of the durability matrix, in which metadata modes
+# (zookeeper, kraft or both), and how many in parallel.
 SCENARIOS ?=
 REPEAT ?= 1
 RERUN ?=
 MATRIX ?=
+MODES ?= zookeeper
 PARALLEL ?= 1
 COMMA := ,
 
@@ -84,9 +86,9 @@ spark-tests: ## Run the scoring on local Spark
 	@$(RUN) pytest -q -n auto --dist loadscope --durations=30 tests/spark
 e2e: deploy ## Run the end-to-end tests on the kind cluster (ONLY='-k expression' selects)
 	@hack/e2e $(ONLY)
-scenarios: deploy ## Run scenarios and keep their results (SCENARIOS=a,b REPEAT=3 RERUN=1 MATRIX=1 PARALLEL=2)
+scenarios: deploy ## Run scenarios and keep their results (SCENARIOS=a,b MODES=both REPEAT=3 RERUN=1 MATRIX=1 PARALLEL=2)
 	@eval "$$(hack/env)"; $(RUN) krt scenarios run $(subst $(COMMA), ,$(SCENARIOS)) \
-	  --repeat $(REPEAT) --parallel $(PARALLEL) $(if $(RERUN),--rerun) $(if $(MATRIX),--matrix)
+	  --mode $(MODES) --repeat $(REPEAT) --parallel $(PARALLEL) $(if $(RERUN),--rerun) $(if $(MATRIX),--matrix)
 docs: ## Build the site in build/site: the documents, a page and a report for each scenario
 	@$(RUN) krt scenarios results pages
 	@$(RUN) python hack/reports.py

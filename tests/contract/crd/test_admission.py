@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from tests.contract.crd.cases import (
     CHANGED,
     OLD_NAMES,
@@ -14,6 +15,7 @@ from tests.contract.crd.cases import (
     sample,
 )
 
+from krt_cli.scenarios.catalogue import Modes, Scenario, in_modes, scenarios
 from krt_operator.api.spec import Spec
 
 if TYPE_CHECKING:
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
 MANIFESTS = ["sample.yaml", "sample-kraft.yaml", "sample-kafka-ref.yaml"] + [
     f"scenarios/{path.name}" for path in sorted((ROOT / "manifests/scenarios").glob("*.yaml"))
+]
+TURNED = [
+    item
+    for item in in_modes(scenarios(ROOT / "manifests/scenarios"), Modes.KRAFT, named=False)
+    if item.turned
 ]
 CRD_NAME = "kafkaresiliencetests.contract.kafkaresilience.dev"
 
@@ -36,6 +43,13 @@ def test_the_schema_is_structural_and_the_names_are_accepted(server: ApiServer) 
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_manifests_are_admitted(server: ApiServer, name: str) -> None:
     body = manifest(name)
+    answer = server.admits(body["spec"], body["metadata"]["name"])
+    assert answer.ok, answer.text
+
+
+@pytest.mark.parametrize("scenario", TURNED, ids=lambda item: item.id)
+def test_scenarios_in_kraft_mode_are_admitted(server: ApiServer, scenario: Scenario) -> None:
+    body = yaml.safe_load(scenario.manifest())
     answer = server.admits(body["spec"], body["metadata"]["name"])
     assert answer.ok, answer.text
 

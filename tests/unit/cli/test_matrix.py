@@ -91,7 +91,9 @@ def test_run_of_the_matrix_lists_its_scenarios_only(
     place.add("matrix-crash")
     place.add("other")
     assert place.run("run", "--list", "--matrix") == 0
-    assert capsys.readouterr().out.splitlines() == ["matrix-crash 0 stored, 1 requested"]
+    assert capsys.readouterr().out.splitlines() == [
+        "matrix-crash 0 stored, 1 requested; modes: zookeeper, kraft"
+    ]
 
 
 @pytest.mark.parametrize("scenario", EVERY, ids=lambda scenario: scenario.name)

@@ -84,8 +84,19 @@ class Place:
     def add(self, name: str, text: str = MANIFEST) -> None:
         (self.manifests / f"{name}.yaml").write_text(text)
 
-    def ran(self, name: str, at: int, *, key: str = "k", text: str = MANIFEST, **card: Any) -> None:
-        folder = self.store / name / key / f"uid-{at}"
+    def ran(
+        self,
+        stored_as: str,
+        at: int,
+        *,
+        key: str = "k",
+        manifest: str = "",
+        text: str = MANIFEST,
+        **card: Any,
+    ) -> None:
+        """Store a run by the scenario's id; `manifest` is its name, if that is another one."""
+        name = manifest or stored_as
+        folder = self.store / stored_as / key / f"uid-{at}"
         folder.mkdir(parents=True)
         ended = f"2026-11-21T10:{at:02}:00.000000Z"
         status: dict[str, Any] = {"phase": "Completed", "completionTime": ended, "score": 97}
@@ -547,8 +558,8 @@ def test_list_names_all_or_the_chosen_ones(
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert place.run("run", "--list", "baseline", "one-key", "--repeat", "3") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "baseline 0 stored, 3 requested",
-        "one-key 0 stored, 3 requested",
+        "baseline 0 stored, 3 requested; modes: zookeeper, kraft",
+        "one-key 0 stored, 3 requested; modes: zookeeper, kraft",
     ]
     assert place.run("run", "--list", "baseline", "nonesuch") == 4
     assert "there is no scenario nonesuch" in capsys.readouterr().err
@@ -571,18 +582,18 @@ def test_list_finds_the_state_of_the_cluster_as_the_scripts_do(
 
     def listed(*options: str) -> str:
         assert run(["scenarios", "run", "--list", "baseline", *options]) == 0
-        return capsys.readouterr().out
+        return capsys.readouterr().out.removesuffix("; modes: zookeeper, kraft\n")
 
-    assert listed() == "baseline 1 stored, 1 requested\n"
-    assert listed("--repeat", "2", "--rerun") == "baseline 1 stored, 3 requested\n"
+    assert listed() == "baseline 1 stored, 1 requested"
+    assert listed("--repeat", "2", "--rerun") == "baseline 1 stored, 3 requested"
     images = tmp_path / "unit/images.values.yaml"
     images.write_text("images: other\n")
-    assert listed() == "baseline 0 stored, 1 requested\n"
+    assert listed() == "baseline 0 stored, 1 requested"
     # As shell scripts hash them: the images, then the manifest.
     other = hashlib.sha256(images.read_bytes() + manifest).hexdigest()[:12]
     (tmp_path / "unit/scenarios/baseline" / other / "u3").mkdir(parents=True)
     (tmp_path / "unit/scenarios/baseline" / other / "u3/test.json").write_text("{}")
-    assert listed() == "baseline 1 stored, 1 requested\n"
+    assert listed() == "baseline 1 stored, 1 requested"
 
 
 def state(*, phases: tuple[str, ...] = (), faults: tuple[str, ...] = ()) -> Test:
@@ -640,7 +651,7 @@ def test_run_stores_the_result_and_keeps_it(place: Place, kubectl: FakeKubectl) 
         f"delete namespace {namespace} --ignore-not-found --wait --timeout=180s",
         f"create namespace {namespace}",
         f"label namespace {namespace} pod-security.kubernetes.io/enforce=restricted",
-        f"--namespace {namespace} apply --filename {place.manifests / 'one.yaml'}",
+        f"--namespace {namespace} apply --filename -",
         f"--namespace {namespace} get krt one --output json",
         f"--namespace {namespace} get krt one --watch --output-watch-events --output json",
         f"--namespace {namespace} get krt one --output json",

@@ -60,7 +60,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The folder of results: a file for each scenario.
+    """The folder of results: a file for each scenario and mode, named by the scenario's id.
 
     Attributes:
         folder: that folder; need not exist.
@@ -69,7 +69,7 @@ class Archive:
     folder: Path
 
     def runs(self, name: str) -> list[Result]:
-        """Return the kept runs of a scenario, the latest last."""
+        """Return the kept runs of a scenario, by its id, the latest last."""
         file = self._file(name)
         kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         return [Result(**run) for run in kept]
@@ -80,8 +80,8 @@ class Archive:
         These are the last RUNS of the manifest as it is now, of whatever images; where there are
         none, of the version that was run last.
         """
-        found = {run.uid: run for run in self.runs(scenario.name)}
-        found |= {run.uid: run for run in store.runs(scenario.name)}
+        found = {run.uid: run for run in self.runs(scenario.id)}
+        found |= {run.uid: run for run in store.runs(scenario.id)}
         ordered = sorted(found.values(), key=lambda run: (run.ended, run.uid))
         if not ordered:
             return []
@@ -89,13 +89,13 @@ class Archive:
         versions = {run.manifest for run in ordered}
         version = present if present in versions else ordered[-1].manifest
         runs = [run for run in ordered if run.manifest == version][-RUNS:]
-        self._keep(scenario.name, runs)
+        self._keep(scenario.id, runs)
         return runs
 
-    def prune(self, names: set[str]) -> None:
+    def prune(self, ids: set[str]) -> None:
         """Remove the results of scenarios other than these."""
         for file in self.folder.glob("*.json"):
-            if file.stem not in names:
+            if file.stem not in ids:
                 file.unlink()
 
     def _file(self, name: str) -> Path:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from krt_cli.errors import CouldNotRunError
+from krt_cli.scenarios.kraft import OneModeError, is_kraft, to_kraft
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +38,30 @@ CATEGORIES = (
 LENGTH = 12
 """Hexadecimal digits of a key or digest."""
 
+KRAFT_SUFFIX = ".kraft"
+"""What the id of a scenario that was turned into KRaft mode ends with; no resource's name has a
+dot."""
+
+
+class Mode(StrEnum):
+    """Where the cluster of a scenario keeps its metadata."""
+
+    ZOOKEEPER = "zookeeper"
+    KRAFT = "kraft"
+
+
+class Modes(StrEnum):
+    """The modes that scenarios are run in."""
+
+    ZOOKEEPER = "zookeeper"
+    KRAFT = "kraft"
+    BOTH = "both"
+
+    @property
+    def each(self) -> tuple[Mode, ...]:
+        """These modes."""
+        return tuple(Mode) if self is Modes.BOTH else (Mode(self),)
+
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -60,13 +86,15 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A manifest of the catalogue.
+    """A manifest of the catalogue, in one mode.
 
     Attributes:
         path: the file.
+        turned: whether its resource, of ZooKeeper mode, is turned into one of KRaft mode.
     """
 
     path: Path
+    turned: bool = False
 
     @property
     def name(self) -> str:
@@ -74,9 +102,60 @@ class Scenario:
         return self.path.stem
 
     @property
+    def id(self) -> str:
+        """What its runs and results are known by; another one in each mode."""
+        return f"{self.name}{KRAFT_SUFFIX}" if self.turned else self.name
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that it runs in."""
+        return Mode.KRAFT if self.turned or is_kraft(self._resource()) else Mode.ZOOKEEPER
+
+    @property
     def digest(self) -> str:
         """What its resource is known by."""
-        return digest(self.path)
+        return _digest(self.manifest())
+
+    def manifest(self) -> str:
+        """Return what is applied: the file, or its resource in KRaft mode below its comment.
+
+        Raises:
+            OneModeError: the resource has no equal in KRaft mode.
+        """
+        text = self.path.read_text(encoding="utf-8")
+        if not self.turned:
+            return text
+        made = f"#\n# In KRaft mode, made from {self.path.name} by krt scenarios.\n"
+        resource = yaml.safe_dump(to_kraft(self._resource()), sort_keys=False)
+        return "".join(_head(text)) + made + resource
+
+    def in_mode(self, mode: Mode) -> Scenario:
+        """Return the same scenario in a mode.
+
+        Raises:
+            OneModeError: it has no such mode; the message says why.
+        """
+        written = replace(self, turned=False)
+        if written.mode is mode:
+            return written
+        if mode is Mode.ZOOKEEPER:
+            raise OneModeError("its resource is one of KRaft mode")
+        to_kraft(self._resource())
+        return replace(self, turned=True)
+
+    def in_every_mode(self) -> list[Scenario]:
+        """Return the scenario in each mode that it has, ZooKeeper mode first."""
+        found = []
+        for mode in Mode:
+            try:
+                found.append(self.in_mode(mode))
+            except OneModeError:
+                continue
+        return found
+
+    def _resource(self) -> dict[str, Any]:
+        found: dict[str, Any] = yaml.safe_load(self.path.read_text(encoding="utf-8"))
+        return found
 
     def description(self) -> Description:
         """Return what the manifest's first comment says.
@@ -100,7 +179,7 @@ class Scenario:
             images: the file that names the images; need not exist.
         """
         product = images.read_bytes() if images.exists() else b""
-        return hashlib.sha256(product + self.path.read_bytes()).hexdigest()[:LENGTH]
+        return hashlib.sha256(product + self.manifest().encode()).hexdigest()[:LENGTH]
 
 
 def scenarios(folder: Path, names: Sequence[str] = ()) -> list[Scenario]:
@@ -119,10 +198,36 @@ def scenarios(folder: Path, names: Sequence[str] = ()) -> list[Scenario]:
     return [Scenario(folder / f"{name}.yaml") for name in names]
 
 
+def in_modes(found: Sequence[Scenario], modes: Modes, *, named: bool) -> list[Scenario]:
+    """Return scenarios in each of these modes that they have.
+
+    Args:
+        found: the scenarios.
+        modes: the modes.
+        named: whether somebody named these scenarios, so that each shall run in one of the modes.
+
+    Raises:
+        CouldNotRunError: a scenario that somebody named has none of the modes.
+    """
+    chosen = []
+    for scenario in found:
+        reasons = []
+        for mode in modes.each:
+            try:
+                chosen.append(scenario.in_mode(mode))
+            except OneModeError as error:
+                reasons.append(str(error))
+        if named and len(reasons) == len(modes.each):
+            raise CouldNotRunError(
+                f"scenario {scenario.name} does not run in {modes} mode: {'; '.join(reasons)}",
+                f"run it with --mode {scenario.mode}",
+            )
+    return chosen
+
+
 def describe(manifest: str) -> Description:
     """Return what a manifest's first comment says; a text it does not hold is empty."""
-    comment = takewhile(lambda line: line.startswith("#"), manifest.splitlines())
-    lines = [line.removeprefix("#").strip() for line in comment]
+    lines = [line.removeprefix("#").strip() for line in _head(manifest)]
     labels = (CATEGORY, FAULT, RESULT, REFERENCE)
     prose = " ".join(line for line in lines if not line.startswith(labels))
     setting, _, expected = (" ".join(part.split()) for part in prose.partition(EXPECTED))
@@ -132,12 +237,22 @@ def describe(manifest: str) -> Description:
     return Description(setting, expected, category, fault, result, references)
 
 
+def _head(manifest: str) -> list[str]:
+    """Return the lines of the first comment."""
+    lines = manifest.splitlines(keepends=True)
+    return list(takewhile(lambda line: line.startswith("#"), lines))
+
+
 def _labelled(lines: Sequence[str], label: str) -> list[str]:
     return [line.removeprefix(label).strip() for line in lines if line.startswith(label)]
 
 
 def digest(manifest: Path) -> str:
     """Return what the resource of a manifest is known by; comments and layout do not count."""
-    resources = list(yaml.safe_load_all(manifest.read_text(encoding="utf-8")))
+    return _digest(manifest.read_text(encoding="utf-8"))
+
+
+def _digest(manifest: str) -> str:
+    resources = list(yaml.safe_load_all(manifest))
     text = json.dumps(resources, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

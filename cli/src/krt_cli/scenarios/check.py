@@ -18,7 +18,7 @@ class Selection(NamedTuple):
     """Stored runs to check: all of a scenario under a key, or one of them.
 
     Attributes:
-        name: of the scenario.
+        name: the id of the scenario.
         key: the manifest and the images as they are now.
         uid: of one run; None for all.
     """

@@ -9,7 +9,7 @@ from rich.console import Console
 from krt_cli.errors import ExitWithCode
 from krt_cli.options import new_console
 from krt_cli.scenarios import pages
-from krt_cli.scenarios.catalogue import Scenario, scenarios
+from krt_cli.scenarios.catalogue import Mode, Modes, Scenario, in_modes, scenarios
 from krt_cli.scenarios.check import Selection
 from krt_cli.scenarios.check import check as check_runs
 from krt_cli.scenarios.matrix import is_of_matrix
@@ -26,6 +26,14 @@ app.add_typer(results, name="results")
 
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="NAME", help="Scenarios; all if none is given.")
+]
+ModesOption = Annotated[
+    Modes,
+    typer.Option(
+        "--mode",
+        help="Where the clusters keep their metadata. A scenario of ZooKeeper mode that does not "
+        "speak of ZooKeeper is turned into one of KRaft mode.",
+    ),
 ]
 
 
@@ -54,6 +62,7 @@ def run(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
     names: Names = None,
     *,
+    mode: ModesOption = Modes.ZOOKEEPER,
     repeat: Annotated[int, typer.Option(min=1, help="Results to have of each scenario.")] = 1,
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Do that many runs more, whatever is stored.")
@@ -93,14 +102,16 @@ def run(  # noqa: PLR0913 - the options of a command
     """
     places: Places = context.obj
     console = new_console(stderr=not (check or list_only))
-    chosen = scenarios(places.manifests, names or ())
+    written = scenarios(places.manifests, names or ())
     if matrix:
-        chosen = [item for item in chosen if is_of_matrix(item)]
+        written = [item for item in written if is_of_matrix(item)]
+    chosen = in_modes(written, mode, named=bool(names))
     if list_only:
         for item in chosen:
-            stored = stored_count(places.store, item.name, item.key(places.images))
+            stored = stored_count(places.store, item.id, item.key(places.images))
             requested = stored + repeat if rerun else repeat
-            console.print(f"{item.name} {stored} stored, {requested} requested")
+            modes = ", ".join(one.mode for one in item.in_every_mode())
+            console.print(f"{item.id} {stored} stored, {requested} requested; modes: {modes}")
         return
     todo = tasks(chosen, places, repeat=repeat, rerun=rerun)
     progress = new_console(stderr=True)
@@ -117,14 +128,29 @@ def run(  # noqa: PLR0913 - the options of a command
     _check(places, selections, console)
 
 
+@app.command()
+def manifest(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The scenario.")],
+    *,
+    mode: Annotated[Mode, typer.Option(help="The metadata mode of the cluster.")] = Mode.ZOOKEEPER,
+) -> None:
+    """Print the resource of a scenario in one mode, for kubectl apply --filename -."""
+    places: Places = context.obj
+    (item,) = in_modes(scenarios(places.manifests, [name]), Modes(mode), named=True)
+    typer.echo(item.manifest(), nl=False)
+
+
 @results.command("check")
-def check_results(context: typer.Context, names: Names = None) -> None:
+def check_results(
+    context: typer.Context, names: Names = None, *, mode: ModesOption = Modes.ZOOKEEPER
+) -> None:
     """Print the stored runs of scenarios; exit code 1 unless every one met what is expected.
 
     Stored runs of the manifest as it is now and with the images as they are now.
     """
     places: Places = context.obj
-    chosen = scenarios(places.manifests, names or ())
+    chosen = in_modes(scenarios(places.manifests, names or ()), mode, named=bool(names))
     _check(places, [_selection(places, item) for item in chosen], new_console())
 
 
@@ -158,7 +184,7 @@ def write_pages(
 
 
 def _selection(places: Places, scenario: Scenario, uid: str | None = None) -> Selection:
-    return Selection(scenario.name, scenario.key(places.images), uid)
+    return Selection(scenario.id, scenario.key(places.images), uid)
 
 
 def _check(places: Places, selections: list[Selection], console: Console) -> None:
@@ -174,17 +200,19 @@ def _write(places: Places, every: list[Scenario]) -> None:
 
 def _keep(places: Places, console: Console) -> None:
     every = scenarios(places.manifests)
-    runs = {item.name: places.archive.merge(item, places.store) for item in every}
-    outdated = sum(places.store.outdated(item.name) for item in every)
+    variants = [variant for item in every for variant in item.in_every_mode()]
+    runs = {item.id: places.archive.merge(item, places.store) for item in variants}
+    outdated = sum(places.store.outdated(item.id) for item in variants)
     if outdated:
         console.print(
             f"{outdated} stored runs left out: their scorecards are of an earlier schemaVersion; "
             "run the scenarios again"
         )
-    names = {name for name, found in runs.items() if found}
-    if not names:
+    ids = {item for item, found in runs.items() if found}
+    if not ids:
         console.print(f"no scenario has been run; nothing written to {places.docs}")
         return
-    places.archive.prune(names)
+    places.archive.prune(ids)
     _write(places, every)
-    console.print(f"{len(names)} of {len(every)} scenarios written to {places.docs}")
+    count = len({item.name for item in variants if item.id in ids})
+    console.print(f"{count} of {len(every)} scenarios written to {places.docs}")

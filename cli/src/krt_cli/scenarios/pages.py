@@ -31,13 +31,17 @@ class Entry:
     """A scenario that was run.
 
     Attributes:
-        name: of its manifest.
+        name: the id of the scenario.
+        manifest: the name of its manifest.
+        turned: whether that is of ZooKeeper mode, and was turned into KRaft mode.
         text: what its manifest says.
         runs: the kept runs, the latest last.
         changed: whether its manifest is another one since.
     """
 
     name: str
+    manifest: str
+    turned: bool
     text: Description
     runs: list[Result]
     changed: bool
@@ -113,10 +117,11 @@ def entries(scenarios: Sequence[Scenario], archive: Archive) -> list[Entry]:
     """Return the scenarios of which results are kept."""
     found = []
     for scenario in scenarios:
-        runs = archive.runs(scenario.name)
+        runs = archive.runs(scenario.id)
         if runs:
             changed = runs[-1].manifest != scenario.digest
-            found.append(Entry(scenario.name, scenario.description(), runs, changed))
+            text = scenario.description()
+            found.append(Entry(scenario.id, scenario.name, scenario.turned, text, runs, changed))
     return found
 
 
@@ -155,14 +160,18 @@ def matrix(scenarios: Sequence[Scenario], archive: Archive, *, built: bool = Fal
 
 
 def write(scenarios: Sequence[Scenario], archive: Archive, out: Path) -> int:
-    """Write the table and the page of each scenario, and return how many there are.
+    """Write the table and the page of each scenario in each mode.
 
     Pages of scenarios that are no more are removed.
+
+    Returns:
+        How many scenarios have a page.
     """
     out.mkdir(parents=True, exist_ok=True)
     for page in out.glob("*.md"):
         page.unlink()
-    found = entries(scenarios, archive)
+    variants = [variant for item in scenarios for variant in item.in_every_mode()]
+    found = entries(variants, archive)
     for entry in found:
         text = _template("scenario.md.j2").render(
             entry=entry, last=entry.last, card=entry.last.card, root=FROM_BUILD
@@ -170,7 +179,7 @@ def write(scenarios: Sequence[Scenario], archive: Archive, out: Path) -> int:
         (out / f"{entry.name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
     (out / "README.md").write_text(table(scenarios, archive, built=True), encoding="utf-8")
     (out / "matrix.md").write_text(matrix(scenarios, archive, built=True), encoding="utf-8")
-    return len(found)
+    return len({entry.manifest for entry in found})
 
 
 def _cell(text: object) -> str:

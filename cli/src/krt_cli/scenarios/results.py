@@ -1,8 +1,8 @@
 """The result of one run of a scenario, and the store where runs are put.
 
-A run is stored as a folder ``STORE/<name>/<key>/<uid>/`` with ``test.json`` (the resource at its
+A run is stored as a folder ``STORE/<id>/<key>/<uid>/`` with ``test.json`` (the resource at its
 end), the manifest, and, where it was scored, ``scorecard.json``, ``report.html`` and ``junit.xml``.
-The key stands for the manifest and the images.
+The id is that of the scenario in its mode, the key stands for the manifest and the images.
 """
 
 from __future__ import annotations

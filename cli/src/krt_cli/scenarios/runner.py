@@ -71,7 +71,7 @@ def tasks(scenarios: Iterable[Scenario], places: Places, *, repeat: int, rerun: 
     """
     found = []
     for scenario in scenarios:
-        stored = stored_count(places.store, scenario.name, scenario.key(places.images))
+        stored = stored_count(places.store, scenario.id, scenario.key(places.images))
         last = stored + repeat if rerun else repeat
         found += [Task(scenario, number) for number in range(stored + 1, last + 1)]
     return sorted(found, key=lambda task: task.number)
@@ -141,13 +141,14 @@ class Runner:
     def _run_one(self, task: Task, turn: Turn) -> Path:
         """Run a task in an empty namespace, and return the folder of its result."""
         scenario = task.scenario
-        namespace = f"krt-scenario-{scenario.name}-{task.number}"
+        # Both modes of a scenario may run at the same time. No namespace's name has a dot.
+        namespace = f"krt-scenario-{scenario.id.replace('.', '-')}-{task.number}"
         cluster, kubectl = Kubectl(), Kubectl(namespace)
         delete = ("delete", "namespace", namespace, "--ignore-not-found")
         cluster(*delete, "--wait", "--timeout=180s")
         cluster("create", "namespace", namespace)
         cluster("label", "namespace", namespace, SECURITY)
-        kubectl("apply", "--filename", str(scenario.path))
+        kubectl("apply", "--filename", "-", stdin=scenario.manifest())
         uid = kubectl.get("krt", scenario.name)["metadata"]["uid"]
         self._follow(task, kubectl, turn)
         # One that does not end is a result too: it is stored with the phase it was in.
@@ -178,10 +179,10 @@ class Runner:
     def _keep(self, scenario: Scenario, kubectl: Kubectl, uid: str) -> Path:
         """Store a run, under its name only once it is complete."""
         test = kubectl.get("krt", scenario.name)
-        final = self.places.store.place(scenario.name, scenario.key(self.places.images), uid)
+        final = self.places.store.place(scenario.id, scenario.key(self.places.images), uid)
         partial = final.with_name(f".{uid}")
         partial.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(scenario.path, partial / scenario.path.name)
+        (partial / scenario.path.name).write_text(scenario.manifest(), encoding="utf-8")
         bundle = f"{kubectl.namespace}/{scenario.name}/{uid}"
         evidence = self.places.evidence
         for home in [*evidence.glob(f"*/{bundle}"), *evidence.glob(bundle)][:1]:
@@ -198,7 +199,7 @@ class Runner:
         return partial.rename(final)
 
     def _print(self, task: Task, text: str) -> None:
-        line = f"{time.strftime('%H:%M:%S')}  {task.scenario.name}, run {task.number}: {text}"
+        line = f"{time.strftime('%H:%M:%S')}  {task.scenario.id}, run {task.number}: {text}"
         self.console.print(line, markup=False)
 
 
