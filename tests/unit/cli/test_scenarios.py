@@ -547,6 +547,8 @@ def test_table_in_git_is_what_its_data_make_of_it() -> None:
     assert (ROOT / "docs/scenarios/README.md").read_text() == text, stale
     text = pages.matrix(every, archive.Archive(ROOT / "docs/scenarios/results"))
     assert (ROOT / "docs/scenarios/matrix.md").read_text() == text, stale
+    text = pages.modes(every, archive.Archive(ROOT / "docs/scenarios/results"))
+    assert (ROOT / "docs/scenarios/modes.md").read_text() == text, stale
 
 
 def test_list_names_all_or_the_chosen_ones(

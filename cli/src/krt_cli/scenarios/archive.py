@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from krt_cli.scenarios.results import Result, Store
+from krt_cli.scenarios.results import Result, Store, longest_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,6 +122,10 @@ def compact(run: Result, *, last: bool) -> Result:
         card["pauses"] = _pauses(run.card["availability"])
     elif "pauses" in run.card:
         card["pauses"] = run.card["pauses"]
+    # What was kept before has but the longest gaps.
+    parts = run.card.get("parts") or longest_parts(run.card.get("availability", ()))
+    if parts:
+        card["parts"] = parts
     if last and run.card:
         card |= {name: run.card[name] for name in OF_THE_LAST_CARD if name in run.card}
         card["faults"] = [_fault(fault) for fault in run.card.get("faults", [])]

@@ -196,6 +196,7 @@ def _check(places: Places, selections: list[Selection], console: Console) -> Non
 def _write(places: Places, every: list[Scenario]) -> None:
     places.table.write_text(pages.table(every, places.archive), encoding="utf-8")
     places.matrix.write_text(pages.matrix(every, places.archive), encoding="utf-8")
+    places.modes.write_text(pages.modes(every, places.archive), encoding="utf-8")
 
 
 def _keep(places: Places, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""Pages of the results, from templates: the table of all scenarios, and a page for each."""
+"""Pages of the results, from templates: tables of all scenarios, and a page for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from krt_cli.scenarios.catalogue import CATEGORIES
+from krt_cli.scenarios.catalogue import CATEGORIES, Mode
+from krt_cli.scenarios.comparison import changes
 from krt_cli.scenarios.matrix import ACKS, tables
 from krt_cli.scenarios.spread import spread
 
@@ -81,6 +82,10 @@ class Entry:
     def objective(self, name: str) -> str:
         """Return what was measured for an objective that is a duration."""
         return spread(run.objective(name) for run in self.runs)
+
+    def part(self, name: str) -> str:
+        """Return the longest part of that name that pauses consist of."""
+        return spread(run.part(name) for run in self.runs)
 
     def number(self, expectation: str) -> str:
         """Return the number that an expectation was evaluated by."""
@@ -159,6 +164,24 @@ def matrix(scenarios: Sequence[Scenario], archive: Archive, *, built: bool = Fal
     )
 
 
+def modes(scenarios: Sequence[Scenario], archive: Archive, *, built: bool = False) -> str:
+    """Return the results of ZooKeeper and KRaft mode side by side; arguments as of `table`."""
+    both = (item.in_every_mode() for item in scenarios)
+    found = (entries(variants, archive) for variants in both if len(variants) == len(Mode))
+    pairs = [(pair[0], pair[1]) for pair in found if len(pair) == len(Mode)]
+    return _template("modes.md.j2").render(
+        root=FROM_BUILD if built else FROM_DOCS,
+        built=built,
+        pairs=pairs,
+        changes=changes((zookeeper.runs, kraft.runs) for zookeeper, kraft in pairs),
+        categories=[
+            (category, [pair for pair in pairs if pair[0].text.category == category])
+            for category in CATEGORIES
+        ],
+        changed=[entry.name for pair in pairs for entry in pair if entry.changed],
+    )
+
+
 def write(scenarios: Sequence[Scenario], archive: Archive, out: Path) -> int:
     """Write the table and the page of each scenario in each mode.
 
@@ -179,6 +202,7 @@ def write(scenarios: Sequence[Scenario], archive: Archive, out: Path) -> int:
         (out / f"{entry.name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
     (out / "README.md").write_text(table(scenarios, archive, built=True), encoding="utf-8")
     (out / "matrix.md").write_text(matrix(scenarios, archive, built=True), encoding="utf-8")
+    (out / "modes.md").write_text(modes(scenarios, archive, built=True), encoding="utf-8")
     return len({entry.manifest for entry in found})
 
 

@@ -57,6 +57,11 @@ class Places:
         return self.docs / "matrix.md"
 
     @property
+    def modes(self) -> Path:
+        """The results of both metadata modes side by side."""
+        return self.docs / "modes.md"
+
+    @property
     def table(self) -> Path:
         """The table of all scenarios."""
         return self.docs / "README.md"

@@ -18,7 +18,7 @@ from krt_cli.scenarios.spread import Measurement
 from krt_contract import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -183,6 +183,15 @@ class Result:
             return Measurement(limit, duration=True, below=True) if limit else None
         return None
 
+    def part(self, name: str) -> Measurement | None:
+        """Return the longest of the parts of that name that the run's pauses consist of.
+
+        Args:
+            name: ``detect``, ``elect``, ``rebalance`` or ``client``.
+        """
+        parts = self.card.get("parts") or longest_parts(self.card.get("availability", ()))
+        return Measurement(parts[name], duration=True) if name in parts else None
+
     def number(self, expectation: str) -> Measurement | None:
         """Return the number an expectation was evaluated by, None where there is no single one."""
         for item in self.expectations:
@@ -245,6 +254,16 @@ def read(folder: Path) -> Result:
         test=test,
         card=json.loads(scorecard.read_text(encoding="utf-8")) if scorecard.exists() else {},
     )
+
+
+def longest_parts(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return part → its longest duration in µs, over all gaps of a scorecard's availability."""
+    found: dict[str, int] = {}
+    for row in rows:
+        for gap in row.get("gaps", ()):
+            for name, duration in gap.get("breakdown", {}).items():
+                found[name] = max(duration, found.get(name, 0))
+    return found
 
 
 def _is_duration(expectation: str) -> bool:
