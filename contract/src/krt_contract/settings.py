@@ -32,6 +32,15 @@ GROUP_SESSION: Final = "session.timeout.ms"
 GROUP_SESSION_DEFAULT_MS: Final = 45_000
 """librdkafka's default, and the one of Kafka's own consumer since 3.0."""
 
+GROUP_PROTOCOL: Final = "group.protocol"
+CONSUMER_PROTOCOL: Final = "consumer"
+"""Consumer: the group protocol of KIP-848, in which brokers assign partitions one by one, and set
+session timeout and heartbeat interval of all groups. Otherwise the protocol is ``classic``."""
+GROUP_CONSUMER_SESSION: Final = "group.consumer.session.timeout.ms"
+GROUP_CONSUMER_SESSION_DEFAULT_MS: Final = 45_000
+GROUP_CONSUMER_HEARTBEAT: Final = "group.consumer.heartbeat.interval.ms"
+GROUP_CONSUMER_HEARTBEAT_DEFAULT_MS: Final = 5_000
+
 CLIENT_RACK: Final = "client.rack"
 """Consumer: the rack whose replicas it prefers to read."""
 
@@ -43,6 +52,11 @@ MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
 RETRIES: Final = ("message.send.max.retries", "retries")
 """Producer: how often a batch is sent again; librdkafka takes both names."""
+
+
+def uses_consumer_protocol(settings: Mapping[str, Any]) -> bool:
+    """Return whether a consumer with these settings uses the group protocol of KIP-848."""
+    return str(settings.get(GROUP_PROTOCOL, "")).lower() == CONSUMER_PROTOCOL
 
 
 def first_of(settings: Mapping[str, Any], names: Iterable[str]) -> Any:

@@ -89,6 +89,8 @@ def test_consumer_settings_leave_storing_and_resetting_offsets_to_the_program(
     assert settings["auto.offset.reset"] == "error"
     assert not cooperative(settings)
     assert cooperative({"partition.assignment.strategy": "cooperative-sticky"})
+    assert cooperative({"group.protocol": "consumer", "group.remote.assignor": "range"})
+    assert not cooperative({"group.protocol": "classic"})
 
 
 @pytest.mark.parametrize(("static", "instance"), [(True, "read-0"), (False, None)])

@@ -11,6 +11,8 @@ from krt_traffic.consumer.commits import event_of
     [
         (None, "committed"),
         (KafkaError.ILLEGAL_GENERATION, "commit_failed"),
+        (KafkaError.STALE_MEMBER_EPOCH, "commit_failed"),
+        (KafkaError.FENCED_MEMBER_EPOCH, "commit_failed"),
         (KafkaError.REBALANCE_IN_PROGRESS, "commit_failed"),
         (KafkaError.REQUEST_TIMED_OUT, "commit_unknown"),
         (KafkaError._TRANSPORT, "commit_unknown"),  # noqa: SLF001 - no public name

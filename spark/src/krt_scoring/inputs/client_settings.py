@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_contract.settings import (
+    GROUP_CONSUMER_HEARTBEAT,
+    GROUP_CONSUMER_HEARTBEAT_DEFAULT_MS,
+    GROUP_CONSUMER_SESSION,
+    GROUP_CONSUMER_SESSION_DEFAULT_MS,
     GROUP_SESSION,
     GROUP_SESSION_DEFAULT_MS,
     MAX_IN_FLIGHT,
     MAX_IN_FLIGHT_IDEMPOTENT,
     RETRIES,
     first_of,
+    uses_consumer_protocol,
 )
 
 if TYPE_CHECKING:
@@ -71,13 +76,24 @@ def _largest(run: Plan, group: str, key: str, default: int) -> int:
     return max([int(item.config.get(key, default)) for item in members] or [default])
 
 
+def _set_by_brokers(run: Plan, group: str) -> bool:
+    """Return whether brokers set session timeout and heartbeat interval of a group (KIP-848)."""
+    return any(uses_consumer_protocol(item.config) for item in run.consumers if item.group == group)
+
+
 def session_timeout(run: Plan, group: str) -> int:
     """Return a group's session timeout, in µs."""
+    if _set_by_brokers(run, group):
+        value = run.broker_config.get(GROUP_CONSUMER_SESSION, GROUP_CONSUMER_SESSION_DEFAULT_MS)
+        return int(value) * 1000
     return _largest(run, group, GROUP_SESSION, GROUP_SESSION_DEFAULT_MS) * 1000
 
 
 def heartbeat_interval(run: Plan, group: str) -> int:
     """Return a group's heartbeat interval, in µs."""
+    if _set_by_brokers(run, group):
+        value = run.broker_config.get(GROUP_CONSUMER_HEARTBEAT, GROUP_CONSUMER_HEARTBEAT_DEFAULT_MS)
+        return int(value) * 1000
     return _largest(run, group, "heartbeat.interval.ms", HEARTBEAT_DEFAULT) * 1000
 
 

@@ -76,6 +76,8 @@ class Assignment:
         try:
             self.client.unsubscribe()
             # The client forgets its member id as it leaves, with no partition and no request left.
+            # With the protocol of KIP-848 it made that id itself and keeps it, and nothing else
+            # tells that no assignment is on its way: all of the time is waited.
             while self.client.memberid() and time.monotonic() < until:
                 self.client.poll(LEAVE_POLL_SECONDS)
         except KafkaException as exception:

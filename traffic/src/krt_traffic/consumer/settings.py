@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_contract.clients import Commit
 from krt_contract.kafka_login import PLAINTEXT
+from krt_contract.settings import uses_consumer_protocol
 from krt_traffic.error_throttle import CLIENT_LOG_LEVEL
 
 if TYPE_CHECKING:
@@ -57,5 +58,10 @@ def client_settings(
 
 
 def cooperative(settings: dict[str, Any]) -> bool:
-    """Return whether partitions move one by one rather than all at once."""
+    """Return whether partitions move one by one rather than all at once.
+
+    With the group protocol of KIP-848 they always do, whatever the assignor of the brokers is.
+    """
+    if uses_consumer_protocol(settings):
+        return True
     return "cooperative" in str(settings.get("partition.assignment.strategy", ""))
