@@ -96,13 +96,16 @@ def state(at: float, partition: int, leader: int, isr: list[int], version: int) 
     return second_event(at, "partition", "state", f"foo-{partition}", **detail)
 
 
-def timeline_history(events: Sequence[Event], topic: str = "foo", **config: str) -> Any:
+def timeline_history(
+    events: Sequence[Event], topic: str = "foo", partitions: int = 1, /, **config: str
+) -> Any:
     """Return of a history what elections and ISRs need: the timeline and the plan of one topic."""
+    of_topic = {"name": topic, "partitions": partitions, "replicationFactor": 2, "config": config}
     plan = Plan.from_document(
         {
             "schemaVersion": 2,
             "run": {"namespace": "n", "name": "t", "uid": "u", "seed": 1},
-            "topics": [{"name": topic, "partitions": 1, "replicationFactor": 2, "config": config}],
+            "topics": [of_topic],
             "spec": {},
         }
     )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from krt_scoring.allowances.consequences import Span
-from krt_scoring.allowances.group_positions import Reset
+from krt_scoring.allowances.consequences import Span, spans_of
+from krt_scoring.allowances.group_positions import Reached, Reset
+from krt_scoring.allowances.truncations import Truncation
+from krt_scoring.history.elections import Election, Electorate
+from krt_scoring.inputs.timeline import FOREVER
 
 CUT, LAST = 5, 9
 ELECTED, RECOMMITTED = 100, 200
@@ -49,3 +52,65 @@ def test_permits_rewind_begins_and_ends_where_the_cut_shows(
 def test_passed_is_below_the_lowest_reset(targets: list[int], passed: int) -> None:
     resets = (reset(target, f"c{number}") for number, target in enumerate(targets))
     assert span(*resets).passed == passed
+
+
+TP, GROUP = 3, 1
+
+
+def cut(offset: int = CUT, at: int = ELECTED) -> Truncation:
+    election = Election(
+        topic="foo",
+        partition=0,
+        at=at,
+        epoch=1,
+        leader=1,
+        electorate=Electorate.OUTSIDE,
+        storage_lost=False,
+        deposed=0,
+        since=1,
+        left=0,
+        earliest=at,
+    )
+    return Truncation(election, TP, offset, "unclean-election", latest=at)
+
+
+@pytest.mark.parametrize(
+    ("offset", "position", "gone", "last"),
+    [
+        # Nothing of the group lay above the cut.
+        (CUT, CUT, None, None),
+        (CUT, CUT + 1, None, CUT),
+        (CUT, None, None, None),
+        (0, None, None, None),
+        (0, 0, None, None),
+        # Its position says more than what it was delivered, or less.
+        (CUT, CUT + 2, CUT + 1, CUT + 1),
+        (CUT, CUT, CUT + 4, CUT + 3),
+        (CUT, None, CUT + 1, CUT),
+        (CUT, None, CUT, None),
+    ],
+)
+def test_spans_of_a_group_reach_from_the_cut_to_below_its_position(
+    offset: int, position: int | None, gone: int | None, last: int | None
+) -> None:
+    reached = {} if position is None else {(GROUP, TP, ELECTED): Reached(position)}
+    delivered = {} if gone is None else {(GROUP, TP): gone}
+    found = spans_of([cut(offset)], [0, GROUP], reached, delivered)
+    expected = Span(offset, last, "after-unclean-election", ELECTED) if last is not None else None
+    assert found == ({(GROUP, TP): [expected]} if expected else {})
+
+
+def test_spans_of_two_cuts_are_two_with_what_the_group_did_after_each() -> None:
+    resets = (reset(7),)
+    reached = {
+        (GROUP, TP, ELECTED): Reached(CUT + 2, resets, RECOMMITTED),
+        (GROUP, TP, 300): Reached(CUT + 4),
+    }
+    found = spans_of([cut(), cut(CUT + 1, 300)], [GROUP], reached, {})
+    rule = "after-unclean-election"
+    assert found == {
+        (GROUP, TP): [
+            Span(CUT, CUT + 1, rule, ELECTED, resets, RECOMMITTED),
+            Span(CUT + 1, CUT + 3, rule, 300, (), FOREVER),
+        ]
+    }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.scoring.builders import state, timeline_history
 
-from krt_scoring.allowances.truncations import UNCLEAN, Truncation, permitting
+from krt_scoring.allowances.truncations import UNCLEAN, Truncation, moments, permitting
 from krt_scoring.history.elections import Election, Electorate
+from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event
@@ -35,11 +37,11 @@ def test_permitting_is_an_unclean_election_of_a_tested_topic_that_allows_it(
     assert permitting(timeline_history(events, topic, **config)) is expected
 
 
-def truncation(electorate: Electorate, rule: str | None = None) -> Truncation:
-    election = Election(
+def election(electorate: Electorate = Electorate.OUTSIDE, at: int = 16, **changes: Any) -> Election:
+    first = Election(
         topic="foo",
         partition=0,
-        at=16,
+        at=at,
         epoch=1,
         leader=1,
         electorate=electorate,
@@ -47,9 +49,13 @@ def truncation(electorate: Electorate, rule: str | None = None) -> Truncation:
         deposed=0,
         since=1,
         left=0,
-        earliest=16,
+        earliest=at,
     )
-    return Truncation(election, tp=0, offset=5, rule=rule, latest=16)
+    return replace(first, **changes)
+
+
+def truncation(electorate: Electorate, rule: str | None = None) -> Truncation:
+    return Truncation(election(electorate), tp=0, offset=5, rule=rule, latest=16)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +75,59 @@ def test_as_dict_of_a_cut_says_where_the_leader_came_from(
     assert {name: found[name] for name in shown} == shown
     assert ("unclean" in found) == (electorate is not Electorate.UNKNOWN)
     assert found["firstOffsetCut"] == 5
+
+
+GRACE = 1000
+LEFT = 5 * CLOCK_SLACK
+POLLED = Electorate.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("elections", "expected"),
+    [
+        # Within the ISR, whatever was acked before the election was in the log.
+        ([election(Electorate.ISR, since=3, left=LEFT)], [(16, 16, 0, 0, FOREVER)]),
+        ([election(Electorate.ELR, since=3, left=LEFT)], [(16, 16, 0, 0, FOREVER)]),
+        # From outside: what was sent once no earlier leader could take it, or was acked by all
+        # while the elected one was in the ISR; clocks of two processes differ.
+        ([election(since=3, left=LEFT)], [(16, 16, 3 + GRACE, 0, LEFT - CLOCK_SLACK)]),
+        ([election(since=0, left=LEFT)], [(16, 16, 0, 0, LEFT - CLOCK_SLACK)]),
+        # Of a polled cluster: it was between two answers.
+        (
+            [election(POLLED, since=3, earliest=2 * CLOCK_SLACK)],
+            [(16, CLOCK_SLACK, 3 + GRACE, 0, -CLOCK_SLACK)],
+        ),
+        # An election after which an earlier leader may have kept other records.
+        (
+            [election(since=0), election(at=20, since=0)],
+            [(16, 16, 0, 0, -CLOCK_SLACK), (20, 20, 0, 16 + GRACE, -CLOCK_SLACK)],
+        ),
+        (
+            [election(Electorate.ISR, storage_lost=True), election(at=20, since=0)],
+            [(16, 16, 0, 0, FOREVER), (20, 20, 0, 16 + GRACE, -CLOCK_SLACK)],
+        ),
+        (
+            [election(Electorate.ISR), election(at=20, since=0)],
+            [(16, 16, 0, 0, FOREVER), (20, 20, 0, 0, -CLOCK_SLACK)],
+        ),
+    ],
+)
+def test_moments_say_what_was_in_the_deposed_leaders_log(
+    elections: list[Election], expected: list[tuple[int, ...]]
+) -> None:
+    facts = timeline_history([]).facts
+    tp = facts.positions.tp("foo", 0)
+    assert moments(elections, facts, GRACE) == [(tp, *moment) for moment in expected]
+
+
+def test_moments_of_two_partitions_do_not_mix() -> None:
+    facts = timeline_history([], "foo", 2).facts
+    found = moments([election(since=0), election(at=20, since=0, partition=1)], facts, GRACE)
+    strict = {(tp, at): strict for tp, at, _, _, strict, _ in found}
+    assert strict == {(facts.positions.tp("foo", 0), 16): 0, (facts.positions.tp("foo", 1), 20): 0}
+
+
+def test_moments_of_elections_at_one_instant_are_one() -> None:
+    facts = timeline_history([]).facts
+    same = [election(Electorate.ISR), election(Electorate.ISR, epoch=2)]
+    assert len(moments(same, facts, GRACE)) == 1

@@ -26,14 +26,17 @@ from pyspark.sql.types import (
 )
 
 from krt_scoring.allowances import group_positions
+from krt_scoring.allowances.group_positions import NOWHERE
 from krt_scoring.engine import local_rows
 from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pyspark.sql import Column, DataFrame
 
-    from krt_scoring.allowances.group_positions import Reset
+    from krt_scoring.allowances.group_positions import Reached, Reset
     from krt_scoring.allowances.truncations import Truncation
     from krt_scoring.history.history import History
 
@@ -105,37 +108,54 @@ Spans = dict[tuple[int, int], list[Span]]
 """(group, topic-partition) → its spans."""
 
 
-def derive(history: History, truncations: tuple[Truncation, ...]) -> Spans:
+def derive(history: History, truncations: Sequence[Truncation]) -> Spans:
     """Return per (group, topic-partition) the spans of permitted consequences."""
     facts = history.facts
     permitting = [item for item in truncations if item.rule is not None]
     if not permitting or not facts.groups:
         return {}
-    highest = _delivered_and_gone(history.records.deliveries)
     cuts = [(item.tp, item.election.at) for item in permitting]
     reached = group_positions.collect(history, cuts, CLOCK_SLACK)
+    gone = ends_of_gone(history.records.deliveries)
+    return spans_of(permitting, [group.index for group in facts.groups], reached, gone)
+
+
+def spans_of(
+    permitting: Sequence[Truncation],
+    groups: Sequence[int],
+    reached: Mapping[tuple[int, int, int], Reached],
+    gone: Mapping[tuple[int, int], int],
+) -> Spans:
+    """Return the spans of the groups that had come to a cut, or were delivered what lay above it.
+
+    Args:
+        permitting: the cuts that permit the loss of committed records.
+        groups: the index of each group.
+        reached: (group, topic-partition, when its log was cut) → how far the group had come.
+        gone: (group, topic-partition) → one above the highest offset at which it was delivered what
+            is gone.
+    """
     spans: Spans = {}
     for item in permitting:
-        for group in facts.groups:
-            found = reached.get((group.index, item.tp, item.election.at))
-            position = found.position if found else 0
-            last = max(position - 1, highest.get((group.index, item.tp), -1))
-            if last < item.offset:
+        for group in groups:
+            found = reached.get((group, item.tp, item.election.at), NOWHERE)
+            end = max(found.position, gone.get((group, item.tp), 0))
+            if end <= item.offset:
                 continue
             span = Span(
                 first=item.offset,
-                last=last,
+                last=end - 1,
                 rule=f"{PREFIX}{item.rule}",
                 at=item.election.at,
-                resets=found.resets if found else (),
-                recommitted=found.recommitted if found else FOREVER,
+                resets=found.resets,
+                recommitted=found.recommitted,
             )
-            spans.setdefault((group.index, item.tp), []).append(span)
+            spans.setdefault((group, item.tp), []).append(span)
     return spans
 
 
-def _delivered_and_gone(deliveries: DataFrame | None) -> dict[tuple[int, int], int]:
-    """Return (group, topic-partition) → highest offset that the group was delivered what is gone.
+def ends_of_gone(deliveries: DataFrame | None) -> dict[tuple[int, int], int]:
+    """Return (group, topic-partition) → end of the offsets at which it was delivered what is gone.
 
     A record that its producer sent again, and that lies elsewhere now, is gone from where it was
     delivered. What lies below the start of a log need not be.
@@ -147,21 +167,18 @@ def _delivered_and_gone(deliveries: DataFrame | None) -> dict[tuple[int, int], i
         return {}
     position = sf.col("position")
     gone = deliveries.filter(sf.col("absent") & sf.col("group_index").isNotNull())
-    highest = gone.groupBy("group_index", tp_of(position).alias("tp")).agg(
-        sf.max(offset_of(position)).alias("offset")
-    )
-    return {(row["group_index"], row["tp"]): row["offset"] for row in highest.collect()}
+    end = sf.max(offset_of(position)) + 1
+    ends = gone.groupBy("group_index", tp_of(position).alias("tp")).agg(end.alias("end"))
+    return {(row["group_index"], row["tp"]): row["end"] for row in ends.collect()}
 
 
 def with_spans(rows: DataFrame, spans: Spans) -> DataFrame:
-    """Return rows that have ``group_index, tp`` with the column ``spans``."""
-    empty = sf.array().cast(ArrayType(_SPAN))
+    """Return rows that have ``group_index, tp`` with the column ``spans`` (null: none there)."""
     if not spans:
-        return rows.withColumn("spans", empty)
+        return rows.withColumn("spans", sf.lit(None).cast(ArrayType(_SPAN)))
     listed = [(index, tp, [_row(span) for span in spans[index, tp]]) for index, tp in sorted(spans)]
     table = local_rows.frame(rows.sparkSession, listed, SCHEMA)
-    joined = rows.join(sf.broadcast(table), ["group_index", "tp"], "left")
-    return joined.withColumn("spans", sf.coalesce(sf.col("spans"), empty))
+    return rows.join(sf.broadcast(table), ["group_index", "tp"], "left")
 
 
 def _row(span: Span) -> tuple[object, ...]:

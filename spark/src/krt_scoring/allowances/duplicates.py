@@ -48,8 +48,8 @@ def write_rule(history: History, rows: DataFrame) -> DataFrame:
     alone = sf.col("idempotent") & outside
     rule = (
         sf.when(retried, RETRIES)
-        .when(alone & sf.coalesce("expired", sf.lit(col=False)), EXPIRY)
-        .when(alone & sf.coalesce("refused", sf.lit(col=False)), REFUSAL)
+        .when(alone & sf.col("expired"), EXPIRY)
+        .when(alone & sf.col("refused"), REFUSAL)
     )
     return joined.withColumn("rule", rule)
 

@@ -71,14 +71,18 @@ class Reached:
     """How far a group had come on a partition when its log may have been cut.
 
     Attributes:
-        position: the highest that any of its members had, or had committed.
+        position: the highest that any of its members had, or had committed; 0 where it had none.
         resets: of each member, its first since then.
         recommitted: when a member first committed after its reset, UTC µs; FOREVER for never.
     """
 
-    position: int
-    resets: tuple[Reset, ...]
-    recommitted: int
+    position: int = 0
+    resets: tuple[Reset, ...] = ()
+    recommitted: int = FOREVER
+
+
+NOWHERE = Reached()
+"""Of a group that had not come to the partition."""
 
 
 def collect(

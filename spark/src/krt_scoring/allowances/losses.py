@@ -40,7 +40,7 @@ def appended_by(position: Column) -> Column:
     """
     as_acked = (sf.col("outcome") == ACKED) & (sf.coalesce("ack_position", position) == position)
     either = sf.least("done_at", "first_delivered_at")
-    return sf.when(sf.coalesce(as_acked, sf.lit(col=False)), sf.col("done_at")).otherwise(either)
+    return sf.when(as_acked, sf.col("done_at")).otherwise(either)
 
 
 def position_rule(position: Column, *, delivered: bool) -> Column:

@@ -34,6 +34,8 @@ from krt_scoring.inputs import broker_session
 from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
@@ -128,25 +130,23 @@ def derive(history: History) -> tuple[Truncation, ...]:
         return ()
     grace = facts.run.broker_session.micros
     restarts = broker_session.controller_elections(history.tables.timeline)
-    kept = _kept(
-        _moments(found, facts, grace), records.rows.join(sf.broadcast(records.names), "pk")
-    )
+    sent = records.rows.join(sf.broadcast(records.names), "pk")
+    lowest = first_offsets_cut(moments(found, facts, grace), sent)
     frozen = freezes.collect(history.tables.timeline)
     truncations = []
     for item in found:
         tp = facts.positions.tp(item.topic, item.partition)
-        storage = item.storage_lost
-        offset = 0 if storage else kept.get((tp, item.at), -1) + 1
+        offset = 0 if item.storage_lost else lowest.get((tp, item.at), 0)
         latest = freezes.last_ack(item, frozen, grace, restarts)
         truncations.append(Truncation(item, tp, offset, rule_of(item, facts), latest))
     return tuple(truncations)
 
 
-_MOMENTS = ("tp", "at", "earliest", "since", "strict", "until")
+MOMENTS = ("tp", "at", "earliest", "since", "strict", "until")
 
 
-def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int, ...]]:
-    """Return ``_MOMENTS`` of every election, in µs.
+def moments(found: Sequence[Election], facts: Facts, grace: int) -> list[tuple[int, ...]]:
+    """Return ``MOMENTS`` of every election, in µs.
 
     What was acked before the election was in the deposed leader's log: anything where the ISR was
     kept to; else what was sent when no other leader could take it (from ``since`` on), and with
@@ -154,7 +154,7 @@ def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int,
     still in it (``until``). Of a polled cluster it was before ``earliest``, and an answer may be
     as old as the clocks of two processes may differ.
     """
-    moments = []
+    rows = []
     parted: dict[int, int] = {}
     for item in found:
         tp = facts.positions.tp(item.topic, item.partition)
@@ -165,23 +165,35 @@ def _moments(found: list[Election], facts: Facts, grace: int) -> list[tuple[int,
             until = item.left - CLOCK_SLACK
         polled = item.electorate is Electorate.UNKNOWN
         earliest = item.earliest - CLOCK_SLACK if polled else item.earliest
-        moments.append((tp, item.at, earliest, since, strict, until))
+        rows.append((tp, item.at, earliest, since, strict, until))
         if item.outside_isr or item.storage_lost:
             parted[tp] = item.at + grace
-    return sorted(set(moments))
+    return sorted(set(rows))
 
 
-def _kept(moments: list[tuple[int, ...]], records: DataFrame) -> dict[tuple[int, int], int]:
-    schema = StructType([StructField(name, LongType()) for name in _MOMENTS])
-    asked = local_rows.frame(records.sparkSession, moments, schema)
+def first_offsets_cut(
+    elected: Sequence[tuple[int, ...]], records: DataFrame
+) -> dict[tuple[int, int], int]:
+    """Return (topic-partition, when) → the lowest offset that an election can have cut.
+
+    It lies above every record that was certainly in the deposed leader's log and still lies where
+    it was acked; an election before which there is none can have cut all.
+
+    Args:
+        elected: ``MOMENTS`` of each election.
+        records: all records, with ``tp, position, acks, outcome, as_acked, sent_at, done_at``.
+    """
+    schema = StructType([StructField(name, LongType()) for name in MOMENTS])
+    moments_of = local_rows.frame(records.sparkSession, elected, schema)
     kept = records.filter((sf.col("outcome") == ACKED) & sf.col("as_acked"))
     in_sync = sf.col("done_at").between(sf.col("strict"), sf.col("until") - 1)
-    joined = kept.join(sf.broadcast(asked), "tp").filter(
+    joined = kept.join(sf.broadcast(moments_of), "tp").filter(
         (sf.col("done_at") < sf.col("earliest"))
         & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == "all") & in_sync))
     )
-    highest = joined.groupBy("tp", "at").agg(sf.max(offset_of(sf.col("position"))).alias("offset"))
-    return {(row["tp"], row["at"]): row["offset"] for row in highest.collect()}
+    above = sf.max(offset_of(sf.col("position"))) + 1
+    found = joined.groupBy("tp", "at").agg(above.alias("offset")).collect()
+    return {(row["tp"], row["at"]): row["offset"] for row in found}
 
 
 def table(truncations: tuple[Truncation, ...], like: DataFrame) -> DataFrame:
@@ -196,24 +208,21 @@ def table(truncations: tuple[Truncation, ...], like: DataFrame) -> DataFrame:
 
 
 def with_cuts(rows: DataFrame, truncations: tuple[Truncation, ...]) -> DataFrame:
-    """Return rows that have ``tp`` with the column ``cuts`` (empty where there is none)."""
-    empty = sf.array().cast(ArrayType(_CUT))
+    """Return rows that have ``tp`` with the column ``cuts`` (null: none there)."""
     if not truncations:
-        return rows.withColumn("cuts", empty)
-    joined = rows.join(sf.broadcast(table(truncations, rows)), "tp", "left")
-    return joined.withColumn("cuts", sf.coalesce(sf.col("cuts"), empty))
+        return rows.withColumn("cuts", sf.lit(None).cast(ArrayType(_CUT)))
+    return rows.join(sf.broadcast(table(truncations, rows)), "tp", "left")
 
 
 def reached(offset: Column, before: Column) -> Column:
-    """Return the cuts at or below ``offset`` whose earlier leader may have spoken ``before``."""
+    """Return the cuts at or below ``offset`` whose earlier leader may have spoken ``before``.
+
+    What is not known, a null, may have been at or above any cut, and at any time.
+    """
     return sf.filter(
         "cuts",
         lambda cut: (
-            (cut["offset"] <= sf.coalesce(offset, sf.lit(_ANY)))
-            & (cut["latest"] >= sf.coalesce(before, sf.lit(0)))
+            (offset.isNull() | (cut["offset"] <= offset))
+            & (before.isNull() | (cut["latest"] >= before))
         ),
     )
-
-
-_ANY = (1 << 62) - 1
-"""Stands for an offset that is not known: it may have been at or above any cut."""
