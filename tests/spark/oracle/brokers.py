@@ -15,7 +15,15 @@ class Brokers(World):
 
     def leader(self, partition: Partition) -> None:
         isr = ",".join(str(broker) for broker in partition.isr)
-        self.write(f"leader {partition.number} {partition.leader} {partition.epoch} {isr}")
+        self.state(f"leader {partition.number} {partition.leader} {partition.epoch} {isr}")
+
+    def state(self, line: str) -> None:
+        """Write a state of a partition, as it was recorded: polling may miss it, or be late."""
+        if self.polled:
+            if self.chance(0.2):
+                return
+            line += f" until={max(0, self.now - self.random.choice([0.1, 1, 5, 20]))}"
+        self.write(line)
 
     def cut(self, partition: Partition, lowest: int) -> None:
         """Cut the log at some offset at or above ``lowest``."""
@@ -49,7 +57,7 @@ class Brokers(World):
         """Elect a leader of the partition that holds a group's commits."""
         offsets = group.offsets
         isr = ",".join(str(broker) for broker in offsets.isr)
-        self.write(f"offsets-leader {group.name} {offsets.leader} {offsets.epoch} {isr}")
+        self.state(f"offsets-leader {group.name} {offsets.leader} {offsets.epoch} {isr}")
         offsets.epoch += 1
 
     def shrink(self) -> None:

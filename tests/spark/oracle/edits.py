@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-FIXED = ("topic", "second-topic", "producer", "group", "fault", "reverted")
+FIXED = ("topic", "second-topic", "producer", "group", "polled", "fault", "reverted")
 """Lines that say what the run is, and faults: those are one for all cases that run side by side."""
 WORDS = {
     "acked": ("acked", "failed", "unknown"),

@@ -76,6 +76,10 @@ OFFSETS = 50
 """Each so many-th seed has a group of its own, which may lose commits: few fit into one run."""
 
 
+POLLED = 8
+"""Of each so many-th seed, leaders were seen by polling."""
+
+
 class World:
     """A topic, its clients and its brokers, and the lines that they recorded."""
 
@@ -87,6 +91,9 @@ class World:
         self.faults = 0
         # Commits can be lost by a group that no other history shares.
         self.loses_offsets = seed % OFFSETS == 0
+        self.polled = seed % POLLED == 0
+        if self.polled:
+            self.head.append("polled")
         self.partitions = self.topic("topic", 0, self.random.randint(1, 3))
         if self.chance(0.3):
             self.partitions += self.topic("second-topic", 4, self.random.randint(1, 2))
