@@ -23,7 +23,7 @@ from tests.spark.side_by_side import side_by_side
 
 from bench.mutation import equivalents
 from bench.mutation.imports import SOURCES, digest_of_files, scorer_digest
-from bench.mutation.judging import UNIT, Bench
+from bench.mutation.judging import TABLES, UNIT, Bench
 from bench.mutation.mutants import mutants
 from bench.scoring.__main__ import write_head, write_row
 from krt_scoring.engine import session
@@ -45,7 +45,7 @@ NOT_RULES = frozenset(
 )
 """Modules beside the rules: what is shown of a finding, how it is counted, and lists."""
 
-TESTS = (Path("tests/spark/anomalies"), UNIT)
+TESTS = (TABLES / "anomalies", TABLES / "allowances", UNIT)
 STORE = Path("build/mutation/judged.jsonl")
 MEMORY = "4g"
 """Heap of the session: with 1 GiB, half of the time went into collecting what the cached histories
@@ -207,15 +207,15 @@ def print_tallies(spark: SparkSession, modules: list[Path], options: argparse.Na
         SystemExit: a case fails without any mutant.
     """
     bench = Bench(spark)
-    if wrong := bench.find_wrong_cases():
-        sys.exit(f"these cases fail without any mutant: {', '.join(wrong)}; mend them first")
+    names = [".".join(path.relative_to(SOURCES).with_suffix("").parts) for path in modules]
+    if wrong := bench.find_wrong_tests(names):
+        sys.exit(f"these fail without any mutant: {', '.join(wrong)}; mend them first")
     store = Store(STORE, bench.digests, digest(*TESTS))
     end = time.monotonic() + options.minutes * 60 if options.minutes else math.inf
     known = equivalents.listed()
     tallies: dict[str, Tally] = {}
     write_head(HEAD)
-    for path in modules:
-        module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+    for path, module in zip(modules, names, strict=True):
         found = list(mutants(path.read_text(encoding="utf-8")))
         chosen = [mutant for mutant in found if mutant.number % options.every == 0]
         name = module.removeprefix("krt_scoring.")

@@ -1,4 +1,4 @@
-"""Whether the tests notice a mutant: the cases, side by side, and the unit tests.
+"""Whether the tests notice a mutant: tables of rows, the cases, side by side, and the unit tests.
 
 Random histories would notice no more: of 795 mutants one was noticed by 300 of them alone.
 
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import io
 import os
 import re
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ from bench.mutation.imports import CONTEXT, REGISTRY, reaching
 from bench.mutation.loading import alter, forget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import FrameType
 
     from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +43,11 @@ PATIENCE_S = 300
 """Seconds a mutant may take: one that never ends is noticed, as CI would."""
 
 UNIT = Path("tests/unit/scoring")
+TABLES = Path("tests/spark")
+"""Tests of columns over a few rows: of a module in the folder of its package, under its name. They
+take the session of the bench."""
+QUIET = ("-q", "-x", "-p", "no:cacheprovider")
+
 HISTORIES = "tests.spark.anomalies.histories"
 DETECTION = "krt_scoring.anomalies.detection"
 VOIDS = "krt_scoring.anomalies.voids"
@@ -112,10 +119,15 @@ class Bench:
         void = histories.void_findings(lacking, cases)
         return Batch(cases, ctx, lacking, void, outcomes, histories.findings_of(ctx))
 
-    def find_wrong_cases(self) -> list[str]:
-        """Return the cases that fail where nothing is altered: with any, nothing is shown."""
+    def find_wrong_tests(self, modules: Iterable[str]) -> list[str]:
+        """Return what fails where nothing is altered: with anything, nothing is shown.
+
+        Args:
+            modules: dotted names of those that are to be altered.
+        """
         forget()
-        return self._wrong(None)
+        failed = [str(table) for table in map(table_of, modules) if self._fails(table)]
+        return failed or self._wrong(None)
 
     def judge(self, module: str, mutant: Mutant) -> Judgement:
         """Run the tests on a mutant until one fails, the faster ones first.
@@ -124,12 +136,33 @@ class Bench:
             module: dotted name of the altered module.
             mutant: its alteration.
         """
-        if CONTEXT not in reaching(module):
-            found = self._judge_cases(module, mutant)
-            return found if found.noticed_by else Judgement(_failing_unit_test(module, mutant))
-        # All rules may have to be asked.
-        failed = _failing_unit_test(module, mutant)
-        return Judgement(failed) if failed else self._judge_cases(module, mutant)
+        tests = [partial(self._judge_table, module, mutant)]
+        unit = [partial(_judge_units, module, mutant)]
+        cases = [partial(self._judge_cases, module, mutant)]
+        # If all rules may have to be asked, the cases take longest.
+        tests += unit + cases if CONTEXT in reaching(module) else cases + unit
+        found = (judge() for judge in tests)
+        return next((judgement for judgement in found if judgement.noticed_by), Judgement(""))
+
+    def _judge_table(self, module: str, mutant: Mutant) -> Judgement:
+        """Judge a mutant by the tests of the module's columns."""
+        table = table_of(module)
+        alter(module, mutant.text)
+        try:
+            with _limited():
+                return Judgement(str(table) if self._fails(table) else "")
+        except EndlessError as error:
+            self._spark.sparkContext.cancelAllJobs()
+            return Judgement(f"error: {error}")
+        finally:
+            forget()
+
+    def _fails(self, table: Path) -> bool:
+        """Whether tests of columns are there and fail."""
+        if not table.exists():
+            return False
+        with redirect_stdout(io.StringIO()):
+            return bool(pytest.main([*QUIET, str(table)], plugins=[_Given(self._spark)]))
 
     def _judge_cases(self, module: str, mutant: Mutant) -> Judgement:
         """Judge a mutant by the first history of cases that has any that fail."""
@@ -215,8 +248,8 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _failing_unit_test(module: str, mutant: Mutant) -> str:
-    """Return the unit tests that name the module, if one of them fails; in a process of its own."""
+def _judge_units(module: str, mutant: Mutant) -> Judgement:
+    """Judge a mutant by the unit tests that name the module, in a process of its own."""
     name = module.rpartition(".")[2]
     files = [
         str(path)
@@ -224,16 +257,52 @@ def _failing_unit_test(module: str, mutant: Mutant) -> str:
         if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8"))
     ]
     if not files:
-        return ""
+        return Judgement("")
     child = os.fork()
     if child == 0:
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
             alter(module, mutant.text, ("krt_scoring", "tests"))
-            os._exit(int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *files])))
+            os._exit(int(pytest.main([*QUIET, *files])))
     _, status = os.waitpid(child, 0)
-    return f"{UNIT}: {' '.join(files)}" if status else ""
+    return Judgement(f"{UNIT}: {' '.join(files)}" if status else "")
+
+
+def table_of(module: str) -> Path:
+    """Return the file that holds the tests of a module's columns, where it has any.
+
+    Args:
+        module: dotted name.
+    """
+    *_, package, name = module.split(".")
+    return TABLES / package / f"test_{name}.py"
+
+
+class _Given:
+    """Gives tests the session that is there.
+
+    Args:
+        spark: the session.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: Any
+    ) -> SparkSession | None:
+        """Return the session for the fixture ``spark``, None for others.
+
+        Args:
+            fixturedef: the fixture that is set up.
+            request: of the test, a type of pytest's own.
+        """
+        if fixturedef.argname != "spark":
+            return None
+        fixturedef.cached_result = (self._spark, fixturedef.cache_key(request), None)
+        return self._spark
 
 
 @contextmanager

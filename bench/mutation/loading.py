@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-RULES = ("krt_scoring.anomalies", "krt_scoring.allowances", "tests.spark.anomalies")
+RULES = (
+    *("krt_scoring.anomalies", "krt_scoring.allowances"),
+    *("tests.spark.anomalies", "tests.spark.allowances"),
+)
 """Packages that are imported again for a mutant: the rules, and the tests that hold their
 functions. The history, which no rule changes, stays."""
 
