@@ -318,10 +318,18 @@ def reasons(ctx: Context, cases: list[Case]) -> list[Reason]:
 
 
 def of_elections(recording: Recording, case: Case) -> Iterator[Reason]:
-    """What the polled elections of a case leave open; the faults of others are not its own."""
+    """What the polled elections of a case leave open; the faults of others are not its own.
+
+    Nor are the findings of others in a group that they share, or whose commits lie in the same
+    partition: a reason about a group is about the partitions of the case alone.
+    """
     events = tuple(case.events)
     own = replace(recording, timeline=Timeline(events), faults=fault_windows(events))
-    return isr_at_election.check(own, dict.fromkeys(UNITS, 1))
+    partitions = tuple((topic, number) for topic in case.topics() for number in range(PARTITIONS))
+    for reason in isr_at_election.check(own, dict.fromkeys(UNITS, 1)):
+        scope = reason.scope
+        confined = scope if scope.partitions else replace(scope, partitions=partitions)
+        yield replace(reason, scope=confined)
 
 
 def by_groups(cases: list[Case]) -> list[list[Case]]:
