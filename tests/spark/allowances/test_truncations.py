@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
+from tests.unit.scoring.builders import election
 
 from krt_scoring.allowances.truncations import (
     Truncation,
@@ -14,7 +15,6 @@ from krt_scoring.allowances.truncations import (
     with_cuts,
 )
 from krt_scoring.engine import local_rows
-from krt_scoring.history.elections import Election, Electorate
 from krt_scoring.history.positions import OFFSET_BITS
 from krt_scoring.history.record_columns import ACKED, FAILED
 from krt_scoring.inputs.timeline import FOREVER
@@ -28,20 +28,7 @@ UNCLEAN = "unclean-election"
 
 def truncation(tp: int, offset: int, latest: int, rule: str | None = UNCLEAN) -> Truncation:
     """Return a cut; its election is at 90."""
-    election = Election(
-        topic="foo",
-        partition=0,
-        at=90,
-        epoch=1,
-        leader=1,
-        electorate=Electorate.OUTSIDE,
-        storage_lost=False,
-        deposed=0,
-        since=1,
-        left=0,
-        earliest=90,
-    )
-    return Truncation(election, tp, offset, rule, latest)
+    return Truncation(election(at=90), tp, offset, rule, latest)
 
 
 CUTS = (truncation(TP, 5, 100), truncation(TP, 7, 200, None), truncation(TP + 1, 9, 300))

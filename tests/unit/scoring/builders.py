@@ -20,6 +20,7 @@ from krt_contract.timeline import Event
 from krt_scoring.anomalies.registry import UNITS
 from krt_scoring.anomalies.results import AnomalyResult, Detection, summarize
 from krt_scoring.expectations.registry import ExpectationInputs, evaluate
+from krt_scoring.history.elections import Election, Electorate
 from krt_scoring.history.positions import Positions
 from krt_scoring.inputs.bundle_files import Inspection
 from krt_scoring.inputs.fault_windows import FaultWindow, fault_windows
@@ -111,6 +112,24 @@ def timeline_history(
     )
     facts = SimpleNamespace(positions=Positions.of(plan), run=plan)
     return SimpleNamespace(tables=SimpleNamespace(timeline=tuple(events)), facts=facts)
+
+
+def election(electorate: Electorate = Electorate.OUTSIDE, at: int = 16, **changes: Any) -> Election:
+    """Return an election of foo-0 from broker 0 to 1, at a time in µs."""
+    first = Election(
+        topic="foo",
+        partition=0,
+        at=at,
+        epoch=1,
+        leader=1,
+        electorate=electorate,
+        storage_lost=False,
+        deposed=0,
+        since=1,
+        left=0,
+        earliest=at,
+    )
+    return replace(first, **changes)
 
 
 # Expectations: a run of two partitions in which broker 0 crashes.

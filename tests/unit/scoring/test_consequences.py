@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.scoring.builders import election
 
 from krt_scoring.allowances.consequences import Span, spans_of
 from krt_scoring.allowances.group_positions import Reached, Reset
 from krt_scoring.allowances.truncations import Truncation
-from krt_scoring.history.elections import Election, Electorate
 from krt_scoring.inputs.timeline import FOREVER
 
 CUT, LAST = 5, 9
@@ -58,20 +58,7 @@ TP, GROUP = 3, 1
 
 
 def cut(offset: int = CUT, at: int = ELECTED) -> Truncation:
-    election = Election(
-        topic="foo",
-        partition=0,
-        at=at,
-        epoch=1,
-        leader=1,
-        electorate=Electorate.OUTSIDE,
-        storage_lost=False,
-        deposed=0,
-        since=1,
-        left=0,
-        earliest=at,
-    )
-    return Truncation(election, TP, offset, "unclean-election", latest=at)
+    return Truncation(election(at=at), TP, offset, "unclean-election", latest=at)
 
 
 @pytest.mark.parametrize(

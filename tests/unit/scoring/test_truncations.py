@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.scoring.builders import state, timeline_history
+from tests.unit.scoring.builders import election, state, timeline_history
 
 from krt_scoring.allowances.truncations import UNCLEAN, Truncation, moments, permitting
-from krt_scoring.history.elections import Election, Electorate
+from krt_scoring.history.elections import Electorate
 from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 
 if TYPE_CHECKING:
     from krt_contract.timeline import Event
+    from krt_scoring.history.elections import Election
 
 WITHIN_ISR = [state(1, 0, 0, [0, 1], 0), state(16, 0, 1, [1], 1)]
 OUTSIDE_ISR = [state(1, 0, 0, [0], 0), state(16, 0, 1, [1], 1)]
@@ -35,23 +35,6 @@ def test_permitting_is_an_unclean_election_of_a_tested_topic_that_allows_it(
 ) -> None:
     config = {"unclean.leader.election.enable": str(unclean).lower()}
     assert permitting(timeline_history(events, topic, **config)) is expected
-
-
-def election(electorate: Electorate = Electorate.OUTSIDE, at: int = 16, **changes: Any) -> Election:
-    first = Election(
-        topic="foo",
-        partition=0,
-        at=at,
-        epoch=1,
-        leader=1,
-        electorate=electorate,
-        storage_lost=False,
-        deposed=0,
-        since=1,
-        left=0,
-        earliest=at,
-    )
-    return replace(first, **changes)
 
 
 def truncation(electorate: Electorate, rule: str | None = None) -> Truncation:
