@@ -209,7 +209,7 @@ def print_tallies(spark: SparkSession, modules: list[Path], options: argparse.Na
     bench = Bench(spark)
     names = [".".join(path.relative_to(SOURCES).with_suffix("").parts) for path in modules]
     if wrong := bench.find_wrong_tests(names):
-        sys.exit(f"these fail without any mutant: {', '.join(wrong)}; mend them first")
+        sys.exit(f"these fail without any mutant: {', '.join(wrong)}; fix them first")
     store = Store(STORE, bench.digests, digest(*TESTS))
     end = time.monotonic() + options.minutes * 60 if options.minutes else math.inf
     known = equivalents.listed()

@@ -18,7 +18,6 @@ import re
 import signal
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from bench.mutation.imports import CONTEXT, REGISTRY, reaching
 from bench.mutation.loading import alter, forget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
     from pyspark.sql import DataFrame, SparkSession
@@ -136,26 +135,19 @@ class Bench:
             module: dotted name of the altered module.
             mutant: its alteration.
         """
-        tests = [partial(self._judge_table, module, mutant)]
-        unit = [partial(_judge_units, module, mutant)]
-        cases = [partial(self._judge_cases, module, mutant)]
-        # If all rules may have to be asked, the cases take longest.
-        tests += unit + cases if CONTEXT in reaching(module) else cases + unit
-        found = (judge() for judge in tests)
+        others = [self._judge_cases, _judge_units]
+        if CONTEXT in reaching(module):
+            # All rules may have to be asked: then the cases take longest.
+            others.reverse()
+        found = (judge(module, mutant) for judge in (self._judge_table, *others))
         return next((judgement for judgement in found if judgement.noticed_by), Judgement(""))
 
     def _judge_table(self, module: str, mutant: Mutant) -> Judgement:
         """Judge a mutant by the tests of the module's columns."""
         table = table_of(module)
-        alter(module, mutant.text)
-        try:
-            with _limited():
-                return Judgement(str(table) if self._fails(table) else "")
-        except EndlessError as error:
-            self._spark.sparkContext.cancelAllJobs()
-            return Judgement(f"error: {error}")
-        finally:
-            forget()
+        return self._judge_altered(
+            module, mutant, lambda: Judgement(str(table) if self._fails(table) else "")
+        )
 
     def _fails(self, table: Path) -> bool:
         """Whether tests of columns are there and fail."""
@@ -166,16 +158,26 @@ class Bench:
 
     def _judge_cases(self, module: str, mutant: Mutant) -> Judgement:
         """Judge a mutant by the first history of cases that has any that fail."""
+
+        def judge() -> Judgement:
+            wrong = next(iter(self._wrong(module)), "")
+            return Judgement(wrong, digest_of(self._text[wrong]) if wrong else "")
+
+        return self._judge_altered(module, mutant, judge)
+
+    def _judge_altered(
+        self, module: str, mutant: Mutant, judge: Callable[[], Judgement]
+    ) -> Judgement:
+        """Judge a mutant in this process, where its module is altered meanwhile."""
         alter(module, mutant.text)
         try:
             with _limited():
-                wrong = self._wrong(module)
+                return judge()
         except Exception as error:  # noqa: BLE001 - whatever an altered rule raises, a test sees it
             self._spark.sparkContext.cancelAllJobs()
             return Judgement(f"error: {type(error).__name__}")
         finally:
             forget()
-        return Judgement(wrong[0], digest_of(self._text[wrong[0]])) if wrong else Judgement("")
 
     @property
     def digests(self) -> dict[str, str]:
