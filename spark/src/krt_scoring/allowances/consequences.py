@@ -26,7 +26,6 @@ from pyspark.sql.types import (
 )
 
 from krt_scoring.allowances import group_positions
-from krt_scoring.allowances.group_positions import NOWHERE
 from krt_scoring.engine import local_rows
 from krt_scoring.history.positions import offset_of, tp_of
 from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
@@ -138,7 +137,7 @@ def spans_of(
     spans: Spans = {}
     for item in permitting:
         for group in groups:
-            found = reached.get((group, item.tp, item.election.at), NOWHERE)
+            found = reached.get((group, item.tp, item.election.at), group_positions.NOWHERE)
             end = max(found.position, gone.get((group, item.tp), 0))
             if end <= item.offset:
                 continue

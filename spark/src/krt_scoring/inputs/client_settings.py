@@ -76,25 +76,32 @@ def _largest(run: Plan, group: str, key: str, default: int) -> int:
     return max([int(item.config.get(key, default)) for item in members] or [default])
 
 
-def _set_by_brokers(run: Plan, group: str) -> bool:
-    """Return whether brokers set session timeout and heartbeat interval of a group (KIP-848)."""
-    return any(uses_consumer_protocol(item.config) for item in run.consumers if item.group == group)
+def _of_group(run: Plan, group: str, own: tuple[str, int], of_brokers: tuple[str, int]) -> int:
+    """Return a time of a group, in µs, which with the protocol of KIP-848 its brokers set.
+
+    Args:
+        run: the plan.
+        group: the group.
+        own: the consumers' setting, and its default in ms.
+        of_brokers: the brokers' setting, and its default in ms.
+    """
+    if any(uses_consumer_protocol(item.config) for item in run.consumers if item.group == group):
+        return int(run.broker_config.get(*of_brokers)) * 1000
+    return _largest(run, group, *own) * 1000
 
 
 def session_timeout(run: Plan, group: str) -> int:
     """Return a group's session timeout, in µs."""
-    if _set_by_brokers(run, group):
-        value = run.broker_config.get(GROUP_CONSUMER_SESSION, GROUP_CONSUMER_SESSION_DEFAULT_MS)
-        return int(value) * 1000
-    return _largest(run, group, GROUP_SESSION, GROUP_SESSION_DEFAULT_MS) * 1000
+    own = GROUP_SESSION, GROUP_SESSION_DEFAULT_MS
+    of_brokers = GROUP_CONSUMER_SESSION, GROUP_CONSUMER_SESSION_DEFAULT_MS
+    return _of_group(run, group, own, of_brokers)
 
 
 def heartbeat_interval(run: Plan, group: str) -> int:
     """Return a group's heartbeat interval, in µs."""
-    if _set_by_brokers(run, group):
-        value = run.broker_config.get(GROUP_CONSUMER_HEARTBEAT, GROUP_CONSUMER_HEARTBEAT_DEFAULT_MS)
-        return int(value) * 1000
-    return _largest(run, group, "heartbeat.interval.ms", HEARTBEAT_DEFAULT) * 1000
+    own = "heartbeat.interval.ms", HEARTBEAT_DEFAULT
+    of_brokers = GROUP_CONSUMER_HEARTBEAT, GROUP_CONSUMER_HEARTBEAT_DEFAULT_MS
+    return _of_group(run, group, own, of_brokers)
 
 
 def handover_time(run: Plan, group: str) -> int:
