@@ -51,7 +51,7 @@ def to_kraft(resource: Mapping[str, Any]) -> Json:
     Raises:
         OneModeError: the resource speaks of ZooKeeper, or of a cluster that is there already.
     """
-    for reason in _reasons(resource):
+    if reason := next(_reasons(resource), None):
         raise OneModeError(reason)
     turned = copy.deepcopy(dict(resource))
     spec = turned.setdefault("spec", {})
