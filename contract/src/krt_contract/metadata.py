@@ -64,7 +64,7 @@ class Metadata:
         referenced: somebody else runs the cluster: the plan has no members and no ZooKeeper, and
             only what its brokers answer to a client tells its history.
         features: feature that the cluster has finalized → its level, as the recorder found them;
-            empty before, with ZooKeeper, and of a cluster that does not tell.
+            empty before, with ZooKeeper, and of a cluster that does not report them.
     """
 
     mode: MetadataMode = MetadataMode.ZOOKEEPER

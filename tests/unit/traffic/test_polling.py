@@ -350,20 +350,20 @@ def test_poller_asks_every_broker_and_writes_what_changed_once(
     assert not [item for item in recorded(tmp_path) if item["event"] == "gap"]
 
 
-@pytest.mark.parametrize("told", [{"metadata.version": 29}, None])
+@pytest.mark.parametrize("reported", [{"metadata.version": 29}, None])
 def test_poller_tells_features_once_and_polls_on_without_them(
-    told: dict[str, int] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reported: dict[str, int] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = Cluster(monkeypatch)
     features: list[Mapping[str, int]] = []
-    cluster.features = told
+    cluster.features = reported
     poller, timeline, failures = polled(tmp_path, [], features)
     poller.start()
     wait_for(lambda: cluster.asked >= {0, 1, 2})
     poller.stop()
     timeline.close()
     failures.check()
-    assert features == ([] if told is None else [told])
+    assert features == ([] if reported is None else [reported])
 
 
 def test_poller_without_an_answer_at_the_end_records_what_was_not_seen(

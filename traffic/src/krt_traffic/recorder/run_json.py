@@ -81,7 +81,7 @@ class RunJson:
                 self._replace("versions", versions | {"kafka": version})
 
     def features(self, levels: Mapping[str, int]) -> None:
-        """Set the features that the cluster has finalized; none says that it did not tell them.
+        """Set the features that the cluster has finalized; none says that it did not report them.
 
         Args:
             levels: feature → its level.

@@ -58,7 +58,7 @@ class Follower:
     ) -> None:
         self._controllers, self._cluster = dict(controllers), cluster
         self._connect, self._features = connect, features
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
         self._store, self._timeline = store, timeline
         self._others = cycle(sorted(self._controllers))
         self._node, self._leader_epoch = next(self._others), 1
@@ -136,9 +136,9 @@ class Follower:
                         event.source, event.event, event.subject, event.detail, at=event.at
                     )
             self._last_commit = mono(), wall()
-            if self._fold.features != self._told:
-                self._told = dict(self._fold.features)
-                self._features(self._told)
+            if self._fold.features != self._reported:
+                self._reported = dict(self._fold.features)
+                self._features(self._reported)
         return self._progress.reached(answer)
 
     def _redirect(self, answer: Answer) -> None:

@@ -30,7 +30,7 @@ class PollingHistory:
         timeline: where events go.
         failures: starts the threads.
         version: takes the version of Kafka that a broker shows.
-        features: takes the finalized features and their levels, as a broker tells them.
+        features: takes the finalized features and their levels, as a broker reports them.
         login: how brokers are logged in to.
     """
 

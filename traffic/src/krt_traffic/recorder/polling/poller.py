@@ -49,7 +49,7 @@ class Poller:
         timeline: where events go.
         failures: starts the threads.
         version: takes the version of Kafka that a broker shows.
-        features: takes the finalized features and their levels, as a broker tells them.
+        features: takes the finalized features and their levels, as a broker reports them.
         connect: connects to a broker.
     """
 
@@ -124,13 +124,13 @@ class Poller:
                 log.info("bootstrap server %s: %r", address, error)
                 continue
             self._version(requests.version)
-            self._tell_features(requests)
+            self._report_features(requests)
             requests.close()
             with self._lock:
                 self._add(view.brokers)
             return
 
-    def _tell_features(self, requests: BrokerRequests) -> None:
+    def _report_features(self, requests: BrokerRequests) -> None:
         try:
             features = requests.features()
         except NO_ANSWER as error:

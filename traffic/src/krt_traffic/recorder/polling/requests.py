@@ -48,7 +48,7 @@ MOST_PARTITIONS = 2000
 """Partitions of an answer to DescribeTopicPartitions: as many as a broker gives at once."""
 
 WITH_FEATURES = 3
-"""The version of ApiVersions that tells finalized features, which Kafka 2.4 has."""
+"""The version of ApiVersions that reports finalized features, which Kafka 2.4 has."""
 
 NO_TOPIC = UUID(int=0)
 """Asks for a topic by its name."""
@@ -90,7 +90,7 @@ class BrokerRequests:
             raise
 
     def features(self) -> dict[str, int]:
-        """Return the finalized features and their levels, sorted; empty where it tells none.
+        """Return the finalized features and their levels, sorted; empty where it reports none.
 
         Raises:
             OSError, ValueError, IndexError, struct.error: no answer (``NO_ANSWER``).
