@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tests.spark.model import truth
 from tests.spark.model.defect import Defect
-from tests.spark.model.engine import SECOND
 
 if TYPE_CHECKING:
     from tests.spark.model.log import Entry, Log, Record
@@ -122,15 +122,16 @@ class AcceptsBelowMinimum(Defect):
     joint = "accept-below-min-isr"
 
     def strikes(self, joint: str, **facts: object) -> bool:
-        """Strike whenever the ISR has been short for long enough that nobody can doubt it."""
+        """Strike whenever every leader must have heard that the ISR is too small."""
         if joint != self.joint or not self.fits(**facts):
             return False
         self.facts = dict(facts)
         return True
 
     def fits(self, **facts: Any) -> bool:
-        since, sent = facts["partition"].short_since, self.world.by_record[facts["request"].record]
-        return since is not None and sent.sent > since + SECOND
+        sent = self.world.by_record[facts["request"].record].sent
+        spans = truth.short_spans(self.world, facts["partition"].number)
+        return any(known < sent and math.isinf(end) for known, end in spans)
 
     def expected(self) -> Findings:
         below = truth.acked_below_minimum(self.world) - truth.acked_below_minimum(self.sound)

@@ -75,15 +75,12 @@ class Partition:
         self.leader, self.epoch, self.version = brokers[0], 0, 0
         self.isr = sorted(brokers)
         self.waiting: list[Waiting] = []
-        self.short_since: int | None = None
 
     # ZooKeeper's side.
     def write_state(self, leader: int, epoch: int, isr: list[int]) -> None:
         """Store a state, and let the brokers that live hear of it."""
         self.leader, self.epoch, self.isr = leader, epoch, sorted(isr)
         self.version += 1
-        short = len(self.isr) < self.cluster.min_insync
-        self.short_since = (self.short_since or self.cluster.engine.now) if short else None
         self.cluster.tell_state(self)
 
     def announce(self) -> None:

@@ -6,10 +6,13 @@ not from the rules that look for them.
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tests.spark.model.cluster import SESSION
 from tests.spark.model.engine import SECOND
+from tests.spark.model.partition import NO_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -121,17 +124,9 @@ def expired(world: World, incarnation: str, seq: int) -> bool:
 
 
 def acked_below_minimum(world: World) -> int:
-    """Return the acks=all sends begun and acked while ZooKeeper held too small an ISR.
-
-    The leader is given a second to take a smaller ISR over.
-    """
+    """Return the acks=all sends begun and acked while every leader knew of too small an ISR."""
     found = 0
     for number in range(world.scenario.partitions):
-        states = [
-            (at, len(detail["isr"]) < world.scenario.min_insync)
-            for at, source, _, subject, detail in world.told
-            if source == "partition" and subject == str(number)
-        ]
         rows_there = [
             row
             for producer in world.producers
@@ -139,15 +134,52 @@ def acked_below_minimum(world: World) -> int:
             for row in producer.rows.values()
             if row["record"].partition == number and row["outcome"] == "acked"
         ]
-        begin: int | None = None
-        for at, short in [*states, (1 << 62, False)]:
-            if short and begin is None:
-                begin = at
-            elif not short and begin is not None:
-                lower = begin + SECOND
-                found += sum(lower <= row["sent"] and row["done"] <= at for row in rows_there)
-                begin = None
+        found += sum(
+            known <= row["sent"] and row["done"] <= end
+            for known, end in short_spans(world, number)
+            for row in rows_there
+        )
     return found
+
+
+def short_spans(world: World, number: int) -> list[tuple[float, float]]:
+    """Return from when on every leader knew that a partition's ISR was too small, and until when.
+
+    A leader that stays hears of it within a second, one that was deposed within its session, and
+    one that was frozen only after its thaw.
+    """
+    found: list[tuple[float, float]] = []
+    known, deposed, leader = math.inf, 0.0, NO_LEADER
+    short = False
+    for at, source, _, subject, detail in world.told:
+        if source != "partition" or subject != str(number):
+            continue
+        if leader not in (NO_LEADER, detail["leader"]):
+            deposed = max(deposed, goes_on(world, leader, at) + SESSION)
+        leader, was_short = detail["leader"], short
+        short = len(detail["isr"]) < world.scenario.min_insync
+        if short and not was_short:
+            known = max(goes_on(world, leader, at) + SECOND, deposed)
+        elif short and at < known:
+            known = max(known, deposed)
+        elif was_short and not short:
+            found.append((known, at))
+    return [*found, (known, math.inf)] if short else found
+
+
+def goes_on(world: World, broker: int, at: int) -> float:
+    """Return when a broker is no longer frozen: the time itself where it is not."""
+    stopped = False
+    for moment, source, event, subject, _ in world.told:
+        if (source, subject) != ("member", f"kafka-{broker}"):
+            continue
+        if event == "frozen" and moment <= at:
+            stopped = True
+        elif event == "thawed" and stopped:
+            stopped = False
+            if moment > at:
+                return moment
+    return math.inf if stopped else at
 
 
 def repeats(world: World, among: Container[tuple[str, int, int]] | None = None) -> int:

@@ -136,13 +136,20 @@ def first_offset_cut(history: History, election: Election) -> int:
     return lowest
 
 
-def acknowledged_until(history: History, election: Election) -> float:
-    """Return until when the deposed leader may have acknowledged sends."""
-    until: float = election.at
-    for begin, end in freezes(history, f"{history.case.name}-kafka-{election.deposed}"):
-        if begin <= election.at:
+def acknowledged_until(history: History, leader: int, at: int, grace: int) -> float:
+    """Return until when a leader may have acknowledged sends by what it knew before a change.
+
+    Args:
+        history: the case's.
+        leader: before the change.
+        at: when it was made.
+        grace: in which the leader hears of it.
+    """
+    until: float = at
+    for begin, end in freezes(history, f"{history.case.name}-kafka-{leader}"):
+        if begin <= at:
             until = max(until, end)
-    return until + ZOOKEEPER_SESSION
+    return until + grace
 
 
 def freezes(history: History, uid: str) -> list[tuple[int, float]]:
@@ -217,7 +224,7 @@ def undecided(history: History, election: Election, subject: str | None = None) 
 
 def may_cut(history: History, election: Election, offset: int | None, written: int) -> bool:
     """Whether an election may have cut what was written at an offset by some time."""
-    if written > acknowledged_until(history, election):
+    if written > acknowledged_until(history, election.deposed, election.at, ZOOKEEPER_SESSION):
         return False
     return offset is None or offset >= first_offset_cut(history, election)
 

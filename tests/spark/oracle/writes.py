@@ -8,13 +8,17 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from tests.spark.oracle.elections import acked_place, polled, states
-from tests.spark.oracle.history import CLOCKS, Finding, place_of
+from tests.spark.oracle.elections import acked_place, acknowledged_until, polled, states
+from tests.spark.oracle.history import CLOCKS, ZOOKEEPER_SESSION, Finding, place_of
 from tests.spark.oracle.ownership import FOREVER
 from tests.spark.oracle.presence import in_unread
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.spark.oracle.history import History, Place, Record, Row
+
+    from krt_contract.timeline import Event
 
 
 def first_place(history: History, record: Record) -> Place | None:
@@ -110,14 +114,11 @@ def accepted_below_min_isr(history: History) -> list[Finding]:
         seen = states(history, history.case.subject(send["partition"]))
         if any(polled(state) for state in seen):
             continue  # an ISR may have grown and shrunk again between two polls
-        # Each holds until the next one in ZooKeeper's order.
-        ends = [*(state.at for state in seen), FOREVER][1:]
-        since = send["sent_at"] - CLOCKS
-        until = max(send["sent_at"], send["done_at"])
-        held = [(state, end) for state, end in zip(seen, ends, strict=False) if state.at < end]
-        known = any(state.at <= since < end for state, end in held)
-        observed = [state for state, end in held if state.at < until and since < end]
-        if known and all(len(state.detail["isr"]) < smallest for state in observed):
+        answered = max(send["sent_at"], send["done_at"])
+        if any(
+            known <= send["sent_at"] and answered <= end
+            for known, end in short_times(history, seen, smallest)
+        ):
             found.append(
                 Finding(
                     "accepted-below-min-isr",
@@ -127,6 +128,38 @@ def accepted_below_min_isr(history: History) -> list[Finding]:
                 )
             )
     return found
+
+
+def short_times(
+    history: History, seen: list[Event], smallest: int
+) -> Iterator[tuple[float, float]]:
+    """Yield from when on every leader knew that the ISR was too small, and until when it was."""
+    # Each holds until the next one in ZooKeeper's order.
+    ends: list[float] = [*(state.at for state in seen), FOREVER][1:]
+    runs = itertools.groupby(
+        range(len(seen)), key=lambda number: len(seen[number].detail["isr"]) < smallest
+    )
+    for short, numbers in runs:
+        if not short:
+            continue
+        first, *later = numbers
+        leader = seen[first].detail["leader"]
+        known = acknowledged_until(history, leader, seen[first].at, CLOCKS)
+        known = max([known, *deposed_until(history, seen[: first + 1])])
+        for number in later:
+            # Who was deposed after it knew refuses all the same.
+            if seen[number].at < known:
+                known = max([known, *deposed_until(history, seen[: number + 1])])
+        yield known, ends[later[-1] if later else first]
+
+
+def deposed_until(history: History, seen: list[Event]) -> list[float]:
+    """Return until when each leader that was deposed may not have heard of it."""
+    return [
+        acknowledged_until(history, before.detail["leader"], state.at, ZOOKEEPER_SESSION)
+        for before, state in itertools.pairwise(seen)
+        if before.detail["leader"] not in (-1, state.detail["leader"])
+    ]
 
 
 def replica_divergence(history: History) -> list[Finding]:

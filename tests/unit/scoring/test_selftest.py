@@ -135,6 +135,7 @@ def baseline(seed: int = 1) -> Baseline:
         troubled=frozenset(),
         lost_commits=frozenset(),
         states={},
+        doubts={},
         compared={(TOPIC, partition): (0, 1, 2) for partition in run.ends},
         replicas={position: tuple(rows) for position, rows in replicas.items()},
         reason_codes=frozenset(),
@@ -153,6 +154,14 @@ def test_pack_of_a_complete_baseline_hosts_every_corruption(sound: Baseline) -> 
     names = [item.name for copy in plan.copies for item in copy.corruptions]
     assert sorted(names) == sorted(kind.name for kind in KINDS)
     assert len(plan.copies) <= 2
+
+
+def test_ack_below_min_isr_is_not_planted_where_a_leader_may_not_know_the_isr(
+    sound: Baseline,
+) -> None:
+    always = {(TOPIC, partition): ((0, FOREVER),) for partition in range(PARTITIONS)}
+    plan = packing.pack(replace(sound, doubts=always))
+    assert [kind.name for kind in plan.inapplicable] == ["ack-below-min-isr"]
 
 
 def test_pack_without_mutation_points_hosts_what_needs_none(sound: Baseline) -> None:

@@ -137,7 +137,7 @@ def derive(history: History) -> tuple[Truncation, ...]:
     for item in found:
         tp = facts.positions.tp(item.topic, item.partition)
         offset = 0 if item.storage_lost else lowest.get((tp, item.at), 0)
-        latest = freezes.last_ack(item, frozen, grace, restarts)
+        latest = freezes.last_ack(item.deposed, item.at, frozen, grace, restarts)
         truncations.append(Truncation(item, tp, offset, rule_of(item, facts), latest))
     return tuple(truncations)
 

@@ -9,45 +9,97 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.engine import local_rows
-from krt_scoring.history.elections import states
+from krt_scoring.history import freezes
+from krt_scoring.history.elections import NO_LEADER, states
 from krt_scoring.history.record_columns import ACKED
 from krt_scoring.history.records import with_names
+from krt_scoring.inputs import broker_session
 from krt_scoring.inputs.timeline import FOREVER, unobserved_from
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from krt_scoring.anomalies.context import Context
+    from krt_scoring.history.elections import State
+    from krt_scoring.history.freezes import Freeze
 
 NAME = "accepted-below-min-isr"
 
 SETTLING = 1_000_000
-"""µs after ZooKeeper has the smaller ISR in which the leader may not have taken it over yet."""
+"""µs after the metadata has the smaller ISR in which a leader that stays may not have heard of it.
+
+It asked for the smaller ISR itself, or it has a session with the controller that tells it."""
 
 
 def windows(ctx: Context) -> list[tuple[int, int, int]]:
-    """Return (topic-partition, begin, end) in which every observed ISR was below the minimum."""
-    found: list[tuple[int, int, int]] = []
+    """Return (topic-partition, begin, end) in which leaders knew of too small an ISR, in UTC µs."""
+    facts, timeline = ctx.history.facts, ctx.history.tables.timeline
     # In the recorder's last silence an ISR may have grown again.
-    observed = unobserved_from(ctx.history.tables.timeline)
+    observed = unobserved_from(timeline)
     end = FOREVER if observed is None else observed
-    for (topic, partition), sequence in states(ctx.history.tables.timeline).items():
+    frozen = freezes.collect(timeline)
+    found: list[tuple[int, int, int]] = []
+    for (topic, partition), sequence in states(timeline).items():
         # Between two polls an ISR may have grown and shrunk again.
-        if not ctx.history.facts.positions.known(topic) or sequence[0].polled:
+        if not facts.positions.known(topic) or sequence[0].polled:
             continue
-        tp = ctx.history.facts.positions.tp(topic, partition)
-        minimum = ctx.history.facts.run.min_insync(topic)
+        tp, minimum = facts.positions.tp(topic, partition), facts.run.min_insync(topic)
+        deposed = _deposed_until(ctx, sequence, frozen)
         since: int | None = None
-        for state in sequence:
+        for state, unaware_until in zip(sequence, deposed, strict=True):
             short = len(state.isr) < minimum
             if short and since is None:
-                since = state.at
+                settled = freezes.last_ack(state.leader, state.at, frozen, SETTLING)
+                since = max(settled, unaware_until)
+            elif short and since is not None and state.at < since:
+                since = max(since, unaware_until)
             elif not short and since is not None:
                 found.append((tp, since, state.at))
                 since = None
         if since is not None:
             found.append((tp, since, end))
+    return [window for window in found if window[1] < window[2]]
+
+
+def _deposed_until(
+    ctx: Context, sequence: tuple[State, ...], frozen: tuple[Freeze, ...]
+) -> list[int]:
+    """Return at each state until when leaders deposed by then may not know of it, in UTC µs.
+
+    Until a deposed leader hears of it, which takes as long as its session may last, it goes on with
+    the ISR that it knew, and may have all of those replicas.
+    """
+    timeline = ctx.history.tables.timeline
+    session = ctx.history.facts.run.broker_session.micros
+    restarts = broker_session.controller_elections(timeline)
+    leader, latest, found = NO_LEADER, 0, []
+    for state in sequence:
+        if leader not in {NO_LEADER, state.leader}:
+            heard = freezes.last_ack(leader, state.at, frozen, session, restarts)
+            latest = max(latest, heard)
+        leader = state.leader
+        found.append(latest)
     return found
+
+
+def doubts(ctx: Context) -> dict[tuple[str, int], tuple[tuple[int, int], ...]]:
+    """Return of each partition when a leader may not know of a new state: (begin, end), UTC µs."""
+    timeline = ctx.history.tables.timeline
+    frozen = freezes.collect(timeline)
+    stopped = [(item.begin, item.end + SETTLING) for item in frozen if item.member]
+    return {
+        spot: (
+            *stopped,
+            *(
+                (state.at, until)
+                for state, until in zip(
+                    sequence, _deposed_until(ctx, sequence, frozen), strict=True
+                )
+                if until > state.at
+            ),
+        )
+        for spot, sequence in states(timeline).items()
+    }
 
 
 def possible(ctx: Context) -> bool:
@@ -88,7 +140,7 @@ def find(ctx: Context) -> DataFrame:
         _acked(ctx)
         .join(sf.broadcast(short), "tp")
         .filter(
-            (sf.col("sent_at") >= sf.col("begin") + SETTLING)
+            (sf.col("sent_at") >= sf.col("begin"))
             & (sf.greatest("sent_at", "done_at") <= sf.col("end"))
         )
     )

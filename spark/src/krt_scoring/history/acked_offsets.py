@@ -52,6 +52,6 @@ def _last_acks(tables: Tables, facts: Facts) -> dict[int, int]:
     for item in elections.elections(tables.timeline):
         if facts.positions.known(item.topic):
             tp = facts.positions.tp(item.topic, item.partition)
-            latest = freezes.last_ack(item, frozen, grace, restarts)
+            latest = freezes.last_ack(item.deposed, item.at, frozen, grace, restarts)
             found[tp] = max(latest, found.get(tp, latest))
     return found

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krt_contract.timeline import Event
-    from krt_scoring.history.elections import Election
     from krt_scoring.history.facts import Facts
     from krt_scoring.history.intervals import Interval
 
@@ -53,23 +52,24 @@ def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
 
 
 def last_ack(
-    election: Election, frozen: tuple[Freeze, ...], grace: int, restarts: Sequence[int] = ()
+    leader: int, at: int, frozen: tuple[Freeze, ...], grace: int, restarts: Sequence[int] = ()
 ) -> int:
-    """Return until when the leader before an election may have acked, in UTC µs.
+    """Return until when a leader may have acked by what it knew before a change, in UTC µs.
 
-    A leader that was stopped when it was deposed handles what waited in its sockets as soon as it
-    goes on, before it hears that it leads no more.
+    A leader that was stopped meanwhile handles what waited in its sockets as soon as it goes on,
+    before it hears of the change.
 
     Args:
-        election: which deposed it.
+        leader: before the change, as which it was deposed or kept.
+        at: when the cluster's metadata changed, UTC µs.
         frozen: the freezes of the run.
-        grace: µs within which a leader hears that it was deposed.
+        grace: µs within which the leader hears of it.
         restarts: when a KRaft controller was elected, in UTC µs: from then on the time counts
             again, as a broker hears of nothing until it has found the new one.
     """
-    member = member_of(election.deposed)
-    thaws = [item.end for item in frozen if item.member == member and item.begin <= election.at]
-    return lasts_until(max([election.at, *thaws]), grace, restarts)
+    member = member_of(leader)
+    thaws = [item.end for item in frozen if item.member == member and item.begin <= at]
+    return lasts_until(max([at, *thaws]), grace, restarts)
 
 
 def with_lapses(

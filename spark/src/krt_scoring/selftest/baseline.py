@@ -114,6 +114,7 @@ class Baseline:
         troubled: (group, topic, partition) about which something was found.
         lost_commits: indices of groups whose commits the configuration permits to be lost.
         states: (topic, partition) → (at, in-sync replicas), in order.
+        doubts: (topic, partition) → (begin, end) in which a leader may not know of a new state.
         compared: (topic, partition) → brokers whose whole replicas are compared.
         replicas: a place → what each broker's replica holds there.
         reason_codes: codes of the reasons that the detection itself gave already.
@@ -131,6 +132,7 @@ class Baseline:
     troubled: frozenset[tuple[str | None, str | None, int | None]]
     lost_commits: frozenset[int]
     states: Mapping[tuple[str, int], tuple[tuple[int, tuple[int, ...]], ...]]
+    doubts: Mapping[tuple[str, int], tuple[tuple[int, int], ...]]
     compared: Mapping[tuple[str, int], tuple[int, ...]]
     replicas: Mapping[Place, tuple[Row, ...]]
     reason_codes: frozenset[str]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from krt_contract.clients import Acks
 from krt_scoring.allowances import truncations
 from krt_scoring.allowances.offsets import losses
+from krt_scoring.anomalies import accepted_below_min_isr
 from krt_scoring.history.elections import elections, states
 from krt_scoring.history.positions import OFFSET_BITS
 from krt_scoring.inputs.timeline import FOREVER
@@ -95,6 +96,7 @@ def discover(
             spot: tuple((state.at, state.isr) for state in sequence)
             for spot, sequence in states(ctx.history.tables.timeline).items()
         },
+        doubts=accepted_below_min_isr.doubts(ctx),
         compared={
             (item.topic, item.partition): tuple(
                 replica.broker for replica in item.compared if replica.broker in item.fully_dumped

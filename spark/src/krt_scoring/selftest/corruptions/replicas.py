@@ -26,12 +26,18 @@ SHORT = "ack-below-min-isr"
 
 
 def _isr(baseline: Baseline, record: Record, minimum: int) -> tuple[int, ...] | None:
-    """The replicas to name while the ISR is short; None where it was, or changed, around it."""
+    """The replicas to name while the ISR is short; None where it was, or changed, around it.
+
+    Nor where a leader may not have known of it: then such an ack is none of Kafka's faults.
+    """
     topic, partition, _ = record.position
     states = baseline.states.get((topic, partition), ())
     begin, end = record.send["sent_at"] - SETTLING, record.send["done_at"]
     before = [isr for at, isr in states if at <= begin]
-    if any(begin <= at <= end for at, _ in states) or (states and not before):
+    doubts = baseline.doubts.get((topic, partition), ())
+    unknown = any(since <= end and begin <= until for since, until in doubts)
+    changed = any(begin <= at <= end for at, _ in states) or (states and not before)
+    if unknown or changed:
         return None
     full_isr = before[-1] if before else tuple(range(minimum))
     return full_isr[: minimum - 1] if len(full_isr) >= minimum else None
