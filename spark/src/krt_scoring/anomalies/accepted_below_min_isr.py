@@ -58,7 +58,7 @@ def windows(ctx: Context) -> list[tuple[int, int, int]]:
                 since = None
         if since is not None:
             found.append((tp, since, end))
-    return [window for window in found if window[1] < window[2]]
+    return [window for window in found if window[1] <= window[2]]
 
 
 def _deposed_until(
