@@ -43,7 +43,7 @@ class CrashPod(FaultAction):
         """What the killing containers of all attempts reported."""
         return ephemeral.read_outcome(
             ctx.entry,
-            ctx.pods,
+            ctx.observed,
             container_name,
             ObservationKind.PROCESS_KILLED,
             "SIGKILL, no SIGTERM before",
@@ -67,7 +67,7 @@ def kill_processes(ctx: FaultContext, mode: str) -> SideEffect:
 
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
-            ephemeral.start_container(ports, ctx.pods, target, signal)
+            ephemeral.start_container(ports, ctx.plan.spec, ctx.observed, target, signal)
         return []
 
     return SideEffect(f"kill the process of {pod_names(targets)}", perform)
