@@ -23,7 +23,7 @@ from krt_operator.faults.broker_pods import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from krt_operator.api.broker_pods import BrokerPods
     from krt_operator.api.spec import Fault, Spec
@@ -134,25 +134,34 @@ def _find(broker: Broker, where: str, pods: Iterable[Json], ports: Ports) -> Jso
 
 def _check_usable(selected: BrokerPods, pod: Json, actions: Collection[Action]) -> None:
     """Refuse faults on a pod that does not come back, or not with what it held."""
-    for field, problem, remedy in _problems(selected, pod, actions):
-        if problem:
-            raise UserError("BrokerPodUnusable", field, f"{problem}; {remedy}")
-
-
-def _problems(
-    selected: BrokerPods, pod: Json, actions: Collection[Action]
-) -> Iterator[tuple[str, str, str]]:
-    """Field, problem (empty where there is none) and remedy of each check that the actions need."""
     if DELETING.intersection(actions):
-        manager = why_not_managed(pod, selected.manager)
-        yield f"{FIELD}.manager", manager, "name who creates it again"
-        remedy = "acknowledged records might be lost by that alone; use a cluster with persistent "
-        yield FIELD, why_not_durable(pod), f"{remedy}storage"
-    if SIGNALLING.intersection(actions):
-        unclear = why_not_signalled(pod, selected.container)
-        yield f"{FIELD}.container", unclear, "name the one that runs Kafka"
-    if Action.CRASH_POD in actions:
-        yield FIELD, why_not_restarted(pod), "use pods that restart and keep their data"
+        _check_deletable(selected, pod)
+    unclear = why_not_signalled(pod, selected.container)
+    if unclear and SIGNALLING.intersection(actions):
+        raise UserError(
+            "BrokerPodUnusable", f"{FIELD}.container", f"{unclear}; name the one that runs Kafka"
+        )
+    problem = why_not_restarted(pod)
+    if problem and Action.CRASH_POD in actions:
+        raise UserError(
+            "BrokerPodUnusable", FIELD, f"{problem}; use pods that restart and keep their data"
+        )
+
+
+def _check_deletable(selected: BrokerPods, pod: Json) -> None:
+    problem = why_not_managed(pod, selected.manager)
+    if problem:
+        raise UserError(
+            "BrokerPodUnusable", f"{FIELD}.manager", f"{problem}; name who creates it again"
+        )
+    problem = why_not_durable(pod)
+    if problem:
+        raise UserError(
+            "BrokerPodUnusable",
+            FIELD,
+            f"{problem}, and acknowledged records might be lost by that alone; "
+            "use a cluster with persistent storage",
+        )
 
 
 def _forbidden(missing: Sequence[str], where: str, account: str) -> str:
