@@ -46,6 +46,9 @@ NOT_FOUND: Final = 3
 REFUSED: Final = 4
 """Exit codes of `signal.sh` where no process got the signal: there is none, or it takes none."""
 
+NOT_STARTED: Final = frozenset({"StartError", "ContainerCannotRun"})
+"""Reasons of kubelet for a container whose command it could not run, as where it has no bash."""
+
 
 @dataclass(frozen=True, slots=True)
 class Signal:
@@ -87,23 +90,15 @@ class Report:
         done: whether it did what it was started for.
         at: when it did, by the clock of the pod's node; None where it did not.
         error: what it wrote instead.
-        exit_code: of the container; None where it is not known.
+        untouched: whether it is known that no process got the signal.
+        final: whether another attempt would fail as well.
     """
 
     done: bool
     at: datetime | None = None
     error: str = ""
-    exit_code: int | None = None
-
-    @property
-    def final(self) -> bool:
-        """Whether another attempt would fail as well."""
-        return self.exit_code == REFUSED
-
-    @property
-    def untouched(self) -> bool:
-        """Whether it is known that no process got the signal."""
-        return self.exit_code in {NOT_FOUND, REFUSED}
+    untouched: bool = False
+    final: bool = False
 
 
 def find_process(pod: Json, target: TargetPod, spec: Spec) -> Process:
@@ -234,6 +229,14 @@ def read_report(pod: Json, container: str) -> Report | None:
     return None
 
 
+def has_started(pod: Json, container: str) -> bool:
+    """Whether an ephemeral container runs, or ran."""
+    return any(
+        status["name"] == container and status.get("state", {}).keys() & {"running", "terminated"}
+        for status in pod.get("status", {}).get("ephemeralContainerStatuses") or []
+    )
+
+
 def parse_report(terminated: Json) -> Report:
     """Parse a terminated container's message: JSON with the time, or an error as text."""
     text = str(terminated.get("message") or "")
@@ -242,8 +245,14 @@ def parse_report(terminated: Json) -> Report:
     except (ValueError, TypeError, KeyError):
         exit_code = terminated.get("exitCode")
         error = text.strip() or f"ended with exit code {exit_code} and no message"
-        return Report(done=False, error=error, exit_code=exit_code)
-    return Report(done=True, at=at, exit_code=terminated.get("exitCode"))
+        not_started = terminated.get("reason") in NOT_STARTED
+        return Report(
+            done=False,
+            error=error,
+            untouched=not_started or exit_code in {NOT_FOUND, REFUSED},
+            final=not_started or exit_code == REFUSED,
+        )
+    return Report(done=True, at=at)
 
 
 def _has_container(pod: Json, name: str) -> bool:

@@ -141,17 +141,33 @@ def test_freeze_pod_of_a_test_that_is_aborted_without_the_right_ends_and_thaws_i
     assert set(world.topics) == {"payments"}
 
 
+PROCESS_1 = {"exitCode": 4, "reason": "Error", "message": "java is process 1 of its container"}
+NO_BASH = {"exitCode": 128, "reason": "StartError", "message": 'exec: "bash": not found'}
+
+
+@pytest.mark.parametrize("refusal", [PROCESS_1, NO_BASH])
 @pytest.mark.parametrize("body", [CRASH, FREEZE])
-def test_process_1_gets_no_second_attempt_and_is_reported(body: dict[str, Any]) -> None:
+def test_process_that_cannot_be_signalled_gets_no_second_attempt_and_is_reported(
+    body: dict[str, Any], refusal: dict[str, Any]
+) -> None:
     world = world_with_pods(body)
-    world.owner.processes.is_process_1 = True
+    world.owner.processes.refusal = refusal
     status = world.run()
     assert not status["faults"][0]["verified"]
     # Ephemeral containers stay in the pod for ever, and a pod that was not frozen is not deleted.
     assert containers(world) in (["krt-crash-hit-1"], ["krt-thaw-hit-1", "krt-freeze-hit-1"])
     assert world.owner.deleted == []
-    assert any(f"{POD}: java is process 1 of its container" in one for one in reasons(world))
+    assert any(f"{POD}: {refusal['message']}" in one for one in reasons(world))
     assert world.owner.processes.signals == []
+
+
+def test_freeze_pod_whose_containers_do_not_start_deletes_no_pod() -> None:
+    world = world_with_pods(FREEZE)
+    world.owner.processes.starts = False
+    status = world.run()
+    assert not status["faults"][0]["verified"]
+    assert world.owner.deleted == []
+    assert any(f"{POD}: no answer within 30 s" in one for one in reasons(world))
 
 
 @pytest.mark.parametrize(

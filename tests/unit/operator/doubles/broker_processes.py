@@ -28,8 +28,10 @@ class BrokerProcesses:
         self.owner = owner
         self.signals: list[tuple[str, str]] = []
         """Each signal that a process got, and the pod."""
-        self.is_process_1 = False
-        """Java is process 1 of its container, which gets no signals from inside."""
+        self.refusal: dict[str, object] = {}
+        """How an ephemeral container ends that cannot signal; empty: it can."""
+        self.starts = True
+        """Whether kubelet starts ephemeral containers."""
         self.probed: timedelta | None = None
         """How long a broker may be silent before kubelet restarts its container; None: for ever."""
         self.thaw_works = True
@@ -74,8 +76,11 @@ class BrokerProcesses:
         assert {"name": "KRT_ARGUMENT", "value": "kafka.Kafka"} in container["env"]
         signal, process, *rest = command[command.index("signal.sh") + 1 :]
         assert process == "java"
-        if self.is_process_1:
-            self._report(name, container["name"], 4, "java is process 1 of its container")
+        if not self.starts:
+            self._status(name, container["name"], {"waiting": {"reason": "RunContainerError"}})
+            return
+        if self.refusal:
+            self._status(name, container["name"], {"terminated": self.refusal})
             return
         now = self.owner.world.time
         if signal == "CONT" and rest:
@@ -121,9 +126,9 @@ class BrokerProcesses:
         status["conditions"] = [{"type": "Ready", "status": str(ready)}]
 
     def _say(self, name: str, container: str, event: str, at: datetime) -> None:
-        self._report(name, container, 0, json.dumps({"event": event, "at": to_micros(at)}))
+        message = json.dumps({"event": event, "at": to_micros(at)})
+        self._status(name, container, {"terminated": {"exitCode": 0, "message": message}})
 
-    def _report(self, name: str, container: str, code: int, message: str) -> None:
-        ended = {"exitCode": code, "message": message}
+    def _status(self, name: str, container: str, state: Json) -> None:
         statuses = self.owner.pods[name]["status"].setdefault("ephemeralContainerStatuses", [])
-        statuses.append({"name": container, "state": {"terminated": ended}})
+        statuses.append({"name": container, "state": state})

@@ -93,19 +93,15 @@ def test_build_container_pod_without_a_process_under_test_is_refused() -> None:
                     "message": '{"event":"killed","at":1763697600000001}\n',
                 }
             },
-            ephemeral.Report(
-                done=True, at=datetime(2025, 11, 21, 4, 0, 0, 1, tzinfo=UTC), exit_code=0
-            ),
+            ephemeral.Report(done=True, at=datetime(2025, 11, 21, 4, 0, 0, 1, tzinfo=UTC)),
         ),
         (
             {"terminated": {"exitCode": 3, "message": "no process java to signal\n"}},
-            ephemeral.Report(done=False, error="no process java to signal", exit_code=3),
+            ephemeral.Report(done=False, error="no process java to signal", untouched=True),
         ),
         (
             {"terminated": {"exitCode": 137}},
-            ephemeral.Report(
-                done=False, error="ended with exit code 137 and no message", exit_code=137
-            ),
+            ephemeral.Report(done=False, error="ended with exit code 137 and no message"),
         ),
     ],
 )
@@ -178,13 +174,19 @@ def test_build_container_of_a_broker_has_its_image_and_user_and_looks_for_kafka(
 
 
 @pytest.mark.parametrize(
-    ("code", "final", "untouched"),
-    [(3, False, True), (4, True, True), (5, False, False), (137, False, False)],
+    ("code", "reason", "final", "untouched"),
+    [
+        (3, "Error", False, True),
+        (4, "Error", True, True),
+        (5, "Error", False, False),
+        (137, "OOMKilled", False, False),
+        (128, "StartError", True, True),
+    ],
 )
-def test_read_report_exit_code_says_whether_to_try_again_and_what_was_touched(
-    code: int, final: bool, untouched: bool
+def test_read_report_says_whether_to_try_again_and_what_was_touched(
+    code: int, reason: str, final: bool, untouched: bool
 ) -> None:
-    ended = {"exitCode": code, "message": "why"}
+    ended = {"exitCode": code, "reason": reason, "message": "why"}
     statuses = [{"name": "c", "state": {"terminated": ended}}]
     report = ephemeral.read_report(POD | {"status": {"ephemeralContainerStatuses": statuses}}, "c")
     assert report is not None

@@ -97,16 +97,22 @@ class FreezePod(FaultAction):
         return Hold() if ctx.now < due + THAW_OVERDUE else self.revert(ctx)
 
     def revert(self, ctx: FaultContext) -> Hold:
-        """Thaw once more; after `THAW_TIMEOUT`, delete the pods."""
+        """Thaw once more; after `THAW_TIMEOUT`, delete the pods whose process may be stopped.
+
+        A freezing container that has not started until then has stopped nothing.
+        """
         spec = ctx.plan.spec
         frozen = still_frozen(ctx.entry, ctx.observed, spec)
         due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
         if ctx.now < due + THAW_TIMEOUT:
             return Hold(side_effects=(thaw_now(ctx.entry, frozen, ctx.observed, spec),))
+        doomed = [target for target in frozen if _was_reached(ctx.entry, target, ctx.observed)]
+        if not doomed:
+            return Hold(reverted_at=ctx.now)
         return Hold(
             reverted_at=ctx.now,
-            side_effects=(_delete_pods(frozen, spec),),
-            revert_error=f"{pod_names(frozen)}: the process could not be thawed within "
+            side_effects=(_delete_pods(doomed, spec),),
+            revert_error=f"{pod_names(doomed)}: the process could not be thawed within "
             f"{THAW_TIMEOUT.seconds} s, so the pod was deleted; check the node",
         )
 
@@ -199,6 +205,15 @@ def _delete_pods(targets: Sequence[TargetPod], spec: Spec) -> SideEffect:
         return []
 
     return SideEffect(f"delete {pod_names(targets)}, which could not be thawed", perform)
+
+
+def _was_reached(entry: FaultStatus, target: TargetPod, observed: Observed) -> bool:
+    """Whether a freezing container of any attempt has started in the pod."""
+    pod = find_target_pod(observed.target_pods(target), target)
+    attempts = range(1, entry.attempt + 1)
+    return pod is not None and any(
+        ephemeral.has_started(pod, freezing_container(entry.name, attempt)) for attempt in attempts
+    )
 
 
 def _is_untouched(entry: FaultStatus, pod: Json) -> bool:
