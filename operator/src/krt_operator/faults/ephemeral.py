@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.status import Observation
-from krt_operator.api.times import from_micros
+from krt_operator.api.times import from_micros, to_micros
 from krt_operator.build.render import script
 from krt_operator.errors import GoneError
 from krt_operator.faults.action import Outcome, find_target_pod
@@ -63,6 +63,23 @@ class Signal:
     container: str
     signal: str
     arguments: tuple[str, ...] = ()
+
+
+def container_name(verb: str, entry: FaultStatus, attempt: int | str) -> str:
+    """The container that does this in an attempt; the same for every controller that repeats it.
+
+    A pod of the test is made for one run. A broker of somebody else stays, and so do its ephemeral
+    containers with what they reported, so the time of the intent tells the runs apart.
+
+    Args:
+        verb: what it does.
+        entry: the journal of the fault.
+        attempt: number of the attempt, or what is in its place.
+    """
+    name = f"krt-{verb}-{entry.name}-{attempt}"
+    if not entry.referenced_brokers or entry.scheduled_at is None:
+        return name
+    return f"{name}-{to_micros(entry.scheduled_at):x}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +200,7 @@ def start_container(
 def read_outcome(
     entry: FaultStatus,
     observed: Observed,
-    container_name: Callable[[str, int], str],
+    name_of: Callable[[FaultStatus, int], str],
     kind: ObservationKind,
     detail: str,
 ) -> Outcome:
@@ -192,7 +209,7 @@ def read_outcome(
     Args:
         entry: the fault's entry in the journal.
         observed: the pods.
-        container_name: fault name and attempt to the container's name.
+        name_of: the fault's entry and an attempt to the container's name.
         kind: what a report is an observation of.
         detail: the observation's detail.
     """
@@ -204,9 +221,9 @@ def read_outcome(
         if pod is None:
             lost.append(target.pod)
             continue
-        requested &= _has_container(pod, container_name(entry.name, entry.attempt))
+        requested &= _has_container(pod, name_of(entry, entry.attempt))
         attempts = range(1, entry.attempt + 1)
-        reports = [read_report(pod, container_name(entry.name, attempt)) for attempt in attempts]
+        reports = [read_report(pod, name_of(entry, attempt)) for attempt in attempts]
         at = next((report.at for report in reports if report is not None and report.at), None)
         if at is not None:
             observations.append(Observation(kind=kind, subject=target.pod, at=at, detail=detail))

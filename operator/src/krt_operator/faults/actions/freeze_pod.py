@@ -64,8 +64,8 @@ class FreezePod(FaultAction):
         """Start the thawing, then the freezing container in every target that still exists."""
         entry, spec, observed = ctx.entry, ctx.plan.spec, ctx.observed
         seconds = f"{ctx.fault.duration.seconds:.3f}"
-        stop = ephemeral.Signal(freezing_container(entry.name, entry.attempt), "STOP")
-        thaw = ephemeral.Signal(thawing_container(entry.name, entry.attempt), "CONT", (seconds,))
+        stop = ephemeral.Signal(freezing_container(entry, entry.attempt), "STOP")
+        thaw = ephemeral.Signal(thawing_container(entry, entry.attempt), "CONT", (seconds,))
 
         def perform(ports: Ports) -> Sequence[Change]:
             for target in entry.targets:
@@ -138,19 +138,19 @@ class FreezePod(FaultAction):
         )
 
 
-def freezing_container(fault: str, attempt: int) -> str:
+def freezing_container(entry: FaultStatus, attempt: int) -> str:
     """The ephemeral container that stops the process."""
-    return f"krt-freeze-{fault}-{attempt}"
+    return ephemeral.container_name("freeze", entry, attempt)
 
 
-def thawing_container(fault: str, attempt: int) -> str:
+def thawing_container(entry: FaultStatus, attempt: int) -> str:
     """The ephemeral container that continues the process when the duration is over."""
-    return f"krt-thaw-{fault}-{attempt}"
+    return ephemeral.container_name("thaw", entry, attempt)
 
 
-def immediate_thaw_container(fault: str) -> str:
+def immediate_thaw_container(entry: FaultStatus) -> str:
     """The ephemeral container that continues the process at once."""
-    return f"krt-thaw-{fault}-now"
+    return ephemeral.container_name("thaw", entry, "now")
 
 
 def still_frozen(entry: FaultStatus, observed: Observed, spec: Spec) -> list[TargetPod]:
@@ -187,7 +187,7 @@ def thaw_now(
     entry: FaultStatus, targets: Sequence[TargetPod], observed: Observed, spec: Spec
 ) -> SideEffect:
     """Continue the processes of these targets at once."""
-    signal = ephemeral.Signal(immediate_thaw_container(entry.name), "CONT")
+    signal = ephemeral.Signal(immediate_thaw_container(entry), "CONT")
 
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
@@ -212,7 +212,7 @@ def _was_reached(entry: FaultStatus, target: TargetPod, observed: Observed) -> b
     pod = find_target_pod(observed.target_pods(target), target)
     attempts = range(1, entry.attempt + 1)
     return pod is not None and any(
-        ephemeral.has_started(pod, freezing_container(entry.name, attempt)) for attempt in attempts
+        ephemeral.has_started(pod, freezing_container(entry, attempt)) for attempt in attempts
     )
 
 
@@ -220,15 +220,15 @@ def _is_untouched(entry: FaultStatus, pod: Json) -> bool:
     """Whether no attempt sent the signal, by what every freezing container reported."""
     attempts = range(1, entry.attempt + 1)
     reports = [
-        ephemeral.read_report(pod, freezing_container(entry.name, attempt)) for attempt in attempts
+        ephemeral.read_report(pod, freezing_container(entry, attempt)) for attempt in attempts
     ]
     return all(report is not None and report.untouched for report in reports)
 
 
 def _thawed_at(entry: FaultStatus, pod: Json) -> datetime | None:
     attempts = range(1, entry.attempt + 1)
-    containers = [thawing_container(entry.name, attempt) for attempt in attempts]
-    containers.append(immediate_thaw_container(entry.name))
+    containers = [thawing_container(entry, attempt) for attempt in attempts]
+    containers.append(immediate_thaw_container(entry))
     reports = [ephemeral.read_report(pod, container) for container in containers]
     return min((report.at for report in reports if report is not None and report.at), default=None)
 
