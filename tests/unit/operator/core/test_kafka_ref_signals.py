@@ -125,6 +125,17 @@ def test_freeze_pod_that_a_probe_ends_is_not_taken_for_a_freeze(probed: int) -> 
     assert world.owner.deleted == []
 
 
+def test_freeze_pod_of_which_a_restart_follows_the_thaw_ends_with_the_thaw() -> None:
+    world = world_with_pods(FREEZE)
+    while not any(entry["state"] == "Reverted" for entry in world.status.get("faults", [])):
+        world.run(seconds=0.2)
+    world.owner.processes.restart(POD)
+    (entry,) = world.run()["faults"]
+    assert seconds(entry, "injectedAt", "revertedAt") == 20
+    (reason,) = reasons(world)
+    assert f"{POD}: its container was restarted at" in reason
+
+
 def test_freeze_pod_whose_pod_is_replaced_meanwhile_is_not_taken_for_a_freeze() -> None:
     world = world_with_pods(FREEZE)
     world.run(until="Injecting")

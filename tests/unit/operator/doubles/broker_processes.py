@@ -69,6 +69,10 @@ class BrokerProcesses:
                 del self.ended[name]
                 self._set_ready(name, ready=True)
 
+    def restart(self, name: str) -> None:
+        """Let kubelet end the container now, as after probes that failed."""
+        self._end(name, self.owner.world.time)
+
     def signal(self, pod: Json, container: Json) -> None:
         """Start an ephemeral container."""
         name, command = pod["metadata"]["name"], container["command"]

@@ -90,9 +90,7 @@ class FreezePod(FaultAction):
         spec = ctx.plan.spec
         frozen = still_frozen(ctx.entry, ctx.observed, spec)
         if not frozen:
-            restarts = _restarts(ctx.entry, ctx.observed, spec).values()
-            ends = [thawed_at(ctx.entry, ctx.observed), *restarts]
-            return Hold(reverted_at=max((at for at in ends if at is not None), default=ctx.now))
+            return Hold(reverted_at=ended_at(ctx.entry, ctx.observed, spec) or ctx.now)
         due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
         return Hold() if ctx.now < due + THAW_OVERDUE else self.revert(ctx)
 
@@ -131,8 +129,8 @@ class FreezePod(FaultAction):
         return (
             *gone,
             *(
-                f"{name}: its container was restarted at {at:%H:%M:%S} because of the freeze, as a "
-                "liveness probe does; choose a shorter duration"
+                f"{name}: its container was restarted at {at:%H:%M:%S}, after the freeze had "
+                "begun, as a liveness probe does; choose a shorter duration"
                 for name, at in restarts.items()
             ),
         )
@@ -170,11 +168,18 @@ def still_frozen(entry: FaultStatus, observed: Observed, spec: Spec) -> list[Tar
     ]
 
 
-def thawed_at(entry: FaultStatus, observed: Observed) -> datetime | None:
-    """When the last target was thawed, by its node's clock; None where none was."""
-    pods = [find_target_pod(observed.target_pods(target), target) for target in entry.targets]
-    times = [_thawed_at(entry, pod) for pod in pods if pod]
-    return max((at for at in times if at is not None), default=None)
+def ended_at(entry: FaultStatus, observed: Observed, spec: Spec) -> datetime | None:
+    """When the last target was thawed or, before that, restarted, by its node's clock.
+
+    None where none was.
+    """
+    restarted = _restarts(entry, observed, spec)
+    ends = []
+    for target in entry.targets:
+        pod = find_target_pod(observed.target_pods(target), target)
+        times = [_thawed_at(entry, pod) if pod else None, restarted.get(target.pod)]
+        ends += [min(known)] if (known := [at for at in times if at is not None]) else []
+    return max(ends, default=None)
 
 
 def open_freezes(faults: Sequence[Fault], entries: Sequence[FaultStatus]) -> list[FaultStatus]:
