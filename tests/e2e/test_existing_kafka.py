@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +39,17 @@ def sample(cluster: ExistingKafka, name: str = "consumer-crash") -> dict[str, An
     resource = manifest("manifests/sample-kafka-ref.yaml", name)
     resource["spec"]["kafkaRef"]["bootstrapServers"] = [cluster.bootstrap]
     return resource
+
+
+def restarts(pod: dict[str, Any]) -> int:
+    """How often the container of a broker was started again."""
+    (container,) = pod["status"]["containerStatuses"]
+    return int(container["restartCount"])
+
+
+def seconds_between(begin: str, end: str) -> float:
+    """The seconds between two times of a status."""
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +211,46 @@ def test_delete_pod_of_the_leader_hits_the_brokers_own_pod_and_passes(
     assert {"PodDeleted", "LeaderMoved"} <= {seen["kind"] for seen in entry["observations"]}
     pod = module_kubectl.get("pod", target["pod"])
     assert pod["metadata"]["uid"] != target["uid"]
+
+
+@pytest.mark.long
+def test_crash_and_freeze_of_a_broker_hit_its_process_and_keep_its_pod(
+    cluster: ExistingKafka, controller: Controller, module_kubectl: Kubectl
+) -> None:
+    grant_pods(controller.kubectl, module_kubectl)
+    resource = sample(cluster, "broker-signalled")
+    labels = {"strimzi.io/cluster": "my-cluster", "strimzi.io/kind": "Kafka"}
+    resource["spec"]["kafkaRef"]["pods"] = {"selector": {"matchLabels": labels}}
+    leader = {"role": "PartitionLeader", "topic": "krt-foo", "partition": 0}
+    resource["spec"]["faults"] = [
+        {"name": "leader-crashed", "delay": "5s", "action": "CrashPod", "target": leader},
+        {
+            "name": "leader-frozen",
+            "startsAfter": {"fault": "leader-crashed", "event": "Recovered"},
+            "action": "FreezePod",
+            "target": leader,
+            "duration": "20s",
+        },
+    ]
+    before = {name: module_kubectl.get("pod", name) for name in cluster.pods()}
+    signalled = Run.apply(module_kubectl, resource)
+    status = signalled.finish()
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    crash, freeze = status["faults"]
+    for entry, kind in ((crash, "ProcessKilled"), (freeze, "ProcessStopped")):
+        (target,) = entry["targets"]
+        assert target["uid"] == before[target["pod"]]["metadata"]["uid"]
+        assert entry["verified"]
+        assert kind in {seen["kind"] for seen in entry["observations"]}
+        assert entry["recoveredAt"] > entry["revertedAt"]
+    # It lasts for two sessions; a crashed broker may be back before anybody asks.
+    assert "LeaderMoved" in {seen["kind"] for seen in freeze["observations"]}
+    after = {name: module_kubectl.get("pod", name) for name in before}
+    crashed = crash["targets"][0]["pod"]
+    # The crash alone restarts a container: a frozen process goes on where it was.
+    assert {name for name in before if restarts(after[name]) > restarts(before[name])} == {crashed}
+    frozen = seconds_between(freeze["injectedAt"], freeze["revertedAt"])
+    assert 19.9 <= frozen <= 21.0
 
 
 @pytest.mark.long

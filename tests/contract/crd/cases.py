@@ -861,8 +861,32 @@ REFUSED = (
     ),
     Refused(
         "pods of a cluster that is there and an action that needs one of the test",
-        kafka_ref(of_broker("CrashPod")),
-        ("fault consumer-down", "CrashPod", "use DeletePod"),
+        kafka_ref(of_broker("EvictPod")),
+        ("fault consumer-down", "EvictPod", "use CrashPod, DeletePod or FreezePod"),
+    ),
+    Refused(
+        "pods of a cluster that is there and a crash that is to keep them down",
+        kafka_ref(of_broker("CrashPod", duration="5s")),
+        ("fault consumer-down", "leave duration out of CrashPod"),
+    ),
+    Refused(
+        "pods of a cluster that is there and a freeze without a time",
+        kafka_ref(of_broker("FreezePod")),
+        ("fault consumer-down", "FreezePod needs a duration"),
+    ),
+    Refused(
+        "pods of a cluster that is there and a freeze after which nobody creates them again",
+        kafka_ref(of_broker("FreezePod", manager="None", duration="5s")),
+        ("fault consumer-down", "FreezePod", "kafkaRef.pods.manager None"),
+    ),
+    Refused(
+        "pods of a cluster that is there and what cannot be a container",
+        kafka_ref(
+            lambda spec: spec["kafkaRef"].update(
+                pods={"selector": {"matchLabels": {"a": "b"}}, "container": "Kafka"}
+            ),
+        ),
+        ("spec.kafkaRef.pods.container",),
     ),
     Refused(
         "pods of a cluster that is there and a rack",

@@ -333,6 +333,42 @@ def test_brokers_pod_that_loses_its_labels_after_it_was_read_is_not_deleted(serv
     assert [asked["method"] for asked in server.asked] == ["GET", "DELETE", "GET"]
 
 
+def brokers_pod_of_version(version: str, **labels: str) -> dict[str, Any]:
+    pod = brokers_pod(**labels) | {"spec": {}}
+    pod["metadata"]["resourceVersion"] = version
+    return pod
+
+
+def test_brokers_pod_gets_an_ephemeral_container_in_the_version_that_has_the_labels(
+    server: Server,
+) -> None:
+    first, second = (brokers_pod_of_version(version, app="kafka") for version in "78")
+    server.answers = [(200, first), (200, second), (409, {}), (200, second), (200, second)]
+    server.answers.append((200, second))
+    server.broker_pods().add_ephemeral_container("p", "u", {"name": "c"})
+    path = "/api/v1/namespaces/kafka/pods/p/ephemeralcontainers"
+    patches = [asked for asked in server.asked if asked["method"] == "PATCH"]
+    assert [asked["path"] for asked in patches] == [path, path]
+    assert [asked["body"] for asked in patches] == [
+        {
+            "metadata": {"uid": "u", "resourceVersion": version},
+            "spec": {"ephemeralContainers": [{"name": "c"}]},
+        }
+        for version in "78"
+    ]
+
+
+def test_brokers_pod_that_has_lost_its_labels_gets_no_ephemeral_container(server: Server) -> None:
+    found, changed = (
+        brokers_pod_of_version("7", app="kafka"),
+        brokers_pod_of_version("8", app="else"),
+    )
+    server.answers = [(200, found), (200, changed), (409, {}), (200, changed)]
+    with pytest.raises(GoneError, match="without the labels"):
+        server.broker_pods().add_ephemeral_container("p", "u", {"name": "c"})
+    assert [asked["method"] for asked in server.asked] == ["GET", "GET", "PATCH", "GET"]
+
+
 def test_brokers_pods_are_listed_by_their_labels(server: Server) -> None:
     server.answers = [(200, {"items": []})]
     server.broker_pods().list()
@@ -341,18 +377,27 @@ def test_brokers_pods_are_listed_by_their_labels(server: Server) -> None:
 
 
 def test_missing_rights_are_those_that_the_api_server_does_not_allow(server: Server) -> None:
-    server.answers = [(201, {"status": {"allowed": allowed}}) for allowed in (False, True, True)]
+    server.answers = [
+        (201, {"status": {"allowed": allowed}}) for allowed in (False, True, True, True)
+    ]
     server.answers.append((201, {"status": {}}))
     missing = server.broker_pods().missing_rights()
     assert missing == ["fault brokerpods.kafkaresilience.dev", "delete pods"]
-    asked = server.asked[0]
+    asked, signal = server.asked[:2]
     assert asked["path"] == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     assert asked["body"]["spec"]["resourceAttributes"] == {
         "namespace": "kafka",
         "group": "kafkaresilience.dev",
         "resource": "brokerpods",
+        "subresource": "",
         "verb": "fault",
     }
+    attributes = signal["body"]["spec"]["resourceAttributes"]
+    assert (attributes["resource"], attributes["subresource"], attributes["verb"]) == (
+        "pods",
+        "ephemeralcontainers",
+        "patch",
+    )
 
 
 def test_account_is_the_user_that_the_controller_is(server: Server) -> None:

@@ -49,12 +49,13 @@ def grant_secrets(operator: Kubectl, kubectl: Kubectl) -> None:
 
 
 def grant_pods(operator: Kubectl, kubectl: Kubectl) -> None:
-    """Let the controller delete the brokers' pods, as docs/how-to/existing-kafka.md does."""
+    """Let the controller act on the brokers' pods, as docs/how-to/existing-kafka.md does."""
     _grant(
         operator,
         kubectl,
         "krt-broker-pods",
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "delete"]},
+        {"apiGroups": [""], "resources": ["pods/ephemeralcontainers"], "verbs": ["patch"]},
         {"apiGroups": ["kafkaresilience.dev"], "resources": ["brokerpods"], "verbs": ["fault"]},
     )
 
@@ -135,6 +136,11 @@ class ExistingKafka:
         """Return the consumer groups."""
         tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
         return set(self._run(tool, "--list").split())
+
+    @staticmethod
+    def pods() -> list[str]:
+        """Return the names of the brokers' pods."""
+        return [f"my-cluster-kafka-{number}" for number in range(3)]
 
     def end_offset(self, topic: str) -> int:
         """Return the end offset of a topic with one partition."""

@@ -146,7 +146,9 @@ def acknowledged_until(history: History, leader: int, at: int, grace: int) -> fl
         grace: in which the leader hears of it.
     """
     until: float = at
-    for begin, end in freezes(history, f"{history.case.name}-kafka-{leader}"):
+    member = f"kafka-{leader}"
+    own = freezes(history, f"{history.case.name}-{member}")
+    for begin, end in [*own, *freezes_of_others(history, member)]:
         if begin <= at:
             until = max(until, end)
     return until + grace
@@ -165,6 +167,21 @@ def freezes(history: History, uid: str) -> list[tuple[int, float]]:
             found.append((begin, item.at))
             begin = None
     return found if begin is None else [*found, (begin, float("inf"))]
+
+
+def freezes_of_others(history: History, member: str) -> list[tuple[int, float]]:
+    """Return from when to when a broker was frozen that somebody else runs, by its faults."""
+    found: dict[str, tuple[int, float]] = {}
+    for item in history.timeline:
+        targets = item.detail.get("targets", ())
+        named = any(each.get("namespace") and each.get("member") == member for each in targets)
+        if item.source != "fault" or item.detail.get("action") != "FreezePod" or not named:
+            continue
+        if item.event == "injected":
+            found[item.subject] = item.at, float("inf")
+        elif item.event == "reverted" and item.subject in found:
+            found[item.subject] = found[item.subject][0], item.at
+    return list(found.values())
 
 
 def lost_storage(history: History, seen: list[Event], elected: Event) -> bool:

@@ -23,11 +23,11 @@ KAFKA: Final = (
     ),
     Reason(
         "BrokerPodUnusable",
-        "a pod of spec.kafkaRef.pods is not controlled by the manager that the test names, so that "
-        "it may not come back after DeletePod, or has no PersistentVolumeClaim, so that its data "
-        "would not",
-        "name the manager of the pods in spec.kafkaRef.pods.manager, or use a cluster with "
-        "persistent storage",
+        "a pod of spec.kafkaRef.pods would not come back from a fault, or not with its data: it is "
+        "not controlled by the manager that the test names, its container is not restarted, or it "
+        "has no PersistentVolumeClaim; or it is not clear which of its containers runs Kafka",
+        "name the manager of the pods in spec.kafkaRef.pods.manager or the container in "
+        "spec.kafkaRef.pods.container, or use a cluster with persistent storage",
     ),
     Reason(
         "FaultUnsupported",

@@ -120,7 +120,7 @@ DNS_LABEL = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 ShortName = Annotated[str, StringConstraints(min_length=1, max_length=15, pattern=DNS_LABEL)]
 """Name of a producer or consumer: `<test ≤ 30>-producer-<name>-<replica>` must stay a pod name."""
 LongName = Annotated[str, StringConstraints(min_length=1, max_length=30, pattern=DNS_LABEL)]
-"""Name of a fault: `krt-crash-<name>-<n>` must stay a container name (63 characters)."""
+"""Name of a fault: `krt-freeze-<name>-<n>-<time>` must stay a container name (63 characters)."""
 ObjectName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"),

@@ -13,6 +13,8 @@ NamespaceName = Annotated[
     StringConstraints(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"),
 ]
 """Name of a namespace."""
+ContainerName = NamespaceName
+"""Name of a container, which is spelled like that of a namespace."""
 LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 """What the key of a label looks like, with or without a prefix."""
 
@@ -64,5 +66,10 @@ class BrokerPods(ApiModel):
     manager: PodManager = Field(
         default=PodManager.STATEFUL_SET,
         description="Who creates a deleted pod again: a StatefulSet, or the pod set of a Strimzi "
-        "cluster. None: nobody, so that DeletePod is refused.",
+        "cluster. None: nobody, so that DeletePod and FreezePod are refused.",
+    )
+    container: ContainerName | None = Field(
+        default=None,
+        description="Container that runs Kafka, for CrashPod and FreezePod; unset: the one that is "
+        "called kafka, else the only one of the pod.",
     )

@@ -46,7 +46,7 @@ class KafkaRef(ApiModel):
     )
     pods: BrokerPods | None = Field(
         default=None,
-        description="Pods of the brokers, on which DeletePod may then act; "
+        description="Pods of the brokers, on which CrashPod, DeletePod and FreezePod may then act; "
         "unset: no fault acts on a broker. The pod of a broker is the one whose IP address is that "
         "of the host that the broker advertises.",
     )

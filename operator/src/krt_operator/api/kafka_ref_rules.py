@@ -10,6 +10,7 @@ _BROKER_ROLES = (
     "['Broker', 'PartitionLeader', 'PartitionFollower', 'PartitionReplica', 'GroupCoordinator', "
     "'Controller']"
 )
+_BROKER_ACTIONS = "['CrashPod', 'DeletePod', 'FreezePod']"
 _OF_TEST = f"(f.target.role in {_OWN_ROLES} || f.action == 'External')"
 _NOTHING_DEPLOYED = (
     "!has(self.zookeeper) && !has(self.kafka.image) && !has(self.kafka.security) && "
@@ -73,7 +74,7 @@ KAFKA_REF = (
             (
                 "fault %s: target.role %s is part of a cluster that the test deploys; with "
                 "spec.kafkaRef, faults act on Producer or Consumer, or are External; name the pods "
-                "of the brokers in spec.kafkaRef.pods for DeletePod"
+                "of the brokers in spec.kafkaRef.pods for CrashPod, DeletePod and FreezePod"
             ),
             "f.name",
             "f.target.role",
@@ -84,16 +85,16 @@ KAFKA_REF = (
     each(
         "self.faults",
         "f",
-        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.action == 'DeletePod'",
+        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.action in {_BROKER_ACTIONS}",
         (
             (
                 "fault %s: %s needs a cluster that the test deploys; with spec.kafkaRef.pods, "
-                "use DeletePod"
+                "use CrashPod, DeletePod or FreezePod"
             ),
             "f.name",
             "f.action",
         ),
-        "with spec.kafkaRef.pods, the fault on brokers is DeletePod",
+        "with spec.kafkaRef.pods, faults on brokers are CrashPod, DeletePod and FreezePod",
     ),
     each(
         "self.faults",
@@ -113,7 +114,8 @@ KAFKA_REF = (
     each(
         "self.faults",
         "f",
-        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || duration(f.duration) == duration('0s')",
+        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.action == 'FreezePod' || "
+        "duration(f.duration) == duration('0s')",
         (
             (
                 "fault %s: duration keeps a broker down through a StatefulSet of the test, and "
@@ -122,21 +124,23 @@ KAFKA_REF = (
             "f.name",
             "f.action",
         ),
-        "with spec.kafkaRef.pods, DeletePod of a broker takes no duration",
+        "with spec.kafkaRef.pods, CrashPod and DeletePod of a broker take no duration",
     ),
     each(
         "self.faults",
         "f",
-        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.action != 'DeletePod' || "
+        f"{_DEPLOYED} || {_NO_PODS} || {_OF_TEST} || f.action == 'CrashPod' || "
         "self.kafkaRef.pods.manager != 'None'",
         (
             (
-                "fault %s: nobody creates a deleted pod again (kafkaRef.pods.manager None); name "
-                "the manager of the pods"
+                "fault %s: %s deletes the pod (FreezePod: only if it cannot be thawed), and nobody "
+                "creates it again (kafkaRef.pods.manager None); name the manager of the pods"
             ),
             "f.name",
+            "f.action",
         ),
-        "DeletePod of a broker needs a kafkaRef.pods.manager that creates the pod again",
+        "DeletePod and FreezePod of a broker need a kafkaRef.pods.manager that creates the pod "
+        "again",
     ),
     each(
         "self.faults",

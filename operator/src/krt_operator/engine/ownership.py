@@ -25,6 +25,7 @@ WORKLOADS: Final = {
 
 BROKER_POD_RULES: Final = (
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "delete"]},
+    {"apiGroups": [""], "resources": ["pods/ephemeralcontainers"], "verbs": ["patch"]},
     {"apiGroups": [GROUP], "resources": ["brokerpods"], "verbs": ["fault"]},
 )
 """The Role that the controller needs in the namespace of `spec.kafkaRef.pods`, as the chart has it;

@@ -114,6 +114,10 @@ class Pods(Protocol):
         """Delete; False where the object was already gone or has another uid."""
         ...
 
+    def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
+        """Add an ephemeral container, once by its name; see `Cluster`."""
+        ...
+
 
 class BrokerPods(Pods, Protocol):
     """The pods of `spec.kafkaRef.pods`: those of one namespace that have the labels, and no others.

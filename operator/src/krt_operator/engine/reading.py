@@ -18,7 +18,7 @@ from krt_operator.api.status import ConditionStatus, ConditionType, Phase, Statu
 from krt_operator.engine import journal
 from krt_operator.engine.ownership import owned_by, pods_of
 from krt_operator.engine.progress import Observed, Run
-from krt_operator.errors import PlanUnreadableError, ResourceUnreadableError
+from krt_operator.errors import PlanUnreadableError, RefusedError, ResourceUnreadableError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -114,16 +114,24 @@ def observe(ports: Ports, name: str, uid: str, phase: Phase | None) -> Observed:
 
 
 def with_broker_pods(run: Run, observed: Observed, ports: Ports) -> Observed:
-    """What was observed; in Injecting, with the pods of brokers on which faults act.
+    """What was observed; while faults act on brokers of somebody else, with their pods.
 
     Raises:
-        RefusedError: the controller may not list them.
+        RefusedError: the controller may not list them. Not while the run is cleaned up: its end
+            waits for no right, and a frozen process goes on by itself.
     """
     pods = run.spec.broker_pods
-    if pods is None or run.status.phase is not Phase.INJECTING:
+    ending = run.status.phase is Phase.CLEANING_UP
+    open_fault = any(entry.state.open and entry.referenced_brokers for entry in run.status.faults)
+    if pods is None or not (run.status.phase is Phase.INJECTING or (ending and open_fault)):
         return observed
     namespace = pods.namespace or run.namespace
-    listed = ports.broker_pods(namespace, pods.selector.match_labels).list()
+    try:
+        listed = ports.broker_pods(namespace, pods.selector.match_labels).list()
+    except RefusedError:
+        if ending:
+            return observed
+        raise
     return replace(observed, broker_pods={pod["metadata"]["name"]: pod for pod in listed})
 
 

@@ -141,6 +141,12 @@ class ContainerView:
         return self.terminated or found
 
     @property
+    def ended_at(self) -> datetime | None:
+        """When the container ended last, whether it runs again or not; None if it never did."""
+        at = (self.last_terminated or {}).get("finishedAt")
+        return datetime.fromisoformat(at) if at else None
+
+    @property
     def restarts(self) -> int:
         """How many times kubelet has started the container again."""
         return int(self.raw.get("restartCount") or 0)

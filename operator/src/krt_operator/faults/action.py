@@ -95,6 +95,7 @@ class Outcome:
         failures: pod or Job to the error it reported.
         lost: pods that are gone without a report.
         timeout: how long a report may take.
+        final: whether another attempt at the failures is known to fail as well.
     """
 
     requested: bool = True
@@ -103,6 +104,7 @@ class Outcome:
     failures: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     timeout: timedelta = OUTCOME_TIMEOUT
+    final: bool = False
 
     @property
     def first_at(self) -> datetime | None:
@@ -233,6 +235,14 @@ class FaultAction(ABC):
     def revert(self, ctx: FaultContext) -> Hold:
         """End the fault; by default the members that it kept down are simply started again."""
         return Hold(reverted_at=ctx.now)
+
+    def find_interference(self, ctx: FaultContext) -> tuple[str, ...]:
+        """What else happened to the targets until the recovery, so that it was another fault.
+
+        Each is a sentence that makes the run inconclusive.
+        """
+        del ctx
+        return ()
 
     def revert_due(self, fault: Fault, entry: FaultStatus) -> datetime | None:
         """When the fault is to be reverted; None before its injection or where no time is set."""

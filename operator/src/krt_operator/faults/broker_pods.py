@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.faults import Action
 from krt_contract.members import member_of
 from krt_operator.api.broker_pods import PodManager
 from krt_operator.api.status import TargetPod
@@ -14,8 +15,12 @@ from krt_operator.faults.action import UnresolvedTargetError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from krt_operator.api.broker_pods import BrokerPods
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import Broker
+
+KAFKA: Final = "kafka"
+"""How most containers that run Kafka are called."""
 
 OWNERS: Final = {
     PodManager.STATEFUL_SET: frozenset({"StatefulSet"}),
@@ -23,6 +28,15 @@ OWNERS: Final = {
     PodManager.STRIMZI: frozenset({"StrimziPodSet", "StatefulSet"}),
 }
 """Manager to the kinds of the objects that own its pods."""
+
+SIGNALLING: Final = frozenset({Action.CRASH_POD, Action.FREEZE_POD})
+"""Actions on the process of a pod."""
+
+DELETING: Final = frozenset({Action.DELETE_POD, Action.FREEZE_POD})
+"""Actions that delete a pod; FreezePod does so only if it cannot be thawed."""
+
+KEPT: Final = frozenset({"persistentVolumeClaim", "ephemeral", "emptyDir", "hostPath", "csi"})
+"""Volumes that outlive a restart of a container."""
 
 
 def find_pod(broker: Broker, addresses: frozenset[str], pods: Iterable[Json], where: str) -> Json:
@@ -97,6 +111,48 @@ def why_not_durable(pod: Json) -> str:
     return (
         f"pod {pod['metadata']['name']} has no PersistentVolumeClaim, so its data would be deleted "
         "with it"
+    )
+
+
+def why_not_restarted(pod: Json) -> str:
+    """Why a container that was killed would not run again as before, as a sentence; else empty."""
+    name, spec = pod["metadata"]["name"], pod["spec"]
+    if spec.get("restartPolicy", "Always") == "Never":
+        return f"pod {name} has restartPolicy Never, so a container that is killed stays down"
+    kept = any(KEPT & volume.keys() for volume in spec.get("volumes") or [])
+    if kept:
+        return ""
+    return f"pod {name} has no volume, so the data of a container would be deleted with its restart"
+
+
+def find_kafka_container(pod: Json, name: str | None) -> Json | None:
+    """The container of a broker's pod that runs Kafka; None where it is not clear.
+
+    Args:
+        pod: the pod.
+        name: of the container in the resource; None: the one called kafka, else the only one.
+    """
+    containers = {container["name"]: container for container in pod["spec"]["containers"]}
+    if name is not None or KAFKA in containers:
+        return containers.get(name or KAFKA)
+    return next(iter(containers.values())) if len(containers) == 1 else None
+
+
+def why_not_hit(pod: Json, action: Action, selected: BrokerPods) -> str:
+    """Why a fault that is due cannot hit a broker's pod, as a sentence; empty where it can."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return f"pod {pod['metadata']['name']} is being deleted"
+    return why_not_signalled(pod, selected.container) if action in SIGNALLING else ""
+
+
+def why_not_signalled(pod: Json, name: str | None) -> str:
+    """Why it is not clear which container runs Kafka, as a sentence; empty where it is."""
+    if find_kafka_container(pod, name) is not None:
+        return ""
+    found = ", ".join(sorted(container["name"] for container in pod["spec"]["containers"]))
+    return (
+        f"pod {pod['metadata']['name']} has the containers {found}, and none is called "
+        f"{name or KAFKA}"
     )
 
 

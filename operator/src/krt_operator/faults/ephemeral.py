@@ -11,31 +11,43 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.labels import LABEL_MEMBER
 from krt_operator.api.status import Observation
-from krt_operator.api.times import from_micros
+from krt_operator.api.times import from_micros, to_micros
 from krt_operator.build.render import script
 from krt_operator.errors import GoneError
 from krt_operator.faults.action import Outcome, find_target_pod
+from krt_operator.faults.broker_pods import KAFKA, find_kafka_container
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from datetime import datetime
 
+    from krt_operator.api.spec import Spec
     from krt_operator.api.status import FaultStatus, ObservationKind, TargetPod
     from krt_operator.engine.ports import Ports
+    from krt_operator.engine.progress import Observed
     from krt_operator.engine.views import Json
 
 RUN_DIRECTORY: Final = "/run/krt"
 """Where `member.sh` and `signal.sh` share the hold file: an emptyDir of the member's pod."""
 
 PROCESSES: Final = {
-    "kafka": "java",
+    KAFKA: "java",
     "zookeeper": "java",
     "controller": "java",
     "traffic": "python",
 }
 """Container name to how the command of its process under test begins."""
+
+BROKER_CLASS: Final = "kafka.Kafka"
+"""An argument of java that starts a broker, in whatever container and below whatever init."""
+
+NOT_FOUND: Final = 3
+REFUSED: Final = 4
+"""Exit codes of `signal.sh` where no process got the signal: there is none, or it takes none."""
+
+NOT_STARTED: Final = frozenset({"StartError", "ContainerCannotRun"})
+"""Reasons of kubelet for a container whose command it could not run, as where it has no bash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,40 @@ class Signal:
     arguments: tuple[str, ...] = ()
 
 
+def container_name(verb: str, entry: FaultStatus, attempt: int | str) -> str:
+    """The container that does this in an attempt; the same for every controller that repeats it.
+
+    A pod of the test is made for one run. A broker of somebody else stays, and so do its ephemeral
+    containers with what they reported, so the time of the intent tells the runs apart.
+
+    Args:
+        verb: what it does.
+        entry: the journal of the fault.
+        attempt: number of the attempt, or what is in its place.
+    """
+    name = f"krt-{verb}-{entry.name}-{attempt}"
+    if not entry.referenced_brokers or entry.scheduled_at is None:
+        return name
+    return f"{name}-{to_micros(entry.scheduled_at):x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """The process under test of a pod, as `signal.sh` finds it.
+
+    Attributes:
+        container: that runs it, as the pod has it.
+        member: its member, such as kafka-0.
+        command: how its command begins.
+        argument: what one of its arguments is; empty: any.
+    """
+
+    container: Json
+    member: str
+    command: str
+    argument: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What a container or a Job reported in its termination message.
@@ -61,33 +107,54 @@ class Report:
         done: whether it did what it was started for.
         at: when it did, by the clock of the pod's node; None where it did not.
         error: what it wrote instead.
+        untouched: whether it is known that no process got the signal.
+        final: whether another attempt would fail as well.
     """
 
     done: bool
     at: datetime | None = None
     error: str = ""
+    untouched: bool = False
+    final: bool = False
 
 
-def find_target_container(pod: Json) -> Json | None:
-    """The container of a pod that runs the process under test; None where it has none."""
-    containers = pod["spec"]["containers"]
-    return next((container for container in containers if container["name"] in PROCESSES), None)
-
-
-def build_container(pod: Json, signal: Signal) -> Json:
-    """Build the ephemeral container that signals the process under test of a pod.
+def find_process(pod: Json, target: TargetPod, spec: Spec) -> Process:
+    """The process under test of a target.
 
     Args:
         pod: the pod as the API server returned it.
-        signal: its name and what it does. `hold` and `release` reach members only: their wrapper
-            watches the hold file, and traffic has none.
+        target: the target that the pod is.
+        spec: says which container runs a broker of `spec.kafkaRef`.
 
     Raises:
-        ValueError: the pod has no process under test.
+        ValueError: the pod has no process under test. A broker's pod was checked for it when it
+            was chosen, and the containers of a pod do not change.
     """
-    target = find_target_container(pod)
-    if target is None:
+    if target.namespace:
+        name = None if spec.broker_pods is None else spec.broker_pods.container
+        container = find_kafka_container(pod, name)
+        command, argument = "java", BROKER_CLASS
+    else:
+        containers = pod["spec"]["containers"]
+        container = next((each for each in containers if each["name"] in PROCESSES), None)
+        command, argument = PROCESSES[container["name"]] if container else "", ""
+    if container is None:
         raise ValueError(f"pod {pod['metadata']['name']} runs no process under test")
+    return Process(container, target.member, command, argument)
+
+
+def build_container(process: Process, signal: Signal) -> Json:
+    """Build the ephemeral container that signals a process.
+
+    It has the image, the user and the rights of the container that runs the process: the image is
+    on the node, its user may signal the process, and where that container is admitted, so is this.
+
+    Args:
+        process: whom it signals.
+        signal: its name and what it does. `hold` and `release` reach members of the test only:
+            their wrapper watches the hold file, and nothing else does.
+    """
+    target = process.container
     mounts = [
         {"name": mount["name"], "mountPath": RUN_DIRECTORY}
         for mount in target.get("volumeMounts", [])
@@ -100,11 +167,13 @@ def build_container(pod: Json, signal: Signal) -> Json:
         "targetContainerName": target["name"],
         "command": [
             *("bash", "-c", script("signal.sh"), "signal.sh"),
-            *(signal.signal, PROCESSES[target["name"]], *arguments),
+            *(signal.signal, process.command, *arguments),
         ],
-        "env": [{"name": "KRT_MEMBER", "value": _member_of(pod)}],
+        "env": [{"name": "KRT_MEMBER", "value": process.member}],
         "securityContext": target.get("securityContext", {}),
     }
+    if process.argument:
+        container["env"].append({"name": "KRT_ARGUMENT", "value": process.argument})
     if "imagePullPolicy" in target:
         # It runs from the same image, which may be pulled on the same terms only.
         container["imagePullPolicy"] = target["imagePullPolicy"]
@@ -114,14 +183,15 @@ def build_container(pod: Json, signal: Signal) -> Json:
 
 
 def start_container(
-    ports: Ports, pods: Mapping[str, Json], target: TargetPod, signal: Signal
+    ports: Ports, spec: Spec, observed: Observed, target: TargetPod, signal: Signal
 ) -> None:
     """Add the ephemeral container to a target; where the pod is gone, nothing is done."""
-    pod = find_target_pod(pods, target)
+    pod = find_target_pod(observed.target_pods(target), target)
     if pod is None:
         return
+    container = build_container(find_process(pod, target, spec), signal)
     try:
-        ports.cluster.add_ephemeral_container(target.pod, target.uid, build_container(pod, signal))
+        ports.pods_of(spec, target).add_ephemeral_container(target.pod, target.uid, container)
     except GoneError:
         # `read_outcome` reports the pod as lost in the next pass.
         return
@@ -129,8 +199,8 @@ def start_container(
 
 def read_outcome(
     entry: FaultStatus,
-    pods: Mapping[str, Json],
-    container_name: Callable[[str, int], str],
+    observed: Observed,
+    name_of: Callable[[FaultStatus, int], str],
     kind: ObservationKind,
     detail: str,
 ) -> Outcome:
@@ -138,30 +208,33 @@ def read_outcome(
 
     Args:
         entry: the fault's entry in the journal.
-        pods: the run's pods by name.
-        container_name: fault name and attempt to the container's name.
+        observed: the pods.
+        name_of: the fault's entry and an attempt to the container's name.
         kind: what a report is an observation of.
         detail: the observation's detail.
     """
     pending, observations, lost = [], [], []
     failures: dict[str, str] = {}
-    requested = True
+    requested, final = True, False
     for target in entry.targets:
-        pod = find_target_pod(pods, target)
+        pod = find_target_pod(observed.target_pods(target), target)
         if pod is None:
             lost.append(target.pod)
             continue
-        requested &= _has_container(pod, container_name(entry.name, entry.attempt))
+        requested &= _has_container(pod, name_of(entry, entry.attempt))
         attempts = range(1, entry.attempt + 1)
-        reports = [read_report(pod, container_name(entry.name, attempt)) for attempt in attempts]
+        reports = [read_report(pod, name_of(entry, attempt)) for attempt in attempts]
         at = next((report.at for report in reports if report is not None and report.at), None)
         if at is not None:
             observations.append(Observation(kind=kind, subject=target.pod, at=at, detail=detail))
         elif reports and reports[-1] is not None:
             failures[target.pod] = reports[-1].error
+            final |= reports[-1].final
         else:
             pending.append(target.pod)
-    return Outcome(requested, tuple(pending), tuple(observations), failures, tuple(lost))
+    return Outcome(
+        requested, tuple(pending), tuple(observations), failures, tuple(lost), final=final
+    )
 
 
 def read_report(pod: Json, container: str) -> Report | None:
@@ -173,6 +246,14 @@ def read_report(pod: Json, container: str) -> Report | None:
     return None
 
 
+def has_started(pod: Json, container: str) -> bool:
+    """Whether an ephemeral container runs, or ran."""
+    return any(
+        status["name"] == container and status.get("state", {}).keys() & {"running", "terminated"}
+        for status in pod.get("status", {}).get("ephemeralContainerStatuses") or []
+    )
+
+
 def parse_report(terminated: Json) -> Report:
     """Parse a terminated container's message: JSON with the time, or an error as text."""
     text = str(terminated.get("message") or "")
@@ -181,14 +262,16 @@ def parse_report(terminated: Json) -> Report:
     except (ValueError, TypeError, KeyError):
         exit_code = terminated.get("exitCode")
         error = text.strip() or f"ended with exit code {exit_code} and no message"
-        return Report(done=False, error=error)
+        not_started = terminated.get("reason") in NOT_STARTED
+        return Report(
+            done=False,
+            error=error,
+            untouched=not_started or exit_code in {NOT_FOUND, REFUSED},
+            final=not_started or exit_code == REFUSED,
+        )
     return Report(done=True, at=at)
 
 
 def _has_container(pod: Json, name: str) -> bool:
     containers = pod["spec"].get("ephemeralContainers") or []
     return any(container["name"] == name for container in containers)
-
-
-def _member_of(pod: Json) -> str:
-    return str(pod["metadata"].get("labels", {}).get(LABEL_MEMBER, ""))

@@ -13,7 +13,7 @@ from krt_operator.api.spec import Role
 from krt_operator.api.status import TargetPod
 from krt_operator.api.targets import BROKER_ROLES
 from krt_operator.faults.action import UnresolvedTargetError
-from krt_operator.faults.broker_pods import find_pod, target_of
+from krt_operator.faults.broker_pods import find_pod, target_of, why_not_hit
 from krt_operator.faults.kafka_state import PARTITION_ROLES, KafkaState
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.kafka.views import NO_BROKER
@@ -276,10 +276,9 @@ def _broker_pod(  # noqa: PLR0913, PLR0917 - all that says which pod a broker is
     namespace = selected.namespace or plan.namespace
     pods = observed.broker_pods.values()
     pod = find_pod(broker, addresses(broker.host), pods, namespace)
-    if pod["metadata"].get("deletionTimestamp"):
-        raise UnresolvedTargetError(
-            f"pod {pod['metadata']['name']} of broker {broker.id} is being deleted"
-        )
+    problem = why_not_hit(pod, fault.action, selected)
+    if problem:
+        raise UnresolvedTargetError(f"broker {broker.id}: {problem}")
     return target_of(broker, pod, fault.target.role.value, namespace)
 
 

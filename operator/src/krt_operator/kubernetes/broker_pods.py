@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_operator.engine.ownership import BROKER_POD_RULES, is_selected
 from krt_operator.engine.views import ObjectView
-from krt_operator.errors import RefusedError
+from krt_operator.errors import ConflictError, GoneError, RefusedError
 from krt_operator.kubernetes.client import ApiCluster
 
 if TYPE_CHECKING:
@@ -63,6 +63,21 @@ class ApiBrokerPods:
                 return True
         return False
 
+    def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
+        """Add an ephemeral container to the pod with that uid and the labels, once by its name.
+
+        Raises:
+            GoneError: the pod is gone, has another uid, or has lost the labels.
+        """
+        while (found := self._find(pod, uid)) is not None:
+            version = ObjectView(found).resource_version
+            try:
+                return self._cluster.add_ephemeral_container(pod, uid, container, version)
+            except ConflictError:
+                # It changed after it was read, and may have lost the labels.
+                continue
+        raise GoneError(f"pod {pod} with uid {uid} is gone, or without the labels")
+
     def missing_rights(self) -> Sequence[str]:
         """What the controller may not do with these pods, as `verb resource`."""
         return [
@@ -83,7 +98,8 @@ class ApiBrokerPods:
         attributes = {
             "namespace": self._namespace,
             "group": group,
-            "resource": resource,
+            "resource": resource.partition("/")[0],
+            "subresource": resource.partition("/")[2],
             "verb": verb,
         }
         spec = {"resourceAttributes": attributes}

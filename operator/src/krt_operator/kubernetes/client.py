@@ -200,15 +200,18 @@ class ApiCluster:
             return Eviction(refused=refusal)
         return Eviction(evicted=True)
 
-    def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
-        """Add an ephemeral container to the pod with that uid, once by its name."""
+    def add_ephemeral_container(
+        self, pod: str, uid: str, container: Json, resource_version: str = ""
+    ) -> Json:
+        """Add an ephemeral container to the pod with that uid (and version), once by its name."""
         found = self.get("Pod", pod)
         if found is None or found["metadata"]["uid"] != uid:
             raise GoneError(f"pod {pod} with uid {uid} is gone")
         present = found["spec"].get("ephemeralContainers") or []
         if any(other["name"] == container["name"] for other in present):
             return found
-        body = {"metadata": {"uid": uid}, "spec": {"ephemeralContainers": [container]}}
+        version = {"resourceVersion": resource_version} if resource_version else {}
+        body = {"metadata": {"uid": uid} | version, "spec": {"ephemeralContainers": [container]}}
         path = KINDS["Pod"].path(self._namespace, pod, "ephemeralcontainers")
         try:
             return self._object(

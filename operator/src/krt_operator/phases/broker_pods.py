@@ -8,14 +8,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.spec import Role
+from krt_operator.api.spec import Action, Role
 from krt_operator.engine.ownership import BROKER_POD_RULES
 from krt_operator.errors import KafkaAccessError, TransientError, UserError
 from krt_operator.faults.action import UnresolvedTargetError
-from krt_operator.faults.broker_pods import find_pod, why_not_durable, why_not_managed
+from krt_operator.faults.broker_pods import (
+    DELETING,
+    SIGNALLING,
+    find_pod,
+    why_not_durable,
+    why_not_managed,
+    why_not_restarted,
+    why_not_signalled,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from krt_operator.api.broker_pods import BrokerPods
     from krt_operator.api.spec import Fault, Spec
@@ -25,6 +33,12 @@ if TYPE_CHECKING:
     from krt_operator.plan.reference import ReferencedCluster
 
 FIELD: Final = "spec.kafkaRef.pods"
+
+NEEDED_BY: Final = {
+    "delete pods": DELETING,
+    "patch pods/ephemeralcontainers": SIGNALLING,
+}
+"""Right to the actions that need it; every action needs the other rights."""
 
 ACCOUNT: Final = "system:serviceaccount:"
 """How the user that is a service account begins; namespace and name follow."""
@@ -47,22 +61,27 @@ def check_broker_pods(spec: Spec, namespace: str, cluster: ReferencedCluster, po
     pods = spec.broker_pods
     if pods is None:
         return
+    needed: dict[int, tuple[Broker, set[Action]]] = {}
     for fault in spec.broker_faults:
         _check_controller(fault, cluster)
-    needed = {
-        broker.id: broker for fault in spec.broker_faults for broker in _eligible(fault, cluster)
-    }
+        for broker in _eligible(fault, cluster):
+            needed.setdefault(broker.id, (broker, set()))[1].add(fault.action)
     where = pods.namespace or namespace
     access = ports.broker_pods(where, pods.selector.match_labels)
-    missing = access.missing_rights()
+    actions = {fault.action for fault in spec.broker_faults}
+    missing = [
+        right for right in access.missing_rights() if NEEDED_BY.get(right, actions) & actions
+    ]
     if missing:
         raise KafkaAccessError(
             "BrokerPodsForbidden", FIELD, _forbidden(missing, where, access.account())
         )
     listed = access.list()
-    _check_deletable(
-        pods, [_find(broker, where, listed, ports) for _, broker in sorted(needed.items())]
-    )
+    found = [
+        (_find(broker, where, listed, ports), each) for _, (broker, each) in sorted(needed.items())
+    ]
+    for pod, each in found:
+        _check_usable(pods, pod, each)
 
 
 def _check_controller(fault: Fault, cluster: ReferencedCluster) -> None:
@@ -113,22 +132,36 @@ def _find(broker: Broker, where: str, pods: Iterable[Json], ports: Ports) -> Jso
         ) from error
 
 
-def _check_deletable(selected: BrokerPods, pods: Iterable[Json]) -> None:
-    """Refuse to delete pods that do not come back, or not with what they held."""
-    for pod in pods:
-        problem = why_not_managed(pod, selected.manager)
-        if problem:
-            raise UserError(
-                "BrokerPodUnusable", f"{FIELD}.manager", f"{problem}; name who creates it again"
-            )
-        problem = why_not_durable(pod)
-        if problem:
-            raise UserError(
-                "BrokerPodUnusable",
-                FIELD,
-                f"{problem}, and acknowledged records might be lost by that alone; "
-                "use a cluster with persistent storage",
-            )
+def _check_usable(selected: BrokerPods, pod: Json, actions: Collection[Action]) -> None:
+    """Refuse faults on a pod that does not come back, or not with what it held."""
+    if DELETING.intersection(actions):
+        _check_deletable(selected, pod)
+    unclear = why_not_signalled(pod, selected.container)
+    if unclear and SIGNALLING.intersection(actions):
+        raise UserError(
+            "BrokerPodUnusable", f"{FIELD}.container", f"{unclear}; name the one that runs Kafka"
+        )
+    problem = why_not_restarted(pod)
+    if problem and Action.CRASH_POD in actions:
+        raise UserError(
+            "BrokerPodUnusable", FIELD, f"{problem}; use pods that restart and keep their data"
+        )
+
+
+def _check_deletable(selected: BrokerPods, pod: Json) -> None:
+    problem = why_not_managed(pod, selected.manager)
+    if problem:
+        raise UserError(
+            "BrokerPodUnusable", f"{FIELD}.manager", f"{problem}; name who creates it again"
+        )
+    problem = why_not_durable(pod)
+    if problem:
+        raise UserError(
+            "BrokerPodUnusable",
+            FIELD,
+            f"{problem}, and acknowledged records might be lost by that alone; "
+            "use a cluster with persistent storage",
+        )
 
 
 def _forbidden(missing: Sequence[str], where: str, account: str) -> str:

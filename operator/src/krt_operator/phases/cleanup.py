@@ -51,6 +51,10 @@ TRANSIENT: Final = frozenset(
 WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RECORDER})
 """Components that write evidence and are given time to finish first."""
 
+THAW_PATIENCE: Final = 10.0
+"""Seconds that the end of a run waits for brokers of somebody else to be thawed. A container in
+each pod thaws its process when its duration is over, whatever happens here."""
+
 MEMBER_GRACE: Final = 1
 """Grace period of a member's pod in seconds: its volume is deleted with it."""
 
@@ -64,8 +68,21 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     control = observed.config_maps.get(names.control(run.name))
     if control is not None and control["data"].get(STATE_KEY) not in ENDING:
         return Progress(requeue_after=BUSY, apply=(with_state(control, ControlState.ABORT),))
-    if run.spec.cleanup is Cleanup.RETAIN:
-        return _retain(run, observed, ports)
+    retained = run.spec.cleanup is Cleanup.RETAIN
+    thaws = tuple(_thaws(run, observed, retained=retained))
+    if thaws and since < timedelta(seconds=CLEANUP_PATIENCE if retained else THAW_PATIENCE):
+        return Progress(requeue_after=BUSY / 2, side_effects=thaws)
+    return _retain(run, observed, ports) if retained else _delete(run, observed, since)
+
+
+def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
+    """Let the writers close, delete what the run built, then finish.
+
+    Args:
+        run: the run.
+        observed: what it built.
+        since: for how long it has been cleaned up.
+    """
     writing = [
         pod
         for pod in observed.pod_views()
@@ -90,10 +107,6 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
 
 def _retain(run: Run, observed: Observed, ports: Ports) -> Progress:
     """Revert open faults, then finish: the members stay."""
-    thaws = tuple(_thaws(run, observed))
-    since = observed.at - (journal.started(run.status, Phase.CLEANING_UP) or observed.at)
-    if thaws and since < timedelta(seconds=CLEANUP_PATIENCE):
-        return Progress(requeue_after=BUSY / 2, side_effects=thaws)
     if run.plan is None:
         down = [
             f"StatefulSet {name} has no replicas (kubectl scale statefulset {name} --replicas=1)"
@@ -115,12 +128,22 @@ def _finish(run: Run, observed: Observed, left: str = "") -> Progress:
     return replace(finished, changes=(*end_open_faults(run.status, observed.at), *finished.changes))
 
 
-def _thaws(run: Run, observed: Observed) -> Iterator[SideEffect]:
-    """The side effects that continue frozen processes whose pods are to stay."""
+def _thaws(run: Run, observed: Observed, *, retained: bool) -> Iterator[SideEffect]:
+    """The side effects that continue frozen processes whose pods are to stay.
+
+    Args:
+        run: the run.
+        observed: its pods, and those of somebody else's brokers.
+        retained: whether the run's own pods stay; those of somebody else do in any case.
+    """
     for entry in freeze_pod.open_freezes(run.spec.faults, run.status.faults):
-        frozen = freeze_pod.still_frozen(entry, observed)
+        frozen = [
+            target
+            for target in freeze_pod.still_frozen(entry, observed, run.spec)
+            if retained or target.namespace
+        ]
         if frozen:
-            yield freeze_pod.thaw_now(entry, frozen, observed)
+            yield freeze_pod.thaw_now(entry, frozen, observed, run.spec)
 
 
 def _deletions(observed: Observed, *, scored: bool) -> list[Deletion]:

@@ -133,7 +133,7 @@ def _scheduled(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
         ctx.wake(POLL)
         return
     due = entry.due_at or since
-    if result.failures and not schedule.is_late(due, ctx.now):
+    if result.failures and not result.final and not schedule.is_late(due, ctx.now):
         ctx.record_intent(journal.fault(fault.name, attempt=entry.attempt + 1))
         _inject(ctx, fault)
         return

@@ -9,6 +9,7 @@ from krt_operator.engine import journal
 from krt_operator.engine.remedies import cut
 from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
+from krt_operator.faults.action import FAULT_NOT_VERIFIED
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import refused_evictions
 from krt_operator.health import recovery
@@ -31,6 +32,9 @@ def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> N
         return
     ctx.observe_effect(fault)
     missing = _missing(ctx, fault, ctx.entry(fault))
+    over = schedule.recovery_timed_out(entry, ctx.recovery, ctx.now)
+    if not missing or over:
+        _report_interference(ctx, fault)
     if not missing:
         ctx.record(journal.fault(fault.name, recovered_at=ctx.now))
         took = (ctx.now - (entry.reverted_at or ctx.now)).total_seconds()
@@ -40,8 +44,15 @@ def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> N
             # The controller did not run when it should have looked.
             ctx.add_interruption(fault, "found to have recovered", deadline, ctx.now)
         return
-    if schedule.recovery_timed_out(entry, ctx.recovery, ctx.now):
+    if over:
         _give_up(ctx, fault, missing)
+
+
+def _report_interference(ctx: InjectionContext, fault: Fault) -> None:
+    for problem in ACTIONS[fault.action].find_interference(ctx.fault_context(fault)):
+        ctx.add_inconclusive_reason(
+            FAULT_NOT_VERIFIED, f"fault {fault.name}: {problem}", fault=fault.name
+        )
 
 
 def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:

@@ -1,14 +1,20 @@
-"""When processes were frozen, from the timeline: stopped, and thawed later with what they knew."""
+"""When processes were frozen, from the timeline: stopped, and thawed later with what they knew.
+
+The containers that stop and thaw the test's own processes say when they did. Of brokers that
+somebody else runs, the fault says it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from krt_contract.faults import Action
 from krt_contract.members import member_of
 from krt_contract.timeline import EventName, Source
 from krt_scoring.inputs import client_settings
 from krt_scoring.inputs.broker_session import lasts_until
+from krt_scoring.inputs.fault_windows import fault_windows
 from krt_scoring.inputs.timeline import FOREVER
 
 if TYPE_CHECKING:
@@ -48,7 +54,22 @@ def collect(timeline: Sequence[Event]) -> tuple[Freeze, ...]:
             begin, member = open_.pop(uid)
             found.append(Freeze(uid, member, begin, event.at))
     found += [Freeze(uid, member, begin, FOREVER) for uid, (begin, member) in open_.items()]
+    found += _of_others(timeline)
     return tuple(sorted(found, key=lambda item: (item.begin, item.uid)))
+
+
+def _of_others(timeline: Sequence[Event]) -> list[Freeze]:
+    """Return the freezes of brokers that somebody else runs, whose pods nobody watches.
+
+    Their faults are injected at the first stop and reverted at the last thaw, by the nodes' clocks.
+    """
+    return [
+        Freeze(str(target.get("uid")), str(target.get("member")), window.begin, window.end)
+        for window in fault_windows(timeline)
+        if window.action == Action.FREEZE_POD and window.injected
+        for target in window.targets
+        if target.get("namespace")
+    ]
 
 
 def last_ack(

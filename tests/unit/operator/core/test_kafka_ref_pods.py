@@ -91,6 +91,7 @@ def test_missing_right_is_refused_with_the_role_binding_to_make(right: str) -> N
         "RoleBinding",
         "ServiceAccount krt-kafka-resilience in namespace krt-system",
         "kafkaRef.podNamespaces={kafka}",
+        "resources:[pods/ephemeralcontainers],verbs:[patch]",
     ):
         assert part in condition["message"]
 

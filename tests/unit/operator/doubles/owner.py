@@ -8,6 +8,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from tests.unit.operator.doubles.broker_processes import BrokerProcesses
 from tests.unit.operator.doubles.objects import copied
 
 from krt_operator.errors import ConflictError, RefusedError
@@ -25,7 +26,9 @@ LABELS = {"strimzi.io/cluster": "my-cluster", "strimzi.io/kind": "Kafka"}
 ACCOUNT = "system:serviceaccount:krt-system:krt-kafka-resilience"
 RETURN = timedelta(seconds=5)
 """From the deletion of a broker's pod until its StatefulSet has another one that is ready."""
-PODS = re.compile(rf"/api/v1/namespaces/{OWNERS_NAMESPACE}/pods(?:/(?P<name>[^/]+))?")
+PODS = re.compile(
+    rf"/api/v1/namespaces/{OWNERS_NAMESPACE}/pods(?:/(?P<name>[^/]+)(?P<ephemeral>/ephemeralcontainers)?)?"
+)
 
 
 def version_of(pod: Json) -> str:
@@ -54,6 +57,7 @@ class Owner(Rest):
         self.trespasses: list[str] = []
         self.before_call: Callable[[], object] = lambda: None
         """What the owner does before a call of the controller is served."""
+        self.processes = BrokerProcesses(self)
         self.serial = 0
         self.gone: dict[str, tuple[int, Any]] = {}
 
@@ -93,9 +97,16 @@ class Owner(Rest):
             if self.world.time >= since + RETURN:
                 del self.gone[name]
                 self._start(name, broker)
+        self.processes.advance()
         down = frozenset(broker for broker, _ in self.gone.values())
         if self.pods:
-            self.world.reference_down = down
+            self.world.reference_down = down | self.processes.down()
+
+    def broker_of(self, name: str) -> int:
+        """The id of the broker that a pod runs."""
+        address = self.pods[name]["status"]["podIP"]
+        (host,) = (host for host, found in self.addresses.items() if address in found)
+        return int(host.removeprefix("host-"))
 
     def call(
         self,
@@ -113,16 +124,18 @@ class Owner(Rest):
         if path.endswith("/selfsubjectaccessreviews"):
             asked = body["spec"]["resourceAttributes"]
             assert asked["namespace"] == OWNERS_NAMESPACE
-            right = f"{asked['verb']} {asked['resource']}"
+            subresource = f"/{asked['subresource']}" if asked["subresource"] else ""
+            right = f"{asked['verb']} {asked['resource']}{subresource}"
             return {"status": {"allowed": right not in self.denied}}
         if path.endswith("/selfsubjectreviews"):
             return {"status": {"userInfo": {"username": ACCOUNT}}}
         found = PODS.fullmatch(path)
         assert found is not None, path
         name = found["name"]
-        verb = {"GET": "get" if name else "list", "DELETE": "delete"}[method]
-        if f"{verb} pods" in self.denied:
-            raise RefusedError(f"HTTP 403: cannot {verb} pods in {OWNERS_NAMESPACE}")
+        verb = {"GET": "get" if name else "list", "DELETE": "delete", "PATCH": "patch"}[method]
+        resource = f"pods{found['ephemeral'] or ''}"
+        if f"{verb} {resource}" in self.denied:
+            raise RefusedError(f"HTTP 403: cannot {verb} {resource} in {OWNERS_NAMESPACE}")
         if not name:
             selector = dict(
                 part.split("=", 1) for part in (query or {})["labelSelector"].split(",")
@@ -137,12 +150,24 @@ class Owner(Rest):
         pod = self.pods.get(name)
         if pod is None:
             raise NotFoundError(f"HTTP 404: {name}")
+        if method == "PATCH":
+            return self._patch(pod, body)
         return self._delete(pod, body) if method == "DELETE" else served(pod)
 
-    def _delete(self, pod: Json, options: Json) -> Json:
+    def _patch(self, pod: Json, patch: Json) -> Json:
+        """A strategic merge patch of the subresource: containers are merged by their names."""
+        self._check(pod, patch["metadata"])
+        present = pod["spec"].setdefault("ephemeralContainers", [])
+        for container in patch["spec"]["ephemeralContainers"]:
+            assert all(each["name"] != container["name"] for each in present)
+            present.append(copied(container))
+            self.processes.signal(pod, container)
+        return served(pod)
+
+    def _check(self, pod: Json, preconditions: Json) -> None:
+        """Refuse a change of another pod, or of another version, than the one that is meant."""
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-        preconditions = options.get("preconditions") or {}
-        # Without a precondition, whatever has the name by now would be deleted.
+        # Without a precondition, whatever has the name by now would be changed.
         if preconditions.get("uid") != uid:
             if not preconditions:
                 self.trespasses.append(f"{name} without its uid")
@@ -157,10 +182,13 @@ class Owner(Rest):
         }
         if uid not in journaled or not LABELS.items() <= pod["metadata"]["labels"].items():
             self.trespasses.append(name)
+
+    def _delete(self, pod: Json, options: Json) -> Json:
+        self._check(pod, options.get("preconditions") or {})
+        name = pod["metadata"]["name"]
         self.deleted.append(name)
-        address = pod["status"]["podIP"]
-        (host,) = (host for host, found in self.addresses.items() if address in found)
-        self.gone[name] = int(host.removeprefix("host-")), self.world.time
+        self.gone[name] = self.broker_of(name), self.world.time
+        self.processes.forget(name)
         del self.pods[name]
         self.advance()
         return {}

@@ -9,35 +9,54 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from krt_operator.build.render import script
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 if not Path("/proc/self/status").exists():
     pytest.skip("the script reads Linux's /proc", allow_module_level=True)
 
 
-@pytest.fixture
-def process() -> object:
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     code = "import time\nprint(1, flush=True)\ntime.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
         yield child
         child.kill()
 
 
-def send(folder: Path, pid: int, *arguments: str) -> tuple[int, str]:
-    """Run the script seeing this one process only."""
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    with started() as child:
+        yield child
+
+
+def send(
+    folder: Path, pid: int, *arguments: str, others: tuple[int, ...] = (), **env: str
+) -> tuple[int, str]:
+    """Run the script seeing this process and the others only."""
     moved = (
         script("signal.sh")
         .replace("/dev/termination-log", str(folder / "report"))
         .replace("run=/run/krt", f"run={folder}")
-        .replace("/proc/[0-9]*", f"/proc/{pid}")
+        .replace("/proc/[0-9]*", " ".join(f"/proc/{each}" for each in (pid, *others)))
     )
-    done = subprocess.run(["bash", "-c", moved, "signal.sh", *arguments], check=False, timeout=30)
+    done = subprocess.run(
+        ["bash", "-c", moved, "signal.sh", *arguments],
+        check=False,
+        timeout=30,
+        env=os.environ | env,
+    )
     return done.returncode, (folder / "report").read_text()
 
 
@@ -91,3 +110,70 @@ def test_signal_continue_with_seconds_waits_for_the_stop_first(
 def test_signal_no_such_process_is_reported(tmp_path: Path) -> None:
     code, message = send(tmp_path, os.getpid(), "KILL", "no-such-command")
     assert (code, message.strip()) == (3, "no process no-such-command to signal")
+
+
+def test_signal_with_an_argument_hits_the_process_that_has_it_and_no_other(
+    tmp_path: Path, process: subprocess.Popen[bytes]
+) -> None:
+    named = {"KRT_ARGUMENT": "kafka.Kafka"}
+    with started("kafka.Kafka", "server.properties") as kafka:
+        code, message = send(tmp_path, process.pid, "KILL", "python", others=(kafka.pid,), **named)
+        assert (code, json.loads(message)["pid"]) == (0, kafka.pid)
+        assert kafka.wait(5) == -signal.SIGKILL
+    assert process.poll() is None
+
+
+def test_signal_with_an_argument_that_is_a_part_of_another_one_finds_nothing(
+    tmp_path: Path,
+) -> None:
+    with started("-Dmain=kafka.Kafka") as other:
+        code, message = send(tmp_path, other.pid, "KILL", "python", KRT_ARGUMENT="kafka.Kafka")
+        assert (code, other.poll()) == (3, None)
+    assert message.strip() == "no process python with argument kafka.Kafka to signal"
+
+
+def test_signal_with_an_argument_that_two_have_hits_neither(tmp_path: Path) -> None:
+    with started("kafka.Kafka") as one, started("kafka.Kafka") as two:
+        code, message = send(
+            tmp_path, one.pid, "KILL", "python", others=(two.pid,), KRT_ARGUMENT="kafka.Kafka"
+        )
+        assert (code, one.poll(), two.poll()) == (3, None, None)
+    expected = f"several processes python with argument kafka.Kafka: {one.pid} {two.pid}"
+    assert message.strip() == expected
+
+
+def test_signal_kill_is_reported_where_the_script_ends_with_the_process(
+    tmp_path: Path, process: subprocess.Popen[bytes]
+) -> None:
+    # Process 1 of a container ends with its child, and the kernel kills what else is in it.
+    dying = script("signal.sh").replace('kill -s "$signal" "$pid"', "kill -s KILL $$")
+    moved = dying.replace("/dev/termination-log", str(tmp_path / "report"))
+    moved = moved.replace("/proc/[0-9]*", f"/proc/{process.pid}")
+    command = ["bash", "-c", moved, "signal.sh", "KILL", "python"]
+    assert subprocess.run(command, check=False, timeout=30).returncode == -signal.SIGKILL
+    report = json.loads((tmp_path / "report").read_text())
+    assert (report["event"], report["pid"]) == ("killed", process.pid)
+
+
+def test_signal_that_is_refused_is_reported_with_both_users(
+    tmp_path: Path, process: subprocess.Popen[bytes]
+) -> None:
+    refused = script("signal.sh").replace('kill -s "$signal" "$pid"', "false")
+    moved = refused.replace("/dev/termination-log", str(tmp_path / "report"))
+    moved = moved.replace("/proc/[0-9]*", f"/proc/{process.pid}")
+    command = ["bash", "-c", moved, "signal.sh", "KILL", "python"]
+    assert subprocess.run(command, check=False, timeout=30).returncode == 4
+    user = os.getuid()
+    assert (tmp_path / "report").read_text().strip() == (
+        f"signal KILL to process {process.pid} was refused: this script has user {user}, "
+        f"the process {user}"
+    )
+
+
+def test_signal_process_1_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    # Whatever process 1 of this machine is, one of that name is looked for.
+    command = Path("/proc/1/cmdline").read_bytes().split(b"\0")[0].decode().rsplit("/", 1)[-1]
+    code, message = send(tmp_path, 1, "STOP", command)
+    assert code == 4
+    assert "is process 1 of its container" in message
+    assert "shareProcessNamespace" in message

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from krt_operator.api.spec import Fault
+    from krt_operator.api.status import FaultStatus
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change
     from krt_operator.faults.action import FaultContext, Outcome
@@ -43,16 +44,16 @@ class CrashPod(FaultAction):
         """What the killing containers of all attempts reported."""
         return ephemeral.read_outcome(
             ctx.entry,
-            ctx.pods,
-            container_name,
+            ctx.observed,
+            killing_container,
             ObservationKind.PROCESS_KILLED,
             "SIGKILL, no SIGTERM before",
         )
 
 
-def container_name(fault: str, attempt: int) -> str:
-    """The killing container of an attempt; the same for every controller that repeats it."""
-    return f"krt-crash-{fault}-{attempt}"
+def killing_container(entry: FaultStatus, attempt: int) -> str:
+    """The ephemeral container that kills the process."""
+    return ephemeral.container_name("crash", entry, attempt)
 
 
 def kill_processes(ctx: FaultContext, mode: str) -> SideEffect:
@@ -62,12 +63,12 @@ def kill_processes(ctx: FaultContext, mode: str) -> SideEffect:
         ctx: the fault.
         mode: `hold` or `release`: what the members' wrapper does then, see `signal.sh`.
     """
-    signal = ephemeral.Signal(container_name(ctx.fault.name, ctx.entry.attempt), "KILL", (mode,))
+    signal = ephemeral.Signal(killing_container(ctx.entry, ctx.entry.attempt), "KILL", (mode,))
     targets = ctx.entry.targets
 
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
-            ephemeral.start_container(ports, ctx.pods, target, signal)
+            ephemeral.start_container(ports, ctx.plan.spec, ctx.observed, target, signal)
         return []
 
     return SideEffect(f"kill the process of {pod_names(targets)}", perform)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from krt_operator.api.spec import Action
 from krt_operator.api.status import ObservationKind
 from krt_operator.engine.progress import Deletion, SideEffect
+from krt_operator.engine.views import PodView
 from krt_operator.faults import ephemeral
 from krt_operator.faults.action import FaultAction, Hold, find_target_pod, pod_names
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from krt_operator.api.spec import Fault
+    from krt_operator.api.spec import Fault, Spec
     from krt_operator.api.status import FaultStatus, TargetPod
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed
@@ -61,15 +62,15 @@ class FreezePod(FaultAction):
 
     def act(self, ctx: FaultContext) -> SideEffect:
         """Start the thawing, then the freezing container in every target that still exists."""
-        entry, pods = ctx.entry, ctx.pods
+        entry, spec, observed = ctx.entry, ctx.plan.spec, ctx.observed
         seconds = f"{ctx.fault.duration.seconds:.3f}"
-        stop = ephemeral.Signal(freezing_container(entry.name, entry.attempt), "STOP")
-        thaw = ephemeral.Signal(thawing_container(entry.name, entry.attempt), "CONT", (seconds,))
+        stop = ephemeral.Signal(freezing_container(entry, entry.attempt), "STOP")
+        thaw = ephemeral.Signal(thawing_container(entry, entry.attempt), "CONT", (seconds,))
 
         def perform(ports: Ports) -> Sequence[Change]:
             for target in entry.targets:
-                ephemeral.start_container(ports, pods, target, thaw)
-                ephemeral.start_container(ports, pods, target, stop)
+                ephemeral.start_container(ports, spec, observed, target, thaw)
+                ephemeral.start_container(ports, spec, observed, target, stop)
             return []
 
         return SideEffect(f"freeze the process of {pod_names(entry.targets)}", perform)
@@ -78,7 +79,7 @@ class FreezePod(FaultAction):
         """What the freezing containers of all attempts reported."""
         return ephemeral.read_outcome(
             ctx.entry,
-            ctx.pods,
+            ctx.observed,
             freezing_container,
             ObservationKind.PROCESS_STOPPED,
             "SIGSTOP, in state T",
@@ -86,55 +87,99 @@ class FreezePod(FaultAction):
 
     def hold(self, ctx: FaultContext) -> Hold:
         """Wait for the reports of the thawing containers, and step in when they are overdue."""
-        frozen = still_frozen(ctx.entry, ctx.observed)
+        spec = ctx.plan.spec
+        frozen = still_frozen(ctx.entry, ctx.observed, spec)
         if not frozen:
-            return Hold(reverted_at=thawed_at(ctx.entry, ctx.observed) or ctx.now)
+            return Hold(reverted_at=ended_at(ctx.entry, ctx.observed, spec) or ctx.now)
         due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
         return Hold() if ctx.now < due + THAW_OVERDUE else self.revert(ctx)
 
     def revert(self, ctx: FaultContext) -> Hold:
-        """Thaw once more; after `THAW_TIMEOUT`, delete the pods."""
-        frozen = still_frozen(ctx.entry, ctx.observed)
+        """Thaw once more; after `THAW_TIMEOUT`, delete the pods whose process may be stopped.
+
+        A freezing container that has not started until then has stopped nothing.
+        """
+        spec = ctx.plan.spec
+        frozen = still_frozen(ctx.entry, ctx.observed, spec)
         due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
         if ctx.now < due + THAW_TIMEOUT:
-            return Hold(side_effects=(thaw_now(ctx.entry, frozen, ctx.observed),))
+            return Hold(side_effects=(thaw_now(ctx.entry, frozen, ctx.observed, spec),))
+        doomed = [target for target in frozen if _was_reached(ctx.entry, target, ctx.observed)]
+        if not doomed:
+            return Hold(reverted_at=ctx.now)
         return Hold(
             reverted_at=ctx.now,
-            side_effects=(_delete_pods(frozen),),
-            revert_error=f"{pod_names(frozen)}: the process could not be thawed within "
+            side_effects=(_delete_pods(doomed, spec),),
+            revert_error=f"{pod_names(doomed)}: the process could not be thawed within "
             f"{THAW_TIMEOUT.seconds} s, so the pod was deleted; check the node",
         )
 
+    def find_interference(self, ctx: FaultContext) -> tuple[str, ...]:
+        """Which broker of somebody else was restarted or replaced instead of going on.
 
-def freezing_container(fault: str, attempt: int) -> str:
+        Its owner decides what becomes of a broker that does not respond: a liveness probe has the
+        container restarted, during the freeze or right after it, and an operator deletes the pod.
+        """
+        gone = [
+            f"{target.pod}: the pod was replaced before the cluster had recovered from the freeze"
+            for target in ctx.entry.referenced_brokers.values()
+            if find_target_pod(ctx.observed.target_pods(target), target) is None
+        ]
+        restarts = _restarts(ctx.entry, ctx.observed, ctx.plan.spec)
+        return (
+            *gone,
+            *(
+                f"{name}: its container was restarted at {at:%H:%M:%S}, after the freeze had "
+                "begun, as a liveness probe does; choose a shorter duration"
+                for name, at in restarts.items()
+            ),
+        )
+
+
+def freezing_container(entry: FaultStatus, attempt: int) -> str:
     """The ephemeral container that stops the process."""
-    return f"krt-freeze-{fault}-{attempt}"
+    return ephemeral.container_name("freeze", entry, attempt)
 
 
-def thawing_container(fault: str, attempt: int) -> str:
+def thawing_container(entry: FaultStatus, attempt: int) -> str:
     """The ephemeral container that continues the process when the duration is over."""
-    return f"krt-thaw-{fault}-{attempt}"
+    return ephemeral.container_name("thaw", entry, attempt)
 
 
-def immediate_thaw_container(fault: str) -> str:
+def immediate_thaw_container(entry: FaultStatus) -> str:
     """The ephemeral container that continues the process at once."""
-    return f"krt-thaw-{fault}-now"
+    return ephemeral.container_name("thaw", entry, "now")
 
 
-def still_frozen(entry: FaultStatus, observed: Observed) -> list[TargetPod]:
-    """Targets that exist and have not been reported as thawed."""
+def still_frozen(entry: FaultStatus, observed: Observed, spec: Spec) -> list[TargetPod]:
+    """Targets that exist and that may be stopped still.
+
+    Left out are those that were reported as thawed, that no attempt could stop, and whose container
+    was restarted meanwhile.
+    """
+    restarted = _restarts(entry, observed, spec)
     return [
         target
         for target in entry.targets
-        if (pod := find_target_pod(observed.pods, target)) and _thawed_at(entry, pod) is None
+        if (pod := find_target_pod(observed.target_pods(target), target))
+        and _thawed_at(entry, pod) is None
+        and not _is_untouched(entry, pod)
+        and target.pod not in restarted
     ]
 
 
-def thawed_at(entry: FaultStatus, observed: Observed) -> datetime | None:
-    """When the last target was thawed, by its node's clock; None where none was."""
-    pods = [find_target_pod(observed.pods, target) for target in entry.targets]
-    times = [_thawed_at(entry, pod) for pod in pods if pod]
-    return max((at for at in times if at is not None), default=None)
+def ended_at(entry: FaultStatus, observed: Observed, spec: Spec) -> datetime | None:
+    """When the last target was thawed or, before that, restarted, by its node's clock.
+
+    None where none was.
+    """
+    restarted = _restarts(entry, observed, spec)
+    ends = []
+    for target in entry.targets:
+        pod = find_target_pod(observed.target_pods(target), target)
+        times = [_thawed_at(entry, pod) if pod else None, restarted.get(target.pod)]
+        ends += [min(known)] if (known := [at for at in times if at is not None]) else []
+    return max(ends, default=None)
 
 
 def open_freezes(faults: Sequence[Fault], entries: Sequence[FaultStatus]) -> list[FaultStatus]:
@@ -143,30 +188,69 @@ def open_freezes(faults: Sequence[Fault], entries: Sequence[FaultStatus]) -> lis
     return [entry for entry in entries if entry.name in freezes and entry.state.open]
 
 
-def thaw_now(entry: FaultStatus, targets: Sequence[TargetPod], observed: Observed) -> SideEffect:
+def thaw_now(
+    entry: FaultStatus, targets: Sequence[TargetPod], observed: Observed, spec: Spec
+) -> SideEffect:
     """Continue the processes of these targets at once."""
-    signal = ephemeral.Signal(immediate_thaw_container(entry.name), "CONT")
+    signal = ephemeral.Signal(immediate_thaw_container(entry), "CONT")
 
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
-            ephemeral.start_container(ports, observed.pods, target, signal)
+            ephemeral.start_container(ports, spec, observed, target, signal)
         return []
 
     return SideEffect(f"thaw the process of {pod_names(targets)}", perform)
 
 
-def _delete_pods(targets: Sequence[TargetPod]) -> SideEffect:
+def _delete_pods(targets: Sequence[TargetPod], spec: Spec) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:
-            ports.cluster.delete(Deletion("Pod", target.pod, target.uid, grace_seconds=0))
+            deletion = Deletion("Pod", target.pod, target.uid, grace_seconds=0)
+            ports.pods_of(spec, target).delete(deletion)
         return []
 
     return SideEffect(f"delete {pod_names(targets)}, which could not be thawed", perform)
 
 
+def _was_reached(entry: FaultStatus, target: TargetPod, observed: Observed) -> bool:
+    """Whether a freezing container of any attempt has started in the pod."""
+    pod = find_target_pod(observed.target_pods(target), target)
+    attempts = range(1, entry.attempt + 1)
+    return pod is not None and any(
+        ephemeral.has_started(pod, freezing_container(entry, attempt)) for attempt in attempts
+    )
+
+
+def _is_untouched(entry: FaultStatus, pod: Json) -> bool:
+    """Whether no attempt sent the signal, by what every freezing container reported."""
+    attempts = range(1, entry.attempt + 1)
+    reports = [
+        ephemeral.read_report(pod, freezing_container(entry, attempt)) for attempt in attempts
+    ]
+    return all(report is not None and report.untouched for report in reports)
+
+
 def _thawed_at(entry: FaultStatus, pod: Json) -> datetime | None:
     attempts = range(1, entry.attempt + 1)
-    containers = [thawing_container(entry.name, attempt) for attempt in attempts]
-    containers.append(immediate_thaw_container(entry.name))
+    containers = [thawing_container(entry, attempt) for attempt in attempts]
+    containers.append(immediate_thaw_container(entry))
     reports = [ephemeral.read_report(pod, container) for container in containers]
     return min((report.at for report in reports if report is not None and report.at), default=None)
+
+
+def _restarts(entry: FaultStatus, observed: Observed, spec: Spec) -> dict[str, datetime]:
+    """Pod to the time at which its container ended since the freeze began, of somebody's brokers.
+
+    Members of the test have no liveness probe.
+    """
+    found = {}
+    for target in entry.referenced_brokers.values():
+        pod = find_target_pod(observed.target_pods(target), target)
+        if pod is None or entry.injected_at is None:
+            continue
+        name = ephemeral.find_process(pod, target, spec).container["name"]
+        for container in PodView(pod).containers:
+            ended = container.ended_at
+            if container.name == name and ended is not None and ended >= entry.injected_at:
+                found[target.pod] = ended
+    return found

@@ -7,31 +7,40 @@
 #   signal.sh STOP PROCESS
 #   signal.sh CONT PROCESS [SECONDS]
 #
-# PROCESS  how the command of the process begins: java, python
+# PROCESS  how the command of the process begins: java, python. Where KRT_ARGUMENT is set, one of its
+#          arguments must be that: a container of somebody else may run several of the name
 # SECONDS  waits until the process is stopped, and then for this many seconds
 # hold     the wrapper keeps running without the process until the pod is deleted
 # release  the wrapper may exit once the report is written: it is process 1 of this namespace, and
 #          its exit would end this script before the report
 #
-# Exit 0: done. 3: no such process. 4: the process cannot be signalled. 5: it survived SIGKILL, or
-# did not stop. 6: it was never stopped.
+# The report of a kill is written before the signal: where process 1 ends with the process, this
+# script ends at that moment, too.
+#
+# Exit 0: done. 3: no such process, or several. 4: the process cannot be signalled. 5: it survived
+# SIGKILL, or did not stop. 6: it was never stopped.
 set -u
 
 signal=$1 process=$2 mode=${3:-}
 run=/run/krt
 report=/dev/termination-log
 member=${KRT_MEMBER:-}
+argument=${KRT_ARGUMENT:-}
+described=$process${argument:+ with argument $argument}
 
 micros() { # EPOCHREALTIME has six decimals, after a comma or a point as the locale defines
-  printf '%s' "${EPOCHREALTIME//[.,]/}"
+  local now=${EPOCHREALTIME:-$(date +%s.%6N)} # bash 4 has none
+  printf '%s' "${now//[.,]/}"
+}
+
+format_event() { # format_event EVENT AT PID
+  printf '{"krt":"member","event":"%s","at":%s,"member":"%s","pid":%s}\n' \
+    "$1" "$2" "$member" "$3"
 }
 
 report_event() { # report_event EVENT AT PID
-  local line
-  line=$(printf '{"krt":"member","event":"%s","at":%s,"member":"%s","pid":%s}' \
-    "$1" "$2" "$member" "$3")
-  printf '%s\n' "$line" >"$report"
-  printf '%s\n' "$line"
+  format_event "$@" >"$report"
+  format_event "$@"
 }
 
 fail() { # fail EXIT_CODE MESSAGE
@@ -40,27 +49,40 @@ fail() { # fail EXIT_CODE MESSAGE
   exit "$1"
 }
 
-find_process() {
-  local dir command
-  for dir in /proc/[0-9]*; do
-    command=
-    { IFS= read -r -d '' command <"$dir/cmdline"; } 2>/dev/null
-    if [[ ${command##*/} == "$process"* ]]; then
-      printf '%s' "${dir#/proc/}"
-      return 0
-    fi
+matches() { # matches DIRECTORY: whether it is that of the process
+  local -a words=()
+  local word
+  { mapfile -d '' -t words <"$1/cmdline"; } 2>/dev/null
+  [[ ${words[0]+set} && ${words[0]##*/} == "$process"* ]] || return 1
+  [[ -n $argument ]] || return 0
+  for word in "${words[@]:1}"; do
+    [[ $word == "$argument" ]] && return 0
   done
   return 1
 }
 
-state() { # state PID: its letter in /proc, empty where the process is gone
+find_processes() { # into the array pids
+  local dir
+  pids=()
+  for dir in /proc/[0-9]*; do
+    if matches "$dir"; then
+      pids+=("${dir#/proc/}")
+    fi
+  done
+}
+
+field() { # field PID NAME: its first word in /proc, empty where the process is gone
   local key word
   { while read -r key word _; do
-    if [[ $key == State: ]]; then
+    if [[ $key == "$2:" ]]; then
       printf '%s' "$word"
       return
     fi
   done <"/proc/$1/status"; } 2>/dev/null
+}
+
+state() { # state PID: its letter in /proc, empty where the process is gone
+  field "$1" State
 }
 
 await_state() { # await_state PID LETTER: at most 10 s; a process that is gone counts as Z
@@ -90,8 +112,12 @@ if [[ $signal == KILL && -n $mode ]]; then
   : >"$run/hold"
 fi
 
-pid=$(find_process) || fail 3 "no process $process to signal"
-((pid != 1)) || fail 4 "process 1 of a namespace ignores signals sent from inside it"
+find_processes
+((${#pids[@]})) || fail 3 "no process $described to signal"
+[[ -z $argument ]] || ((${#pids[@]} == 1)) || fail 3 "several processes $described: ${pids[*]}"
+pid=${pids[0]}
+((pid != 1)) || fail 4 "$process is process 1 of its container, and that ignores signals sent from \
+inside; start it below an init such as tini, or set shareProcessNamespace in the pod"
 
 if [[ $signal == CONT && -n $mode ]]; then
   exec {never}<> <(:)
@@ -100,11 +126,13 @@ if [[ $signal == CONT && -n $mode ]]; then
 fi
 
 at=$(micros)
-kill -s "$signal" "$pid" || fail 4 "signal $signal to process $pid was refused"
+[[ $signal != KILL ]] || format_event killed "$at" "$pid" >"$report"
+kill -s "$signal" "$pid" || fail 4 "signal $signal to process $pid was refused: this script has user \
+$UID, the process $(field "$pid" Uid)"
 
 case $signal in
   KILL)
-    report_event killed "$at" "$pid"
+    format_event killed "$at" "$pid"
     # A zombie is dead: its parent has not read its exit code yet.
     await_state "$pid" Z || fail 5 "process $pid survived SIGKILL for 10 s"
     if [[ $mode == release ]]; then
