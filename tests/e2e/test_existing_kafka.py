@@ -232,6 +232,8 @@ def test_crash_and_freeze_of_a_broker_hit_its_process_and_keep_its_pod(
             "duration": "20s",
         },
     ]
+    # A frozen leader keeps its connections: what was sent to it waits until the thaw.
+    resource["spec"]["scoring"] = {"objectives": {"maxWriteUnavailability": "30s"}}
     before = {name: module_kubectl.get("pod", name) for name in cluster.pods()}
     signalled = Run.apply(module_kubectl, resource)
     status = signalled.finish()
