@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import kopf
@@ -17,6 +17,7 @@ import kopf
 from krt_contract.labels import GROUP, PLURAL, VERSION
 from krt_operator.api.status import is_terminal
 from krt_operator.app.assembly import Assembly
+from krt_operator.app.passes import Passes
 from krt_operator.app.retry import retrying
 from krt_operator.app.settings import Settings
 
@@ -86,9 +87,7 @@ async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
     assembly = Assembly.on_api_server(installation)
     _memory["assembly"] = assembly
     # A thread is used for a pass, not for a test, so waiting tests need none.
-    _memory["pool"] = ThreadPoolExecutor(
-        installation.max_concurrent_tests + 2, thread_name_prefix="pass"
-    )
+    _memory["passes"] = Passes(installation.max_concurrent_tests + 2)
     _memory["sweeper"] = asyncio.create_task(_sweep(assembly))
     if installation.metrics_port:
         assembly.metrics.serve(installation.metrics_port)
@@ -97,10 +96,9 @@ async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
 
 async def _sweep(assembly: Assembly) -> None:
     sweeper = assembly.sweeper()
-    loop = asyncio.get_running_loop()
     while True:
         try:
-            _memory["listed"] = await loop.run_in_executor(_memory["pool"], sweeper.sweep)
+            _memory["listed"] = await _passes().run("expiry of tests", sweeper.sweep)
         except Exception as error:  # noqa: BLE001 - logged, with its traceback
             # Without this task no finished test would be deleted until the next restart.
             assembly.metrics.expiry_failed(error)
@@ -125,14 +123,27 @@ def obstacle(*, has_watches: bool) -> str:
 async def stop(**_: Any) -> None:
     """Wait for the passes in flight."""
     _memory["sweeper"].cancel()
-    pool: ThreadPoolExecutor = _memory["pool"]
-    await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+    await _passes().end()
 
 
 @kopf.on.probe(id="api-server")
 def api_server_answers(**_: Any) -> str:
     """Liveness: a controller that cannot reach the API server is restarted."""
     return _assembly().check()
+
+
+@kopf.on.probe(id="passes")
+def passes_end(**_: Any) -> str:
+    """Liveness: a controller with a pass that does not end is restarted.
+
+    Raises:
+        kopf.PermanentError: with what is stuck.
+    """
+    stuck = _passes().stuck()
+    if stuck:
+        _LOG.error("stuck: %s; the liveness probe fails until the controller is restarted", stuck)
+        raise kopf.PermanentError(f"stuck: {stuck}")
+    return "ok"
 
 
 @kopf.daemon(
@@ -154,7 +165,7 @@ async def follow(namespace: str | None, name: str, stopped: kopf.DaemonStopped, 
     _LOG.info("%s: reconciled from now on", test)
     delay: float | None = 0.0
     while delay is not None and not stopped:
-        delay = await retry(_in_pool, reconciler.run_once, name)
+        delay = await retry(_in_pool, test, reconciler.run_once, name)
         if delay is not None:
             await stopped.wait(delay)
     # Kopf stops the daemon once the test is finished; its last events may not be created yet.
@@ -176,17 +187,21 @@ def has_kafka_objects(status: Mapping[str, Any], **_: Any) -> bool:
 )
 async def release(namespace: str | None, name: str, **_: Any) -> None:
     """Delete what a deleted test has on a cluster that somebody else runs."""
-    loop = asyncio.get_running_loop()
-    waits_for = await loop.run_in_executor(
-        _memory["pool"], _assembly().release, namespace or "default", name
-    )
+    release_objects = partial(_assembly().release, namespace or "default", name)
+    waits_for = await _passes().run(f"deletion of {namespace}/{name}", release_objects)
     if waits_for:
         raise kopf.TemporaryError(waits_for, delay=RELEASE_PAUSE)
 
 
-async def _in_pool(run_once: Callable[[str], float | None], name: str) -> float | None:
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_memory["pool"], run_once, name)
+async def _in_pool(test: str, run_once: Callable[[str], float | None], name: str) -> float | None:
+    return await _passes().run(test, partial(run_once, name))
+
+
+def _passes() -> Passes:
+    found = _memory["passes"]
+    if not isinstance(found, Passes):
+        raise TypeError("the controller has not been started")
+    return found
 
 
 def _assembly() -> Assembly:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -50,6 +51,10 @@ MIN_REQUEST_SECONDS: Final = 0.5
 GRACE_SECONDS: Final = 1.0
 """How much longer than the client's own timeout its future is waited for."""
 
+CLOSE_SECONDS: Final = 2.0
+"""How long the end of a client is waited for. It takes milliseconds, but librdkafka may wait for
+ever for a request to a group coordinator that died meanwhile (seen with 2.16.0)."""
+
 MILLI: Final = 1000
 """Microseconds in a millisecond, the unit of Kafka's timestamps."""
 
@@ -90,8 +95,20 @@ class KafkaReader:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Drop the client, which closes its connections."""
+        """Drop the client, which closes its connections; one that does not end is left behind."""
+        held = [self._client]
         del self._client
+        # The last reference goes in a thread of its own: a pass that waited for ever would hold
+        # its test, and nobody would look at its deadline any more.
+        closing = threading.Thread(target=held.clear, name="kafka-client-end", daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+        if closing.is_alive():
+            _LOG.warning(
+                "a client of %s did not end within %g s and is left behind with its threads",
+                self._bootstrap,
+                CLOSE_SECONDS,
+            )
 
     def refusal(self) -> Refusal | None:
         """Why the cluster lets no client in, after a request that nobody answered; None: unknown.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import pytest
 from krt_operator.app import handlers
 from krt_operator.app.expiry import Sweeper, expired
 from krt_operator.app.metrics import Metrics
+from krt_operator.app.passes import Passes
 from krt_operator.errors import RefusedError, TransientError
 from krt_operator.kubernetes.rest import NotFoundError
 
@@ -191,10 +191,9 @@ def test_sweep_task_survives_whatever_a_sweep_raises(monkeypatch: pytest.MonkeyP
     metrics = Metrics()
     assembly: Any = SimpleNamespace(sweeper=lambda: SimpleNamespace(sweep=sweep), metrics=metrics)
     monkeypatch.setattr(handlers, "SWEEP", 0)
-    with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setitem(handlers._memory, "pool", pool)  # noqa: SLF001 - what start() fills
-        with pytest.raises(asyncio.CancelledError):
-            asyncio.run(handlers._sweep(assembly))  # noqa: SLF001 - the task of start()
+    monkeypatch.setitem(handlers._memory, "passes", Passes(1))  # noqa: SLF001 - what start() fills
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(handlers._sweep(assembly))  # noqa: SLF001 - the task of start()
     assert sweeps == 3
 
 
