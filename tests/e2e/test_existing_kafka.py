@@ -144,6 +144,32 @@ def test_existing_topic_is_refused_and_kept(cluster: ExistingKafka, kubectl: Kub
 
 
 @pytest.mark.long
+def test_existing_topic_is_adopted_with_its_records_and_kept(
+    cluster: ExistingKafka, kubectl: Kubectl
+) -> None:
+    cluster.create_topic("orders", partitions=3, retention_ms="604800000")
+    cluster.write("orders", 300)
+    resource = sample(cluster, "adopted")
+    spec = resource["spec"]
+    spec["topics"] = [{"name": "orders", "partitions": 3, "replicationFactor": 3, "adopt": True}]
+    spec["traffic"]["producers"][0]["topic"] = "orders"
+    spec["traffic"]["consumers"][0] |= {"topics": ["orders"], "group": "krt-adopters"}
+    spec["faults"] = spec["faults"][:1]
+    adopted = Run.apply(kubectl, resource)
+    status = adopted.finish()
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    assert status["inconclusiveReasons"] == []
+    (topic,) = json.loads((adopted.bundle / "run.json").read_text("utf-8"))["topics"]
+    assert sum(topic["begin"].values()) == 300
+    assert adopted.scorecard()["ledger"]["foreign"] == 0
+    assert "orders" in cluster.topics()
+    assert "krt-adopters" not in cluster.groups()
+    # Nothing was cut off the topic, and the records of the test were appended to it.
+    assert cluster.start_offset("orders") == 0
+    assert cluster.end_offset("orders") >= 300 + adopted.scorecard()["ledger"]["acked"]
+
+
+@pytest.mark.long
 def test_user_that_is_not_there_is_refused_before_anything_is_built(
     cluster: ExistingKafka, controller: Controller, module_kubectl: Kubectl
 ) -> None:

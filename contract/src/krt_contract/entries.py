@@ -43,10 +43,12 @@ def find_entry(field_name: str, entries: tuple[_Entry, ...], name: str) -> _Entr
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as it was created.
+    """A topic as it was created, or as it was found.
 
     Attributes:
         assignment: partition → broker ids, preferred leader first; empty where it is unknown.
+        begin: of a topic that was there before the test, partition → the first offset that is the
+            test's. What lies below was written by others.
     """
 
     name: str
@@ -54,11 +56,17 @@ class Topic:
     replication_factor: int
     config: Mapping[str, str] = field(default_factory=dict)
     assignment: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    begin: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def adopted(self) -> bool:
+        """Whether it was there before the test."""
+        return bool(self.begin)
 
     @classmethod
     def read(cls, fields: Fields) -> Topic:
         """Read an entry of ``topics``."""
-        assignment = fields.child("assignment")
+        assignment, begin = fields.child("assignment"), fields.child("begin")
         return cls(
             name=fields.word("name"),
             partitions=fields.integer("partitions"),
@@ -68,17 +76,21 @@ class Topic:
                 _partition(assignment, key): assignment.integers(key)
                 for key in fields.document("assignment")
             },
+            begin={_partition(begin, key): begin.integer(key) for key in fields.document("begin")},
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
-        return {
+        """Return it as JSON holds it; ``begin`` only where the topic was there before the test."""
+        document: dict[str, Any] = {
             "name": self.name,
             "partitions": self.partitions,
             "replicationFactor": self.replication_factor,
             "config": dict(self.config),
             "assignment": {str(key): list(ids) for key, ids in self.assignment.items()},
         }
+        if self.begin:
+            document["begin"] = {str(key): offset for key, offset in self.begin.items()}
+        return document
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,11 @@ class Plan:
         """Return the topic of this name."""
         return next((item for item in self.topics if item.name == name), None)
 
+    def begin(self, topic: str, partition: int) -> int:
+        """Return the first offset of a partition that can be the test's: 0 of a topic it made."""
+        found = self.topic(topic)
+        return 0 if found is None else found.begin.get(partition, 0)
+
     def topic_setting(self, topic: str, key: str, default: str, broker_key: str = "") -> str:
         """Return a topic's effective setting: its own, else the brokers', else the default.
 

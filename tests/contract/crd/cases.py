@@ -846,6 +846,16 @@ REFUSED = (
         ("topic foo", "must begin with krt-"),
     ),
     Refused(
+        "adopt without a cluster that is there",
+        topic(adopt=True, config={}),
+        ("topic foo", "adopt takes a topic", "spec.kafkaRef"),
+    ),
+    Refused(
+        "a topic to adopt and settings of it",
+        kafka_ref(topic(adopt=True)),
+        ("spec.topics[0]", "leave out config"),
+    ),
+    Refused(
         "a cluster that is there and a group that may not be the test's",
         kafka_ref(consumer(group="readers")),
         ("consumer reader", "group readers", "must begin with krt-"),

@@ -108,6 +108,15 @@ def test_broker_of_a_referenced_cluster_may_have_any_id(server: ApiServer) -> No
     assert answer.ok, answer.text
 
 
+def test_topic_of_a_referenced_cluster_may_be_adopted_whatever_its_name(server: ApiServer) -> None:
+    spec = manifest("sample-kafka-ref.yaml")["spec"]
+    spec["topics"] = [{"name": "orders", "partitions": 3, "replicationFactor": 3, "adopt": True}]
+    spec["traffic"]["producers"][0]["topic"] = "orders"
+    spec["traffic"]["consumers"][0]["topics"] = ["orders"]
+    answer = server.admits(spec)
+    assert answer.ok, answer.text
+
+
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_refused_with_the_element_named(server: ApiServer, case: Refused) -> None:
     spec = sample()

@@ -55,7 +55,7 @@ def test_missing_rights_without_an_authorizer_are_none(kafka: LocalKafka, topic:
     def found() -> list[str] | None:
         # A group has a coordinator once Kafka has created its internal topic.
         with suppress(TransientError), KafkaAdmin(kafka.bootstrap) as admin:
-            return admin.missing_rights([topic], ["readers"])
+            return admin.missing_rights([topic], [], ["readers"])
         return None
 
     wait_until("rights are told", lambda: found() is not None)

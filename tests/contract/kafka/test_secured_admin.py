@@ -62,10 +62,10 @@ def test_admin_with_the_rights_that_the_guide_names_does_all_that_a_run_needs(
     wait_until("the topic is there", lambda: admin.view().partition("krt-foo", 0))
     assert admin.topic_configs(["krt-foo"])["krt-foo"]["min.insync.replicas"] == "1"
     assert admin.bounds(["krt-foo"])[0].high_watermark == 0
-    assert admin.missing_rights(["krt-foo"], []) == []
+    assert admin.missing_rights(["krt-foo"], [], []) == []
     # Its coordinator is there once Kafka has created its internal topic.
     wait_until("the group is described", lambda: described(admin))
-    assert admin.missing_rights([], ["krt-group"]) == []
+    assert admin.missing_rights([], [], ["krt-group"]) == []
     admin.delete_groups(["krt-group"])
     admin.delete_topics(["krt-foo"])
 
@@ -108,7 +108,7 @@ def test_missing_rights_of_a_user_that_may_only_describe_are_the_others(
     rights = {ResourceType.TOPIC: {"krt-there": ("DESCRIBE",)}}
     secure.grant(POOR, rights | {ResourceType.GROUP: {"krt-group": ("DESCRIBE",)}})
     wait_until("the group is described", lambda: described(poor))
-    assert poor.missing_rights(["krt-there"], ["krt-group"]) == [
+    assert poor.missing_rights(["krt-there"], [], ["krt-group"]) == [
         "the ACL Describe on Topic __consumer_offsets",
         "the ACL Describe on Topic __transaction_state",
         *(
@@ -117,6 +117,11 @@ def test_missing_rights_of_a_user_that_may_only_describe_are_the_others(
         ),
         "the ACL Read on Group krt-group",
         "the ACL Delete on Group krt-group",
+    ]
+    # An adopted topic is not deleted.
+    assert poor.missing_rights([], ["krt-there"], [])[2:] == [
+        f"the ACL {operation} on Topic krt-there"
+        for operation in ("DescribeConfigs", "Read", "Write")
     ]
 
 

@@ -53,6 +53,7 @@ class Member:
             self.commits,
             cooperative=cooperative(settings),
             aborted_within=mock.Mock(return_value=True),
+            begin=lambda _topic, _partition: 0,
         )
         self.client = Consumer(settings)
         self.commits.client = self.assignment.client = self.client

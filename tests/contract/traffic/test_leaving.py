@@ -30,6 +30,7 @@ def test_leave_during_a_rebalance_ends_without_ownership(kafka: LocalKafka, stra
         commits,
         cooperative=strategy.startswith("cooperative"),
         aborted_within=asked,
+        begin=lambda _topic, _partition: 0,
     )
     client = Consumer(
         {

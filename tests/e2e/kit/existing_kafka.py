@@ -124,9 +124,22 @@ class ExistingKafka:
                 *(part for name in operations.split() for part in ("--operation", name)),
             )
 
-    def create_topic(self, name: str) -> None:
-        """Create a topic that is not the test's."""
-        self._topics("--create", "--topic", name, "--partitions", "1", "--replication-factor", "3")
+    def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
+        """Create a topic that is not the test's; underscores in ``config`` stand for dots."""
+        settings = [f"{key.replace('_', '.')}={value}" for key, value in config.items()]
+        self._topics(
+            *("--create", "--topic", name, "--replication-factor", "3"),
+            *("--partitions", str(partitions)),
+            *(part for setting in settings for part in ("--config", setting)),
+        )
+
+    def write(self, topic: str, count: int) -> None:
+        """Write records that are not the test's, with a key each, which spreads them."""
+        producer = [*TOOL, "org.apache.kafka.tools.ConsoleProducer", *LOCAL, "--topic", topic]
+        for setting in ("parse.key=true", "key.separator=:"):
+            producer += ["--reader-property", setting]
+        text = "".join(f"old-{number}:{number}\n" for number in range(count))
+        self.kubectl("exec", "-i", POD, "--", *producer, stdin=text, timeout=60)
 
     def topics(self) -> set[str]:
         """Return the topics that are not Kafka's own."""
@@ -143,9 +156,17 @@ class ExistingKafka:
         return [f"my-cluster-kafka-{number}" for number in range(3)]
 
     def end_offset(self, topic: str) -> int:
-        """Return the end offset of a topic with one partition."""
+        """Return the end offsets of a topic's partitions, added up."""
+        return self._offsets(topic, "latest")
+
+    def start_offset(self, topic: str) -> int:
+        """Return the start offsets of a topic's partitions, added up."""
+        return self._offsets(topic, "earliest")
+
+    def _offsets(self, topic: str, time: str) -> int:
         tool = "org.apache.kafka.tools.GetOffsetShell"
-        return int(self._run(tool, "--topic", topic).strip().rpartition(":")[2])
+        lines = self._run(tool, "--topic", topic, "--time", time).splitlines()
+        return sum(int(line.rpartition(":")[2]) for line in lines if line.strip())
 
     def _topics(self, *arguments: str) -> str:
         return self._run("org.apache.kafka.tools.TopicCommand", *arguments)

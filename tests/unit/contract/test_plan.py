@@ -43,6 +43,7 @@ topics = st.builds(
     st.integers(1, 9),
     settings,
     st.dictionaries(st.integers(0, 99), st.lists(st.integers(0, 9)).map(tuple), max_size=3),
+    st.dictionaries(st.integers(0, 99), st.integers(0, 2**63 - 1), max_size=3),
 )
 imports = st.builds(Imported, words, st.lists(words).map(tuple), st.lists(words).map(tuple))
 
@@ -84,6 +85,16 @@ def test_plan_without_features_is_read_and_writes_none() -> None:
     plan = Plan.from_document(document(metadata=metadata))
     assert plan.metadata.features == {}
     assert plan.to_document()["metadata"] == metadata
+
+
+def test_plan_begins_each_partition_of_an_adopted_topic_where_the_topic_ended() -> None:
+    foo, bar = document()["topics"]
+    plan = Plan.from_document(document(topics=[{**foo, "begin": {"0": 7, "2": 0}}, bar]))
+    assert [plan.begin("foo", number) for number in range(3)] == [7, 0, 0]
+    assert (plan.begin("bar", 0), plan.begin("unknown", 0)) == (0, 0)
+    assert [topic.adopted for topic in plan.topics] == [True, False]
+    written = plan.to_document()["topics"]
+    assert [topic.get("begin") for topic in written] == [{"0": 7, "2": 0}, None]
 
 
 def test_producer_is_read_with_its_resolved_settings() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
@@ -16,6 +17,9 @@ from krt_traffic.consumer.event_buffer import EventBuffer
 from krt_traffic.consumer.start_offsets import PAUSE_SECONDS
 from krt_traffic.ledger_thread import LedgerThread
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 DESTROYED = KafkaException(KafkaError(KafkaError._DESTROY))  # noqa: SLF001 - no public name
 
 
@@ -23,12 +27,25 @@ def never(_: float) -> bool:
     return False
 
 
+def nothing_before(_topic: str, _partition: int) -> int:
+    return 0
+
+
+def begin_of(topic: str, partition: int) -> int:
+    return {("foo", 0): 40}[topic, partition]
+
+
 def assignment_of(
-    waits: mock.Mock | None = None, *, cooperative: bool = False
+    waits: mock.Mock | None = None,
+    *,
+    cooperative: bool = False,
+    begin: Callable[[str, int], int] = nothing_before,
 ) -> tuple[Assignment, EventBuffer]:
     buffer = EventBuffer("read-0", "u1", "g", processes_at_once=True)
     commits = Commits(buffer, mock.Mock(spec=LedgerThread), Commit.AFTER_PROCESSING)
-    assignment = Assignment(buffer, commits, cooperative=cooperative, aborted_within=waits or never)
+    assignment = Assignment(
+        buffer, commits, cooperative=cooperative, aborted_within=waits or never, begin=begin
+    )
     return assignment, buffer
 
 
@@ -64,6 +81,34 @@ def test_assigned_with_a_request_refused_at_once_pauses_before_it_is_repeated(
     assert [(row["event"], row["offset"]) for row in buffer.events().to_pylist()] == [
         ("assigned", 7)
     ]
+
+
+@pytest.mark.parametrize(
+    ("committed", "log_start", "start"), [(-1001, 3, 40), (-1001, 45, 45), (42, 3, 42)]
+)
+def test_assigned_of_an_adopted_topic_starts_where_the_run_began(
+    committed: int, log_start: int, start: int
+) -> None:
+    assignment, buffer = assignment_of(begin=begin_of)
+    client = group_client()
+    client.committed.return_value = [TopicPartition("foo", 0, committed)]
+    client.get_watermark_offsets.return_value = (log_start, 90)
+    assignment.assigned(client, [TopicPartition("foo", 0)])
+    (taken,) = client.assign.call_args.args[0]
+    assert taken.offset == start
+    assert [(row["event"], row["offset"]) for row in buffer.events().to_pylist()] == [
+        ("assigned", start)
+    ]
+
+
+def test_assigned_while_no_broker_answers_starts_where_the_run_began() -> None:
+    waits = mock.Mock(side_effect=[False, False, False, True])
+    assignment, buffer = assignment_of(waits, begin=begin_of)
+    client = group_client()
+    client.committed.return_value = [TopicPartition("foo", 0, -1001)]
+    client.get_watermark_offsets.side_effect = DESTROYED
+    assignment.assigned(client, [TopicPartition("foo", 0)])
+    assert [row["offset"] for row in buffer.events().to_pylist()] == [40]
 
 
 @pytest.mark.parametrize("cooperative", [False, True])

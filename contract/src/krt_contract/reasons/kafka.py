@@ -116,7 +116,7 @@ KAFKA: Final = (
     Reason(
         "TopicExists",
         "a topic of the test exists on the cluster of spec.kafkaRef",
-        "name another topic, or delete it if nobody needs it",
+        "name another topic, set adopt to use it as it is, or delete it if nobody needs it",
     ),
     Reason(
         "TopicNameRefused",
@@ -127,5 +127,11 @@ KAFKA: Final = (
         "TopicPolicyRefused",
         "the brokers' create.topic.policy forbids a topic",
         "change the topic or the policy",
+    ),
+    Reason(
+        "TopicUnusable",
+        "a topic that a test adopts is not there, is not as spec.topics says, or its settings or "
+        "state would spoil the verdict",
+        "do what the message says, or let the test create a topic of its own",
     ),
 )

@@ -169,6 +169,16 @@ SCORING: Final = (
         "that partition",
     ),
     Reason(
+        "LogCutBelowBegin",
+        "the log of a topic that the test [adopted](../how-to/existing-kafka.md#topics-that-are-"
+        "there) was cut below the offset at which the run began: it ends there, or the test wrote "
+        "or read there. Records of the run may lie where nothing is read",
+        "set unclean.leader.election.enable to false on the topic, find out why its records were "
+        "lost, and run the test again",
+        EVIDENCE,
+        "that partition",
+    ),
+    Reason(
         "ClocksDisagree",
         "clocks differ by more than the shortest gap that the test is about",
         "synchronize the clocks of the nodes (chrony, NTP), and run the test again",

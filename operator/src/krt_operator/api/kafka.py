@@ -187,12 +187,33 @@ class Placement(ApiModel):
 
 
 class Topic(ApiModel):
-    """A topic under test, created before the traffic."""
+    """A topic under test: created before the traffic, or adopted."""
+
+    cel: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            rule="!self.adopt || size(self.config) == 0",
+            message="adopt leaves the settings of the topic to its owner; leave out config",
+        ),
+    )
 
     name: TopicName = Field(description="Name of the topic.")
-    partitions: int = Field(default=1, ge=1, le=64, description="Number of partitions.")
+    adopt: bool = Field(
+        default=False,
+        description="Use a topic that is there on the cluster of kafkaRef, whatever its name. "
+        "Nothing on it is changed and it is not deleted. Records that it has before the test are "
+        "not read; nobody else may write to it during the test.",
+    )
+    partitions: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Number of partitions; of a topic that is adopted, as many as it has.",
+    )
     replication_factor: int = Field(
-        ge=1, le=MAX_BROKERS, description="Replicas of each partition, on different racks."
+        ge=1,
+        le=MAX_BROKERS,
+        description="Replicas of each partition, on different racks; of a topic that is adopted, "
+        "as many as it has.",
     )
     config: Settings = Field(
         default={},

@@ -35,9 +35,10 @@ class KafkaRef(ApiModel):
     )
     prefix: Prefix = Field(
         default="krt-",
-        description="How the names of all topics and groups of the test begin. The controller "
-        "creates these topics, and deletes topics and groups at the end. A topic or group that is "
-        "there before the test is refused; nothing else on the cluster is changed.",
+        description="How the names of all topics and groups of the test begin, but for topics that "
+        "it adopts. The controller creates these topics, and deletes topics and groups at the end. "
+        "A topic or group that is there before the test is refused; nothing else on the cluster is "
+        "changed.",
     )
     security: KafkaSecurity | None = Field(
         default=None,

@@ -40,16 +40,29 @@ KAFKA_REF = (
     each(
         "self.topics",
         "t",
-        f"{_DEPLOYED} || t.name.startsWith(self.kafkaRef.prefix)",
+        "!t.adopt || has(self.kafkaRef)",
+        (
+            (
+                "topic %s: adopt takes a topic of a cluster that is there already, and this test "
+                "deploys its own; leave it out, or name the cluster in spec.kafkaRef"
+            ),
+            "t.name",
+        ),
+        "adopt needs spec.kafkaRef",
+    ),
+    each(
+        "self.topics",
+        "t",
+        f"{_DEPLOYED} || t.adopt || t.name.startsWith(self.kafkaRef.prefix)",
         (
             (
                 "topic %s: its name must begin with %s (kafkaRef.prefix), so that no other "
-                "topic of the cluster is touched"
+                "topic of the cluster is touched; to use a topic that is there, set adopt"
             ),
             "t.name",
             "self.kafkaRef.prefix",
         ),
-        "a topic's name must begin with kafkaRef.prefix",
+        "a topic's name must begin with kafkaRef.prefix unless it is adopted",
     ),
     each(
         "self.traffic.consumers",

@@ -176,7 +176,8 @@ class KafkaObjects(StatusModel):
 
     topics: Annotated[tuple[KafkaName, ...], Field(max_length=16)] = Field(
         default=(),
-        description="Topics that the controller has created, or is about to create.",
+        description="Topics that the controller has created, or is about to create; none that "
+        "was adopted.",
         json_schema_extra=LIST_ATOMIC,
     )
     groups: Annotated[tuple[KafkaName, ...], Field(max_length=16)] = Field(

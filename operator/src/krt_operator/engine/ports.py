@@ -197,8 +197,13 @@ class Kafka(Protocol):
         """Delete these groups, which have no members; one that does not exist is passed over."""
         ...
 
-    def missing_rights(self, topics: Sequence[str], groups: Sequence[str]) -> Sequence[str]:
-        """The ACLs that the user lacks for a run with these topics and groups, in words."""
+    def missing_rights(
+        self, topics: Sequence[str], adopted: Sequence[str], groups: Sequence[str]
+    ) -> Sequence[str]:
+        """The ACLs that the user lacks for a run with these topics and groups, in words.
+
+        Topics that were adopted are not deleted.
+        """
         ...
 
     def bounds(self, topics: Sequence[str]) -> list[Bounds]:

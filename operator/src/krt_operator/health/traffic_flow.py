@@ -47,8 +47,9 @@ class Flow:
     """The records written and committed so far.
 
     Attributes:
-        written: records by topic, of the topics that are written.
-        committed: sum of committed offsets by group, of the groups that read such a topic.
+        written: records by topic, of the topics that are written; not those before the test.
+        committed: records before the committed offsets by group, of the groups that read such a
+            topic; not those before the test.
         late: partitions without a replicated record as young as `prompt_within`; topics, where
             their partitions are written too rarely to judge each.
     """
@@ -114,10 +115,18 @@ def measure_flow(plan: Plan, ports: Ports) -> Flow:
         lately = kafka.offsets_since(partitions, ports.clock.now() - window)
         # The time is read anew: where writes are slow, the request before took long, too.
         prompt = kafka.offsets_since(partitions, ports.clock.now() - limit)
-        committed = {group: sum(kafka.group(group).committed.values()) for group in sorted(groups)}
+        committed = {
+            group: sum(
+                offset - plan.begin(*partition)
+                for partition, offset in kafka.group(group).committed.items()
+            )
+            for group in sorted(groups)
+        }
     written = dict.fromkeys(topics, 0)
     for reading in bounds:
-        written[reading.topic] += reading.high_watermark
+        written[reading.topic] += reading.high_watermark - plan.begin(
+            reading.topic, reading.partition
+        )
     return Flow(written, committed, late(bounds, lately, prompt, limit / window))
 
 

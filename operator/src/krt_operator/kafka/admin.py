@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 CHANGE_SECONDS: Final = 20.0
 """How long brokers may take to create or delete topics: a log is a directory and several fsyncs."""
 
-TOPIC_RIGHTS: Final = (
+ADOPTED_RIGHTS: Final = (
     AclOperation.DESCRIBE,
     AclOperation.DESCRIBE_CONFIGS,
     AclOperation.READ,
     AclOperation.WRITE,
-    AclOperation.DELETE,
 )
-"""What a run does with its topics, from the producers to the cleanup."""
+"""What a run does with topics that it adopts."""
+
+TOPIC_RIGHTS: Final = (*ADOPTED_RIGHTS, AclOperation.DELETE)
+"""What a run does with topics that it creates, from the producers to the cleanup."""
 
 GROUP_RIGHTS: Final = (AclOperation.DESCRIBE, AclOperation.READ, AclOperation.DELETE)
 """What a run does with its groups."""
@@ -111,10 +113,17 @@ class KafkaAdmin(KafkaReader):
                 Need("Delete", f"Group {name}"),
             )
 
-    def missing_rights(self, topics: Sequence[str], groups: Sequence[str]) -> list[str]:
+    def missing_rights(
+        self, topics: Sequence[str], adopted: Sequence[str], groups: Sequence[str]
+    ) -> list[str]:
         """The ACLs that the user lacks for a run with these topics and groups, in words.
 
         Empty where it lacks none, as where brokers have no authorizer.
+
+        Args:
+            topics: those that the run created, and will delete.
+            adopted: those that it only reads and writes.
+            groups: of its consumers.
         """
         missing = [
             str(Need("Describe", f"Topic {name}"))
@@ -122,7 +131,7 @@ class KafkaAdmin(KafkaReader):
             if not self._may_describe(name)
         ]
         found = self._client.describe_topics(
-            TopicCollection(list(topics)),
+            TopicCollection([*topics, *adopted]),
             include_authorized_operations=True,
             request_timeout=self._remaining(),
         )
@@ -130,7 +139,8 @@ class KafkaAdmin(KafkaReader):
             described = self._wait(
                 future, f"describing topic {name}", need=Need("Describe", f"Topic {name}")
             )
-            missing += _lacking(described, TOPIC_RIGHTS, f"Topic {name}")
+            rights = ADOPTED_RIGHTS if name in adopted else TOPIC_RIGHTS
+            missing += _lacking(described, rights, f"Topic {name}")
         for name in groups:
             answer = self._client.describe_consumer_groups(
                 [name], include_authorized_operations=True, request_timeout=self._remaining()

@@ -32,6 +32,7 @@ from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress
 from krt_operator.errors import TransientError
+from krt_operator.health.begin_offsets import from_begin
 from krt_operator.health.log_stability import (
     as_json,
     end_offsets,
@@ -164,7 +165,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
     before = json.loads(data.get(BOUNDS_KEY, "[]"))
     try:
         with ports.connect(plan, plan.bootstrap) as kafka:
-            bounds = [as_json(bound) for bound in kafka.bounds(list(step.topics))]
+            bounds = [as_json(bound) for bound in from_begin(plan, kafka.bounds(step.topics))]
     except TransientError as error:
         if not step.late:
             condition = _draining("Settling", f"waiting for Kafka to answer: {error}", observed)

@@ -13,6 +13,7 @@ from krt_operator.faults.action import FAULT_NOT_VERIFIED
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import refused_evictions
 from krt_operator.health import recovery
+from krt_operator.health.begin_offsets import from_begin
 
 if TYPE_CHECKING:
     from krt_operator.api.spec import Fault
@@ -121,7 +122,7 @@ def _unsettled_group(ctx: InjectionContext, down: frozenset[str]) -> str:
     topics = sorted({topic.name for topic in ctx.plan.topics})
     try:
         with ctx.ports.connect(ctx.plan, ctx.bootstrap) as kafka:
-            bounds = kafka.bounds(topics)
+            bounds = from_begin(ctx.plan, kafka.bounds(topics))
             for consumer in ctx.plan.spec.traffic.consumers:
                 group = kafka.group(consumer.group)
                 unsettled = recovery.unsettled_group(ctx.plan, consumer, group, bounds, down)

@@ -2,7 +2,8 @@
 
 The controller creates what the test names and nothing else, and only what was not there before.
 That it does is in the journal first (`status.kafkaObjects`), so a controller that was killed
-between the two neither refuses its own topics nor leaves them behind.
+between the two neither refuses its own topics nor leaves them behind. A topic that the test adopts
+is only looked at.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from krt_operator.engine.login import read_login
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
 from krt_operator.errors import KafkaAccessError, KafkaUnreachableError, TransientError, UserError
 from krt_operator.health import cluster
+from krt_operator.kafka.views import NO_BROKER
 from krt_operator.phases.topics import create_missing_topics
 from krt_operator.phases.waiting import wait_for_cluster
+from krt_operator.plan.adoption import ExistingTopic
 from krt_operator.plan.reference import ReferencedCluster, refuse_existing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Spec
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from krt_operator.engine.ports import Kafka, Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
+    from krt_operator.kafka.views import ClusterView
 
 
 def read_reference(spec: Spec, ports: Ports) -> ReferencedCluster | None:
@@ -66,7 +70,28 @@ def _look(spec: Spec, kafka: Kafka) -> ReferencedCluster:
         topics=frozenset(partition.topic for partition in view.partitions),
         groups=existing_groups(spec, kafka),
         brokers=view.brokers,
+        adopted=_adopted(spec, kafka, view),
     )
+
+
+def _adopted(spec: Spec, kafka: Kafka, view: ClusterView) -> Mapping[str, ExistingTopic]:
+    """The topics that the test adopts, as far as they are there."""
+    names = {topic.name for topic in spec.topics if topic.adopt}
+    found = {name: [item for item in view.partitions if item.topic == name] for name in names}
+    there = sorted(name for name, partitions in found.items() if partitions)
+    if not there:
+        return {}
+    led = [name for name in there if all(item.leader != NO_BROKER for item in found[name])]
+    settings = kafka.topic_configs(there)
+    bounds = kafka.bounds(led) if led else []
+    return {
+        name: ExistingTopic(
+            partitions=tuple(sorted(found[name], key=lambda item: item.partition)),
+            settings=settings[name],
+            bounds=tuple(bound for bound in bounds if bound.topic == name),
+        )
+        for name in there
+    }
 
 
 def existing_groups(spec: Spec, kafka: Kafka) -> frozenset[str]:
@@ -84,21 +109,23 @@ def join_reference(
         UserError: a topic or group is there already, or Kafka refuses a topic.
     """
     names = [topic.name for topic in plan.topics]
+    adopted = [topic.name for topic in plan.topics if topic.adopted]
+    created = [name for name in names if name not in adopted]
+    groups = [consumer.group for consumer in run.spec.traffic.consumers]
     try:
         with ports.connect(plan, plan.bootstrap) as kafka:
             view = kafka.view()
             if run.status.kafka_objects is None:
                 known = frozenset(partition.topic for partition in view.partitions)
                 refuse_existing(run.spec, known, existing_groups(run.spec, kafka))
-                groups = tuple(consumer.group for consumer in run.spec.traffic.consumers)
-                created = KafkaObjects(topics=tuple(names), groups=groups)
-                intents = (journal.put(kafka_objects=created),)
+                ours = KafkaObjects(topics=tuple(created), groups=tuple(groups))
+                intents = (journal.put(kafka_objects=ours),)
                 return Progress(requeue_after=0, apply=tuple(desired), intents=intents)
             incomplete = create_missing_topics(kafka, plan, view)
             if incomplete:
                 return wait_for_cluster(run, observed, incomplete, desired)
             effective = kafka.topic_configs(names)
-            lacking = kafka.missing_rights(names, [c.group for c in run.spec.traffic.consumers])
+            lacking = kafka.missing_rights(created, adopted, groups)
     except TransientError as error:
         message = f"waiting for Kafka to answer: {error}"
         return wait_for_cluster(run, observed, message, desired)
@@ -111,7 +138,9 @@ def join_reference(
         )
     cluster.check_min_insync(plan, effective)
     topics = ", ".join(
-        f"{item.name} {item.partitions}x{item.replication_factor}" for item in plan.topics
+        f"{item.name} {item.partitions}x{item.replication_factor}"
+        f"{' (adopted)' if item.adopted else ''}"
+        for item in plan.topics
     )
     message = f"connected to {plan.bootstrap}: {len(view.brokers)} brokers; topics {topics}"
     condition = journal.set_condition(
@@ -141,7 +170,8 @@ def deletion_of_kafka_objects(spec: Spec, status: Status) -> SideEffect | None:
         servers = reference.bootstrap
         try:
             with ports.kafka(servers, read_login(spec, ports.cluster)) as kafka:
-                kafka.delete_topics(created.topics)
+                if created.topics:
+                    kafka.delete_topics(created.topics)
                 kafka.delete_groups(created.groups)
         except TransientError as error:
             raise TransientError(f"{named} are not deleted at {servers}: {error}") from error

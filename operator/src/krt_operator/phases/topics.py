@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def create_missing_topics(kafka: Kafka, plan: Plan, view: ClusterView) -> str:
-    """Create the topics that the cluster lacks; return what is waited for.
+    """Create the topics that the cluster lacks, but for adopted ones; return what is waited for.
 
     Args:
         kafka: the cluster.
@@ -30,7 +30,7 @@ def create_missing_topics(kafka: Kafka, plan: Plan, view: ClusterView) -> str:
         UserError: Kafka refuses a topic.
     """
     known = {partition.topic for partition in view.partitions}
-    missing = [topic for topic in _topics_of(plan) if topic.name not in known]
+    missing = [topic for topic in _topics_of(plan) if topic.name not in known and not topic.adopted]
     if missing:
         kafka.create_topics(missing)
         return "creating topics " + ", ".join(topic.name for topic in missing)

@@ -19,6 +19,7 @@ from krt_operator.plan.reference import NO_EXPIRY
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from krt_operator.api import kafka as api
     from krt_operator.api.spec import Spec
     from krt_operator.app.settings import Settings
     from krt_operator.engine.progress import Run
@@ -71,19 +72,7 @@ def make_plan(
     brokers, servers = zones
     racks = dict(enumerate(brokers)) if reference is None else reference.spread_over
     topics = tuple(
-        Topic(
-            name=topic.name,
-            partitions=topic.partitions,
-            replication_factor=topic.replication_factor,
-            config=topic.config if reference is None else {**topic.config, **NO_EXPIRY},
-            assignment={
-                partition: tuple(ids)
-                for partition, ids in spread(
-                    racks, topic.partitions, topic.replication_factor, start=place
-                ).items()
-            },
-        )
-        for place, topic in enumerate(spec.topics)
+        _topic(topic, racks, place, reference) for place, topic in enumerate(spec.topics)
     )
     kafka = tuple(member(MemberKind.KAFKA, i, zone) for i, zone in enumerate(brokers))
     kind = MemberKind.CONTROLLER if spec.kraft else MemberKind.ZOOKEEPER
@@ -112,6 +101,29 @@ def make_plan(
             or settings.image_kafka,
         },
         versions=versions,
+    )
+
+
+def _topic(
+    topic: api.Topic, racks: Mapping[int, str], place: int, reference: ReferencedCluster | None
+) -> Topic:
+    """A topic of the plan: as it is to be created, or as it was found.
+
+    Args:
+        topic: as the resource has it.
+        racks: broker id → what replicas are spread over.
+        place: its number; preferred leaders of the next topic begin one broker later.
+        reference: the cluster of `spec.kafkaRef`; None where the test deploys its own.
+    """
+    if topic.adopt and reference is not None:
+        return reference.adopted[topic.name].planned(topic.name)
+    layout = spread(racks, topic.partitions, topic.replication_factor, start=place)
+    return Topic(
+        name=topic.name,
+        partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        config=topic.config if reference is None else {**topic.config, **NO_EXPIRY},
+        assignment={partition: tuple(ids) for partition, ids in layout.items()},
     )
 
 

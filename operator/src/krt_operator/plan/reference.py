@@ -5,17 +5,19 @@ Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.reserved import BROKER
 from krt_operator.errors import UserError
+from krt_operator.plan.adoption import check_adopted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krt_operator.api.spec import Spec
     from krt_operator.kafka.views import Broker
+    from krt_operator.plan.adoption import ExistingTopic
 
 ROLES: Final = "process.roles"
 """Broker setting that only a broker in KRaft mode has."""
@@ -32,7 +34,7 @@ NO_EXPIRY: Final[Mapping[str, str]] = {
     "retention.bytes": "-1",
     "retention.ms": "-1",
 }
-"""Settings of every topic of the test: a record that expired during a run could not be
+"""Settings of every topic that the test creates: a record that expired during a run could not be
 distinguished from a lost one, and the cluster's own defaults are its owner's."""
 
 
@@ -46,6 +48,7 @@ class ReferencedCluster:
         topics: names of all topics.
         groups: of the test's groups, those that are there already.
         brokers: each with the host that it advertises.
+        adopted: of the topics that the test adopts, those that are there.
     """
 
     racks: Mapping[int, str]
@@ -53,6 +56,7 @@ class ReferencedCluster:
     topics: frozenset[str]
     groups: frozenset[str]
     brokers: tuple[Broker, ...] = ()
+    adopted: Mapping[str, ExistingTopic] = field(default_factory=dict)
 
     @property
     def kraft(self) -> bool:
@@ -78,11 +82,13 @@ def check_reference(spec: Spec, cluster: ReferencedCluster) -> None:
     """Refuse a test that the cluster cannot carry, or that would touch what is not the test's.
 
     Raises:
-        UserError: TopicExists, GroupExists, TooFewBrokers or NoSuchBroker.
+        UserError: TopicExists, GroupExists, TopicUnusable, TooFewBrokers or NoSuchBroker.
     """
     refuse_existing(spec, cluster.topics, cluster.groups)
+    check_adopted(spec, cluster.adopted)
     for topic in spec.topics:
-        if topic.replication_factor > len(cluster.racks):
+        # Brokers of an adopted topic may be down; Provisioning waits for them.
+        if topic.replication_factor > len(cluster.racks) and not topic.adopt:
             raise UserError(
                 "TooFewBrokers",
                 f"spec.topics[{topic.name}].replicationFactor",
@@ -101,7 +107,7 @@ def check_reference(spec: Spec, cluster: ReferencedCluster) -> None:
 
 
 def refuse_existing(spec: Spec, topics: frozenset[str], groups: frozenset[str]) -> None:
-    """Refuse a test of topics or groups that are there already.
+    """Refuse a test of groups that are there already, or of topics that it does not adopt.
 
     Args:
         spec: names the topics and groups of the test.
@@ -113,11 +119,12 @@ def refuse_existing(spec: Spec, topics: frozenset[str], groups: frozenset[str]) 
     """
     remedy = "so it is not the test's; name another, or delete it if nobody needs it"
     for topic in spec.topics:
-        if topic.name in topics:
+        if topic.name in topics and not topic.adopt:
             raise UserError(
                 "TopicExists",
                 f"spec.topics[{topic.name}]",
-                f"topic {topic.name} exists on the cluster of spec.kafkaRef, {remedy}",
+                f"topic {topic.name} exists on the cluster of spec.kafkaRef, {remedy}; adopt: true "
+                "uses it as it is",
             )
     for consumer in spec.traffic.consumers:
         if consumer.group in groups:

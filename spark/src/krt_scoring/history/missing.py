@@ -44,7 +44,8 @@ def reasons(history: History, foreign_records: Mapping[Place, int]) -> tuple[Rea
     if foreign_records:
         text = (
             f"{sum(foreign_records.values())} records of the tested topics carry no identity of "
-            "this run; another client wrote to them: give the test topics of its own"
+            "this run: another client wrote to them while it ran; let nobody else write to the "
+            "topics of a test"
         )
         found.append(_of_log("ForeignRecords", text, foreign_records))
     if history.records.totals["doubled"]:

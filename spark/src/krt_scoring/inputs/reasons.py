@@ -20,6 +20,7 @@ from krt_scoring.inputs.evidence import (
     PRODUCE,
     REPLICA_LOG,
     TIMELINE,
+    Dimension,
     resting_on,
 )
 from krt_scoring.inputs.scope import EVERYTHING, Scope
@@ -52,6 +53,11 @@ CLOCK_ANOMALIES = resting_on(CLOCKS)
 
 REPLICA_ANOMALIES = resting_on(REPLICA_LOG)
 """Anomalies that rest on what each broker's replicas hold."""
+
+PARTITION_ANOMALIES = tuple(
+    name for name, evidence in EVIDENCE.items() if Dimension.PARTITION in evidence.by
+)
+"""Anomalies whose findings name a partition."""
 
 ALL = tuple(sorted(EVIDENCE))
 """Every anomaly: what doubts about the identity of a run invalidate."""

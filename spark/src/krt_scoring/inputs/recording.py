@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from krt_contract.metadata import Strength
-from krt_scoring.inputs import fault_windows, row_checks, timeline
+from krt_scoring.inputs import below_begin, fault_windows, row_checks, timeline
 from krt_scoring.inputs.evidence import LOG, LOG_END_OFFSETS
 from krt_scoring.inputs.member_logs.partition_states import with_missed_states
 from krt_scoring.inputs.member_logs.refused_sequences import with_refused_sequences
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from krt_scoring.inputs.bundle_files import Inspection
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.row_limits import RowLimits
+    from krt_scoring.inputs.scope import Partition
     from krt_scoring.inputs.timeline import Timeline
 
 
@@ -49,6 +50,8 @@ class Recording:
         inspection: the usable files of the bundle.
         log_ends: from where to where each partition's log was read.
         limits: what the rows of the run can hold; None where rows were not looked at.
+        below_begin: partitions of topics that were there before, whose log ends, or was used,
+            below where the run began.
     """
 
     run: Plan
@@ -57,6 +60,7 @@ class Recording:
     inspection: Inspection
     log_ends: tuple[LogEnd, ...] = ()
     limits: RowLimits | None = None
+    below_begin: tuple[Partition, ...] = ()
 
     def short_partitions(self) -> tuple[tuple[str, int], ...]:
         """Return the partitions of which ``log/`` holds fewer records than were read, in order."""
@@ -74,7 +78,15 @@ def load(inspection: Inspection, run: Plan) -> Recording:
     limits = limits_of(run, events)
     sound = row_checks.checked(inspection, limits)
     log_ends = _log_ends(sound, limits)
-    return Recording(run, events, faults, _narrowed(sound, log_ends), log_ends, limits)
+    return Recording(
+        run,
+        events,
+        faults,
+        _narrowed(sound, log_ends),
+        log_ends,
+        limits,
+        below_begin.find(sound.files, log_ends, run),
+    )
 
 
 def _short_partitions(

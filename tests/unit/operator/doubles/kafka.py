@@ -132,8 +132,10 @@ class FakeKafka:
     def delete_groups(self, groups: Sequence[str]) -> None:
         self.world.kafka_calls.append(("delete groups", tuple(groups)))
 
-    def missing_rights(self, topics: Sequence[str], groups: Sequence[str]) -> list[str]:
-        assert set(topics) <= self.world.topics.keys()
+    def missing_rights(
+        self, topics: Sequence[str], adopted: Sequence[str], groups: Sequence[str]
+    ) -> list[str]:
+        assert {*topics, *adopted} <= self.world.topics.keys()
         assert groups
         return self.world.missing_rights
 
@@ -155,8 +157,8 @@ class FakeKafka:
                 partition=number,
                 taken_at=at,
                 log_start=0,
-                high_watermark=int(self.world.written) + (at % 1000 if moving else 0),
-                last_stable=int(self.world.written) - (1 if moving or name in made else 0),
+                high_watermark=end + (at % 1000 if moving else 0),
+                last_stable=end - (1 if moving or name in made else 0),
                 leader=ids[0],
                 leader_epoch=0,
                 isr=ids,
@@ -164,7 +166,11 @@ class FakeKafka:
             for name in topics
             for number in self.world.topics[name].assignment
             for ids in (self._replicas(self.world.topics[name], number),)
+            for end in (self._end(name),)
         ]
+
+    def _end(self, topic: str) -> int:
+        return self.world.old_records.get(topic, 0) + int(self.world.written)
 
     def offsets_since(
         self, partitions: Sequence[tuple[str, int]], since: datetime
@@ -172,7 +178,8 @@ class FakeKafka:
         age = (self.world.time - since).total_seconds()
         if age <= self.world.write_takes:
             return {}
-        return dict.fromkeys(partitions, max(0, int(self.world.written - 100 * age)))
+        before = max(0, int(self.world.written - 100 * age))
+        return {key: self.world.old_records.get(key[0], 0) + before for key in partitions}
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> Mapping[str, str]:
         # The first replica always leads in this double, so no election is ever needed.
@@ -186,7 +193,7 @@ class FakeKafka:
             if consumer["group"] == group
         )
         committed = {
-            (topic, number): int(self.world.written)
+            (topic, number): self._end(topic)
             for topic in entry["topics"]
             for number in (
                 self.world.topics[topic].assignment if topic in self.world.topics else ()

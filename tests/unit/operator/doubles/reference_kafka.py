@@ -25,7 +25,8 @@ class ReferenceKafka(FakeKafka):
         )
 
     def racks(self) -> dict[int, str]:
-        return self.world.reference
+        down = self.world.reference_down
+        return {broker: rack for broker, rack in self.world.reference.items() if broker not in down}
 
     def changed_broker_config(self, broker: int) -> dict[str, str]:
         assert broker in self.world.reference

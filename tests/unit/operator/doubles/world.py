@@ -87,6 +87,8 @@ class World(Kubelets):
         """Its brokers that are not there now."""
         self.kafka_calls: list[tuple[str, tuple[str, ...]]] = []
         """What was changed on the Kafka under test: the call, and the names it was for."""
+        self.old_records: dict[str, int] = {}
+        """Topic to the records that each of its partitions had before the test."""
         self.groups: set[str] = set()
         """Groups that are there although no consumer of the test has run."""
         self.quorum_leader = (NO_BROKER, 0)

@@ -38,6 +38,7 @@ class Assignment:
         cooperative: whether partitions come and go one by one.
         aborted_within: waits that many seconds for the end of this incarnation, and returns
             whether it was asked for.
+        begin: topic and partition → the first offset that can be the test's.
 
     Attributes:
         client: the consumer; set before it subscribes.
@@ -55,13 +56,14 @@ class Assignment:
         *,
         cooperative: bool,
         aborted_within: Callable[[float], bool],
+        begin: Callable[[str, int], int],
     ) -> None:
         self.changes = 0
         self.closing = False
         self.ends: dict[Partition, int] = {}
         self._buffer, self._positions = buffer, positions
         self._cooperative = cooperative
-        self._starts = StartOffsets(aborted_within)
+        self._starts = StartOffsets(aborted_within, begin)
         self._lost_positions = LostPositions(positions, buffer, self._restart)
 
     def leave(self) -> None:
@@ -85,7 +87,7 @@ class Assignment:
         self.client.close()
 
     def assigned(self, client: Consumer, partitions: list[TopicPartition]) -> None:
-        """Seek to the committed offset, or else to the log's start, and take the partitions."""
+        """Seek to the committed offset, or else to where the run began, and take the partitions."""
         if self.closing:
             # An assignment that was on its way when the client began to leave. It waits for an
             # answer, treats any as "none", and has no connection left to ask the group for offsets.
@@ -98,7 +100,7 @@ class Assignment:
             start = item
             committed = item.offset if item.offset >= 0 else None
             if committed is None:
-                offset = self._starts.log_start(client, item)
+                offset = self._starts.first(client, item)
                 start = TopicPartition(item.topic, item.partition, offset)
             starts.append(start)
             partition = (item.topic, item.partition)

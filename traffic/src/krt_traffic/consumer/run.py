@@ -87,6 +87,7 @@ class ConsumerRun:
             self._positions,
             cooperative=cooperative(settings),
             aborted_within=control.aborted_within,
+            begin=plan.begin,
         )
         self._fatal: KafkaError | None = None
         self._errors = ErrorThrottle()

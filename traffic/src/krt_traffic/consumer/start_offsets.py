@@ -1,4 +1,4 @@
-"""Where an assigned partition starts: at the committed offset, or else at the log's start."""
+"""Where an assigned partition starts: at the committed offset, or else where the run began."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ class StartOffsets:
     Args:
         aborted_within: waits that many seconds for the end of this incarnation, and returns
             whether it was asked for.
+        begin: topic and partition → the first offset that can be the test's.
     """
 
-    def __init__(self, aborted_within: Callable[[float], bool]) -> None:
-        self._aborted_within = aborted_within
+    def __init__(
+        self, aborted_within: Callable[[float], bool], begin: Callable[[str, int], int]
+    ) -> None:
+        self._aborted_within, self._begin = aborted_within, begin
 
     def committed(self, client: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Return the group's committed offsets; negative ones where there are none or no answer."""
@@ -46,8 +49,12 @@ class StartOffsets:
                 return answer
         return [TopicPartition(item.topic, item.partition, OFFSET_INVALID) for item in partitions]
 
-    def log_start(self, client: Consumer, item: TopicPartition) -> int:
-        """Return the first offset of a partition's log; 0 where no broker answered."""
+    def first(self, client: Consumer, item: TopicPartition) -> int:
+        """Return the first offset of a partition's log that can be the test's.
+
+        Where no broker answered, as if the log still had all that was ever in it.
+        """
+        begin = self._begin(item.topic, item.partition)
         for _ in self._attempts():
             try:
                 low, _ = client.get_watermark_offsets(item, timeout=CALL_SECONDS, cached=False)
@@ -55,8 +62,8 @@ class StartOffsets:
                 partition = f"{item.topic}-{item.partition}"
                 log.warning("%s: log start not available yet: %s", partition, exception)
                 continue
-            return int(low)
-        return 0
+            return max(int(low), begin)
+        return begin
 
     def _attempts(self) -> Iterator[None]:
         pause = 0.0

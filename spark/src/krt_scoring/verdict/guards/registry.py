@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from krt_scoring.verdict.guards import (
     clock_skew,
     controller_reasons,
+    cut_below_begin,
     fault_verification,
     isr_at_election,
     log_stability,
@@ -63,6 +64,7 @@ GUARDS: Mapping[str, Callable[[GuardInputs], Iterator[Reason]]] = {
     "controller_reasons": lambda given: controller_reasons.check(
         given.recording.timeline, given.recording.log_ends
     ),
+    "cut_below_begin": lambda given: cut_below_begin.check(given.recording),
     "fault_verification": lambda given: fault_verification.check(given.recording),
     "isr_at_election": lambda given: isr_at_election.check(
         given.recording, given.detection.violations

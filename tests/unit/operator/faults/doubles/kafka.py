@@ -38,7 +38,7 @@ class SimulatedKafka:
     def refusal(self) -> None:
         """It lets everybody in."""
 
-    def missing_rights(self, _topics: Sequence[str], _groups: Sequence[str]) -> list[str]:
+    def missing_rights(self, *_names: Sequence[str]) -> list[str]:
         return []
 
     def __exit__(self, *exc: object) -> None:
