@@ -81,7 +81,7 @@ disturb: ## Disturb every call of every simulated run, and play 10 000 generated
 	@$(RUN) python -m tests.unit.operator.generated --count 10000
 contract: ## Run the packages against a real broker and a real or simulated API server
 	@hack/prometheus >/dev/null
-	@$(RUN) pytest -q tests/contract
+	@$(RUN) pytest -q -n 2 --dist loadfile tests/contract
 spark-tests: ## Run the scoring on local Spark
 	@$(RUN) pytest -q -n auto --dist loadscope --durations=30 tests/spark
 e2e: deploy ## Run the end-to-end tests on the kind cluster (ONLY='-k expression' selects)
