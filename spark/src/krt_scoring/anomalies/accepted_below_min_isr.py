@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -17,6 +18,8 @@ from krt_scoring.inputs import broker_session
 from krt_scoring.inputs.timeline import FOREVER, unobserved_from
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
 
     from krt_scoring.anomalies.context import Context
@@ -28,7 +31,7 @@ NAME = "accepted-below-min-isr"
 SETTLING = 1_000_000
 """µs after the metadata has the smaller ISR in which a leader that stays may not have heard of it.
 
-It asked for the smaller ISR itself, or it has a session with the controller that tells it."""
+It asked for the smaller ISR itself, or it has a session with the controller, which sends it."""
 
 
 def windows(ctx: Context) -> list[tuple[int, int, int]]:
@@ -38,20 +41,21 @@ def windows(ctx: Context) -> list[tuple[int, int, int]]:
     observed = unobserved_from(timeline)
     end = FOREVER if observed is None else observed
     frozen = freezes.collect(timeline)
+    last_ack = _last_ack_of_deposed(ctx, frozen)
     found: list[tuple[int, int, int]] = []
     for (topic, partition), sequence in states(timeline).items():
         # Between two polls an ISR may have grown and shrunk again.
         if not facts.positions.known(topic) or sequence[0].polled:
             continue
         tp, minimum = facts.positions.tp(topic, partition), facts.run.min_insync(topic)
-        deposed = _deposed_until(ctx, sequence, frozen)
+        deposed = _deposed_until(sequence, last_ack)
         since: int | None = None
         for state, unaware_until in zip(sequence, deposed, strict=True):
             short = len(state.isr) < minimum
             if short and since is None:
                 settled = freezes.last_ack(state.leader, state.at, frozen, SETTLING)
                 since = max(settled, unaware_until)
-            elif short and since is not None and state.at < since:
+            elif since is not None and short and state.at < since:
                 since = max(since, unaware_until)
             elif not short and since is not None:
                 found.append((tp, since, state.at))
@@ -61,22 +65,23 @@ def windows(ctx: Context) -> list[tuple[int, int, int]]:
     return [window for window in found if window[1] <= window[2]]
 
 
-def _deposed_until(
-    ctx: Context, sequence: tuple[State, ...], frozen: tuple[Freeze, ...]
-) -> list[int]:
+def _last_ack_of_deposed(ctx: Context, frozen: tuple[Freeze, ...]) -> Callable[[int, int], int]:
+    """Return what says of a leader, deposed at a time, until when it may have acked, in UTC µs."""
+    restarts = broker_session.controller_elections(ctx.history.tables.timeline)
+    session = ctx.history.facts.run.broker_session.micros
+    return partial(freezes.last_ack, frozen=frozen, grace=session, restarts=restarts)
+
+
+def _deposed_until(sequence: tuple[State, ...], last_ack: Callable[[int, int], int]) -> list[int]:
     """Return at each state until when leaders deposed by then may not know of it, in UTC µs.
 
     Until a deposed leader hears of it, which takes as long as its session may last, it goes on with
     the ISR that it knew, and may have all of those replicas.
     """
-    timeline = ctx.history.tables.timeline
-    session = ctx.history.facts.run.broker_session.micros
-    restarts = broker_session.controller_elections(timeline)
     leader, latest, found = NO_LEADER, 0, []
     for state in sequence:
         if leader not in {NO_LEADER, state.leader}:
-            heard = freezes.last_ack(leader, state.at, frozen, session, restarts)
-            latest = max(latest, heard)
+            latest = max(latest, last_ack(leader, state.at))
         leader = state.leader
         found.append(latest)
     return found
@@ -86,15 +91,14 @@ def doubts(ctx: Context) -> dict[tuple[str, int], tuple[tuple[int, int], ...]]:
     """Return of each partition when a leader may not know of a new state: (begin, end), UTC µs."""
     timeline = ctx.history.tables.timeline
     frozen = freezes.collect(timeline)
+    last_ack = _last_ack_of_deposed(ctx, frozen)
     stopped = [(item.begin, item.end + SETTLING) for item in frozen if item.member]
     return {
         spot: (
             *stopped,
             *(
                 (state.at, until)
-                for state, until in zip(
-                    sequence, _deposed_until(ctx, sequence, frozen), strict=True
-                )
+                for state, until in zip(sequence, _deposed_until(sequence, last_ack), strict=True)
                 if until > state.at
             ),
         )
