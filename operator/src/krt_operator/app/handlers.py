@@ -22,7 +22,7 @@ from krt_operator.app.retry import retrying
 from krt_operator.app.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 _LOG = logging.getLogger("krt")
 
@@ -163,9 +163,10 @@ async def follow(namespace: str | None, name: str, stopped: kopf.DaemonStopped, 
     test = f"{namespace}/{name}"
     retry = retrying(test, assembly.metrics, stopped=lambda: bool(stopped), sleep=stopped.wait)
     _LOG.info("%s: reconciled from now on", test)
+    one_pass = partial(reconciler.run_once, name)
     delay: float | None = 0.0
     while delay is not None and not stopped:
-        delay = await retry(_in_pool, test, reconciler.run_once, name)
+        delay = await retry(_passes().run, test, one_pass)
         if delay is not None:
             await stopped.wait(delay)
     # Kopf stops the daemon once the test is finished; its last events may not be created yet.
@@ -191,10 +192,6 @@ async def release(namespace: str | None, name: str, **_: Any) -> None:
     waits_for = await _passes().run(f"deletion of {namespace}/{name}", release_objects)
     if waits_for:
         raise kopf.TemporaryError(waits_for, delay=RELEASE_PAUSE)
-
-
-async def _in_pool(test: str, run_once: Callable[[str], float | None], name: str) -> float | None:
-    return await _passes().run(test, partial(run_once, name))
 
 
 def _passes() -> Passes:
