@@ -35,6 +35,12 @@ def cluster(controller: Controller, module_kubectl: Kubectl) -> ExistingKafka:
     return kafka
 
 
+PODS = {
+    "selector": {"matchLabels": {"strimzi.io/cluster": "my-cluster", "strimzi.io/kind": "Kafka"}}
+}
+LEADER = {"role": "PartitionLeader", "topic": "krt-foo", "partition": 0}
+
+
 def sample(cluster: ExistingKafka, name: str = "consumer-crash") -> dict[str, Any]:
     resource = manifest("manifests/sample-kafka-ref.yaml", name)
     resource["spec"]["kafkaRef"]["bootstrapServers"] = [cluster.bootstrap]
@@ -221,11 +227,9 @@ def test_delete_pod_of_the_leader_hits_the_brokers_own_pod_and_passes(
 ) -> None:
     grant_pods(controller.kubectl, module_kubectl)
     resource = sample(cluster, "leader-gone")
-    labels = {"strimzi.io/cluster": "my-cluster", "strimzi.io/kind": "Kafka"}
-    resource["spec"]["kafkaRef"]["pods"] = {"selector": {"matchLabels": labels}}
-    leader = {"role": "PartitionLeader", "topic": "krt-foo", "partition": 0}
+    resource["spec"]["kafkaRef"]["pods"] = PODS
     resource["spec"]["faults"] = [
-        {"name": "leader-gone", "delay": "5s", "action": "DeletePod", "target": leader}
+        {"name": "leader-gone", "delay": "5s", "action": "DeletePod", "target": LEADER}
     ]
     deleted = Run.apply(module_kubectl, resource)
     status = deleted.finish()
@@ -245,16 +249,14 @@ def test_crash_and_freeze_of_a_broker_hit_its_process_and_keep_its_pod(
 ) -> None:
     grant_pods(controller.kubectl, module_kubectl)
     resource = sample(cluster, "broker-signalled")
-    labels = {"strimzi.io/cluster": "my-cluster", "strimzi.io/kind": "Kafka"}
-    resource["spec"]["kafkaRef"]["pods"] = {"selector": {"matchLabels": labels}}
-    leader = {"role": "PartitionLeader", "topic": "krt-foo", "partition": 0}
+    resource["spec"]["kafkaRef"]["pods"] = PODS
     resource["spec"]["faults"] = [
-        {"name": "leader-crashed", "delay": "5s", "action": "CrashPod", "target": leader},
+        {"name": "leader-crashed", "delay": "5s", "action": "CrashPod", "target": LEADER},
         {
             "name": "leader-frozen",
             "startsAfter": {"fault": "leader-crashed", "event": "Recovered"},
             "action": "FreezePod",
-            "target": leader,
+            "target": LEADER,
             "duration": "20s",
         },
     ]
