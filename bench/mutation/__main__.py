@@ -26,7 +26,7 @@ from bench.mutation.imports import SOURCES, digest_of_files, scorer_digest
 from bench.mutation.judging import TABLES, UNIT, Bench
 from bench.mutation.mutants import mutants
 from bench.scoring.__main__ import write_head, write_row
-from krt_scoring.engine import session
+from krt_scoring.engine import jvm, session
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -193,7 +193,7 @@ def main() -> None:
     modules = rule_modules(options.modules)
     STORE.parent.mkdir(parents=True, exist_ok=True)
     # Few rows, but thousands of queries: those pay for the optimising compiler as many rows do.
-    spark = session.local(rows=session.LARGE_ROWS, memory=MEMORY, cores=2)
+    spark = session.local(rows=jvm.OPTIMISED_ROWS, memory=MEMORY, cores=2)
     spark.sparkContext.setLogLevel("OFF")
     with side_by_side(spark):
         print_tallies(spark, modules, options)

@@ -173,7 +173,23 @@ def test_sizing_more_rows_need_more_partitions(
     sizing = session.Sizing(rows, 2)
     assert (sizing.partitions, sizing.shuffle_partitions) == (partitions, fewer)
     assert sizing.large is large
-    assert ("TieredStopAtLevel" in sizing.java_flags) is not large
+    assert ("UseParallelGC" in sizing.java_flags) is large
+
+
+@pytest.mark.parametrize(
+    ("rows", "compiler", "collector"),
+    [
+        (jvm.LARGE_ROWS - 1, "TieredStopAtLevel=1", "UseSerialGC"),
+        (jvm.LARGE_ROWS, "TieredStopAtLevel=1", "UseParallelGC"),
+        (jvm.OPTIMISED_ROWS - 1, "TieredStopAtLevel=1", "UseParallelGC"),
+        (jvm.OPTIMISED_ROWS, "Tier4InvocationThreshold", "UseParallelGC"),
+    ],
+)
+def test_flags_choose_compiler_and_collector_by_the_rows(
+    rows: int, compiler: str, collector: str
+) -> None:
+    flags = session.Sizing(rows, 2).java_flags
+    assert [compiler in flags, collector in flags] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +203,7 @@ def test_flags_huge_pages_are_used_where_the_system_offers_them(
     if offered:
         setting.write_text(f"{offered}\n")
     monkeypatch.setattr(jvm, "HUGE_PAGES", setting)
-    flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
+    flags = session.Sizing(jvm.LARGE_ROWS, 2).java_flags
     assert ("-XX:+UseTransparentHugePages" in flags) is asked
 
 
@@ -211,7 +227,7 @@ def test_settings_with_an_unknown_shortcut_are_refused(monkeypatch: pytest.Monke
 
 
 def test_flags_compiler_directives_are_in_the_package() -> None:
-    flags = session.Sizing(session.LARGE_ROWS, 2).java_flags
+    flags = session.Sizing(jvm.OPTIMISED_ROWS, 2).java_flags
     assert f"-XX:CompilerDirectivesFile={jvm.COMPILING}" in flags
     assert "Exclude: true" in jvm.COMPILING.read_text(encoding="utf-8")
 

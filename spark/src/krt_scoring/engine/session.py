@@ -1,8 +1,8 @@
 """Spark sessions: local for ``krt-score`` and the tests, Kubernetes for the driver Job.
 
 Small histories are dominated by JVM start and code generation, large ones by data, so the
-settings follow the size: the C1 compiler and the serial collector below ``LARGE_ROWS`` rows, the
-full compiler and the parallel collector above.
+settings follow the size: heap, collector and tables of groups from ``jvm.LARGE_ROWS`` rows on, the
+optimising compiler from ``jvm.OPTIMISED_ROWS`` on.
 
 A *shortcut* is a way to be faster that leans on Spark's or the JVM's internals, or that is harder
 to read than the plain way beside it. Both ways give the same bytes. ``KRT_PLAIN_SPARK=1`` takes the
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from krt_contract.stores.settings import ObjectStoreSettings
     from krt_scoring.engine.kubernetes_pods import ClusterSettings
-
-LARGE_ROWS = 2_000_000
-"""Rows of a bundle from which the optimising compiler pays for its own time."""
 
 ROWS_PER_PARTITION = 750_000
 """Rows a shuffle partition should hold: 200 MiB at most while the records are aggregated, below the
@@ -112,8 +109,8 @@ class Sizing:
 
     @property
     def large(self) -> bool:
-        """Whether data, not JVM start, will dominate."""
-        return self.rows >= LARGE_ROWS
+        """Whether the rows want room: a larger heap, larger tables of groups."""
+        return self.rows >= jvm.LARGE_ROWS
 
     @property
     def partitions(self) -> int:
@@ -136,7 +133,7 @@ class Sizing:
     @property
     def java_flags(self) -> str:
         """Flags of the JVMs."""
-        return jvm.flags(large=self.large, plain=Shortcut.JVM_FLAGS in _plain_ways())
+        return jvm.flags(self.rows, plain=Shortcut.JVM_FLAGS in _plain_ways())
 
     @property
     def local_memory(self) -> str:
