@@ -16,8 +16,9 @@ from pathlib import Path
 
 from tests.contract.traffic.local_kraft import BROKERS, NEWEST, LocalKraft, lent
 
+from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT
-from krt_traffic.recorder.connector import connector
+from krt_traffic.recorder import CLIENT_ID
 from krt_traffic.recorder.polling.requests import BrokerRequests
 
 PARTITIONS = (12, 500)
@@ -41,7 +42,7 @@ def measure(kraft: LocalKraft, partitions: int, polls: int) -> None:
     """Print the cost of polling a topic of so many partitions."""
     topic = f"foo-{partitions}"
     kraft.create_topic(topic, partitions)
-    requests = BrokerRequests(BROKERS[0], kraft.brokers[0], connector(PLAINTEXT))
+    requests = BrokerRequests(BROKERS[0], kraft.brokers[0], connector(PLAINTEXT, CLIENT_ID))
     while len(requests.ask([topic]).partitions) < partitions:
         pass  # the broker has not heard of all of them
     pid = kraft.pid(BROKERS[0])

@@ -207,7 +207,7 @@ def test_group_with_a_consumer_has_state_members_and_commits(kafka: LocalKafka, 
     with KafkaAdmin(kafka.bootstrap) as admin:
         found = admin.group(group)
     consumer.close()
-    assert (found.state, found.coordinator, found.stable) == ("STABLE", 0, True)
+    assert (found.state, found.coordinator, found.stable) == ("Stable", 0, True)
     assert [one.client_id for one in found.members] == ["c-0"]
     assert found.members[0].partitions == ((topic, 0), (topic, 1))
     assert found.committed == {(topic, 1): 3}
@@ -216,7 +216,7 @@ def test_group_with_a_consumer_has_state_members_and_commits(kafka: LocalKafka, 
 def test_group_without_members_is_dead_and_no_error(kafka: LocalKafka) -> None:
     with KafkaAdmin(kafka.bootstrap) as admin:
         found = admin.group("nobody")
-    assert (found.state, found.members, found.committed) == ("DEAD", (), {})
+    assert (found.state, found.members, found.committed) == ("Dead", (), {})
 
 
 def test_serves_script_broker_with_metadata_passes_the_probe(kafka: LocalKafka) -> None:

@@ -15,11 +15,12 @@ from kafka.protocol.admin.topics import (
 from tests.contract.traffic.local_kafka import wait_until
 from tests.contract.traffic.local_kraft import BROKERS, CLUSTER_ID, NEWEST, OLDEST, LocalKraft, lent
 
+from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.metadata_log.files import read_log
 from krt_contract.metadata_log.fold import Fold, events_of
 from krt_contract.metadata_log.record import LogRecord
-from krt_traffic.recorder.connector import connector
+from krt_traffic.recorder import CLIENT_ID
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.quorum import QuorumWatch, describe_quorum
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CONNECT = connector(PLAINTEXT)
+CONNECT = connector(PLAINTEXT, CLIENT_ID)
 
 
 def fail() -> None:

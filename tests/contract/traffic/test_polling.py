@@ -10,11 +10,12 @@ from confluent_kafka import ElectionType
 from tests.contract.traffic.local_kafka import wait_until
 from tests.contract.traffic.local_kraft import BROKERS, NEWEST, OLDEST, LocalKraft, lent
 
+from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT, Login
 from krt_contract.metadata import MetadataMode
 from krt_contract.metadata_log.fold import Fold as LogFold
 from krt_contract.metadata_log.record import LogRecord
-from krt_traffic.recorder.connector import connector
+from krt_traffic.recorder import CLIENT_ID
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log.quorum import describe_quorum
 from krt_traffic.recorder.polling.fold import Fold
@@ -41,7 +42,7 @@ class Recorder:
     def __init__(
         self, bootstrap: list[str], mode: MetadataMode, bundle: Path, login: Login = PLAINTEXT
     ) -> None:
-        connect = connector(login)
+        connect = connector(login, CLIENT_ID)
         self.failures = Failures(fail)
         self.timeline = Timeline(bundle / "timeline", "r1")
         self.versions: list[str] = []
@@ -114,7 +115,7 @@ def test_polling_of_kraft_through_failures_ends_with_the_states_of_the_log(
 
     kraft.kill(0)
     wait_until("the broker is fenced", lambda: seen(tmp_path, "fenced", "0"))
-    found = describe_quorum(kraft.brokers[1], connector(PLAINTEXT))
+    found = describe_quorum(kraft.brokers[1], connector(PLAINTEXT, CLIENT_ID))
     assert found is not None
     kraft.kill(found[0])
     wait_until("another controller leads", lambda: seen(tmp_path, "elected") > 1)

@@ -22,13 +22,14 @@ from tests.unit.traffic.controller_double import (
 from tests.unit.traffic.timelines import recorded, wait_for
 
 from krt_contract.fetch import fetch as fetch_bundle
+from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.metadata_log.files import read_log
 from krt_contract.metadata_log.record import LogRecord, RecordType
 from krt_contract.sinks.store import StoreSink
 from krt_contract.stores.folder import FolderStore
 from krt_traffic.errors import RecordingError
-from krt_traffic.recorder.connector import connector
+from krt_traffic.recorder import CLIENT_ID
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log import follower as follower_module
 from krt_traffic.recorder.metadata_log.decode import SECRETS, kafka_uuid, records_in, schemas
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from krt_contract.kafka_connection import Connection
 
 FOO = UUID(int=0xF00)
-CONNECT = connector(PLAINTEXT)
+CONNECT = connector(PLAINTEXT, CLIENT_ID)
 
 
 def scram() -> bytes:

@@ -12,12 +12,13 @@ import pytest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from tests.unit.traffic.timelines import recorded, wait_for
 
+from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.metadata import MetadataMode
 from krt_contract.timeline import EventName
 from krt_traffic.clock import wall
 from krt_traffic.errors import RecordingError
-from krt_traffic.recorder.connector import connector
+from krt_traffic.recorder import CLIENT_ID
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.polling import poller as poller_module
 from krt_traffic.recorder.polling import quorum as quorum_module
@@ -327,7 +328,7 @@ def polled(
         failures=failures,
         version=versions.append,
         features=(features if features is not None else []).append,
-        connect=connector(PLAINTEXT),
+        connect=connector(PLAINTEXT, CLIENT_ID),
     )
     return poller, timeline, failures
 
@@ -393,7 +394,7 @@ def of_partition(folder: Path) -> list[dict[str, Any]]:
 def quorum(tmp_path: Path, heard: int = 1 << 62) -> tuple[QuorumPoll, Timeline]:
     timeline = Timeline(tmp_path, "r1")
     failures = Failures(threading.Event().set)
-    connect = connector(PLAINTEXT)
+    connect = connector(PLAINTEXT, CLIENT_ID)
     return QuorumPoll(lambda: ["b0:9092"], lambda: heard, timeline, failures, connect), timeline
 
 

@@ -173,7 +173,7 @@ def unsettled_group(
     if expected == 0:
         return ""
     if not group.stable:
-        return f"group {group.group} is {group.state.lower()}"
+        return f"group {group.group} is in state {group.state}"
     if len(group.members) != expected:
         return f"group {group.group} has {len(group.members)} members of {expected}"
     lag = sum(

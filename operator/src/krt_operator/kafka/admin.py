@@ -21,6 +21,7 @@ from krt_operator.kafka.reader import CLIENT_SECONDS, KafkaReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from concurrent.futures import Future
 
     from krt_contract.entries import Topic
@@ -101,17 +102,10 @@ class KafkaAdmin(KafkaReader):
 
     def delete_groups(self, groups: Sequence[str]) -> None:
         """Delete these groups, which have no members; one that does not exist is passed over."""
-        futures = self._client.delete_consumer_groups(
-            list(groups), request_timeout=self._remaining()
-        )
-        for name, future in futures.items():
-            self._change(
-                future,
-                f"deleting group {name}",
-                "spec.traffic.consumers",
-                KafkaError.GROUP_ID_NOT_FOUND,
-                Need("Delete", f"Group {name}"),
-            )
+        if groups:
+            coordinators = self._coordinators(f"deleting group {groups[0]}")
+            for name in groups:
+                coordinators.delete(name)
 
     def missing_rights(
         self, topics: Sequence[str], adopted: Sequence[str], groups: Sequence[str]
@@ -140,15 +134,13 @@ class KafkaAdmin(KafkaReader):
                 future, f"describing topic {name}", need=Need("Describe", f"Topic {name}")
             )
             rights = ADOPTED_RIGHTS if name in adopted else TOPIC_RIGHTS
-            missing += _lacking(described, rights, f"Topic {name}")
-        for name in groups:
-            answer = self._client.describe_consumer_groups(
-                [name], include_authorized_operations=True, request_timeout=self._remaining()
-            )
-            group = self._wait(
-                answer[name], f"describing group {name}", need=Need("Describe", f"Group {name}")
-            )
-            missing += _lacking(group, GROUP_RIGHTS, f"Group {name}")
+            granted = described.authorized_operations
+            numbers = None if granted is None else {right.value for right in granted}
+            missing += _lacking(numbers, rights, f"Topic {name}")
+        if groups:
+            coordinators = self._coordinators(f"describing group {groups[0]}")
+            for name in groups:
+                missing += _lacking(coordinators.operations(name), GROUP_RIGHTS, f"Group {name}")
         return missing
 
     def _may_describe(self, topic: str) -> bool:
@@ -195,13 +187,20 @@ def _code(error: KrtError) -> int | None:
     return cause.args[0].code() if isinstance(cause, KafkaException) else None
 
 
-def _lacking(described: Any, rights: Sequence[AclOperation], resource: str) -> list[str]:
-    """Return the rights that a description lacks; none where the broker reports no rights."""
-    granted = described.authorized_operations
+def _lacking(
+    granted: AbstractSet[int] | None, rights: Sequence[AclOperation], resource: str
+) -> list[str]:
+    """Return the rights that are not granted; none where the broker reports no rights.
+
+    Args:
+        granted: Kafka's numbers of operations.
+        rights: what is needed.
+        resource: of what, such as `Topic foo`.
+    """
     if granted is None:
         return []
     return [
         str(Need(right.name.title().replace("_", ""), resource))
         for right in rights
-        if right not in granted
+        if right.value not in granted
     ]

@@ -9,12 +9,8 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    KafkaException,
-    TopicPartition,
-)
 from confluent_kafka import IsolationLevel as Isolation
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
@@ -22,14 +18,17 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from confluent_kafka.admin import OffsetSpec as _Spec  # type: ignore[attr-defined]
 
+from krt_contract.kafka_connection import TIMEOUT_SECONDS
+from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.kafka_refusal import ALERT, Refusal, brief, find_refusal
 from krt_operator.api.times import to_micros
 from krt_operator.engine.clock import SystemClock
 from krt_operator.errors import TransientError
-from krt_operator.kafka.conversions import to_broker_id, to_member, to_partitions
+from krt_operator.kafka.conversions import to_partitions
 from krt_operator.kafka.errors import REFUSALS, Need, translate
-from krt_operator.kafka.views import Bounds, Broker, ClusterView, GroupView
+from krt_operator.kafka.groups import Coordinators
+from krt_operator.kafka.views import Bounds, Broker, ClusterView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +38,10 @@ if TYPE_CHECKING:
 
     from krt_contract.kafka_login import Login
     from krt_operator.errors import KrtError
+    from krt_operator.kafka.views import GroupView
 
+CLIENT_ID: Final = "krt-operator"
+"""What brokers call the controller in their logs and quotas."""
 
 CLIENT_SECONDS: Final = 5.0
 """How long all requests of one client may take together. A broker answers within 10 ms, and a pass
@@ -52,8 +54,8 @@ GRACE_SECONDS: Final = 1.0
 """How much longer than the client's own timeout its future is waited for."""
 
 CLOSE_SECONDS: Final = 2.0
-"""How long the end of a client is waited for. It takes milliseconds, but librdkafka may wait for
-ever for a request to a group coordinator that died meanwhile (seen with 2.16.0)."""
+"""How long the end of a client is waited for. It takes milliseconds; librdkafka was seen to wait
+for ever for an answer of a broker that died meanwhile (2.16.0)."""
 
 MILLI: Final = 1000
 """Microseconds in a millisecond, the unit of Kafka's timestamps."""
@@ -77,7 +79,7 @@ class KafkaReader:
         self._errors: list[tuple[str, str]] = []
         settings: dict[str, Any] = {
             "bootstrap.servers": bootstrap,
-            "client.id": "krt-operator",
+            "client.id": CLIENT_ID,
             "socket.timeout.ms": int(CLIENT_SECONDS * 1000),
             "socket.connection.setup.timeout.ms": 2000,
             "reconnect.backoff.max.ms": 500,
@@ -214,26 +216,16 @@ class KafkaReader:
 
     def group(self, group: str) -> GroupView:
         """State, coordinator, members and committed offsets, as the coordinator has them."""
-        doing = f"describing group {group}"
-        described = self._client.describe_consumer_groups(
-            [group], request_timeout=self._remaining()
-        )
-        need = Need("Describe", f"Group {group}")
-        description = self._wait(described[group], doing, need=need)
-        requested = self._client.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group)], request_timeout=self._remaining()
-        )
-        offsets = self._wait(requested[group], f"reading offsets of group {group}", need=need)
-        return GroupView(
-            group=group,
-            state=description.state.name,
-            coordinator=to_broker_id(description.coordinator),
-            members=tuple(to_member(member) for member in description.members),
-            committed={
-                (committed.topic, committed.partition): committed.offset
-                for committed in offsets.topic_partitions or ()
-                if committed.error is None and committed.offset >= 0
-            },
+        return self._coordinators(f"describing group {group}").describe(group)
+
+    def _coordinators(self, doing: str) -> Coordinators:
+        metadata = self._metadata(doing)
+        known = {node.id: f"{node.host}:{node.port}" for node in metadata.brokers.values()}
+        # The one that answered first: others may be frozen, and take the time until that is known.
+        order = sorted(known, key=lambda node: (node != metadata.orig_broker_id, node))
+        timeout = min(TIMEOUT_SECONDS, self._remaining())
+        return Coordinators(
+            [known[node] for node in order], connector(self._login, CLIENT_ID, timeout)
         )
 
     def _broker_entries(self, broker: int) -> Mapping[str, Any]:

@@ -128,4 +128,4 @@ class GroupView:
     @property
     def stable(self) -> bool:
         """Whether it has members and is not rebalancing."""
-        return self.state == "STABLE" and bool(self.members)
+        return self.state == "Stable" and bool(self.members)

@@ -203,7 +203,7 @@ class FakeKafka:
             GroupMember(f"m{number}", "c", f"h{number}", ())
             for number in range(entry.get("replicas", 1))
         )
-        return GroupView(group, "STABLE", 0, members, committed)
+        return GroupView(group, "Stable", 0, members, committed)
 
 
 def partition_view(

@@ -37,7 +37,7 @@ class ReferenceKafka(FakeKafka):
         if self.world.up("consumer"):
             return super().group(group)
         committed = {("foo", 0): 7} if group in self.world.groups else {}
-        return GroupView(group, "EMPTY" if committed else "DEAD", 0, (), committed)
+        return GroupView(group, "Empty" if committed else "Dead", 0, (), committed)
 
     def _cluster_settings(self) -> dict[str, str]:
         return self.world.reference_settings

@@ -46,7 +46,7 @@ def test_missing_replica_view_names_what_is_missing(
     assert recovery.missing_replica(SimulatedCluster([]).plan, seen, down) == lacking
 
 
-def group(members: int = 2, state: str = "STABLE", committed: int = 10_000) -> GroupView:
+def group(members: int = 2, state: str = "Stable", committed: int = 10_000) -> GroupView:
     several = tuple(GroupMember(str(i), "c", "h", ()) for i in range(members))
     return GroupView("g", state, 0, several, {("foo", 0): committed})
 
@@ -55,7 +55,7 @@ def group(members: int = 2, state: str = "STABLE", committed: int = 10_000) -> G
     ("seen", "lacking"),
     [
         (group(), ""),
-        (group(state="PREPARING_REBALANCING"), "group g is preparing_rebalancing"),
+        (group(state="PreparingRebalance"), "group g is in state PreparingRebalance"),
         # A dead member counts until its session ends, so three of two are no recovery.
         (group(members=3), "group g has 3 members of 2"),
         # One producer of 500/s: 1,500 records are three seconds.
@@ -103,7 +103,7 @@ def test_unsettled_group_output_topic_has_the_rate_of_its_input(
         traffic={"producers": [writer], "consumers": [maker, reader]},
     ).plan
     bounds = [Bounds("made", 0, 0, 0, 10_000, 10_000, 0, 1, (0,))]
-    several = GroupView("g", "STABLE", 0, group(members=1).members, {("made", 0): committed})
+    several = GroupView("g", "Stable", 0, group(members=1).members, {("made", 0): committed})
     found = recovery.unsettled_group(
         plan, plan.spec.traffic.consumers[1], several, bounds, NO_MEMBERS
     )

@@ -104,4 +104,4 @@ class SimulatedKafka:
             if name.startswith("t-consumer-c-") and self.sim.joined(name)
         )
         committed = {("foo", number): 990 for number in range(3)}
-        return GroupView(group, "STABLE", 1, members, committed)
+        return GroupView(group, "Stable", 1, members, committed)

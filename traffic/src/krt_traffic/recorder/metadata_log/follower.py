@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krt_contract.kafka_connection import Connection
-    from krt_traffic.recorder.connector import Connect
+    from krt_contract.kafka_connector import Connect
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.metadata_log.fetch import Answer
     from krt_traffic.recorder.metadata_log.store import LogStore

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from krt_contract.cluster_security import without_user
-from krt_traffic.recorder.connector import connector
+from krt_contract.kafka_connector import connector
+from krt_traffic.recorder import CLIENT_ID
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.quorum import QuorumWatch
 from krt_traffic.recorder.metadata_log.store import LogStore
@@ -56,11 +57,11 @@ class MetadataLogHistory:
             timeline,
             failures=failures,
             features=features,
-            connect=connector(by_certificate),
+            connect=connector(by_certificate, CLIENT_ID),
         )
         brokers = [item for item in plan.bootstrap.split(",") if item]
         self._quorum = QuorumWatch(
-            brokers, self._follower.silence, timeline, failures, connector(login)
+            brokers, self._follower.silence, timeline, failures, connector(login, CLIENT_ID)
         )
 
     def start(self) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krt_contract.kafka_connector import connector
 from krt_contract.metadata import MetadataMode
-from krt_traffic.recorder.connector import connector
+from krt_traffic.recorder import CLIENT_ID
 from krt_traffic.recorder.polling.fold import Fold
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll
@@ -47,7 +48,7 @@ class PollingHistory:
         bootstrap = [item for item in plan.bootstrap.split(",") if item]
         topics = (*(topic.name for topic in plan.topics), *INTERNAL)
         fold = Fold(plan.metadata.mode)
-        connect = connector(login)
+        connect = connector(login, CLIENT_ID)
         self._poller = Poller(
             bootstrap,
             topics,

@@ -15,7 +15,7 @@ from krt_traffic.recorder.polling.view import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from krt_traffic.recorder.connector import Connect
+    from krt_contract.kafka_connector import Connect
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.polling.fold import Fold
     from krt_traffic.recorder.polling.view import Broker, View

@@ -15,7 +15,7 @@ from krt_traffic.recorder.polling.requests import NO_ANSWER
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from krt_traffic.recorder.connector import Connect
+    from krt_contract.kafka_connector import Connect
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
 

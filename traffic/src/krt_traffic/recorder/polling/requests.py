@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krt_contract.kafka_connection import Connection
-    from krt_traffic.recorder.connector import Connect
+    from krt_contract.kafka_connector import Connect
 
 NO_ANSWER = (OSError, ValueError, IndexError, struct.error)
 """What asking raises where a broker gives no answer that can be read."""

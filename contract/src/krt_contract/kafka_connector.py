@@ -1,7 +1,8 @@
 """Connections to nodes of the cluster, with a login where they want one.
 
 By kafka-python's own implementation of SCRAM and PLAIN. Its client is not used, because it
-chooses itself which broker answers.
+chooses itself which broker answers. kafka-python is a dependency of the packages that use this
+module, and not of this package.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kafka.protocol.sasl import (
     SaslHandshakeResponse,
 )
 
-from krt_contract.kafka_connection import Connection
+from krt_contract.kafka_connection import TIMEOUT_SECONDS, Connection
 from krt_contract.kafka_security import Mechanism
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     Connect = Callable[[str], Connection]
     """Connects to a broker at ``host:port``; raises OSError where that fails."""
 
-CLIENT_ID = "krt-recorder"
 MAX_ANSWER = 64 << 20
 """Bytes of an answer at most: a node may send one batch that exceeds what was asked for."""
 
@@ -35,11 +35,13 @@ VERSION = 1
 """Of both requests; every release from Kafka 1.0 on has it."""
 
 
-def connector(login: Login) -> Connect:
+def connector(login: Login, client_id: str, timeout: float = TIMEOUT_SECONDS) -> Connect:
     """Return what connects to a broker and logs in.
 
     Args:
         login: how; of a cluster in plaintext, a connection is all there is to it.
+        client_id: what brokers call this client in their logs and quotas.
+        timeout: seconds to connect, and to wait for each part of an answer.
 
     Raises:
         ssl.SSLError: a certificate or key does not parse.
@@ -47,7 +49,7 @@ def connector(login: Login) -> Connect:
     context = login.ssl_context()
 
     def connect(address: str) -> Connection:
-        connection = Connection(address, CLIENT_ID, MAX_ANSWER, context=context)
+        connection = Connection(address, client_id, MAX_ANSWER, timeout, context)
         try:
             if login.security.mechanism is not None:
                 authenticate(connection, login, login.security.mechanism)
