@@ -194,9 +194,17 @@ REFUSED = (
         ("kafka.config", "broker.session.timeout.ms", "zookeeper.session.timeout.ms"),
     ),
     Refused(
-        "security in ZooKeeper mode",
-        lambda spec: spec["kafka"].update(security={"tls": {}}),
-        ("spec.kafka.security is for KRaft mode", "spec.kafka.metadata.mode"),
+        "a setting of ZooKeeper that security sets",
+        lambda spec: (
+            spec["kafka"].update(security={"tls": {}}),
+            spec.update(zookeeper={"config": {"ssl.clientAuth": "none"}}),
+        ),
+        ("zookeeper.config", "ssl.clientAuth", "spec.kafka.security"),
+    ),
+    Refused(
+        "a setting of brokers' way into ZooKeeper that security sets",
+        secured({"zookeeper.ssl.client.enable": "false"}),
+        ("kafka.config", "zookeeper.ssl.client.enable", "spec.kafka.security"),
     ),
     Refused(
         "security without tls",

@@ -1,7 +1,8 @@
 """Members as the controller builds them, as processes of this machine: script, command, files.
 
 Paths, ports and host names of a pod are replaced; everything else is what a pod runs. There is one
-broker and one KRaft controller, because the ports of a kind are the same on every host.
+broker and one KRaft controller or ZooKeeper server, because the ports of a kind are the same on
+every host.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tests.unit.operator.doubles.plans import sample_plan
 
 from krt_contract.cluster_security import client_secret
 from krt_contract.kafka_security import FOLDER
-from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT
+from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT, ZOOKEEPER_PORT, MemberKind
+from krt_contract.metadata import MetadataMode
 from krt_operator import names
 from krt_operator.build.cluster_secrets import build_cluster_secrets
 from krt_operator.build.members import build_member
@@ -38,19 +40,32 @@ if TYPE_CHECKING:
     from krt_contract.members import Member
     from krt_operator.api.plan import Plan
 
-PORTS = (KAFKA_PORT, PEERS_PORT, CONTROLLER_PORT, PROBE_PORT)
+PORTS = (KAFKA_PORT, PEERS_PORT, CONTROLLER_PORT, ZOOKEEPER_PORT, PROBE_PORT)
+LISTENS = {
+    MemberKind.KAFKA: KAFKA_PORT,
+    MemberKind.CONTROLLER: CONTROLLER_PORT,
+    MemberKind.ZOOKEEPER: ZOOKEEPER_PORT,
+}
+SAMPLES = {MetadataMode.KRAFT: "sample-kraft.yaml", MetadataMode.ZOOKEEPER: "sample.yaml"}
 
 
-def small_plan(security: dict[str, Any]) -> Plan:
-    """The plan of a secured cluster of one broker and one controller on this machine."""
+def small_plan(security: dict[str, Any], mode: MetadataMode) -> Plan:
+    """The plan of a secured cluster of two members on this machine: a broker and its metadata's."""
 
     def change(spec: dict[str, Any]) -> None:
         spec["kafka"] |= {"replicas": 1, "config": {}, "security": security}
-        spec["kafka"]["metadata"] = {"mode": "KRaft", "controllers": {"replicas": 1}}
+        if mode is MetadataMode.KRAFT:
+            spec["kafka"]["metadata"] = {"mode": "KRaft", "controllers": {"replicas": 1}}
+        else:
+            spec["zookeeper"] = {"replicas": 1}
         spec["topics"] = [{"name": "foo", "partitions": 1, "replicationFactor": 1}]
 
-    plan = sample_plan(change, "sample-kraft.yaml")
-    return replace(plan, members=tuple(replace(one, host="localhost") for one in plan.members))
+    plan = sample_plan(change, SAMPLES[mode])
+    return replace(
+        plan,
+        members=tuple(replace(one, host="localhost") for one in plan.members),
+        zookeeper=f"localhost:{ZOOKEEPER_PORT}" if plan.zookeepers else "",
+    )
 
 
 @dataclass
@@ -77,13 +92,14 @@ class LocalMembers:
         return f"localhost:{self.ports[port]}"
 
     def start(self) -> None:
-        for member in (*self.plan.controllers, *self.plan.brokers):
+        for member in (*self.plan.zookeepers, *self.plan.controllers, *self.plan.brokers):
             self._start(member)
         wait_until("the broker serves", self.serves)
 
     def serves(self) -> bool:
         """Whether the startup probe of the broker succeeds."""
-        command = ["bash", "-c", script("serves.sh"), "serves.sh", str(self.ports[PROBE_PORT]), "0"]
+        probe = [str(self.ports[PROBE_PORT]), *(["0"] if self.plan.spec.kraft else [])]
+        command = ["bash", "-c", script("serves.sh"), "serves.sh", *probe]
         return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
     def log(self, member: str) -> str:
@@ -129,11 +145,12 @@ class LocalMembers:
             "/run/krt": str(here / "run"),
             "/dev/termination-log": str(here / "termination-log"),
             FOLDER: str(here / "secret"),
-            "/data/kafka": str(here / "kafka"),
+            "/data/": f"{here}/",
             names.host(
                 self.plan.name, names.peers(member.member), self.plan.namespace
             ): "localhost",
             **{f":{port}": f":{mine}" for port, mine in self.ports.items()},
+            f"Port={ZOOKEEPER_PORT}": f"Port={self.ports[ZOOKEEPER_PORT]}",
         }
         (here / "run").mkdir(parents=True)
         config = {name: _moved(text, places) for name, text in config_map["data"].items()}
@@ -155,8 +172,8 @@ class LocalMembers:
                 stderr=subprocess.STDOUT,
                 env=os.environ | variables,
             )
-        port = KAFKA_PORT if member in self.plan.brokers else CONTROLLER_PORT
-        wait_until(f"{member.member} listens", lambda: answers(self.ports[port]))
+        port = self.ports[LISTENS[member.kind]]
+        wait_until(f"{member.member} listens", lambda: answers(port))
 
     @staticmethod
     def _write(folder: Path, texts: dict[str, str]) -> None:
@@ -172,11 +189,16 @@ def _moved(text: str, places: dict[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def lent(folder: Path, security: dict[str, Any], version: str) -> Iterator[LocalMembers]:
+def lent(
+    folder: Path,
+    security: dict[str, Any],
+    version: str,
+    mode: MetadataMode = MetadataMode.KRAFT,
+) -> Iterator[LocalMembers]:
     """Lend members that are not started yet and are stopped afterwards; see ``unavailable``."""
     if (reason := missing()) is not None:
         unavailable(f"no member can be started: {reason}")
-    local = LocalMembers(folder, small_plan(security), jars(version))
+    local = LocalMembers(folder, small_plan(security, mode), jars(version))
     try:
         yield local
     finally:

@@ -16,6 +16,7 @@ from tests.contract.kafka.conftest import GIVEN
 from tests.contract.traffic.local_kafka import wait_until
 
 from krt_contract.entries import Topic
+from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.zookeeper import parse_mode
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health.broker_settings import (
@@ -226,7 +227,7 @@ def test_serves_script_broker_with_metadata_passes_the_probe(kafka: LocalKafka) 
 
 
 def test_four_letter_srvr_of_a_single_server_is_standalone(kafka: LocalKafka) -> None:
-    assert parse_mode(four_letter(kafka.zookeeper, "srvr")) == "standalone"
+    assert parse_mode(four_letter(kafka.zookeeper, "srvr", PLAINTEXT)) == "standalone"
 
 
 def test_elect_preferred_leader_that_leads_is_no_error(kafka: LocalKafka, topic: str) -> None:

@@ -19,18 +19,23 @@ from tests.contract.traffic.local_kraft import NEWEST, OLDEST
 from krt_contract.entries import Topic
 from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.kafka_security import SecretFile
-from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT
+from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT, ZOOKEEPER_PORT
+from krt_contract.metadata import MetadataMode
 from krt_contract.metadata_log.files import parse_log
 from krt_contract.sinks.lines import line_folder
+from krt_contract.zookeeper import parse_mode
 from krt_operator.constants import PEERS_PORT, PROBE_PORT
 from krt_operator.errors import TransientError
 from krt_operator.health.cluster_security import check_security
 from krt_operator.kafka.admin import KafkaAdmin
 from krt_operator.kafka.quorum import describe_quorum
+from krt_operator.kafka.zookeeper import four_letter
 from krt_traffic.recorder.failures import Failures
 from krt_traffic.recorder.metadata_log.follower import Follower
 from krt_traffic.recorder.metadata_log.history import MetadataLogHistory
+from krt_traffic.recorder.quorum import Quorum
 from krt_traffic.recorder.timeline import Timeline
+from krt_traffic.recorder.znodes import Znodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,11 +46,17 @@ if TYPE_CHECKING:
     from krt_contract.kafka_login import Login
 
 SCRAM = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
-CASES: dict[str, tuple[dict[str, Any], str]] = {
-    "scram": (SCRAM, NEWEST),
-    "scram-oldest": ({"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-256"}}, OLDEST),
-    "plain": ({"tls": {}, "sasl": {"mechanism": "PLAIN"}}, NEWEST),
-    "certificate": ({"tls": {}}, NEWEST),
+SCRAM_256 = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-256"}}
+PLAIN = {"tls": {}, "sasl": {"mechanism": "PLAIN"}}
+KRAFT, ZOOKEEPER = MetadataMode.KRAFT, MetadataMode.ZOOKEEPER
+CASES: dict[str, tuple[dict[str, Any], str, MetadataMode]] = {
+    "scram": (SCRAM, NEWEST, KRAFT),
+    "scram-oldest": (SCRAM_256, OLDEST, KRAFT),
+    "plain": (PLAIN, NEWEST, KRAFT),
+    "certificate": ({"tls": {}}, NEWEST, KRAFT),
+    "scram-zookeeper": (SCRAM, OLDEST, ZOOKEEPER),
+    "plain-zookeeper": (PLAIN, OLDEST, ZOOKEEPER),
+    "certificate-zookeeper": ({"tls": {}}, OLDEST, ZOOKEEPER),
 }
 
 
@@ -53,8 +64,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 def members(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LocalMembers]:
-    security, version = CASES[request.param]
-    with local_members.lent(tmp_path_factory.mktemp("members"), security, version) as local:
+    folder = tmp_path_factory.mktemp("members")
+    with local_members.lent(folder, *CASES[request.param]) as local:
         local.start()
         with KafkaAdmin(local.address(), local.login) as admin:
             admin.create_topics([Topic("foo", 1, 1, {}, {0: (0,)})])
@@ -65,13 +76,21 @@ def with_text(login: Login, file: SecretFile, text: str) -> Login:
     return replace(login, contents={**login.contents, file: text})
 
 
+def metadata_leader(members: LocalMembers, login: Login) -> str:
+    """Which member leads the metadata, asked with this login."""
+    if not members.plan.spec.kraft:
+        address = members.address(ZOOKEEPER_PORT)
+        return parse_mode(four_letter(address, "srvr", login)) or ""
+    quorum = describe_quorum(members.address(CONTROLLER_PORT), login)
+    return "" if quorum is None else str(quorum.leader)
+
+
 def test_secured_members_let_the_controller_in(members: LocalMembers) -> None:
     with KafkaAdmin(members.address(), members.login) as admin:
         wait_until("the topic is there", lambda: admin.view().partition("foo", 0))
         check_security(members.plan, admin.broker_config(0))
-    quorum = describe_quorum(members.address(CONTROLLER_PORT), members.login)
-    assert quorum is not None
-    assert quorum.leader == 100
+    leader = "100" if members.plan.spec.kraft else "standalone"
+    assert metadata_leader(members, members.login) == leader
 
 
 def test_secured_members_refuse_a_client_without_login(members: LocalMembers) -> None:
@@ -79,7 +98,7 @@ def test_secured_members_refuse_a_client_without_login(members: LocalMembers) ->
         with KafkaAdmin(members.address(port), PLAINTEXT) as admin, pytest.raises(TransientError):
             admin.view()
     with pytest.raises(TransientError):
-        describe_quorum(members.address(CONTROLLER_PORT), PLAINTEXT)
+        metadata_leader(members, PLAINTEXT)
 
 
 def test_secured_members_refuse_a_wrong_password_or_no_certificate(members: LocalMembers) -> None:
@@ -98,9 +117,8 @@ def test_secured_members_refuse_a_wrong_password_or_no_certificate(members: Loca
         refusal = admin.refusal()
     assert refusal is not None
     with pytest.raises(TransientError):
-        describe_quorum(
-            members.address(CONTROLLER_PORT),
-            replace(login, contents={SecretFile.CA: members.credentials.authority}),
+        metadata_leader(
+            members, replace(login, contents={SecretFile.CA: members.credentials.authority})
         )
 
 
@@ -119,7 +137,46 @@ def test_reassign_script_logs_in(members: LocalMembers) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_recorder_follows_the_metadata_log_and_keeps_no_secret(
+def test_recorder_follows_the_history_and_keeps_no_secret(
+    members: LocalMembers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = record_metadata_log if members.plan.spec.kraft else record_znodes
+    record(members, tmp_path, monkeypatch)
+    assert no_secret(members, *(each.read_text() for each in tmp_path.rglob("*.jsonl")))
+
+
+def record_znodes(members: LocalMembers, tmp_path: Path, _monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    for file, text in members.login.contents.items():
+        (secrets / file).write_text(text)
+    timeline = Timeline(tmp_path / "timeline", "r1")
+    failures = Failures(threading.Event().set)
+    (server,) = members.plan.zookeepers
+    address = members.address(ZOOKEEPER_PORT)
+    znodes = Znodes(address, timeline, failures, secrets)
+    quorum = Quorum({server.member: address}, timeline, failures, members.login.ssl_context())
+    znodes.start()
+    quorum.start()
+
+    def recorded() -> set[tuple[str, str, str]]:
+        texts = [path.read_text() for path in (tmp_path / "timeline").rglob("*.jsonl")]
+        events = [json.loads(line) for text in texts for line in text.splitlines()]
+        return {(event["source"], event["event"], event["subject"]) for event in events}
+
+    expected = {
+        ("broker", "registered", "0"),
+        ("partition", "state", "foo-0"),
+        ("zookeeper", "leader", server.member),
+    }
+    wait_until("broker, partition and leader are recorded", lambda: expected <= recorded())
+    quorum.stop()
+    znodes.stop()
+    failures.check()
+    timeline.close()
+
+
+def record_metadata_log(
     members: LocalMembers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controllers = {100: members.address(CONTROLLER_PORT)}
@@ -152,7 +209,6 @@ def test_recorder_follows_the_metadata_log_and_keeps_no_secret(
     if members.login.security.mechanism and "SCRAM" in members.login.security.mechanism:
         (user,) = (one for one in found.records if "SCRAM" in one.type)
         assert user.data == {}
-    assert no_secret(members, *(each.read_text() for each in tmp_path.rglob("*.jsonl")))
 
 
 def test_secured_members_log_no_secret(members: LocalMembers) -> None:
@@ -160,7 +216,8 @@ def test_secured_members_log_no_secret(members: LocalMembers) -> None:
     assert no_secret(members, *logs.values())
     assert not [name for name, text in logs.items() if "storedKey" in text or "BEGIN" in text]
     # A probe of kubelet connects and says nothing; that is no failure to log each second.
-    assert "Failed authentication" not in logs["controller-0"].split("Kafka Server started")[0]
+    started = logs.get("controller-0", "").split("Kafka Server started")[0]
+    assert "Failed authentication" not in started
 
 
 def no_secret(members: LocalMembers, *texts: str) -> bool:

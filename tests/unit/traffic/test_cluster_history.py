@@ -39,6 +39,7 @@ def chosen(plan: Plan, folder: Path, login: Login = PLAINTEXT) -> ClusterHistory
         version=lambda _version: None,
         features=lambda _levels: None,
         login=login,
+        secrets=folder / "secrets",
     )
 
 

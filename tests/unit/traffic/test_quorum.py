@@ -16,12 +16,12 @@ def test_mode_nobody_listens_is_without_a_quorum() -> None:
 
 def test_mode_answer_without_a_mode_is_without_a_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = "This ZooKeeper instance is not currently serving requests\n"
-    monkeypatch.setattr(quorum, "send_four_letter_word", lambda _address, _word: answer)
+    monkeypatch.setattr(quorum, "send_four_letter_word", lambda *_: answer)
     assert mode("zk-0:2181") == WITHOUT
 
 
 def test_mode_no_answer_in_time_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    def time_out(_address: str, _word: str) -> str:
+    def time_out(*_: object) -> str:
         raise TimeoutError
 
     monkeypatch.setattr(quorum, "send_four_letter_word", time_out)

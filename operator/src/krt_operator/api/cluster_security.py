@@ -17,12 +17,12 @@ class ClusterSasl(ApiModel):
 
 
 class ClusterSecurity(ApiModel):
-    """What brokers and KRaft controllers want of each other, and of clients."""
+    """What all members of the cluster want of each other, and of clients."""
 
     tls: ClusterTls = Field(
-        description="TLS on the listeners of brokers and KRaft controllers, with certificates that "
-        "the controller makes. Nodes authenticate to each other by certificate, and so do clients "
-        "where sasl is not set.",
+        description="TLS on the listeners of brokers, KRaft controllers and ZooKeeper servers, "
+        "with certificates that the controller makes. Members authenticate to each other by "
+        "certificate, and so do clients where sasl is not set.",
     )
     sasl: ClusterSasl | None = Field(
         default=None,

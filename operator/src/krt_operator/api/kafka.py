@@ -117,8 +117,8 @@ class Kafka(ApiModel):
     )
     security: ClusterSecurity | None = Field(
         default=None,
-        description="TLS, SASL and an authorizer; only in mode KRaft. Unset: all listeners are in "
-        "plaintext and let everybody in.",
+        description="TLS, SASL and an authorizer. Unset: all listeners are in plaintext and let "
+        "everybody in.",
     )
     rack: Rack = Field(default=Rack(), description="How brokers are spread over racks.")
     config: Settings = Field(

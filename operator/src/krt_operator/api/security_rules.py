@@ -17,14 +17,31 @@ _PREFIXES = (
     "ssl.principal.",
     "ssl.truststore.",
     "super.users",
+    "zookeeper.clientCnxnSocket",
+    "zookeeper.set.acl",
+    "zookeeper.ssl.",
 )
 """How settings begin that say who is let in: the controller writes them. Others of TLS, such as
 ssl.cipher.suites and ssl.enabled.protocols, are the user's."""
 
 
-def _settings(field: str, config: str, condition: str) -> Rule:
+_ZOOKEEPER_PREFIXES = (
+    "authProvider.",
+    "client.portUnification",
+    "quorum.auth.",
+    "secureClientPort",
+    "serverCnxnFactory",
+    "ssl.",
+    "sslQuorum",
+)
+"""The same of ZooKeeper, all of whose settings of TLS are few and are the controller's."""
+
+
+def _settings(
+    field: str, config: str, condition: str, prefixes: tuple[str, ...] = _PREFIXES
+) -> Rule:
     """Return the rule that a config leaves the security of the cluster to spec.kafka.security."""
-    key = starts_with(_PREFIXES)
+    key = starts_with(prefixes)
     reason = f"{OWN} where spec.kafka.security is; leave it out"
     return Rule(
         rule=f"!({condition}) || !{config}.exists(k, {key})",
@@ -34,15 +51,16 @@ def _settings(field: str, config: str, condition: str) -> Rule:
 
 
 SECURITY = (
-    Rule(
-        rule=f"!{_SECURED} || self.kafka.metadata.mode == 'KRaft'",
-        message="spec.kafka.security is for KRaft mode; set spec.kafka.metadata.mode to KRaft, or "
-        "leave security out",
-    ),
     _settings("kafka.config", "self.kafka.config", _SECURED),
     _settings(
         "kafka.metadata.controllers.config",
         f"{_CONTROLLERS}.config",
         f"{_SECURED} && has({_CONTROLLERS})",
+    ),
+    _settings(
+        "zookeeper.config",
+        "self.zookeeper.config",
+        f"{_SECURED} && has(self.zookeeper)",
+        _ZOOKEEPER_PREFIXES,
     ),
 )

@@ -59,14 +59,14 @@ def member_secrets(plan: Plan, member: Member) -> KafkaSecrets:
 
 
 def scram_mechanism(plan: Plan, member: Member) -> Mechanism | None:
-    """The mechanism of the user that a member writes into the metadata log when it formats it.
+    """The mechanism of the user that a member writes into the cluster's metadata before it starts.
 
-    Controllers do, and the one that leads first decides; the user is there before any broker is.
+    KRaft controllers do when they format the metadata log, and the one that leads first decides;
+    the user is there before any broker is. In ZooKeeper mode the first broker does.
     """
     mechanism = security_of(plan).mechanism
-    if member.kind is MemberKind.CONTROLLER and mechanism in SCRAM:
-        return mechanism
-    return None
+    writes = member.kind is MemberKind.CONTROLLER if plan.spec.kraft else member == plan.brokers[0]
+    return mechanism if writes and mechanism in SCRAM else None
 
 
 def _reads_password(plan: Plan, member: Member) -> bool:

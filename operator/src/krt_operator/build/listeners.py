@@ -14,10 +14,13 @@ from krt_contract.kafka_security import (
     SecretFile,
 )
 from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT
+from krt_contract.metadata import MetadataMode
 from krt_operator import names
 from krt_operator.constants import PEERS_PORT, PROBE_PORT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krt_contract.kafka_security import Security
     from krt_contract.members import Member
     from krt_operator.api.plan import Plan
@@ -30,8 +33,11 @@ MEMBER_FILE: Final = "member.pem"
 
 PROTOCOLS: Final = "listener.security.protocol.map"
 AUTHORIZER: Final = "authorizer.class.name"
-STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-"""Kafka's own in KRaft mode, which refuses what no ACL allows."""
+AUTHORIZERS: Final[Mapping[MetadataMode, str]] = {
+    MetadataMode.KRAFT: "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    MetadataMode.ZOOKEEPER: "kafka.security.authorizer.AclAuthorizer",
+}
+"""Kafka's own, which refuse what no ACL allows."""
 
 CLIENT_AUTHENTICATION: Final = "ssl.client.auth"
 
@@ -59,11 +65,11 @@ def broker_listeners(plan: Plan, member: Member) -> dict[str, str]:
     return {
         "listeners": f"CLIENTS://:{KAFKA_PORT},PEERS://:{PEERS_PORT},{probe}",
         "advertised.listeners": f"CLIENTS://{clients},PEERS://{peers},{probe}",
-        PROTOCOLS: secured_protocols(security),
+        PROTOCOLS: secured_protocols(plan),
         "inter.broker.listener.name": "PEERS",
         f"listener.name.peers.{CLIENT_AUTHENTICATION}": "required",
         **_clients(security),
-        **_secured(),
+        **_secured(plan),
     }
 
 
@@ -82,13 +88,15 @@ def controller_listeners(plan: Plan, member: Member) -> dict[str, str]:
     if not secured:
         return settings
     required = {f"listener.name.controller.{CLIENT_AUTHENTICATION}": "required"}
-    return {**settings, **required, **_secured()}
+    return {**settings, **required, **_secured(plan)}
 
 
-def secured_protocols(security: Security) -> str:
+def secured_protocols(plan: Plan) -> str:
     """The protocols of a secured broker's listeners, as it reports them."""
-    protocols = {"CLIENTS": security.protocol, "PEERS": "SSL", "PROBE": "PLAINTEXT"}
-    return _join(protocols | {"CONTROLLER": "SSL"})
+    protocols = {"CLIENTS": security_of(plan).protocol, "PEERS": "SSL", "PROBE": "PLAINTEXT"}
+    if plan.spec.kraft:
+        protocols["CONTROLLER"] = "SSL"
+    return _join(protocols)
 
 
 def _clients(security: Security) -> dict[str, str]:
@@ -108,7 +116,7 @@ def _clients(security: Security) -> dict[str, str]:
     }
 
 
-def _secured() -> dict[str, str]:
+def _secured(plan: Plan) -> dict[str, str]:
     """Certificates, and who has all rights; there are no ACLs, so nobody else has any."""
     users = (f"CN={MEMBER}", f"CN={USER}", USER)
     return {
@@ -116,7 +124,7 @@ def _secured() -> dict[str, str]:
         "ssl.keystore.location": f"{FOLDER}/{MEMBER_FILE}",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": f"{FOLDER}/{SecretFile.CA}",
-        AUTHORIZER: STANDARD_AUTHORIZER,
+        AUTHORIZER: AUTHORIZERS[plan.metadata.mode],
         "super.users": ";".join(f"User:{user}" for user in users),
     }
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.members import ZOOKEEPER_PORT, MemberKind
+from krt_contract.members import MemberKind
 from krt_operator.build.listeners import broker_listeners, controller_listeners
 from krt_operator.build.properties import properties
+from krt_operator.build.zookeeper_tls import client_settings, server_settings
 from krt_operator.constants import (
     ELECTION_PORT,
     HEAP_SHARE,
@@ -144,7 +145,7 @@ def _broker_properties(plan: Plan, member: Member) -> str:
     }
     if not plan.spec.kraft:
         settings |= {"broker.id": str(member.node_id), "zookeeper.connect": plan.zookeeper}
-        return properties(settings)
+        return properties(settings | client_settings(plan))
     return properties(settings | {"process.roles": "broker"} | _quorum(plan, member))
 
 
@@ -173,7 +174,7 @@ def _zookeeper_properties(plan: Plan) -> str:
     settings = {
         **plan.zookeeper_config,
         "dataDir": "/data/zookeeper",
-        "clientPort": str(ZOOKEEPER_PORT),
+        **server_settings(plan),
         # A server is listed by its Service's address, which is not an address of its pod.
         "quorumListenOnAllIPs": "true",
     }

@@ -83,7 +83,8 @@ def build_member(plan: Plan, member: Member, pull_policy: str, replicas: int = 1
         image=plan.images["kafka"],
         java=build_command(member.kind, section.resources, kraft=kraft),
         myid=member.node_id if member.kind is MemberKind.ZOOKEEPER else None,
-        format_with=_format(plan, member) if kraft else None,
+        format_with=_format(plan) if kraft else None,
+        user=_user(plan, member),
         kafka=member_secrets(plan, member),
         own_host=names.host(plan.name, peers, plan.namespace) if broker else None,
         replicas=replicas,
@@ -123,16 +124,29 @@ def build_budgets(plan: Plan) -> list[Json]:
     return budgets
 
 
-def _format(plan: Plan, member: Member) -> dict[str, str]:
+def _format(plan: Plan) -> dict[str, str]:
     """What the folders of a KRaft member are formatted with before it starts."""
-    mechanism = scram_mechanism(plan, member)
     return {
-        "mechanism": mechanism or "",
-        "user": USER,
-        "password": f"{FOLDER}/{SecretFile.PASSWORD}",
         "id": plan.metadata.cluster_id,
         "file": SERVER_PROPERTIES,
         "directory": LOG_DIRECTORY,
+    }
+
+
+def _user(plan: Plan, member: Member) -> dict[str, str] | None:
+    """The user that a member makes known to the cluster before it starts; None where it does not.
+
+    Without ZooKeeper, it is a part of what the folders are formatted with.
+    """
+    mechanism = scram_mechanism(plan, member)
+    if mechanism is None:
+        return None
+    return {
+        "mechanism": mechanism,
+        "name": USER,
+        "password": f"{FOLDER}/{SecretFile.PASSWORD}",
+        "zookeeper": plan.zookeeper,
+        "file": SERVER_PROPERTIES,
     }
 
 

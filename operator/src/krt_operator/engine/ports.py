@@ -238,8 +238,8 @@ class Ports:
 
     Attributes:
         kafka: opens an admin client on a bootstrap string, which logs in with a login.
-        four_letter: sends a ZooKeeper four-letter word to `host`, returns the answer; raises
-            TransientError where there is no answer.
+        four_letter: sends a ZooKeeper four-letter word to `host`, with a login, and returns the
+            answer; raises TransientError where there is none.
         describe_quorum: asks a KRaft controller at `host:port`, with a login, for the quorum it
             leads; None where it leads none. Raises TransientError where there is no answer.
         broker_pods: reaches the pods with these labels in a namespace, for `spec.kafkaRef.pods`.
@@ -252,7 +252,7 @@ class Ports:
     cluster: Cluster
     clock: Clock
     kafka: Callable[[str, Login], Kafka]
-    four_letter: Callable[[str, str], str]
+    four_letter: Callable[[str, str, Login], str]
     describe_quorum: Callable[[str, Login], Quorum | None]
     settings: Settings
     installation_key: Callable[[], bytes]

@@ -105,10 +105,11 @@ def _modes(
     plan: Plan, ports: Ports, unavailable: frozenset[str]
 ) -> Iterator[tuple[str, str | None]]:
     """Each server and its mode; None where it is down or in no quorum."""
+    login = ports.login(plan)
     for server in plan.zookeepers:
         if server.member in unavailable:
             continue
         try:
-            yield server.member, parse_mode(ports.four_letter(server.host, "srvr"))
+            yield server.member, parse_mode(ports.four_letter(server.host, "srvr", login))
         except TransientError:
             yield server.member, None

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_contract.cluster_security import FIELD, security_of
-from krt_operator.build.listeners import (
-    AUTHORIZER,
-    PROTOCOLS,
-    STANDARD_AUTHORIZER,
-    secured_protocols,
-)
+from krt_contract.cluster_security import FIELD
+from krt_operator.build.listeners import AUTHORIZER, AUTHORIZERS, PROTOCOLS, secured_protocols
 from krt_operator.errors import UserError
 
 if TYPE_CHECKING:
@@ -33,7 +28,7 @@ def check_security(plan: Plan, reported: Mapping[str, str | None]) -> None:
     """
     if plan.spec.kafka.security is None:
         return
-    given = {PROTOCOLS: secured_protocols(security_of(plan)), AUTHORIZER: STANDARD_AUTHORIZER}
+    given = {PROTOCOLS: secured_protocols(plan), AUTHORIZER: AUTHORIZERS[plan.metadata.mode]}
     for name, value in given.items():
         if reported.get(name) != value:
             raise UserError(

@@ -63,12 +63,15 @@ def _secured_objects() -> list[Any]:
     """What differs in a secured cluster that the test deploys; its Secrets are never the same."""
     plan = sample_plan(_deployed_secured, "sample-kraft.yaml", name="secured")
     moves = {("foo", 0): (2, 1, 0)}
+    by_zookeeper = sample_plan(_deployed_secured, name="secured-zk")
     return [
         shared.build_scripts_map(plan, PULL),
         traffic.build_recorder_pod(plan, PULL),
         *members.build_member(plan, plan.brokers[0], PULL),
         *members.build_member(plan, plan.controllers[0], PULL),
         tools.build_reassign_job(plan, names.fault_job(plan.name, 0, 1), moves, PULL),
+        *members.build_member(by_zookeeper, by_zookeeper.brokers[0], PULL),
+        *members.build_member(by_zookeeper, by_zookeeper.zookeepers[0], PULL),
     ]
 
 

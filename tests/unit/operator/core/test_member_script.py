@@ -31,6 +31,7 @@ def run(tmp_path: Path) -> Path:
 def start(tmp_path: Path, run: Path) -> Iterator[Start]:
     script = tmp_path / "member.sh"
     text = SCRIPT.read_text().replace("run=/run/krt", f"run={run}")
+    text = text.replace("/data/user-written", str(tmp_path / "user-written"))
     script.write_text(text.replace("/dev/termination-log", str(run / "termination-log")))
     started: list[subprocess.Popen[str]] = []
 
@@ -117,6 +118,45 @@ def test_wrapper_of_secured_controller_writes_its_user_and_shows_no_secret(
     assert "distinctive" not in (tmp_path / "arguments").read_text()
     assert "Formatting" in output
     assert "storedKey" not in output
+
+
+def test_wrapper_of_secured_broker_writes_its_user_into_zookeeper_once(
+    start: Start, tmp_path: Path, kraft: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = kraft()
+    (tmp_path / "password").write_text("distinctive")
+    monkeypatch.delenv("KRT_CLUSTER_ID")
+    monkeypatch.setenv("KRT_ZOOKEEPER", "zk-0:2181,zk-1:2181")
+    monkeypatch.setenv("KRT_ZOOKEEPER_TLS_FILE", "/krt/config/server.properties")
+    monkeypatch.setenv("KRT_SCRAM_MECHANISM", "SCRAM-SHA-512")
+    monkeypatch.setenv("KRT_SCRAM_USER", "krt-client")
+    monkeypatch.setenv("KRT_SCRAM_PASSWORD_FILE", str(tmp_path / "password"))
+    for _ in range(2):
+        assert start("bash", "-c", "exit 7").wait(10) == 7
+    (called,) = calls.read_text().splitlines()
+    assert called.endswith(
+        "kafka.admin.ConfigCommand --zookeeper zk-0:2181,zk-1:2181 --zk-tls-config-file "
+        "/krt/config/server.properties --alter --entity-type users --entity-name krt-client "
+        "--add-config SCRAM-SHA-512=[password=distinctive]"
+    )
+    assert "distinctive" not in (tmp_path / "arguments").read_text()
+
+
+def test_wrapper_of_secured_broker_that_cannot_write_its_user_tries_again_when_started_again(
+    start: Start, run: Path, kraft: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = kraft("no quorum")
+    (run / "password").write_text("distinctive")
+    monkeypatch.delenv("KRT_CLUSTER_ID")
+    monkeypatch.setenv("KRT_ZOOKEEPER", "zk-0:2181")
+    monkeypatch.setenv("KRT_ZOOKEEPER_TLS_FILE", "/krt/config/server.properties")
+    monkeypatch.setenv("KRT_SCRAM_MECHANISM", "SCRAM-SHA-512")
+    monkeypatch.setenv("KRT_SCRAM_USER", "krt-client")
+    monkeypatch.setenv("KRT_SCRAM_PASSWORD_FILE", str(run / "password"))
+    for _ in range(2):
+        assert start("bash", "-c", "exit 7").wait(10) == 1
+    assert len(calls.read_text().splitlines()) == 2
+    assert json.loads((run / "termination-log").read_text())["error"] == "no quorum"
 
 
 @pytest.mark.parametrize(

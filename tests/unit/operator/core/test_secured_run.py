@@ -20,8 +20,8 @@ SCRAM: dict[str, Any] = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
 PLAIN: dict[str, Any] = {"tls": {}, "sasl": {"mechanism": "PLAIN"}}
 
 
-def secured(security: dict[str, Any] = SCRAM, **changes: Any) -> World:
-    kafka = {"metadata": {"mode": "KRaft"}, "security": security}
+def secured(security: dict[str, Any] = SCRAM, mode: str = "KRaft", **changes: Any) -> World:
+    kafka = {"metadata": {"mode": mode}, "security": security}
     return World(kafka=kafka, **changes)
 
 
@@ -43,12 +43,13 @@ def files(world: World, member: str) -> dict[str, str]:
     return {item["path"]: item["key"] for item in volume["items"]}
 
 
+@pytest.mark.parametrize("mode", ["KRaft", "ZooKeeper"])
 @pytest.mark.parametrize("security", [TLS, SCRAM, PLAIN])
 def test_secured_run_passes_and_its_secrets_are_in_no_other_object(
-    security: dict[str, Any], caplog: pytest.LogCaptureFixture
+    security: dict[str, Any], mode: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    world = secured(security, faults=[fault("CrashPod", "Broker", ordinals=[0])])
+    world = secured(security, mode, faults=[fault("CrashPod", "Broker", ordinals=[0])])
     written = world.run_and_write()
     assert world.status["verdict"] == "Passed", world.status
     secrets = {
@@ -89,6 +90,25 @@ def test_secured_run_gives_each_member_its_own_certificate_only() -> None:
         "member.pem": "controller-2",
         "password": "password",
     }
+
+
+def test_secured_run_in_zookeeper_mode_lets_its_first_broker_write_the_user() -> None:
+    world = secured(mode="ZooKeeper")
+    world.run(until="Injecting")
+    assert files(world, "kafka-0") == {
+        "ca.crt": "ca.crt",
+        "member.pem": "kafka-0",
+        "password": "password",
+    }
+    assert "password" not in files(world, "kafka-1")
+    assert files(world, "zk-0") == {"ca.crt": "ca.crt", "member.pem": "zk-0"}
+
+
+def test_secured_run_in_zookeeper_mode_shows_servers_a_certificate() -> None:
+    world = secured(mode="ZooKeeper", faults=[fault("CrashPod", "ZooKeeperLeader")])
+    status = world.run()
+    assert status["verdict"] == "Passed", status
+    assert {login.security.tls for login in world.logins} == {True}
 
 
 def test_secured_run_by_plain_gives_brokers_the_password_in_a_file() -> None:

@@ -138,8 +138,9 @@ class World(Kubelets):
         self.logins.append(login)
         return ReferenceKafka(self) if self.reference else FakeKafka(self)
 
-    def four_letter(self, host: str, _word: str) -> str:
+    def four_letter(self, host: str, _word: str, login: Login) -> str:
         """The first server that runs leads."""
+        self.logins.append(login)
         pods = sorted(pod["metadata"]["name"] for pod in self.serving("zookeeper"))
         pod = f"{host.split('.', maxsplit=1)[0]}-0"
         if pod not in pods:

@@ -11,6 +11,7 @@ from krt_traffic.recorder.zookeeper_history import ZooKeeperHistory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
@@ -43,6 +44,7 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
     version: Callable[[str], None],
     features: Callable[[Mapping[str, int]], None],
     login: Login,
+    secrets: Path,
 ) -> ClusterHistory:
     """Return the source of a plan's cluster, not started.
 
@@ -56,13 +58,14 @@ def cluster_history(  # noqa: PLR0913 (what the sources need, each a part of it)
             deployed, their logs do.
         features: takes the finalized features and their levels, with KRaft.
         login: how the nodes of a secured cluster are logged in to.
+        secrets: the folder of its files.
 
     Raises:
         RecordingError: the bundle cannot be written.
     """
     match plan.metadata.source:
         case HistorySource.ZOOKEEPER:
-            return ZooKeeperHistory(plan, timeline, failures)
+            return ZooKeeperHistory(plan, timeline, failures, login=login, secrets=secrets)
         case HistorySource.METADATA_LOG:
             records = sink.lines("metadata_log")
             return MetadataLogHistory(

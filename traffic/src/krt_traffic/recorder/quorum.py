@@ -9,6 +9,7 @@ from krt_contract.zookeeper import LEADING_MODES, parse_mode, send_four_letter_w
 from krt_traffic.recorder.periodic import Periodic
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
     from krt_traffic.recorder.failures import Failures
@@ -31,10 +32,17 @@ class Quorum:
         members: member name → host:port.
         timeline: where events go.
         failures: starts the thread.
+        context: of TLS; None for servers in plaintext.
     """
 
-    def __init__(self, members: dict[str, str], timeline: Timeline, failures: Failures) -> None:
-        self._members, self._timeline = members, timeline
+    def __init__(
+        self,
+        members: dict[str, str],
+        timeline: Timeline,
+        failures: Failures,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._members, self._timeline, self._context = members, timeline, context
         self._leader = ""
         self._periodic = Periodic(self._look, INTERVAL_SECONDS, "quorum", failures)
 
@@ -47,7 +55,8 @@ class Quorum:
         self._periodic.stop(STOP_SECONDS)
 
     def _look(self) -> None:
-        leader = leader_of({name: mode(address) for name, address in self._members.items()})
+        modes = {name: mode(address, self._context) for name, address in self._members.items()}
+        leader = leader_of(modes)
         if leader is None or leader == self._leader:
             return
         if leader:
@@ -71,10 +80,10 @@ def leader_of(modes: Mapping[str, str]) -> str | None:
     return "" if not following and 2 * without > len(modes) else None
 
 
-def mode(address: str) -> str:
+def mode(address: str, context: ssl.SSLContext | None = None) -> str:
     """Return the mode a member reports (leader, follower, standalone), or WITHOUT or SILENT."""
     try:
-        answer = send_four_letter_word(address, "srvr")
+        answer = send_four_letter_word(address, "srvr", context)
     except TimeoutError:
         return SILENT
     except OSError:

@@ -114,6 +114,7 @@ class RecorderRun:
             version=self._run_json.kafka,
             features=self._run_json.features,
             login=login,
+            secrets=environment.kafka_secrets,
         )
 
     def record(self) -> dict[str, int]:

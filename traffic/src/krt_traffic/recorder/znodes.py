@@ -16,11 +16,13 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.retry import KazooRetry
 
+from krt_contract.kafka_security import SecretFile
 from krt_contract.timeline import ZOOKEEPER, EventName, Source
 from krt_traffic.clock import both
 
 if TYPE_CHECKING:
     import threading
+    from pathlib import Path
 
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
@@ -51,9 +53,12 @@ class Znodes:
         hosts: ZooKeeper's host:port, comma-joined.
         timeline: where events go.
         failures: starts the thread.
+        secrets: the folder with the files of TLS; None for servers in plaintext.
     """
 
-    def __init__(self, hosts: str, timeline: Timeline, failures: Failures) -> None:
+    def __init__(
+        self, hosts: str, timeline: Timeline, failures: Failures, secrets: Path | None = None
+    ) -> None:
         self._timeline = timeline
         self._changed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._brokers: dict[str, int] = {}
@@ -67,6 +72,7 @@ class Znodes:
             timeout=SESSION_SECONDS,
             connection_retry=KazooRetry(max_tries=-1, delay=0.1, backoff=2, max_delay=1.0),
             command_retry=KazooRetry(max_tries=0),
+            **({} if secrets is None else _tls(secrets)),
         )
         self._client.add_listener(self._connection)
         self._thread: threading.Thread = failures.thread(self._run, "znodes")
@@ -253,6 +259,17 @@ class Znodes:
             Source.PARTITION, EventName.STATE, f"{topic}-{partition}", detail, at=at
         )
         self._versions[path] = mark
+
+
+def _tls(secrets: Path) -> dict[str, Any]:
+    """Return the client's settings of TLS."""
+    return {
+        "use_ssl": True,
+        "check_hostname": True,
+        "ca": str(secrets / SecretFile.CA),
+        "certfile": str(secrets / SecretFile.CERTIFICATE),
+        "keyfile": str(secrets / SecretFile.PRIVATE_KEY),
+    }
 
 
 def _host(data: dict[str, Any]) -> str | None:

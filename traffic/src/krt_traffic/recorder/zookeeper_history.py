@@ -8,6 +8,9 @@ from krt_traffic.recorder.quorum import Quorum
 from krt_traffic.recorder.znodes import Znodes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from krt_contract.kafka_login import Login
     from krt_contract.plan import Plan
     from krt_traffic.recorder.failures import Failures
     from krt_traffic.recorder.timeline import Timeline
@@ -20,11 +23,19 @@ class ZooKeeperHistory:
         plan: names the servers.
         timeline: where events go.
         failures: starts the threads.
+        login: has the certificate that servers want, where they do. They know no user.
+        secrets: the folder of its files.
+
+    Raises:
+        ssl.SSLError: a certificate or key does not parse.
     """
 
-    def __init__(self, plan: Plan, timeline: Timeline, failures: Failures) -> None:
-        self._znodes = Znodes(plan.zookeeper, timeline, failures)
-        self._quorum = Quorum(plan.zookeeper_addresses, timeline, failures)
+    def __init__(
+        self, plan: Plan, timeline: Timeline, failures: Failures, *, login: Login, secrets: Path
+    ) -> None:
+        folder = secrets if login.security.tls else None
+        self._znodes = Znodes(plan.zookeeper, timeline, failures, folder)
+        self._quorum = Quorum(plan.zookeeper_addresses, timeline, failures, login.ssl_context())
 
     def start(self) -> None:
         """Begin; returns at once."""

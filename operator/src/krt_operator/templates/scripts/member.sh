@@ -17,6 +17,7 @@ readonly hold=$run/hold
 readonly errors=$run/errors.log
 readonly failures=$run/failures
 readonly termination_log=/dev/termination-log
+readonly user_written=/data/user-written
 # A line that begins with the full name of a class is that of an exception.
 readonly exception='^(Caused by: )?([A-Za-z_][A-Za-z0-9_$]*[.])+[A-Z][A-Za-z0-9_$]*(: |$)'
 readonly entry='^\[[^]]*\] [A-Z]+ (.*)$'
@@ -98,21 +99,33 @@ fi
 
 rm -f "$errors"
 
-# format_arguments: what java is to run, one argument a line, in quotes. Other processes see the arguments
-# of a process, so java reads them from a pipe: one of them has a password in it.
+# What a tool of Kafka is run with before the member starts: NAME_arguments prints one argument a line, in
+# quotes. Other processes see the arguments of a process, so java reads them from a pipe: one of them has a
+# password in it.
+# shellcheck disable=SC2329  # called by those that are called by name
+scram_user() { # scram_user [MORE,]: what the user logs in with, as tools of Kafka take it
+  printf '%s=[%spassword=%s]' "$KRT_SCRAM_MECHANISM" "${1-}" "$(<"$KRT_SCRAM_PASSWORD_FILE")"
+}
+
+# shellcheck disable=SC2329  # called by name
 format_arguments() {
   printf '"%s"\n' kafka.tools.StorageTool format --ignore-formatted \
     --cluster-id "$KRT_CLUSTER_ID" --config "$KRT_FORMAT_FILE"
   [[ -n ${KRT_SCRAM_MECHANISM-} ]] || return 0
-  printf '"%s"\n' --add-scram \
-    "$KRT_SCRAM_MECHANISM=[name=$KRT_SCRAM_USER,password=$(<"$KRT_SCRAM_PASSWORD_FILE")]"
+  printf '"%s"\n' --add-scram "$(scram_user "name=$KRT_SCRAM_USER,")"
 }
 
-# The folders of a KRaft member carry the cluster's id before it starts. meta.properties is what Kafka
-# writes last when it formats them; a member that is started again need not wait for another java.
-if [[ -n ${KRT_CLUSTER_ID-} && ! -e $KRT_LOG_DIRECTORY/meta.properties ]]; then
+# shellcheck disable=SC2329  # called by name
+user_arguments() {
+  printf '"%s"\n' kafka.admin.ConfigCommand --zookeeper "$KRT_ZOOKEEPER" \
+    --zk-tls-config-file "$KRT_ZOOKEEPER_TLS_FILE" --alter --entity-type users \
+    --entity-name "$KRT_SCRAM_USER" --add-config "$(scram_user)"
+}
+
+prepare() { # prepare NAME: runs the tool; where it fails, the member does not start
+  local output code
   output=$(java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' \
-    @<(format_arguments) 2>&1)
+    @<("$1_arguments") 2>&1)
   code=$?
   if [[ -n ${KRT_SCRAM_MECHANISM-} ]]; then
     # Kafka 4 shows the records that it writes, with the keys of the user; logs are evidence.
@@ -122,10 +135,22 @@ if [[ -n ${KRT_CLUSTER_ID-} && ! -e $KRT_LOG_DIRECTORY/meta.properties ]]; then
   if ((stopping)); then exit 143; fi
   if ((code)); then
     output=${output//Exception in thread \"main\" /}
-    printf '%s\n[format] ERROR %s\n' "$output" "${output##*$'\n'}" >"$errors"
+    printf '%s\n[%s] ERROR %s\n' "$output" "$1" "${output##*$'\n'}" >"$errors"
     report_failure
     exit "$code"
   fi
+}
+
+# The folders of a KRaft member carry the cluster's id before it starts. meta.properties is what Kafka
+# writes last when it formats them; a member that is started again need not wait for another java.
+if [[ -n ${KRT_CLUSTER_ID-} && ! -e $KRT_LOG_DIRECTORY/meta.properties ]]; then
+  prepare format
+fi
+# In ZooKeeper mode, users are nodes of ZooKeeper. The file is on the volume of the broker: one that is
+# started again has written its user.
+if [[ -n ${KRT_ZOOKEEPER-} && ! -e $user_written ]]; then
+  prepare user
+  : >"$user_written"
 fi
 
 "$@" &

@@ -139,7 +139,7 @@ class SimulatedCluster(SimulatedApi):
             addresses=no_address,
         )
 
-    def four_letter(self, host: str, word: str) -> str:
+    def four_letter(self, host: str, word: str, _login: Login) -> str:
         assert word == "srvr"
         member = host.split(".", maxsplit=1)[0].removeprefix("t-")
         if not self.is_up(names.member_pod("t", member)):
