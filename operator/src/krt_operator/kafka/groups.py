@@ -11,6 +11,7 @@ it.
 from __future__ import annotations
 
 import struct
+import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -99,10 +100,13 @@ class Coordinators:
     Attributes:
         brokers: `host:port` of brokers, in the order in which they are asked who coordinates.
         connect: connects to one of them and logs in.
+        deadline: monotonic time after which no other broker is asked. Frozen ones take the timeout
+            of a connection each.
     """
 
     brokers: Sequence[str]
     connect: Connect
+    deadline: float
 
     def describe(self, group: str) -> GroupView:
         """Return a group's state, coordinator, members and committed offsets."""
@@ -146,8 +150,10 @@ class Coordinators:
 
     def _find(self, group: str, doing: str, need: Need) -> tuple[int, str]:
         """Return the id and the address of the coordinator, as the first broker that answers."""
-        problem = "no broker is known"
+        problem = "there was no time left to ask who coordinates it"
         for address in self.brokers:
+            if time.monotonic() > self.deadline:
+                break
             try:
                 with closing(self.connect(address)) as connection:
                     request = FindCoordinatorRequest(key=group, key_type=GROUP)

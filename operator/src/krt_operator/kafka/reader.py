@@ -224,9 +224,8 @@ class KafkaReader:
         # The one that answered first: others may be frozen, and take the time until that is known.
         order = sorted(known, key=lambda node: (node != metadata.orig_broker_id, node))
         timeout = min(TIMEOUT_SECONDS, self._remaining())
-        return Coordinators(
-            [known[node] for node in order], connector(self._login, CLIENT_ID, timeout)
-        )
+        connect = connector(self._login, CLIENT_ID, timeout)
+        return Coordinators([known[node] for node in order], connect, self._deadline)
 
     def _broker_entries(self, broker: int) -> Mapping[str, Any]:
         resource = ConfigResource(ResourceType.BROKER, str(broker))
