@@ -76,7 +76,10 @@ class FaultStatus(StatusModel):
     )
     due_at: Time | None = Field(default=None, description="When the injection was due.")
     scheduled_at: Time | None = Field(default=None, description="When the intent was written.")
-    injected_at: Time | None = Field(default=None, description="When the fault was injected.")
+    injected_at: Time | None = Field(
+        default=None,
+        description="When the fault was injected: no later than any effect of it.",
+    )
     reverted_at: Time | None = Field(default=None, description="When the fault was reverted.")
     recovered_at: Time | None = Field(default=None, description="When the cluster had recovered.")
     recovery_timed_out_at: Time | None = Field(

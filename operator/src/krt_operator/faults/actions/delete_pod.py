@@ -30,6 +30,8 @@ class DeletePod(FaultAction):
         fault, entry = ctx.fault, ctx.entry
 
         def perform(ports: Ports) -> Sequence[Change]:
+            # Before the request: a broker may hand over its partitions before the answer is here.
+            requested = ports.clock.now()
             deleted = [
                 ports.pods_of(ctx.plan.spec, target).delete(
                     Deletion("Pod", target.pod, target.uid, fault.grace_period_seconds)
@@ -37,7 +39,7 @@ class DeletePod(FaultAction):
                 for target in entry.targets
             ]
             # Where all were gone, an earlier attempt deleted them right after the intent.
-            at = ports.clock.now() if any(deleted) else entry.scheduled_at
+            at = requested if any(deleted) else entry.scheduled_at
             injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
             keep_down(ctx, injected, ports)
             return [injected]

@@ -37,6 +37,8 @@ class EvictPod(FaultAction):
 
         def perform(ports: Ports) -> Sequence[Change]:
             refusals, answered = [], False
+            # Before the request: a broker may hand over its partitions before the answer is here.
+            requested = ports.clock.now()
             for target in entry.targets:
                 deletion = Deletion("Pod", target.pod, target.uid, fault.grace_period_seconds)
                 eviction = ports.cluster.evict(deletion)
@@ -54,7 +56,7 @@ class EvictPod(FaultAction):
             injected = journal.fault(
                 fault.name,
                 state=FaultState.INJECTED,
-                injected_at=ports.clock.now() if answered else entry.scheduled_at,
+                injected_at=requested if answered else entry.scheduled_at,
                 **vars(verify(fault, entry, ctx.plan, refusals)),
             )
             if len(refusals) < len(entry.targets):

@@ -47,9 +47,11 @@ class RollingRestart(FaultAction):
         first = entry.targets[0]
 
         def perform(ports: Ports) -> Sequence[Change]:
+            # Before the request: a broker may hand over its partitions before the answer is here.
+            requested = ports.clock.now()
             deleted = ports.cluster.delete(Deletion("Pod", first.pod, first.uid))
             # Where it was gone, an earlier attempt deleted it right after the intent.
-            at = ports.clock.now() if deleted else entry.scheduled_at
+            at = requested if deleted else entry.scheduled_at
             return [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
 
         return SideEffect(f"restart {first.pod}", perform)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Submits a reassignment with Kafka's own tool and reports when Kafka accepted it.
+# Submits a reassignment with Kafka's own tool and reports when it did, once Kafka has accepted it.
 #
 # usage: reassign.sh BOOTSTRAP [LOGIN]
 #
@@ -17,6 +17,8 @@ login=()
 readonly login
 
 printf '%s' "$KRT_MOVES" >"$moves" || exit 2
+# Before the tool ends, which takes longer than to move replicas that have next to no data.
+at=${EPOCHREALTIME//[.,]/}
 output=$(java -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' \
   org.apache.kafka.tools.reassign.ReassignPartitionsCommand \
   --bootstrap-server "$1" "${login[@]}" --reassignment-json-file "$moves" --execute --additional 2>&1)
@@ -26,4 +28,4 @@ if ((code)); then
   printf '%s\n' "$output" | tail -c 2000 >"$report"
   exit "$code"
 fi
-printf '{"krt":"tool","event":"reassigning","at":%s}\n' "${EPOCHREALTIME//[.,]/}" >"$report"
+printf '{"krt":"tool","event":"reassigning","at":%s}\n' "$at" >"$report"
