@@ -47,7 +47,9 @@ def broker_listeners(plan: Plan, member: Member) -> dict[str, str]:
 
     With one listener, brokers could reach each other only once they are ready for clients. A
     secured broker has a third one in plaintext that only its own pod reaches, for the probe that
-    asks it for the cluster's metadata (`serves.sh`). Nobody has any right there.
+    asks it for the cluster's metadata (`serves.sh`). Nobody has any right there. In ZooKeeper mode
+    no two brokers may advertise the same address, so it advertises one of its own, to which no
+    Service leads.
     """
     peers_host = names.host(plan.name, names.peers(member.member), plan.namespace)
     clients, peers = f"{member.host}:{KAFKA_PORT}", f"{peers_host}:{PEERS_PORT}"
@@ -61,9 +63,10 @@ def broker_listeners(plan: Plan, member: Member) -> dict[str, str]:
             PROTOCOLS: _join(protocols),
             "inter.broker.listener.name": "PEERS",
         }
-    security, probe = security_of(plan), f"PROBE://127.0.0.1:{PROBE_PORT}"
+    security = security_of(plan)
+    own, probe = f"PROBE://127.0.0.1:{PROBE_PORT}", f"PROBE://{member.host}:{PROBE_PORT}"
     return {
-        "listeners": f"CLIENTS://:{KAFKA_PORT},PEERS://:{PEERS_PORT},{probe}",
+        "listeners": f"CLIENTS://:{KAFKA_PORT},PEERS://:{PEERS_PORT},{own}",
         "advertised.listeners": f"CLIENTS://{clients},PEERS://{peers},{probe}",
         PROTOCOLS: secured_protocols(plan),
         "inter.broker.listener.name": "PEERS",

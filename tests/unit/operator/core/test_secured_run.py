@@ -104,6 +104,23 @@ def test_secured_run_in_zookeeper_mode_lets_its_first_broker_write_the_user() ->
     assert files(world, "zk-0") == {"ca.crt": "ca.crt", "member.pem": "zk-0"}
 
 
+@pytest.mark.parametrize("mode", ["KRaft", "ZooKeeper"])
+def test_secured_run_has_no_address_that_two_brokers_advertise(mode: str) -> None:
+    world = secured(mode=mode)
+    world.run(until="Injecting")
+    advertised = [
+        address
+        for number in range(3)
+        for line in world.objects["ConfigMap", f"t-kafka-{number}"]["data"][
+            "server.properties"
+        ].splitlines()
+        if line.startswith("advertised.listeners=")
+        for address in line.partition("=")[2].split(",")
+    ]
+    assert len(advertised) == 9
+    assert len(set(advertised)) == 9
+
+
 def test_secured_run_in_zookeeper_mode_shows_servers_a_certificate() -> None:
     world = secured(mode="ZooKeeper", faults=[fault("CrashPod", "ZooKeeperLeader")])
     status = world.run()
