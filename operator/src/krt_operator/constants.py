@@ -7,6 +7,9 @@ from typing import Final
 OUR_UID: Final = 10001
 """User of our images; any other user in group 0 works, too (OpenShift assigns its own)."""
 
+CLIENT_ID: Final = "krt-operator"
+"""What brokers and KRaft controllers call the controller in their logs and quotas."""
+
 PEERS_PORT: Final = 9091
 """Port of traffic between brokers, open before the port for clients is."""
 PROBE_PORT: Final = 9094

@@ -16,13 +16,12 @@ from kafka.errors import for_code
 from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 
 from krt_contract.kafka_connection import Connection
+from krt_operator.constants import CLIENT_ID
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import Quorum
 
 if TYPE_CHECKING:
     from krt_contract.kafka_login import Login
-
-CLIENT_ID: Final = "krt-operator"
 
 MAX_ANSWER: Final = 1_000_000
 """Bytes of an answer; three voters and three observers take below 500."""

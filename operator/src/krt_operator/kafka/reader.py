@@ -23,6 +23,7 @@ from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.kafka_refusal import ALERT, Refusal, brief, find_refusal
 from krt_operator.api.times import to_micros
+from krt_operator.constants import CLIENT_ID
 from krt_operator.engine.clock import SystemClock
 from krt_operator.errors import TransientError
 from krt_operator.kafka.conversions import to_partitions
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from krt_contract.kafka_login import Login
     from krt_operator.errors import KrtError
     from krt_operator.kafka.views import GroupView
-
-CLIENT_ID: Final = "krt-operator"
-"""What brokers call the controller in their logs and quotas."""
 
 CLIENT_SECONDS: Final = 5.0
 """How long all requests of one client may take together. A broker answers within 10 ms, and a pass
