@@ -140,7 +140,7 @@ class Recorder:
 def recorder(api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     tree = Tree({"/brokers/ids/0": (b'{"host": "b"}', Stat())})
     monkeypatch.setattr(znodes, "KazooClient", tree.client)
-    monkeypatch.setattr(quorum, "mode", lambda _address: "leader")
+    monkeypatch.setattr(quorum, "mode", lambda *_: "leader")
     monkeypatch.setattr(quorum, "INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr(admin_requests, "SETTLE_SECONDS", 0.01)
     monkeypatch.setattr(admin_requests, "AdminClient", lambda _settings: None)
@@ -266,7 +266,7 @@ def test_run_with_a_volume_that_is_full_from_the_start_ends_with_the_remedy(
 def test_run_whose_thread_meets_a_defect_names_the_thread(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def crash(_address: str) -> str:
+    def crash(*_: object) -> str:
         raise KeyError("mode")
 
     monkeypatch.setattr(quorum, "mode", crash)
@@ -373,7 +373,7 @@ def test_run_that_ends_while_the_store_is_unavailable_ends_with_whole_logs(
     monkeypatch.setattr(run, "open_sink", open_sink)
     monkeypatch.setattr(run, "Timeline", Noted)
     monkeypatch.setattr(
-        quorum, "mode", lambda address: "leader" if address == leaders[-1] else "follower"
+        quorum, "mode", lambda address, _: "leader" if address == leaders[-1] else "follower"
     )
     monkeypatch.setattr(patience, "RETRY_SECONDS", 0.02)
     monkeypatch.setattr(logs, "RETRY_SECONDS", 0.02)
