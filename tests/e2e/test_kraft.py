@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from kit.run import ROOT, Run, manifest, score
-from kit.secrets import leaks_of, secrets_of
+from kit.run import ROOT, Run, score
+from kit.secured import leaks_of, secrets_of, secured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,18 +23,8 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def run(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    sample = manifest("manifests/sample-kraft.yaml")
+    sample = secured("manifests/sample-kraft.yaml", "controller-down", "Controller")
     sample["spec"]["evidence"] = {"objectStore": {}}
-    sample["spec"]["kafka"]["security"] = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
-    sample["spec"]["faults"].append(
-        {
-            "name": "controller-down",
-            "delay": "5s",
-            "action": "CrashPod",
-            "target": {"role": "Controller"},
-            "duration": "10s",
-        }
-    )
     kraft = Run.apply(module_kubectl, sample)
     kraft.finish()
     return kraft.copied(tmp_path_factory.mktemp("evidence"))
@@ -43,11 +33,7 @@ def run(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Ru
 def test_kraft_passes_with_every_fault_verified(run: Run) -> None:
     status = run.status
     assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
-    kinds = {
-        fault["name"]: {item["kind"] for item in fault["observations"]}
-        for fault in status["faults"]
-        if fault["verified"]
-    }
+    kinds = run.verified_kinds()
     assert {"ProcessKilled", "BrokerFenced", "LeaderMoved"} <= kinds["leader-down"], kinds
     assert {"ProcessKilled", "ControllerMoved"} <= kinds["controller-down"], kinds
 
@@ -82,7 +68,7 @@ def test_secrets_are_in_no_evidence_and_in_no_object_but_their_secret(run: Run) 
 
 
 def test_secured_brokers_say_which_listeners_they_have_and_who_has_rights(run: Run) -> None:
-    logs = [path.read_text() for path in (run.bundle / "logs").glob(f"{run.name}-kafka-?-0-*.log")]
+    logs = run.member_logs("kafka")
     # Four pods: one of three brokers was crashed and started again.
     assert len(logs) >= 4
     for text in logs:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from kit.run import Run, manifest
-from kit.secrets import leaks_of, secrets_of
+from kit.run import Run
+from kit.secured import leaks_of, secrets_of, secured
 
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
@@ -16,30 +16,16 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 @pytest.fixture(scope="module")
 def run(module_kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    sample = manifest("manifests/sample.yaml")
-    sample["spec"]["kafka"]["security"] = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
-    sample["spec"]["faults"].append(
-        {
-            "name": "zookeeper-leader-down",
-            "delay": "5s",
-            "action": "CrashPod",
-            "target": {"role": "ZooKeeperLeader"},
-            "duration": "10s",
-        }
-    )
-    secured = Run.apply(module_kubectl, sample)
-    secured.finish()
-    return secured.copied(tmp_path_factory.mktemp("evidence"))
+    sample = secured("manifests/sample.yaml", "zookeeper-leader-down", "ZooKeeperLeader")
+    by_zookeeper = Run.apply(module_kubectl, sample)
+    by_zookeeper.finish()
+    return by_zookeeper.copied(tmp_path_factory.mktemp("evidence"))
 
 
 def test_secured_zookeeper_passes_with_every_fault_verified(run: Run) -> None:
     status = run.status
     assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
-    kinds = {
-        fault["name"]: {item["kind"] for item in fault["observations"]}
-        for fault in status["faults"]
-        if fault["verified"]
-    }
+    kinds = run.verified_kinds()
     assert {"ProcessKilled", "LeaderMoved"} <= kinds["leader-down"], kinds
     assert "ProcessKilled" in kinds["zookeeper-leader-down"], kinds
 
@@ -62,13 +48,13 @@ def test_secured_zookeeper_secrets_are_in_no_evidence(run: Run) -> None:
 
 
 def test_secured_zookeeper_lets_nobody_in_without_a_certificate(run: Run) -> None:
-    logs = [path.read_text() for path in (run.bundle / "logs").glob(f"{run.name}-kafka-?-0-*.log")]
+    logs = run.member_logs("kafka")
     assert len(logs) >= 3
     for text in logs:
         assert "CLIENTS:SASL_SSL,PEERS:SSL,PROBE:PLAINTEXT" in text
         assert "kafka.security.authorizer.AclAuthorizer" in text
         assert "stored_key" not in text
-    servers = [path.read_text() for path in (run.bundle / "logs").glob(f"{run.name}-zk-?-0-*.log")]
+    servers = run.member_logs("zk")
     assert len(servers) >= 3
     for text in servers:
         assert "binding to port 0.0.0.0/0.0.0.0:2181" in text

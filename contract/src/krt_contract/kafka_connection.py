@@ -18,6 +18,9 @@ TIMEOUT_SECONDS = 2.0
 """A node of a healthy quorum answers within milliseconds of the longest wait of a fetch, which is
 0.25 s; a frozen one never does."""
 
+MALFORMED = (ValueError, IndexError, struct.error)
+"""What decoding raises of bytes that are no answer to a request."""
+
 _LENGTH = struct.Struct(">i")
 
 
@@ -63,7 +66,7 @@ class Connection:
 
         Raises:
             OSError: the connection broke, or no answer came in time.
-            ValueError, IndexError, struct.error: this is no answer to that request.
+            ValueError, IndexError, struct.error: this is no answer to that request (``MALFORMED``).
         """
         self._requests += 1
         request.with_header(correlation_id=self._requests, client_id=self._client_id)

@@ -191,6 +191,19 @@ class Run:
         card: dict[str, Any] = json.loads((self.bundle / "scorecard.json").read_text("utf-8"))
         return card
 
+    def verified_kinds(self) -> dict[str, set[str]]:
+        """Return the kinds of observations of each fault that is verified, by its name."""
+        return {
+            fault["name"]: {item["kind"] for item in fault["observations"]}
+            for fault in self.status["faults"]
+            if fault["verified"]
+        }
+
+    def member_logs(self, kind: str) -> list[str]:
+        """Return the logs of the first container of each member: ``kafka`` or ``zk``."""
+        found = (self.bundle / "logs").glob(f"{self.name}-{kind}-?-0-*.log")
+        return [path.read_text() for path in found]
+
     def timeline(self, source: str) -> list[dict[str, Any]]:
         """Return the timeline's events of one source, by time."""
         events = [

@@ -10,7 +10,6 @@ it.
 
 from __future__ import annotations
 
-import struct
 import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from kafka.protocol.metadata import (
     FindCoordinatorResponse,
 )
 
+from krt_contract.kafka_connection import MALFORMED
 from krt_operator.errors import TransientError
 from krt_operator.kafka.errors import Need, translate
 from krt_operator.kafka.views import GroupMember, GroupView
@@ -76,9 +76,6 @@ OPERATIONS: Final = 31
 
 NO_OPERATIONS: Final = -(2**31)
 """In place of the operations that a user is allowed, where the broker does not say them."""
-
-ANSWERED_BADLY: Final = (ValueError, IndexError, struct.error)
-"""What decoding raises of an answer that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +140,7 @@ class Coordinators:
             raise TransientError(
                 f"{doing}: its coordinator {address} did not answer: {error}"
             ) from error
-        except ANSWERED_BADLY as error:
+        except MALFORMED as error:
             raise TransientError(
                 f"{doing}: its coordinator {address} answered something else: {error}"
             ) from error
@@ -158,7 +155,7 @@ class Coordinators:
                 with closing(self.connect(address)) as connection:
                     request = FindCoordinatorRequest(key=group, key_type=GROUP)
                     found = _ask(connection, request, FindCoordinatorResponse)
-            except (OSError, *ANSWERED_BADLY) as error:
+            except (OSError, *MALFORMED) as error:
                 problem = f"broker {address} did not answer: {error}"
                 continue
             _check(found.error_code, doing, need)

@@ -8,14 +8,13 @@ broker would forward the request until it runs out of time.
 
 from __future__ import annotations
 
-import struct
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka.errors import for_code
 from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 
-from krt_contract.kafka_connection import Connection
+from krt_contract.kafka_connection import MALFORMED, Connection
 from krt_operator.constants import CLIENT_ID
 from krt_operator.errors import TransientError
 from krt_operator.kafka.views import Quorum
@@ -57,7 +56,7 @@ def describe_quorum(address: str, login: Login) -> Quorum | None:
             response = connection.send(make_request(), DescribeQuorumResponse, VERSION)
     except OSError as error:
         raise TransientError(f"controller {address} did not answer: {error}") from error
-    except (ValueError, IndexError, struct.error) as error:
+    except MALFORMED as error:
         raise TransientError(f"controller {address} answered something else: {error}") from error
     return read_response(response)
 

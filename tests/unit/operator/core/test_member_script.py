@@ -89,6 +89,28 @@ def kraft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
     return _kraft
 
 
+@pytest.fixture
+def scram(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives the member a user to write, with the password ``distinctive``."""
+    (tmp_path / "password").write_text("distinctive")
+    monkeypatch.setenv("KRT_SCRAM_MECHANISM", "SCRAM-SHA-512")
+    monkeypatch.setenv("KRT_SCRAM_USER", "krt-client")
+    monkeypatch.setenv("KRT_SCRAM_PASSWORD_FILE", str(tmp_path / "password"))
+
+
+@pytest.fixture
+def by_zookeeper(scram: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes the member of ``kraft`` one of ZooKeeper mode."""
+    del scram
+
+    def _by_zookeeper() -> None:
+        monkeypatch.delenv("KRT_CLUSTER_ID")
+        monkeypatch.setenv("KRT_ZOOKEEPER", "zk-0:2181,zk-1:2181")
+        monkeypatch.setenv("KRT_ZOOKEEPER_TLS_FILE", "/krt/config/server.properties")
+
+    return _by_zookeeper
+
+
 def test_wrapper_of_kraft_member_formats_its_folder_before_the_first_start(
     start: Start, kraft: Callable[..., Path]
 ) -> None:
@@ -103,14 +125,11 @@ def test_wrapper_of_kraft_member_formats_its_folder_before_the_first_start(
     )
 
 
+@pytest.mark.usefixtures("scram")
 def test_wrapper_of_secured_controller_writes_its_user_and_shows_no_secret(
-    start: Start, tmp_path: Path, kraft: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    start: Start, tmp_path: Path, kraft: Callable[..., Path]
 ) -> None:
     calls = kraft()
-    (tmp_path / "password").write_text("distinctive")
-    monkeypatch.setenv("KRT_SCRAM_MECHANISM", "SCRAM-SHA-512")
-    monkeypatch.setenv("KRT_SCRAM_USER", "krt-client")
-    monkeypatch.setenv("KRT_SCRAM_PASSWORD_FILE", str(tmp_path / "password"))
     output, _ = start("bash", "-c", "exit 7").communicate(timeout=10)
     assert calls.read_text().endswith(
         " --add-scram SCRAM-SHA-512=[name=krt-client,password=distinctive]\n"
@@ -121,16 +140,10 @@ def test_wrapper_of_secured_controller_writes_its_user_and_shows_no_secret(
 
 
 def test_wrapper_of_secured_broker_writes_its_user_into_zookeeper_once(
-    start: Start, tmp_path: Path, kraft: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    start: Start, tmp_path: Path, kraft: Callable[..., Path], by_zookeeper: Callable[[], None]
 ) -> None:
     calls = kraft()
-    (tmp_path / "password").write_text("distinctive")
-    monkeypatch.delenv("KRT_CLUSTER_ID")
-    monkeypatch.setenv("KRT_ZOOKEEPER", "zk-0:2181,zk-1:2181")
-    monkeypatch.setenv("KRT_ZOOKEEPER_TLS_FILE", "/krt/config/server.properties")
-    monkeypatch.setenv("KRT_SCRAM_MECHANISM", "SCRAM-SHA-512")
-    monkeypatch.setenv("KRT_SCRAM_USER", "krt-client")
-    monkeypatch.setenv("KRT_SCRAM_PASSWORD_FILE", str(tmp_path / "password"))
+    by_zookeeper()
     for _ in range(2):
         assert start("bash", "-c", "exit 7").wait(10) == 7
     (called,) = calls.read_text().splitlines()
@@ -143,16 +156,10 @@ def test_wrapper_of_secured_broker_writes_its_user_into_zookeeper_once(
 
 
 def test_wrapper_of_secured_broker_that_cannot_write_its_user_tries_again_when_started_again(
-    start: Start, run: Path, kraft: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    start: Start, run: Path, kraft: Callable[..., Path], by_zookeeper: Callable[[], None]
 ) -> None:
     calls = kraft("no quorum")
-    (run / "password").write_text("distinctive")
-    monkeypatch.delenv("KRT_CLUSTER_ID")
-    monkeypatch.setenv("KRT_ZOOKEEPER", "zk-0:2181")
-    monkeypatch.setenv("KRT_ZOOKEEPER_TLS_FILE", "/krt/config/server.properties")
-    monkeypatch.setenv("KRT_SCRAM_MECHANISM", "SCRAM-SHA-512")
-    monkeypatch.setenv("KRT_SCRAM_USER", "krt-client")
-    monkeypatch.setenv("KRT_SCRAM_PASSWORD_FILE", str(run / "password"))
+    by_zookeeper()
     for _ in range(2):
         assert start("bash", "-c", "exit 7").wait(10) == 1
     assert len(calls.read_text().splitlines()) == 2

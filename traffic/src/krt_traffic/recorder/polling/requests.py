@@ -7,7 +7,6 @@ DescribeTopicPartitions (Kafka 3.9 with KRaft) the eligible leader replicas, too
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from kafka.protocol.metadata import (
     MetadataResponse,
 )
 
+from krt_contract.kafka_connection import MALFORMED
 from krt_traffic.clock import wall
 from krt_traffic.errors import RecordingError
 from krt_traffic.recorder.metadata_log.fetch import NONE
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from krt_contract.kafka_connection import Connection
     from krt_contract.kafka_connector import Connect
 
-NO_ANSWER = (OSError, ValueError, IndexError, struct.error)
+NO_ANSWER = (OSError, *MALFORMED)
 """What asking raises where a broker gives no answer that can be read."""
 
 WITH_EPOCHS = 7

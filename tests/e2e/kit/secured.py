@@ -1,14 +1,36 @@
-"""What must be in no evidence: the contents of a run's Secrets."""
+"""Samples on secured clusters, and what must be in no evidence: the contents of their Secrets."""
 
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kit.run import LABEL
+from kit.run import LABEL, manifest
 
 if TYPE_CHECKING:
     from kit.run import Run
+
+
+def secured(path: str, crash: str, role: str) -> dict[str, Any]:
+    """A sample on a secured cluster, with a second crash after its own.
+
+    Args:
+        path: of the sample's manifest.
+        crash: name of the second fault.
+        role: whom it crashes.
+    """
+    sample = manifest(path)
+    sample["spec"]["kafka"]["security"] = {"tls": {}, "sasl": {"mechanism": "SCRAM-SHA-512"}}
+    sample["spec"]["faults"].append(
+        {
+            "name": crash,
+            "delay": "5s",
+            "action": "CrashPod",
+            "target": {"role": role},
+            "duration": "10s",
+        }
+    )
+    return sample
 
 
 def secrets_of(run: Run) -> dict[str, dict[str, str]]:
