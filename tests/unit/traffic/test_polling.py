@@ -26,7 +26,7 @@ from krt_traffic.recorder.polling.fold import Fold, events_of
 from krt_traffic.recorder.polling.poller import Poller
 from krt_traffic.recorder.polling.quorum import QuorumPoll
 from krt_traffic.recorder.polling.requests import BrokerRequests, read_topics, read_view, version_of
-from krt_traffic.recorder.polling.view import Broker, PartitionView, View
+from krt_traffic.recorder.polling.view import UNKNOWN, Broker, PartitionView, View
 from krt_traffic.recorder.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -292,6 +292,7 @@ class Cluster:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.state = led(0, 0)
         self.features: dict[str, int] | None = {"metadata.version": 29}
+        self.brokers = BROKERS
         self.silent: set[int] = set()
         self.asked: set[int] = set()
         monkeypatch.setattr(poller_module, "BrokerRequests", self.requests)
@@ -304,7 +305,7 @@ class Cluster:
             if broker in self.silent:
                 raise ConnectionRefusedError("it is away")
             self.asked.add(broker)
-            return view(broker, wall(), self.state)
+            return view(broker, wall(), self.state, brokers=self.brokers)
 
         def features() -> dict[str, int]:
             if self.features is None:
@@ -365,6 +366,26 @@ def test_poller_tells_features_once_and_polls_on_without_them(
     timeline.close()
     failures.check()
     assert features == ([] if reported is None else [reported])
+
+
+def test_poller_reports_nothing_of_a_broker_that_does_not_know_its_cluster_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, versions = Cluster(monkeypatch), list[str]()
+    features: list[Mapping[str, int]] = []
+    cluster.brokers, cluster.features = {}, {}
+    poller, timeline, failures = polled(tmp_path, versions, features)
+    poller.start()
+    wait_for(lambda: UNKNOWN in cluster.asked)
+    cluster.asked.clear()
+    wait_for(lambda: UNKNOWN in cluster.asked)
+    cluster.features = {"metadata.version": 29}
+    cluster.brokers = BROKERS
+    wait_for(lambda: cluster.asked >= {0, 1, 2})
+    poller.stop()
+    timeline.close()
+    failures.check()
+    assert (versions, features) == (["3.9"], [{"metadata.version": 29}])
 
 
 def test_poller_without_an_answer_at_the_end_records_what_was_not_seen(

@@ -123,6 +123,11 @@ class Poller:
             except NO_ANSWER as error:
                 log.info("bootstrap server %s: %r", address, error)
                 continue
+            if not view.brokers:
+                # It has started and not heard of its cluster: features would be missing, too.
+                log.info("bootstrap server %s names no broker yet", address)
+                requests.close()
+                continue
             self._version(requests.version)
             self._report_features(requests)
             requests.close()
