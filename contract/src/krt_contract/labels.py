@@ -46,6 +46,8 @@ class Component(StrEnum):
     """The ConfigMaps of the run: plan, control and scripts."""
     EVIDENCE = "evidence"
     """The claim of the evidence volume."""
+    NETWORK = "network"
+    """The NetworkPolicies of the run."""
 
 
 class FieldManager(StrEnum):

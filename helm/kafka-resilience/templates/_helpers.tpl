@@ -157,6 +157,16 @@ finalizers does not: the Secret is gone by then. */}}
 {{- end -}}
 {{- end -}}
 
+{{/* What the NetworkPolicies of tests say of the installation, as JSON; empty where there are none. */}}
+{{- define "krt.testNetworkPolicies" -}}
+{{- with .Values.networkPolicy -}}
+{{- if .tests.enabled -}}
+{{- $controller := include "krt.selector" $ | fromYaml -}}
+{{- dict "controller" $controller "metricsFrom" .metricsFrom "dnsPorts" .tests.dnsPorts | toJson -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Environment of krt_operator.app.settings, for the controller and for the hook that removes
 finalizers. */}}
 {{- define "krt.settings" -}}
@@ -204,4 +214,6 @@ finalizers. */}}
   value: {{ include "krt.roleKind" . }}
 - name: KRT_METRICS_PORT
   value: {{ .Values.metrics.port | quote }}
+- name: KRT_TEST_NETWORK_POLICIES
+  value: {{ include "krt.testNetworkPolicies" . | quote }}
 {{- end -}}

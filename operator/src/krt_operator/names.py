@@ -98,6 +98,11 @@ def dump_job(test: str, member_name: str) -> str:
     return f"{test}-dump-{member_name}"
 
 
+def network_policy(test: str, subject: str) -> str:
+    """A NetworkPolicy: the subject is a component, or `default-deny` for all pods of the run."""
+    return f"{test}-{subject}"
+
+
 def preflight_pod(test: str, role: str) -> str:
     """The preflight's pods: role is `write` or `read`."""
     return f"{test}-preflight-{role}"

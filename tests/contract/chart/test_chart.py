@@ -85,6 +85,8 @@ def test_everything_rendered_is_current(helm: str) -> None:
         ("evidence.default=volume", "default"),
         ("evidence.objectStore.endpoint=minio:9000", "endpoint"),
         ("evidence.objectStore.storage.size=large", "size"),
+        ("networkPolicy.tests.dnsPorts={0}", "dnsPorts"),
+        ("networkPolicy.tests=true", "tests"),
         ("maxConcurentTests=3", "maxConcurentTests"),
     ],
 )
@@ -303,6 +305,7 @@ def test_controller_is_ready_by_another_endpoint_than_it_is_live(helm: str) -> N
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "ready"}
 
 
+POLICIES = "networkPolicy.tests.enabled=true"
 NO_STORE = "evidence.objectStore.enabled=false"
 MONITORING = {
     "metrics.podMonitor.enabled=true": {"PodMonitor"},
@@ -318,6 +321,41 @@ MONITORING = {
 def test_monitoring_and_policies_are_off_until_enabled(helm: str, value: str) -> None:
     before = {one["kind"] for one in template(helm, NO_STORE)}
     assert {one["kind"] for one in template(helm, NO_STORE, value)} - before == MONITORING[value]
+
+
+def test_network_policies_of_tests_need_rights_only_where_they_are_enabled(helm: str) -> None:
+    before = access_table(template(helm))
+    after = access_table(template(helm, POLICIES))
+    assert not [line for line in before if "networkpolicies" in line]
+    where = "every namespace | networking.k8s.io | networkpolicies | all"
+    verbs = "create, delete, get, list, patch"
+    assert set(after) - set(before) == {f"krt-kafka-resilience | {where} | {verbs}"}
+    assert set(before) <= set(after)
+
+
+def test_network_policies_of_tests_let_in_the_controllers_pod(
+    helm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (plain,) = of_kind(template(helm), "Deployment")
+    (named,) = of_kind(template(helm, POLICIES, "nameOverride=other"), "Deployment")
+    (scraped,) = of_kind(
+        template(helm, POLICIES, "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=it"),
+        "Deployment",
+    )
+    found = {}
+    for name, deployment in {"plain": plain, "named": named, "scraped": scraped}.items():
+        for variable, value in environment(deployment).items():
+            if isinstance(value, str | None):
+                monkeypatch.setenv(variable, value or "")
+        found[name] = Settings.from_environment().test_network_policies
+    assert found["plain"] is None
+    assert found["named"] is not None
+    labels = named["spec"]["template"]["metadata"]["labels"]
+    assert found["named"].controller.items() <= labels.items()
+    assert "other" in found["named"].controller.values()
+    assert (found["named"].metrics_from, found["named"].dns_ports) == ((), (53,))
+    assert found["scraped"] is not None
+    assert found["scraped"].metrics_from == ({"podSelector": {"matchLabels": {"app": "it"}}},)
 
 
 @pytest.mark.parametrize("name", ["podMonitor", "serviceMonitor", "prometheusRule"])

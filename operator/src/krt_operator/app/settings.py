@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic.alias_generators import to_camel
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from krt_contract.stores.settings import DEFAULT_REGION
@@ -37,8 +38,29 @@ CHART_VALUES = {
     "key_secret": "rbac.create",
     "role_kind": "rbac.namespaced",
     "metrics_port": "metrics.port",
+    "test_network_policies": "networkPolicy",
 }
 """Setting to the chart value that sets it, for error messages."""
+
+
+class NetworkPolicies(BaseModel):
+    """What the NetworkPolicies of tests say of the installation.
+
+    Attributes:
+        controller: labels of the controller's pod, which administers the Kafka of every test.
+        metrics_from: peers that may scrape producers, consumers and recorders; none: every pod.
+        dns_ports: ports of the pods that answer the cluster's DNS requests.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid"
+    )
+
+    controller: dict[str, str] = Field(min_length=1)
+    metrics_from: tuple[dict[str, Any], ...] = ()
+    dns_ports: tuple[Annotated[int, Field(ge=1, le=65535)], ...] = Field(
+        default=(53,), min_length=1
+    )
 
 
 class Settings(BaseSettings):
@@ -65,6 +87,7 @@ class Settings(BaseSettings):
         key_secret: its Secret with the key that credentials of secured clusters are made from.
         role_kind: of the roles that the pods of a test are bound to.
         metrics_port: port of the Prometheus metrics; 0: none.
+        test_network_policies: of the pods of tests; None: they get none.
     """
 
     model_config = SettingsConfigDict(
@@ -96,6 +119,7 @@ class Settings(BaseSettings):
     key_secret: str = ""
     role_kind: Literal["ClusterRole", "Role"] = "ClusterRole"
     metrics_port: int = Field(default=0, ge=0)
+    test_network_policies: NetworkPolicies | None = None
 
     @property
     def store_ca(self) -> str:

@@ -23,6 +23,7 @@ from krt_operator.errors import PlanUnreadableError, RefusedError, ResourceUnrea
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from krt_operator.app.settings import Settings
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change
     from krt_operator.engine.views import Json
@@ -33,7 +34,16 @@ CHILDREN: Final = ("Pod", "StatefulSet", "PersistentVolumeClaim", "Job", "Config
 BUILT_KINDS: Final = ("Service", "PodDisruptionBudget", "ServiceAccount", "RoleBinding")
 """Kinds listed in the phases that create or delete them."""
 
+NETWORK_POLICY: Final = "NetworkPolicy"
+"""Listed with them where the controller creates some: elsewhere it has no right to."""
+
 BUILDING: Final = frozenset({Phase.PROVISIONING, Phase.CLEANING_UP})
+
+
+def built_kinds(settings: Settings) -> tuple[str, ...]:
+    """The kinds that are listed only in the phases that create or delete them."""
+    policies = () if settings.test_network_policies is None else (NETWORK_POLICY,)
+    return (*BUILT_KINDS, *policies)
 
 
 def read_run(raw: Json, at: datetime) -> Run:
@@ -88,7 +98,7 @@ def observe(ports: Ports, name: str, uid: str, phase: Phase | None) -> Observed:
 
     others = {
         (kind, child): obj
-        for kind in (BUILT_KINDS if phase in BUILDING else ())
+        for kind in (built_kinds(ports.settings) if phase in BUILDING else ())
         for child, obj in owned_by(by_name(kind), uid).items()
     }
     # In Pending nothing has been built; the plan may have been written just before.

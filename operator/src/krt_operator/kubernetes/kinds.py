@@ -52,6 +52,7 @@ KINDS: dict[str, Kind] = {
     "StatefulSet": Kind("/apis/apps/v1", "statefulsets"),
     "Job": Kind("/apis/batch/v1", "jobs"),
     "PodDisruptionBudget": Kind("/apis/policy/v1", "poddisruptionbudgets"),
+    "NetworkPolicy": Kind("/apis/networking.k8s.io/v1", "networkpolicies"),
     "RoleBinding": Kind("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
     "StorageClass": Kind("/apis/storage.k8s.io/v1", "storageclasses", namespaced=False),
 }

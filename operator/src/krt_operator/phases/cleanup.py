@@ -20,6 +20,7 @@ from krt_operator.build.shared import with_state
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, CLOSING_PATIENCE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Progress
+from krt_operator.engine.reading import NETWORK_POLICY
 from krt_operator.engine.views import JobView, ObjectView
 from krt_operator.faults.actions import freeze_pod
 from krt_operator.faults.hold import end_open_faults
@@ -151,14 +152,17 @@ def _deletions(observed: Observed, *, scored: bool) -> list[Deletion]:
 
     The kubelet uses the grace period of the first deletion. If a StatefulSet were deleted before
     its pod, that would be the pod's own grace period, all of which brokers without ZooKeeper use.
-    No pod is created meanwhile: a StatefulSet waits until its pod is gone.
+    No pod is created meanwhile: a StatefulSet waits until its pod is gone. NetworkPolicies are
+    last, so that a pod which is still there keeps its own.
     """
     pods = [pod for pod in observed.pod_views() if _component(pod) in TRANSIENT]
     found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
     found += _deletions_of("StatefulSet", observed.stateful_sets.values())
     found += [_deletion("Job", job) for job in _jobs_to_delete(observed, scored=scored)]
     found += _deletions_of("PersistentVolumeClaim", observed.claims.values())
-    return [*found, *_other_deletions(observed)]
+    found += _other_deletions(observed)
+    policies = [obj for (kind, _), obj in observed.others.items() if kind == NETWORK_POLICY]
+    return found or _deletions_of(NETWORK_POLICY, policies)
 
 
 def _jobs_to_delete(observed: Observed, *, scored: bool) -> list[JobView]:

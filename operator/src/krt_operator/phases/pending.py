@@ -14,11 +14,12 @@ from krt_operator.build.evidence import (
     build_store_ca,
     build_store_secret,
 )
+from krt_operator.build.network_policies import build_network_policies
 from krt_operator.build.shared import build_plan_map
 from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Event, Progress, SideEffect
-from krt_operator.engine.reading import BUILT_KINDS, CHILDREN
+from krt_operator.engine.reading import CHILDREN, built_kinds
 from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError, TransientError, UserError
 from krt_operator.phases.broker_pods import check_broker_pods
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 OWN_CLAIM: Final = DEFAULT_CLAIM
 """The claim that the controller creates where it is missing; any other must exist."""
 
-OBJECTS_LEFT: Final = (*CHILDREN, *BUILT_KINDS)
-"""Kinds of which a deleted test of the same name may have left objects to the garbage collector."""
-
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     """Check the queue and the cluster; the last step writes the plan and enters Provisioning.
@@ -65,7 +63,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         behind = max(queue.ahead - settings.max_concurrent_tests, 0)
         delay = min(QUEUED * (behind + 1), QUEUED_FAR_BACK)
         return _wait(observed, "Queued", queue.obstacle, delay)
-    left = _leftovers(ports.cluster, run)
+    left = _leftovers(ports, run)
     if left:
         message = f"objects of the previous test of this name are being deleted: {left[0]}"
         return _wait(observed, "PreviousTestTerminating", message, BUSY)
@@ -99,11 +97,12 @@ def _wait(observed: Observed, reason: str, message: str, seconds: float) -> Prog
     return Progress(requeue_after=seconds, changes=(condition,))
 
 
-def _leftovers(cluster: Cluster, run: Run) -> list[str]:
+def _leftovers(ports: Ports, run: Run) -> list[str]:
+    """What a deleted test of the same name has left to the garbage collector."""
     return [
         f"{kind} {obj['metadata']['name']}"
-        for kind in OBJECTS_LEFT
-        for obj in cluster.list(kind, {LABEL_TEST: run.name})
+        for kind in (*CHILDREN, *built_kinds(ports.settings))
+        for obj in ports.cluster.list(kind, {LABEL_TEST: run.name})
         if obj["metadata"]["labels"].get(LABEL_TEST_UID) != run.uid
     ]
 
@@ -197,6 +196,9 @@ def _write(plan: Plan, ports: Ports, *, in_chart_store: bool) -> Sequence[Change
             "deleted"
         )
     cluster, settings = ports.cluster, ports.settings
+    # Before any pod: one without a policy takes every connection.
+    for policy in build_network_policies(plan, settings):
+        cluster.apply(policy)
     # Before the first pod that needs them: one that waits for a Secret is tried again late, and a
     # cloud provider changes a pod only if it knows the annotations of its account by then.
     if plan.spec.kafka.security is not None:

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 import yaml
 from tests.unit.operator.doubles.plans import sample_plan
+from tests.unit.operator.doubles.world import WITH_POLICIES
 
 from krt_contract.control import ControlState
 from krt_operator import names
 from krt_operator.build import (
     members,
+    network_policies,
     scoring,
     shared,
     tools,
@@ -38,6 +40,7 @@ def _kraft_objects() -> list[Any]:
         *shared.build_preflight_pods(plan, PULL),
         *members.build_members(plan, PULL),
         *members.build_budgets(plan),
+        *network_policies.build_network_policies(plan, WITH_POLICIES),
     ]
 
 
@@ -103,6 +106,7 @@ def _objects() -> dict[str, Any]:
         traffic.build_recorder_pod(plan, PULL),
         *members.build_members(plan, PULL),
         *members.build_budgets(plan),
+        *network_policies.build_network_policies(plan, WITH_POLICIES),
         *(traffic.build_traffic_pod(plan, one, PULL) for one in traffic.traffic_pods(plan)),
         scoring.build_scoring_job(plan, 1, PULL),
         tools.build_reassign_job(

@@ -38,6 +38,11 @@ def test_settings_with_namespaces_are_split_at_commas(monkeypatch: pytest.Monkey
     [
         ("KRT_IMAGE_KAFKA", "", "KRT_IMAGE_KAFKA: is not set; set the chart value images.kafka"),
         ("KRT_IMAGE_SCORING", " ", "KRT_IMAGE_SCORING: .*set the chart value images.scoring"),
+        (
+            "KRT_TEST_NETWORK_POLICIES",
+            '{"controller": {}}',
+            "KRT_TEST_NETWORK_POLICIES: .*set the chart value networkPolicy",
+        ),
         ("KRT_METRICS_PORT", "http", "KRT_METRICS_PORT: is 'http': .*chart value metrics.port"),
         ("KRT_MAX_CONCURRENT_TESTS", "-1", "KRT_MAX_CONCURRENT_TESTS: is '-1': .*Tests"),
     ],

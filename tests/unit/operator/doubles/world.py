@@ -21,7 +21,7 @@ from tests.unit.operator.doubles.reference_kafka import ReferenceKafka
 from krt_contract.labels import API_VERSION, KIND, LABEL_COMPONENT, LABEL_MEMBER
 from krt_contract.members import CONTROLLER_ID_BASE, CONTROLLER_PORT
 from krt_operator.app.metrics import Metrics
-from krt_operator.app.settings import Settings
+from krt_operator.app.settings import NetworkPolicies, Settings
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reconcile import Reconciler
 from krt_operator.errors import ConflictError, RefusedError, TransientError
@@ -49,6 +49,17 @@ SETTINGS = Settings(
     image_kafka_kraft="kafka:4",
     max_concurrent_tests=2,
 )
+CONTROLLER_LABELS = {
+    "app.kubernetes.io/instance": "krt",
+    "app.kubernetes.io/component": "operator",
+}
+WITH_POLICIES = SETTINGS.model_copy(
+    update={
+        "namespace": "krt-system",
+        "test_network_policies": NetworkPolicies(controller=CONTROLLER_LABELS),
+    }
+)
+"""The same where tests get NetworkPolicies."""
 
 
 class World(Kubelets):
