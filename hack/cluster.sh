@@ -108,6 +108,22 @@ storage() {
   kubectl_here apply -f "$HACK/storage/krt-evidence.yaml"
 }
 
+# confine_services: has every node refuse packets to addresses of Services that kube-proxy did not send on
+# to a pod. It updates one table after the other, so while the endpoints of a Service change, a connection
+# may leave the cluster by its default route. Whoever answers there is taken for the Service: a proxy that
+# answered HTTP had Kafka read four letters as the length of an answer, and its heap was too small for that.
+confine_services() {
+  local range node
+  range=$(kubectl_here get servicecidrs kubernetes -o jsonpath='{.spec.cidrs[0]}')
+  for node in $(node_containers); do
+    # shellcheck disable=SC2016  # expanded in the node
+    docker exec "$node" sh -euc '
+      rule="--destination $1 --jump REJECT"
+      iptables --wait --check FORWARD $rule 2>/dev/null || iptables --wait --insert FORWARD $rule
+    ' _ "$range"
+  done
+}
+
 cluster_create() {
   local image=$1
   mkdir -p "$EVIDENCE"
@@ -117,6 +133,7 @@ cluster_create() {
   step "create the cluster $CLUSTER: $(nodes_expected) nodes of ${image%@*}" create_nodes "$image"
   if shared_storage; then step 'add the shared evidence storage' storage; fi
   step 'wait for every node and system pod' await_cluster 180
+  step 'keep packets to Services inside the cluster' confine_services
   write_marker state=ready "engine=$(engine_id)" "image=$image" \
     "config=$(cluster_recipe)" "containers=$(node_containers --no-trunc | tr '\n' ' ')"
 }

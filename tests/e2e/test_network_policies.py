@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from kit import network_policies
-from kit.network_policies import SCRAPER, reached
+from kit.connections import idle_pod, reached
+from kit.network_policies import SCRAPER
 from kit.run import LABEL, Run, manifest
 from kit.wait import wait_until
 
@@ -143,8 +144,8 @@ def _start_clients(run: Run) -> None:
     broker = run.kubectl.get("pod", f"{run.name}-kafka-0-0")
     node, image = broker["spec"]["nodeName"], broker["spec"]["containers"][0]["image"]
     run.kubectl.apply(
-        network_policies.pod(STRANGER, {"app": STRANGER}, image, node),
-        network_policies.pod(SCRAPING, SCRAPER, image, node),
+        idle_pod(STRANGER, {"app": STRANGER}, image, node),
+        idle_pod(SCRAPING, SCRAPER, image, node),
     )
     run.kubectl(
         *("wait", "--for=condition=Ready", f"pod/{STRANGER}", f"pod/{SCRAPING}"),

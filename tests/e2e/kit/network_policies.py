@@ -1,17 +1,17 @@
-"""NetworkPolicies on the cluster: enforced for a while, made by the controller, and tried out."""
+"""NetworkPolicies on the cluster: enforced for a while, and made by the controller."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kit.controller import RELEASE
 from kit.run import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kit.kubectl import Kubectl
 
@@ -22,15 +22,6 @@ INSTALL_SECONDS = 180
 
 SCRAPER = {"app": "scraper"}
 """Labels of the pod that may scrape metrics."""
-
-CONNECT = """
-for address; do
-  { timeout 3 bash -c "exec 3<>/dev/tcp/${address/:/\\/}" 2>/dev/null && echo "$address"; } &
-done
-wait
-"""
-"""Prints those of the addresses to which a connection can be made. All are tried at once: a packet
-that is dropped is waited for until the time is over."""
 
 
 @contextmanager
@@ -70,49 +61,6 @@ def created(operator: Kubectl) -> Iterator[None]:
             *("helm", "rollback", RELEASE, str(found["version"]), *release, *wait),
             within=INSTALL_SECONDS + 20,
         )
-
-
-def pod(name: str, labels: dict[str, str], image: str, node: str) -> dict[str, Any]:
-    """Return a pod that does nothing, for trying out connections.
-
-    Args:
-        name: of the pod.
-        labels: of the pod.
-        image: any with bash.
-        node: where it runs.
-    """
-    container = {
-        "name": "client",
-        "image": image,
-        "command": ["sleep", "infinity"],
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {
-            "nodeName": node,
-            "terminationGracePeriodSeconds": 0,
-            "automountServiceAccountToken": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 10001,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [container],
-        },
-    }
-
-
-def reached(kubectl: Kubectl, source: str, addresses: Iterable[str]) -> set[str]:
-    """Return those of the addresses (``host:port``) to which a pod can connect."""
-    asked = list(addresses)
-    command = ("exec", source, "--", "bash", "-c", CONNECT, "connect", *asked)
-    return set(kubectl(*command).split())
 
 
 def _run(*command: str, within: float) -> str:
