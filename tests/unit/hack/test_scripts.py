@@ -98,15 +98,18 @@ def test_with_lock_holder_killed_is_taken_over(home: dict[str, str], prelude: st
 @LOCKS
 def test_with_lock_taken_waits_until_it_is_free(home: dict[str, str], prelude: str) -> None:
     script = f"""{prelude}
-    first() {{ touch "$CACHE/first"; sleep 1; echo first; }}
+    first() {{
+      touch "$CACHE/first"
+      until grep -qs 'waiting for' "$CACHE/said"; do sleep 0.05; done
+      echo first
+    }}
     with_lock build first &
     until [[ -e $CACHE/first ]]; do sleep 0.05; done
-    with_lock build echo second
+    with_lock build echo second 2>"$CACHE/said"
     wait
     """
     done = run(script, home)
     assert done.stdout == "first\nsecond\n", done.stderr
-    assert "waiting for" in done.stderr
 
 
 @LOCKS
