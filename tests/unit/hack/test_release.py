@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,12 @@ import yaml
 REPO = Path(__file__).parents[3]
 REGISTRY = "registry.example.com"
 DIGEST = "sha256:" + "a" * 64
+VERSIONS = dict(
+    line.split("=", 1)
+    for line in (REPO / "hack/versions.env").read_text().splitlines()
+    if "=" in line and not line.startswith("#")
+)
+UV = re.search(r"UV_VERSION=(.+)", (REPO / "hack/uv").read_text())
 
 DOUBLE = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >>"$CALLS"
@@ -19,6 +26,15 @@ case "$(basename "$0") $1" in
   'docker image') echo "${@: -1}" | sed "s/:[^:]*$/@$DIGEST/" ;;
   'helm push') echo "Digest: $DIGEST" ;;
   'trivy image') exit "${TRIVY:-0}" ;;
+  'go env') echo "go$GO" ;;
+  'go run')
+    case $2 in
+      */gitleaks/*) exit "${GITLEAKS_EXIT:-0}" ;;
+      */govulncheck@*) exit "${GOVULNCHECK_EXIT:-0}" ;;
+    esac
+    ;;
+  'uv --version') echo "uv $UV" ;;
+  'uv tool') exit "${PIP_AUDIT_EXIT:-0}" ;;
 esac
 """
 
@@ -27,7 +43,7 @@ esac
 def home(tmp_path: Path) -> dict[str, str]:
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ("docker", "helm", "trivy", "cosign"):
+    for name in ("docker", "helm", "trivy", "cosign", "go", "uv"):
         (folder / name).write_text(DOUBLE)
         (folder / name).chmod(0o755)
     images = "".join(
@@ -50,6 +66,8 @@ def home(tmp_path: Path) -> dict[str, str]:
         "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
         "CALLS": str(tmp_path / "calls"),
         "DIGEST": DIGEST,
+        "GO": VERSIONS["GO_VERSION"],
+        "UV": UV[1] if UV else "",
         "KRT_CACHE": str(tmp_path / "cache"),
         "KRT_STATE": str(tmp_path / "state"),
         "KRT_IMAGE_VALUES": str(tmp_path / "images.values.yaml"),
@@ -99,6 +117,34 @@ def test_scan_looks_at_every_image_and_fails_with_the_scanner(home: dict[str, st
         f"{REGISTRY}/apache/kafka:4.4.0",
     ]
     assert release(home | {"TRIVY": "1"}, "scan").returncode == 1
+
+
+def test_secrets_searches_the_whole_history_and_fails_with_the_search(
+    home: dict[str, str],
+) -> None:
+    assert release(home, "secrets").returncode == 0
+    [search] = [call.split() for call in calls(home) if call.startswith("go run")]
+    assert "git" in search
+    assert search[-1] == "."
+    assert not any(word.startswith("--log-opts") for word in search)
+    assert release(home | {"GITLEAKS_EXIT": "1"}, "secrets").returncode == 1
+
+
+def test_audit_looks_at_every_pinned_package_and_at_the_store(home: dict[str, str]) -> None:
+    assert release(home, "audit").returncode == 0
+    export, audit, check = [
+        call for call in calls(home) if call.startswith(("uv export", "uv tool", "go run"))
+    ]
+    for flag in ("--frozen", "--all-packages"):
+        assert flag in export
+    assert "--strict" in audit
+    assert audit.split()[-1] in export.split()
+    assert check.endswith("./...")
+
+
+@pytest.mark.parametrize("tool", ["PIP_AUDIT_EXIT", "GOVULNCHECK_EXIT"])
+def test_audit_fails_with_what_finds_a_vulnerability(home: dict[str, str], tool: str) -> None:
+    assert release(home | {tool: "1"}, "audit").returncode == 1
 
 
 def test_sign_signs_our_images_by_digest_with_their_bill_of_materials(
