@@ -84,17 +84,37 @@ def end_open_faults(status: Status, now: datetime) -> tuple[Change, ...]:
 
 
 def stateful_sets_to_scale(
-    plan: Plan, observed: Observed, kept_down: frozenset[str], pull_policy: str
+    plan: Plan, status: Status, observed: Observed, pull_policy: str
 ) -> list[Json]:
-    """The StatefulSets whose replicas differ from what the open faults require."""
+    """The StatefulSets whose replicas differ from what the open faults require.
+
+    One that an injection scaled to 0 stays at 0 until the injection is in the journal: its member
+    would run for a moment, and be taken down a second time.
+
+    Args:
+        plan: of the run.
+        status: the journal.
+        observed: what there is.
+        pull_policy: of the members' images.
+    """
+    kept_down = members_kept_down(status, plan.spec)
+    being_injected = {
+        target.member
+        for entry in status.faults
+        if entry.state is FaultState.SCHEDULED
+        for target in entry.targets
+    }
     stateful_sets: list[Json] = []
     for member in plan.members:
-        replicas = 0 if member.member in kept_down else 1
         current = observed.stateful_sets.get(names.of_member(plan.name, member.member))
-        if current is not None and current["spec"].get("replicas", 1) != replicas:
-            objects = build_member(plan, member, pull_policy, replicas)
-            uid = current["metadata"]["uid"]
-            stateful_sets += [with_uid(obj, uid) for obj in objects if obj["kind"] == "StatefulSet"]
+        if current is None:
+            continue
+        now, wanted = current["spec"].get("replicas", 1), int(member.member not in kept_down)
+        if now == wanted or (now == 0 and member.member in being_injected):
+            continue
+        uid = current["metadata"]["uid"]
+        objects = build_member(plan, member, pull_policy, wanted)
+        stateful_sets += [with_uid(obj, uid) for obj in objects if obj["kind"] == "StatefulSet"]
     return stateful_sets
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.build.traffic import TrafficPod
     from krt_operator.engine.progress import Observed
+    from krt_operator.engine.views import Json
 
     Selector = Callable[[TrafficPod], bool]
 
@@ -26,9 +27,12 @@ GIVEN_UP: Final = frozenset({TrafficExit.BEHIND, TrafficExit.UNUSABLE})
 def control_state(observed: Observed, plan: Plan) -> ControlState:
     """The state in the control ConfigMap; Produce where there is none yet."""
     control = observed.config_maps.get(names.control(plan.name))
-    return ControlState(
-        control["data"].get(STATE_KEY, ControlState.PRODUCE) if control else ControlState.PRODUCE
-    )
+    return ControlState.PRODUCE if control is None else read_state(control)
+
+
+def read_state(control: Json) -> ControlState:
+    """The state that a control ConfigMap names; Produce where it names none yet."""
+    return ControlState(control["data"].get(STATE_KEY, ControlState.PRODUCE))
 
 
 def producer(pod: TrafficPod) -> bool:

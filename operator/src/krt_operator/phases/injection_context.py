@@ -18,11 +18,7 @@ from krt_operator.engine.progress import Change, Event, Observed, Progress, Run,
 from krt_operator.errors import TransientError
 from krt_operator.faults import observations, schedule
 from krt_operator.faults.action import FaultContext
-from krt_operator.faults.hold import (
-    members_kept_down,
-    stateful_sets_to_scale,
-    unavailable_members,
-)
+from krt_operator.faults.hold import stateful_sets_to_scale, unavailable_members
 from krt_operator.faults.kafka_state import group_of
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.verification import verify
@@ -102,10 +98,6 @@ class InjectionContext:
         """The journal of a fault, with the decisions of the pass."""
         return schedule.find_entry(self.journal, fault)
 
-    def held_down(self) -> frozenset[str]:
-        """Members that must not run, by the decisions of the pass."""
-        return members_kept_down(self.status, self.run.spec)
-
     def absent(self) -> frozenset[str]:
         """Members that open faults keep from taking part, by the decisions of the pass."""
         return unavailable_members(self.status, self.run.spec)
@@ -121,9 +113,7 @@ class InjectionContext:
             ports=self.ports,
             now=self.now,
             unavailable=self.absent(),
-            stateful_sets_after=lambda change: self.stateful_sets(
-                members_kept_down(change(status), self.run.spec)
-            ),
+            stateful_sets_after=lambda change: self.stateful_sets(change(status)),
             view=lambda: self.view() if self.quiet() else None,
         )
 
@@ -224,10 +214,10 @@ class InjectionContext:
         ):
             self.record(journal.fault(fault.name, **vars(verification)))
 
-    def stateful_sets(self, down: frozenset[str]) -> list[Json]:
-        """The StatefulSets to apply so that exactly these members are down."""
+    def stateful_sets(self, status: Status) -> list[Json]:
+        """The StatefulSets to apply where this is the journal."""
         return stateful_sets_to_scale(
-            self.plan, self.observed, down, self.ports.settings.image_pull_policy
+            self.plan, status, self.observed, self.ports.settings.image_pull_policy
         )
 
     def progress(self, next_phase: Phase | None = None) -> Progress:
@@ -237,7 +227,7 @@ class InjectionContext:
             next_phase=next_phase,
             intents=tuple(self.intents),
             changes=tuple(self.changes),
-            apply=(*self.desired, *self.stateful_sets(self.held_down())),
+            apply=(*self.desired, *self.stateful_sets(self.status)),
             side_effects=tuple(self.side_effects),
             events=tuple(self.events),
         )

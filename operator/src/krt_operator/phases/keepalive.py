@@ -19,13 +19,9 @@ from krt_operator.api.status import InconclusiveReasonKind, Phase
 from krt_operator.build.traffic import build_recorder_pod, build_traffic_pod, traffic_pods
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
-from krt_operator.faults.hold import (
-    members_kept_down,
-    members_under_fault,
-    stateful_sets_to_scale,
-)
+from krt_operator.faults.hold import members_under_fault, stateful_sets_to_scale
 from krt_operator.health import pod_state, stuck_pods
-from krt_operator.health.traffic import control_state
+from krt_operator.health.traffic import control_state, read_state
 from krt_operator.health.traffic_flow import flows
 from krt_operator.health.traffic_restarts import (
     failed_for_good,
@@ -59,10 +55,8 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
     desired: list[Json] = []
     if run.status.phase is not Phase.INJECTING:
         # While faults are open, Injecting decides which members are down.
-        desired += stateful_sets_to_scale(
-            plan, observed, members_kept_down(run.status, run.spec), pull
-        )
-    control = control_state(observed, plan)
+        desired += stateful_sets_to_scale(plan, run.status, observed, pull)
+    control = _control(run, plan, observed, ports)
     if control not in ENDING and names.recorder_pod(plan.name) not in observed.pods:
         desired.append(build_recorder_pod(plan, pull))
     deletions, unscheduled = stuck_pods.replacements(plan, observed, run.status)
@@ -94,6 +88,21 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
         side_effects=tuple(side_effects),
         events=tuple(events),
     )
+
+
+def _control(run: Run, plan: Plan, observed: Observed, ports: Ports) -> ControlState:
+    """The state of the control, read by its name where a pod ended as only a later one lets it.
+
+    A list may be outdated, and the run would be inconclusive.
+    """
+    listed = control_state(observed, plan)
+    for client in traffic_pods(plan):
+        pod = observed.pod(client.pod)
+        early = pod is not None and pod.exit_code in DONE and not _may_be_done(client, listed)
+        if early and _needed(run, client, listed):
+            found = ports.cluster.get("ConfigMap", names.control(plan.name))
+            return listed if found is None else read_state(found)
+    return listed
 
 
 def _is_gone(client: TrafficPod, ports: Ports) -> bool:
