@@ -23,7 +23,7 @@ from krt_operator.engine.progress import Deletion, Progress
 from krt_operator.engine.reading import NETWORK_POLICY
 from krt_operator.engine.views import JobView, ObjectView
 from krt_operator.faults.actions import freeze_pod
-from krt_operator.faults.hold import end_open_faults
+from krt_operator.faults.hold import end_open_faults, stateful_sets_to_scale
 from krt_operator.phases import outcome
 from krt_operator.phases.reference import deletion_of_kafka_objects
 
@@ -73,10 +73,10 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     thaws = tuple(_thaws(run, observed, retained=retained))
     if thaws and since < timedelta(seconds=CLEANUP_PATIENCE if retained else THAW_PATIENCE):
         return Progress(requeue_after=BUSY / 2, side_effects=thaws)
-    return _retain(run, observed, ports) if retained else _delete(run, observed, since)
+    return (_retain if retained else _delete)(run, observed, ports, since)
 
 
-def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
+def _delete(run: Run, observed: Observed, _ports: Ports, since: timedelta) -> Progress:
     """Let the writers close, delete what the run built, then finish.
 
     Args:
@@ -106,8 +106,13 @@ def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
     return _finish(run, observed, ", ".join(f"{item.kind} {item.name}" for item in left))
 
 
-def _retain(run: Run, observed: Observed, ports: Ports) -> Progress:
-    """Revert open faults, then finish: the members stay."""
+def _retain(run: Run, observed: Observed, ports: Ports, since: timedelta) -> Progress:
+    """Let members that faults keep down run again, then finish: the members stay.
+
+    The pass that ends the faults is not the one that finishes. A read older than the last change of
+    a StatefulSet would show a member that is down as running, and leave it down for good.
+    """
+    ended = end_open_faults(run.status, observed.at)
     if run.plan is None:
         down = [
             f"StatefulSet {name} has no replicas (kubectl scale statefulset {name} --replicas=1)"
@@ -115,12 +120,19 @@ def _retain(run: Run, observed: Observed, ports: Ports) -> Progress:
             if not obj["spec"].get("replicas", 1)
         ]
         return _finish(run, observed, ", ".join(down))
-    reverted = (
-        build_members(run.plan, ports.settings.image_pull_policy)
-        if _built(observed, run.plan)
-        else []
-    )
-    return replace(_finish(run, observed), apply=tuple(reverted))
+    pull_policy = ports.settings.image_pull_policy
+    built = _built(observed, run.plan)
+    members = tuple(build_members(run.plan, pull_policy)) if built else ()
+    if ended:
+        return Progress(requeue_after=0, changes=ended, apply=members)
+    down = [
+        obj["metadata"]["name"]
+        for obj in stateful_sets_to_scale(run.plan, run.status, observed, pull_policy)
+    ]
+    if down and since <= timedelta(seconds=CLEANUP_PATIENCE):
+        return Progress(requeue_after=BUSY / 2, apply=members)
+    left = ", ".join(f"StatefulSet {name} has no replicas" for name in down)
+    return replace(_finish(run, observed, left), apply=members)
 
 
 def _finish(run: Run, observed: Observed, left: str = "") -> Progress:
