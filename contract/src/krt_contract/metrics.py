@@ -61,7 +61,8 @@ TESTS_QUEUED: Final = Metric(
     "krt_tests_queued",
     _GAUGE,
     (),
-    "Tests in phase Pending that wait for others to end. Counted every 15 s.",
+    "Tests in phase Pending that wait for a slot, or until the cluster can carry them. Counted "
+    "every 15 s.",
 )
 PHASE_DURATION: Final = Metric(
     "krt_phase_duration_seconds", _HISTOGRAM, ("phase",), "Duration of phases that were left."

@@ -208,6 +208,8 @@ finalizers. */}}
   value: {{ .Values.maxConcurrentTests | quote }}
 - name: KRT_MAX_CONCURRENT_TESTS_PER_NAMESPACE
   value: {{ .Values.maxConcurrentTestsPerNamespace | quote }}
+- name: KRT_MAX_STARTING_TESTS
+  value: {{ .Values.maxStartingTests | quote }}
 - name: KRT_WATCH_NAMESPACES
   value: {{ include "krt.watchNamespaces" . | quote }}
 - name: KRT_ROLE_KIND

@@ -44,8 +44,8 @@ BUSY: Final = 1.0
 CALM: Final = 2.0
 """Seconds between passes while a phase only waits."""
 
-QUEUED: Final = 5.0
-"""Seconds between passes of the test that is next in the queue."""
+QUEUED_PAUSE: Final = 5.0
+"""Seconds between passes of the test that is next in the queue, or is held back."""
 
 QUEUED_FAR_BACK: Final = 15.0
 """Seconds between passes of a test further back, at most: within that time it sees spec.abort."""

@@ -78,6 +78,7 @@ def test_everything_rendered_is_current(helm: str) -> None:
         ("images.kafka.tag=latest", "images"),
         ("images.operator.digest=abc", "digest"),
         ("maxConcurrentTests=0", "maxConcurrentTests"),
+        ("maxStartingTests=-1", "maxStartingTests"),
         ("imagePullPolicy=Sometimes", "imagePullPolicy"),
         ("watchNamespaces={Not_A_Name}", "watchNamespaces"),
         ("kafkaRef.secretNames={Not_A_Name}", "secretNames"),

@@ -47,6 +47,15 @@ TAINT = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
 SIX = [node(zone) for zone in ("a", "b", "c", "a", "b", "c")]
 
 
+def strained(name: str, zone: str) -> dict[str, Any]:
+    """Return a node without disk and process ids, before it gets the taints."""
+    found = node(zone)
+    found["metadata"]["name"] = name
+    lacks = [{"type": kind, "status": "True"} for kind in ("DiskPressure", "PIDPressure")]
+    found["status"]["conditions"] += lacks
+    return found
+
+
 def deployment(*, ready: int = 1, **environment: str) -> dict[str, Any]:
     variables = {
         "KRT_EVIDENCE_STORAGE_CLASS": "shared",
@@ -179,6 +188,9 @@ def test_controller_and_crd_of_two_versions_are_a_blocker(kubectl: FakeKubectl) 
     assert (last.level, "0.0.9" in last.message) == (BLOCKER, True)
 
 
+STRAINED = [node("a"), node("a"), node("b"), strained("b2", "b"), node("c"), node("c")]
+"""Nodes of which one is under pressure."""
+
 KRAFT = {"kafka": {"metadata": {"mode": "KRaft"}}}
 
 
@@ -198,6 +210,9 @@ KRAFT = {"kafka": {"metadata": {"mode": "KRaft"}}}
         (SIX[:2], {}, BLOCKER, "3 replicas of a partition need as many zones"),
         (SIX, {"kafka": {"replicas": 7}}, BLOCKER, "zone a needs 3 nodes"),
         ([], {}, BLOCKER, "none"),
+        (STRAINED, {}, WARNING, "b2 (DiskPressure, PIDPressure)"),
+        ([*STRAINED, *SIX], {}, OK, "a 4, b 3, c 4"),
+        (STRAINED[:5], {}, BLOCKER, "left beside"),
         ([node("a", taints=[TAINT])] * 6, {"topics": []}, BLOCKER, "none"),
         (
             [node("a", taints=[TAINT])] * 6,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krt_cli.doctor.finding import Finding, blocker, ok, warning
 from krt_cli.errors import KubectlError
 from krt_contract.metadata import MetadataMode
-from krt_contract.nodes import nodes_by_zone
+from krt_contract.nodes import nodes_by_zone, pressures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,14 +43,32 @@ def nodes(kubectl: Kubectl, spec: Mapping[str, Any]) -> Finding:
             "ask for the number of nodes and zones; a test that does not fit ends with TooFewNodes "
             "or TooFewZones",
         )
-    zones = nodes_by_zone(listed, key, rack.get("zones") or (), spec.get("podTemplate") or {})
     brokers = int(kafka.get("replicas") or MEMBERS)
     ensemble = _Ensemble.of(spec)
     factor = max(
         (int(topic.get("replicationFactor") or 1) for topic in spec.get("topics") or ()),
         default=MEMBERS if not spec else 1,
     )
-    return _judge(zones, key, brokers, ensemble, factor)
+    template, only = spec.get("podTemplate") or {}, rack.get("zones") or ()
+    found, relieved = (
+        _judge(
+            nodes_by_zone(listed, key, only, template, relieved=each),
+            key,
+            brokers,
+            ensemble,
+            factor,
+        )
+        for each in (False, True)
+    )
+    strained = {node["metadata"]["name"]: pressures(node) for node in listed if pressures(node)}
+    if found.level is relieved.level:
+        return found
+    named = ", ".join(f"{name} ({', '.join(each)})" for name, each in sorted(strained.items()))
+    return warning(
+        CHECK,
+        f"the members do not fit without nodes under pressure: {named}",
+        "free memory or disk there, or add nodes; until then a test waits (NodesUnderPressure)",
+    )
 
 
 @dataclass(frozen=True)

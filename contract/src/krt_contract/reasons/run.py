@@ -186,7 +186,7 @@ PROGRESS: Final = (
     Reason(
         "Queued",
         "the test waits until fewer tests run (chart values maxConcurrentTests and "
-        "maxConcurrentTestsPerNamespace)",
+        "maxConcurrentTestsPerNamespace) or start (maxStartingTests)",
     ),
     Reason("Reading", "consumers read to the end"),
     Reason("Reconciled", "the controller takes the run forward again after a failure"),

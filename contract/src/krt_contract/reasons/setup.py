@@ -113,6 +113,12 @@ SETUP: Final = (
         "delete that object, or run the test under another name or in another namespace",
     ),
     Reason(
+        "NodesUnderPressure",
+        "the members do not fit without nodes that lack memory, disk or process ids; the test "
+        "waits until the nodes are relieved",
+        "free memory or disk on the nodes that the message names, or add nodes",
+    ),
+    Reason(
         "NoSuchZone",
         "the spec names a zone in which no node, or no broker of the test, is",
         "name zones that the nodes have, or leave the list empty for all of them",
@@ -121,6 +127,12 @@ SETUP: Final = (
         "NotConfigured",
         "the controller lacks a setting; it does not start",
         "set the chart value that the message names",
+    ),
+    Reason(
+        "OtherTestSlow",
+        "another test measures slow writes before its first fault, so the cluster is too busy for "
+        "one more test; this test waits until they are faster",
+        "lower the chart value maxConcurrentTests, or end other work on the nodes",
     ),
     Reason(
         "PreflightTimedOut",

@@ -76,7 +76,8 @@ These reasons report progress, success, the verdict, or how the run ended.
 FIELD = re.compile(r"(?<![\w`./(-])((?:spec|status|images|evidence)\.\w[\w.]*\w)")
 OPTION = re.compile(
     r"(?<![\w`./(-])(delivery\.timeout\.ms|recordsPerSecond|krt (?:evidence|score)|"
-    r"kubectl (?:describe pvc|delete krt NAME)|krt-evidence|maxConcurrentTests)(?![\w`])"
+    r"kubectl (?:describe pvc|delete krt NAME)|krt-evidence|"
+    r"maxConcurrentTests(?:PerNamespace)?|maxStartingTests)(?![\w`])"
 )
 
 

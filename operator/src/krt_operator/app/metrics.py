@@ -16,6 +16,8 @@ from krt_contract.metrics import (
     TESTS_UNFINISHED,
 )
 from krt_operator.api.status import ConditionType, Phase, is_terminal
+from krt_operator.plan.capacity import OTHER_TEST_SLOW, PRESSURE
+from krt_operator.plan.queue import QUEUED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 PHASE_SECONDS: Final = (1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1800)
 """Buckets of a phase's duration in seconds, chosen around those of the sample run."""
 
-QUEUED: Final = "Queued"
-"""Reason of the condition Provisioned while a test waits for others to end."""
+WAITING: Final = frozenset({QUEUED, OTHER_TEST_SLOW, PRESSURE})
+"""Reasons of the condition Provisioned while a test waits for a slot or for the cluster."""
 
 
 class Metrics:
@@ -90,6 +92,6 @@ class Metrics:
 def _is_queued(status: Json) -> bool:
     return not is_terminal(status.get("phase")) and any(
         condition.get("type") == ConditionType.PROVISIONED.value
-        and condition.get("reason") == QUEUED
+        and condition.get("reason") in WAITING
         for condition in status.get("conditions") or []
     )

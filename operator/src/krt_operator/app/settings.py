@@ -33,6 +33,7 @@ CHART_VALUES = {
     "test_account_annotations": "testServiceAccounts.annotations",
     "max_concurrent_tests": "maxConcurrentTests",
     "max_concurrent_tests_per_namespace": "maxConcurrentTestsPerNamespace",
+    "max_starting_tests": "maxStartingTests",
     "watch_namespaces": "watchNamespaces",
     "namespace": "rbac.create",
     "key_secret": "rbac.create",
@@ -82,6 +83,8 @@ class Settings(BaseSettings):
         evidence_storage_class: class of the evidence claims that the controller creates.
         max_concurrent_tests: tests past Pending at the same time; the others wait, `Queued`.
         max_concurrent_tests_per_namespace: the same in each namespace; 0: no limit of its own.
+        max_starting_tests: tests that are being provisioned, or whose writes are not prompt yet, at
+            the same time; 0: no limit.
         watch_namespaces: namespaces whose tests are run; empty: all.
         namespace: of the controller; empty outside of a cluster.
         key_secret: its Secret with the key that credentials of secured clusters are made from.
@@ -114,6 +117,7 @@ class Settings(BaseSettings):
     test_account_annotations: dict[str, str] = Field(default={})
     max_concurrent_tests: int = Field(default=8, ge=0)
     max_concurrent_tests_per_namespace: int = Field(default=0, ge=0)
+    max_starting_tests: int = Field(default=1, ge=0)
     watch_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
     namespace: str = ""
     key_secret: str = ""

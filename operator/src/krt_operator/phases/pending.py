@@ -16,7 +16,7 @@ from krt_operator.build.evidence import (
 )
 from krt_operator.build.network_policies import build_network_policies
 from krt_operator.build.shared import build_plan_map
-from krt_operator.constants import BUSY, QUEUED, QUEUED_FAR_BACK
+from krt_operator.constants import BUSY, QUEUED_FAR_BACK, QUEUED_PAUSE
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Event, Progress, SideEffect
 from krt_operator.engine.reading import CHILDREN, built_kinds
@@ -24,11 +24,12 @@ from krt_operator.engine.views import ObjectView
 from krt_operator.errors import RefusedError, TransientError, UserError
 from krt_operator.phases.broker_pods import check_broker_pods
 from krt_operator.phases.reference import read_reference
+from krt_operator.plan.capacity import Hold, slow_test, strained_nodes
 from krt_operator.plan.evidence_place import resolve, uses_chart_store
 from krt_operator.plan.feasibility import check
 from krt_operator.plan.placement import assign, nodes_by_zone
 from krt_operator.plan.planning import make_plan
-from krt_operator.plan.queue import Queue
+from krt_operator.plan.queue import QUEUED, Limits, Queue
 from krt_operator.plan.reference import check_reference
 
 if TYPE_CHECKING:
@@ -52,22 +53,33 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         UserError: the cluster cannot provide what the resource asks for.
     """
     settings = ports.settings
-    queue = Queue(
-        ports.cluster.tests(),
-        run,
+    tests = ports.cluster.tests()
+    limits = Limits(
         settings.max_concurrent_tests,
         settings.max_concurrent_tests_per_namespace,
+        settings.max_starting_tests,
     )
+    queue = Queue(tests, run, limits)
     if queue.obstacle:
         # The further back, the less often: every look lists all tests.
         behind = max(queue.ahead - settings.max_concurrent_tests, 0)
-        delay = min(QUEUED * (behind + 1), QUEUED_FAR_BACK)
-        return _wait(observed, "Queued", queue.obstacle, delay)
+        delay = min(QUEUED_PAUSE * (behind + 1), QUEUED_FAR_BACK)
+        return _wait(observed, QUEUED, queue.obstacle, delay)
+    hold = slow_test(tests, run.uid)
+    if hold is None and queue.others_starting:
+        hold = Hold(QUEUED, queue.others_starting)
+    if hold is not None:
+        return _wait(observed, hold.reason, hold.message, QUEUED_PAUSE)
     left = _leftovers(ports, run)
     if left:
         message = f"objects of the previous test of this name are being deleted: {left[0]}"
         return _wait(observed, "PreviousTestTerminating", message, BUSY)
-    plan = _plan(run, ports)
+    nodes = _nodes(ports.cluster)
+    if nodes is not None and run.spec.kafka_ref is None:
+        hold = strained_nodes(nodes, run.spec)
+        if hold is not None:
+            return _wait(observed, hold.reason, hold.message, QUEUED_PAUSE)
+    plan = _plan(run, ports, nodes)
     in_chart_store = uses_chart_store(run.spec.evidence, settings)
     return Progress(
         requeue_after=0,
@@ -107,13 +119,15 @@ def _leftovers(ports: Ports, run: Run) -> list[str]:
     ]
 
 
-def _plan(run: Run, ports: Ports) -> Plan:
-    nodes: Sequence[Json] | None
+def _nodes(cluster: Cluster) -> Sequence[Json] | None:
+    """All nodes; None where the controller may not list them: the resource names the zones."""
     try:
-        nodes = ports.cluster.list("Node")
+        return cluster.list("Node")
     except RefusedError:
-        # In some installations the controller may not list nodes; the resource names the zones.
-        nodes = None
+        return None
+
+
+def _plan(run: Run, ports: Ports, nodes: Sequence[Json] | None) -> Plan:
     reference = read_reference(run.spec, ports)
     if reference is None:
         zones = assign(run.spec, None if nodes is None else nodes_by_zone(nodes, run.spec))

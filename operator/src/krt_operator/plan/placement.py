@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import Json
 
 
-def nodes_by_zone(listed: Iterable[Json], spec: Spec) -> dict[str, int]:
-    """Usable nodes of each zone, zones sorted; the zones of `rack.zones` only, where given."""
-    rack = spec.kafka.rack
-    return by_zone(listed, rack.topology_key, rack.zones, spec.pod_template.dump())
+def nodes_by_zone(listed: Iterable[Json], spec: Spec, *, relieved: bool = False) -> dict[str, int]:
+    """Usable nodes of each zone, zones sorted; the zones of `rack.zones` only, where given.
+
+    Args:
+        listed: the nodes.
+        spec: the resolved spec.
+        relieved: whether to count nodes under pressure as if they were not.
+    """
+    rack, template = spec.kafka.rack, spec.pod_template.dump()
+    return by_zone(listed, rack.topology_key, rack.zones, template, relieved=relieved)
 
 
 def assign(spec: Spec, nodes: Mapping[str, int] | None) -> tuple[list[str], list[str]]:

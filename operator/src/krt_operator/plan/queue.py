@@ -1,17 +1,40 @@
-"""The queue: which tests may run at the same time."""
+"""The queue: which tests may run at the same time, and which may start."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from krt_operator.api.status import Phase, is_terminal
+from krt_operator.api.status import ConditionStatus, ConditionType, Phase, is_terminal
+from krt_operator.plan.capacity import PRESSURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krt_operator.engine.progress import Run
     from krt_operator.engine.views import Json
+
+QUEUED: Final = "Queued"
+"""Reason of the condition Provisioned while a test waits for others to end, or to start."""
+
+WAITING: Final = frozenset({None, "", Phase.PENDING.value})
+"""Phases of a test that has not begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Numbers of tests.
+
+    Attributes:
+        running: at work at the same time.
+        per_namespace: the same in each namespace; 0: no limit.
+        starting: being provisioned, or not writing promptly yet, at the same time; 0: no limit.
+    """
+
+    running: int
+    per_namespace: int
+    starting: int
 
 
 class Queue:
@@ -24,18 +47,17 @@ class Queue:
     Args:
         tests: every test that the controller watches.
         run: the test that waits.
-        limit: tests at work at the same time.
-        namespace_limit: the same in each namespace; 0: no limit.
+        limits: how many may run, and how many may start.
     """
 
-    def __init__(self, tests: Iterable[Json], run: Run, limit: int, namespace_limit: int) -> None:
-        self._limit, self._namespace_limit, self._namespace = limit, namespace_limit, run.namespace
+    def __init__(self, tests: Iterable[Json], run: Run, limits: Limits) -> None:
+        self._limits, self._namespace = limits, run.namespace
         others = [
             item
             for item in tests
             if item["metadata"]["uid"] != run.uid and not is_terminal(_phase(item))
         ]
-        working = [item for item in others if _phase(item) not in {None, "", Phase.PENDING.value}]
+        working = [item for item in others if _phase(item) not in WAITING]
         place = (run.created.strftime("%Y-%m-%dT%H:%M:%SZ"), run.uid)
         before = sorted(
             (item for item in others if item not in working and _place(item) < place), key=_place
@@ -43,25 +65,58 @@ class Queue:
         self.ahead = len(working) + len(before)
         """Unfinished tests before this one, those at work included."""
         self._slots = Counter(item["metadata"]["namespace"] for item in working)
+        self._starting = sum(map(_starts, working))
         for item in before:
             namespace = item["metadata"]["namespace"]
-            self._slots[namespace] += not self._full(namespace)
+            if self._full(namespace):
+                continue
+            self._slots[namespace] += 1
+            # One that waits for its nodes would hold up all others.
+            self._starting += _reason(item, ConditionType.PROVISIONED) != PRESSURE
 
     @property
     def obstacle(self) -> str:
-        """What the test waits for; empty where it may start."""
+        """Why the test may not run; empty where it may."""
         if not self._full(self._namespace):
             return ""
-        limit, where = self._limit, ""
-        if self._slots.total() < self._limit:
-            limit, where = self._namespace_limit, f" in namespace {self._namespace}"
+        limit, where = self._limits.running, ""
+        if self._slots.total() < limit:
+            limit, where = self._limits.per_namespace, f" in namespace {self._namespace}"
         return f"tests ahead in the queue: {self.ahead}; {limit} may run at the same time{where}"
+
+    @property
+    def others_starting(self) -> str:
+        """Why the test, which may run, may not start now; empty where it may."""
+        if not 0 < self._limits.starting <= self._starting:
+            return ""
+        return (
+            f"tests that are starting: {self._starting}; {self._limits.starting} may start at the "
+            "same time; one starts until its writes are prompt"
+        )
 
     def _full(self, namespace: str) -> bool:
         return (
-            self._slots.total() >= self._limit
-            or 0 < self._namespace_limit <= self._slots[namespace]
+            self._slots.total() >= self._limits.running
+            or 0 < self._limits.per_namespace <= self._slots[namespace]
         )
+
+
+def _starts(test: Json) -> bool:
+    """Whether a test at work takes much processor time to start, or is not known to run well."""
+    if _phase(test) == Phase.PROVISIONING:
+        return True
+    established = _condition(test, ConditionType.TRAFFIC_ESTABLISHED).get("status")
+    return _phase(test) == Phase.WARMUP and established != ConditionStatus.TRUE
+
+
+def _condition(test: Json, kind: ConditionType) -> Json:
+    conditions = (test.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == kind), {})
+
+
+def _reason(test: Json, kind: ConditionType) -> str | None:
+    reason: str | None = _condition(test, kind).get("reason")
+    return reason
 
 
 def _phase(test: Json) -> str | None:

@@ -45,13 +45,16 @@ CALLS: Final[Mapping[str, tuple[int, int]]] = {
     "_draining": (0, 1),
     "_wait": (1, 2),
     "_recognized": (1, 2),
+    "Hold": (0, 1),
 }
 """Function that gives a reason to the positions of the reason and of the message.
 
 The message of an inconclusive reason is the third argument of the journal's function and the second
 of the one that faults use; -1 takes either."""
 
-FORWARDS: Final = frozenset({"reason", "code", "error.reason", "failure.reason", "type_"})
+FORWARDS: Final = frozenset(
+    {"reason", "code", "error.reason", "failure.reason", "hold.reason", "type_"}
+)
 """Expressions of a reason that was given elsewhere; the place that gave it is checked."""
 
 NO_REMEDY_NEEDED: Final[Mapping[str, str]] = {

@@ -45,6 +45,7 @@ def test_settings_with_namespaces_are_split_at_commas(monkeypatch: pytest.Monkey
         ),
         ("KRT_METRICS_PORT", "http", "KRT_METRICS_PORT: is 'http': .*chart value metrics.port"),
         ("KRT_MAX_CONCURRENT_TESTS", "-1", "KRT_MAX_CONCURRENT_TESTS: is '-1': .*Tests"),
+        ("KRT_MAX_STARTING_TESTS", "x", "KRT_MAX_STARTING_TESTS: is 'x': .*maxStartingTests"),
     ],
 )
 def test_settings_with_wrong_variable_name_it_and_the_chart_value(

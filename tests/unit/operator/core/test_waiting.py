@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.operator.doubles.objects import node
 
-from krt_operator.app.metrics import QUEUED
+from krt_contract.nodes import PRESSURES
+from krt_operator.plan.queue import QUEUED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.unit.operator.doubles.world import World
 
 
@@ -67,3 +71,83 @@ def test_pending_beyond_the_limit_is_queued(world: World) -> None:
     world.objects["KafkaResilienceTest", "o0"]["status"]["phase"] = "Completed"
     world.run(seconds=20)
     assert world.status["phase"] != "Pending"
+
+
+def _under(pressure: str, name: str, zone: str) -> dict[str, Any]:
+    """A node under a pressure, with the taint that Kubernetes gives it."""
+    strained = node(name, zone)
+    strained["spec"]["taints"] = [{"key": PRESSURES[pressure], "effect": "NoSchedule"}]
+    strained["status"]["conditions"].append({"type": pressure, "status": "True"})
+    return strained
+
+
+@pytest.mark.parametrize("pressure", list(PRESSURES))
+def test_pending_with_nodes_under_pressure_starts_when_they_are_relieved(
+    world: World, pressure: str
+) -> None:
+    relieved = world.nodes[0]
+    name, zone = relieved["metadata"]["name"], "zone-a"
+    world.nodes[0] = _under(pressure, name, zone)
+    world.run(seconds=60)
+    assert world.status["phase"] == "Pending"
+    condition = world.condition("Provisioned")
+    assert (condition["status"], condition["reason"]) == ("Unknown", "NodesUnderPressure")
+    assert f"{name} ({pressure})" in condition["message"]
+    world.nodes[0] = relieved
+    assert world.run()["verdict"] == "Passed"
+
+
+def test_pending_starts_beside_a_node_under_pressure_that_is_not_needed(world: World) -> None:
+    world.nodes.append(_under("DiskPressure", "spare", "zone-a"))
+    assert world.run()["verdict"] == "Passed"
+
+
+def test_pending_that_would_not_fit_on_relieved_nodes_either_is_refused(world: World) -> None:
+    world.nodes = [_under("DiskPressure", "n0", "zone-a"), *world.nodes[1:3]]
+    assert world.run()["phase"] == "Error"
+    assert world.condition("Provisioned")["reason"] in {"TooFewNodes", "TooFewZones"}
+
+
+def _measuring(world: World, reason: str, phase: str = "Warmup") -> None:
+    """Put another test at work, with a reason of its condition TrafficEstablished."""
+    condition = {"type": "TrafficEstablished", "status": "False", "reason": reason}
+    meta = {"namespace": "other", "name": "slow", "uid": "slow"}
+    status = {"phase": phase, "conditions": [condition]}
+    world.put({"kind": "KafkaResilienceTest", "metadata": meta, "status": status})
+
+
+def test_pending_beside_a_test_that_measures_slow_writes_waits_for_it(world: World) -> None:
+    _measuring(world, "ProduceLatencyHigh")
+    world.run(seconds=60)
+    assert world.status["phase"] == "Pending"
+    condition = world.condition("Provisioned")
+    assert (condition["status"], condition["reason"]) == ("Unknown", "OtherTestSlow")
+    assert "test slow in namespace other" in condition["message"]
+    world.remove("KafkaResilienceTest", "slow")
+    _measuring(world, "TrafficFlowing", "Injecting")
+    assert world.run()["verdict"] == "Passed"
+
+
+def test_pending_beside_a_test_that_starts_is_queued(world: World) -> None:
+    _measuring(world, "Starting")
+    world.run(seconds=60)
+    condition = world.condition("Provisioned")
+    assert (world.status["phase"], condition["reason"]) == ("Pending", QUEUED)
+    assert "tests that are starting: 1; 1 may start" in condition["message"]
+    world.remove("KafkaResilienceTest", "slow")
+    assert world.run()["verdict"] == "Passed"
+
+
+@pytest.mark.parametrize("phase", ["Injecting", "CleaningUp", "Aborted"])
+def test_pending_does_not_wait_for_a_test_that_no_longer_warms_up(world: World, phase: str) -> None:
+    _measuring(world, "ProduceLatencyHigh", phase)
+    world.run(until="Provisioning", seconds=20)
+    assert world.status["phase"] == "Provisioning"
+
+
+def test_pending_held_back_is_aborted_at_once(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    _measuring(world, "ProduceLatencyHigh")
+    world.run(seconds=20)
+    world.test["spec"]["abort"] = True
+    assert world.run()["phase"] == "Aborted"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import Phase, Status
 from krt_operator.engine.progress import Run
-from krt_operator.plan.queue import Queue
+from krt_operator.plan.queue import Limits, Queue
 
 SPEC = Spec.model_validate(
     {
@@ -33,11 +33,17 @@ def entry(uid: str, namespace: str = "a", phase: str = "", second: int = 0) -> d
     }
 
 
-def obstacle(tests: list[dict[str, Any]], test: dict[str, Any], *limits: int) -> str:
+def queue(tests: list[dict[str, Any]], test: dict[str, Any], limits: Limits) -> Queue:
     meta = test["metadata"]
     created = datetime.strptime(meta["creationTimestamp"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     run = Run(meta["namespace"], meta["uid"], meta["uid"], SPEC, Status(), created)
-    return Queue(tests, run, *limits).obstacle
+    return Queue(tests, run, limits)
+
+
+def obstacle(
+    tests: list[dict[str, Any]], test: dict[str, Any], running: int, per_namespace: int
+) -> str:
+    return queue(tests, test, Limits(running, per_namespace, starting=0)).obstacle
 
 
 @pytest.mark.parametrize(
@@ -99,3 +105,44 @@ def test_queue_starts_as_many_tests_as_the_limits_allow(
         if one not in started:
             namespace = one["metadata"]["namespace"]
             assert total >= limit or 0 < namespace_limit <= running(namespace)
+
+
+def at_work(uid: str, phase: str, established: str | None = None) -> dict[str, Any]:
+    found = entry(uid, phase=phase)
+    if established:
+        condition = {"type": "TrafficEstablished", "status": established, "reason": "Any"}
+        found["status"]["conditions"] = [condition]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tests", "starting", "message"),
+    [
+        ([at_work("x", "Provisioning")], 1, "tests that are starting: 1; 1 may start"),
+        ([at_work("x", "Warmup")], 1, "tests that are starting: 1"),
+        ([at_work("x", "Warmup", "Unknown")], 1, "tests that are starting: 1"),
+        ([at_work("x", "Warmup", "False")], 1, "tests that are starting: 1"),
+        ([at_work("x", "Warmup", "True")], 1, ""),
+        ([at_work("x", "Injecting", "True")], 1, ""),
+        ([at_work("x", "CleaningUp")], 1, ""),
+        ([at_work("x", "Resting")], 1, ""),
+        ([at_work("x", "Provisioning")], 2, ""),
+        ([at_work("x", "Provisioning"), at_work("y", "Warmup")], 2, "starting: 2; 2 may start"),
+        ([at_work("x", "Provisioning")], 0, ""),
+        ([entry("x", second=1)], 1, "tests that are starting: 1"),
+        ([entry("x", second=9)], 1, ""),
+    ],
+)
+def test_queue_lets_few_tests_start_at_the_same_time(
+    tests: list[dict[str, Any]], starting: int, message: str
+) -> None:
+    found = queue(tests, entry("me", second=5), Limits(9, 0, starting)).others_starting
+    assert message in found
+    assert bool(found) is bool(message)
+
+
+def test_queue_passes_over_a_test_that_waits_for_its_nodes() -> None:
+    waiting = entry("x", phase="Pending", second=1)
+    waiting["status"]["conditions"] = [{"type": "Provisioned", "reason": "NodesUnderPressure"}]
+    assert queue([waiting], entry("me", second=5), Limits(9, 0, 1)).others_starting == ""
+    assert "ahead in the queue: 1" in obstacle([waiting], entry("me", second=5), 1, 0)
