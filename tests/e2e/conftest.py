@@ -73,3 +73,9 @@ def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
 def module_kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
     """A namespace shared by the tests of one module, which look at one run."""
     yield from _namespace(request)
+
+
+@pytest.fixture(scope="module")
+def other_kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+    """Another namespace shared by the tests of one module."""
+    yield from _namespace(request)

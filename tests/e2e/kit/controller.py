@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kit.artifacts import OPERATOR_SELECTOR
+from kit.nodes import kill_process, on_node
 from kit.wait import wait_until
 
 if TYPE_CHECKING:
@@ -46,13 +45,8 @@ class Controller:
         container of one pod wait 40 s, its back-off for programs that crash.
         """
         pod = self.running()
-        node, name, uid = pod["spec"]["nodeName"], pod["metadata"]["name"], pod["metadata"]["uid"]
-        container = pod["status"]["containerStatuses"][0]["containerID"]
-        container = container.removeprefix("containerd://")
-        listed = _on_node(node, "ctr", "-n", "k8s.io", "tasks", "ls")
-        pids = [line.split()[1] for line in listed.splitlines() if line.startswith(container)]
-        assert len(pids) == 1, f"no single task of container {container} on {node}:\n{listed}"
-        _on_node(node, "kill", "-9", pids[0])
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        kill_process(pod)
         self.kubectl("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
         wait_until(
             lambda: (found := self.pod()) is not None and found["metadata"]["uid"] != uid,
@@ -89,7 +83,7 @@ class Controller:
         pod = self.running()
         node = pod["spec"]["nodeName"]
         uid = pod["metadata"]["uid"].replace("-", "_")
-        found = _on_node(
+        found = on_node(
             node,
             "sh",
             "-c",
@@ -97,12 +91,3 @@ class Controller:
             f"-path '*{uid}*' -name memory.peak | head -n 1 | xargs -r cat",
         ).strip()
         return int(found) if found else None
-
-
-def _on_node(node: str, *command: str) -> str:
-    """Run a command on a kind node through the engine that holds it."""
-    done = subprocess.run(
-        ["docker", "exec", node, *command], capture_output=True, text=True, timeout=30, check=False
-    )
-    assert done.returncode == 0, f"docker exec {node} {json.dumps(command)}: {done.stderr}"
-    return done.stdout
