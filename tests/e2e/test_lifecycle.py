@@ -61,6 +61,26 @@ def test_queued_run_starts_when_the_one_before_ends(kubectl: Kubectl) -> None:
     assert first.status["phase"] in ("CleaningUp", "Aborted")
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("restored_chart")
+def test_controller_upgraded_in_the_middle_of_a_run_finishes_it(
+    kubectl: Kubectl, controller: Controller
+) -> None:
+    resource = small("upgraded")
+    # The upgrade is over by then.
+    resource["spec"]["faults"][0]["delay"] = "60s"
+    run = Run.apply(kubectl, resource)
+    run.reach("Injecting")
+    before = controller.running()["metadata"]["uid"]
+    _deploy("--set", "maxConcurrentTests=7")
+    assert controller.running()["metadata"]["uid"] != before
+    assert run.status["phase"] == "Injecting"
+    status = run.finish()
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed"), status
+    (fault,) = status["faults"]
+    assert (fault["state"], fault["verified"], fault["attempt"]) == ("Reverted", True, 1)
+
+
 @pytest.mark.usefixtures("restored_chart")
 def test_uninstall_removes_finalizers_of_running_tests(
     kubectl: Kubectl, controller: Controller
