@@ -50,6 +50,12 @@ def killed(at: int, member: str = "kafka-1", pid: int = 7) -> Event:
     return event(at, Source.MEMBER, EventName.KILLED, f"t-{member}-0", **detail)
 
 
+def started(at: int, member: str = "kafka-1", pid: int = 7) -> Event:
+    """The start of a member's process."""
+    detail = {"member": member, "uid": f"uid-{member}", "pid": pid}
+    return event(at, Source.MEMBER, EventName.STARTED, f"t-{member}-0", **detail)
+
+
 def in_phases(*events: Event) -> GuardInputs:
     """The clean run with these events, its phases, and ZooKeeper unavailable from 60 to 70."""
     zookeeper = [{"pod": "t-zk-0-0", "uid": "uid-zk-0", "member": "zk-0"}]
@@ -81,6 +87,17 @@ def in_phases(*events: Event) -> GuardInputs:
         ([ended(65, 1)], []),
         ([ended(4, 1)], []),
         ([ended(96, 143)], []),
+        ([started(1), started(40)], ["MemberEnded"]),
+        ([started(1), ended(39, 1), started(40)], ["MemberEnded"]),
+        ([started(1), killed(39), started(40)], []),
+        ([started(40)], []),
+        ([started(1), started(3)], []),
+        ([started(1), started(97)], []),
+        ([started(1, "kafka-0"), started(15, "kafka-0")], []),
+        ([started(1, "kafka-0"), started(40, "kafka-0")], []),
+        ([started(40, "kafka-0"), started(50, "kafka-0")], ["MemberEnded"]),
+        ([started(1), started(80)], []),
+        ([started(1), started(40, "kafka-2")], []),
     ],
     ids=[
         "out-of-memory",
@@ -95,6 +112,17 @@ def in_phases(*events: Event) -> GuardInputs:
         "while-zookeeper-is-down",
         "before-the-warm-up",
         "while-cleaning-up",
+        "started-again-without-an-end",
+        "started-again-after-an-end",
+        "started-again-after-a-kill",
+        "started-for-the-first-time",
+        "started-again-before-the-warm-up",
+        "started-again-while-cleaning-up",
+        "target-started-again-while-its-fault-is-open",
+        "target-started-again-after-its-fault",
+        "target-started-again-after-a-start-after-its-fault",
+        "started-again-after-zookeeper-was-down",
+        "another-member-started",
     ],
 )
 def test_member_that_ends_by_no_fault_is_a_reason(events: list[Event], expected: list[str]) -> None:

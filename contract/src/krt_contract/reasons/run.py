@@ -60,7 +60,7 @@ RUN: Final = (
     Reason(
         "MembersNotRunning",
         "members of the cluster did not run after the faults, for a reason of the Kubernetes "
-        "cluster",
+        "cluster, such as a lost node",
         "fix the Kubernetes cluster and run the test again",
         kind=COVERAGE,
         appended=True,

@@ -223,8 +223,8 @@ SCORING: Final = (
     ),
     Reason(
         "MemberEnded",
-        "a broker or ZooKeeper server ended during the run, and no fault was aimed at it or at "
-        "ZooKeeper",
+        "a broker or ZooKeeper server ended during the run, or was started again and its end was "
+        "not recorded, and no fault was aimed at it or at ZooKeeper",
         "look at the end of the member's log in the evidence; an eviction is in the pod's events",
         COVERAGE,
     ),

@@ -196,6 +196,17 @@ class PodView(ObjectView):
         return not self.deleting and self.condition("Ready") is not None
 
     @property
+    def out_of_contact(self) -> bool:
+        """Whether the kubelet that last reported the pod ready reports no more.
+
+        The node lifecycle controller then sets the pod's condition Ready to False. The states of
+        the containers, which only the kubelet writes, stay as they were.
+        """
+        containers = self.containers
+        ready = bool(containers) and all(container.ready for container in containers)
+        return ready and self.condition("Ready", "False") is not None
+
+    @property
     def running(self) -> bool:
         """Whether the containers have been started, have not ended, and the pod is to stay."""
         return not self.deleting and self.phase == "Running"

@@ -220,7 +220,7 @@ def not_running(plan: Plan, entry: FaultStatus, observed: Observed, down: frozen
     """Which member the Kubernetes cluster, rather than Kafka, keeps from running.
 
     A container that starts and fails counts against Kafka. One that never starts (unschedulable,
-    image, volume) does not.
+    image, volume) does not, nor does one whose node is lost.
     """
     expected = [(member.member, member.pod, observed.pods) for member in plan.members]
     expected += [
@@ -235,6 +235,11 @@ def not_running(plan: Plan, entry: FaultStatus, observed: Observed, down: frozen
         pod = PodView(pods[name])
         if not pod.containers:
             return f"pod {pod.name} is {_not_started(pod)}"
+        if pod.out_of_contact:
+            return (
+                f"pod {pod.name} is of a node that does not report: {pod.node} is down, or its "
+                "kubelet or network is"
+            )
         waiting = pod.containers[0].waiting
         if waiting is not None and waiting.reason != "CrashLoopBackOff":
             return f"pod {pod.name} waits: {waiting.reason or 'unknown'}"

@@ -120,6 +120,10 @@ def test_missing_pod_replaced_uid_does_not_count_as_ready() -> None:
     assert recovery.missing_pod(sim.plan, sim.pods, down, frozenset({uid})) == ""
 
 
+UP = {"state": {"running": {}}, "ready": True}
+UNREADY = {"type": "Ready", "status": "False"}
+
+
 @pytest.mark.parametrize(
     ("status", "part"),
     [
@@ -127,9 +131,13 @@ def test_missing_pod_replaced_uid_does_not_count_as_ready() -> None:
         ({"containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}, ""),
         ({"containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}, "ErrImage"),
         ({"conditions": [{"type": "PodScheduled", "status": "False"}]}, "not scheduled"),
+        ({"containerStatuses": [UP], "conditions": [UNREADY]}, "of a node that does not report"),
+        ({"containerStatuses": [UP | {"ready": False}], "conditions": [UNREADY]}, ""),
+        ({"containerStatuses": [UP], "conditions": [UNREADY | {"status": "True"}]}, ""),
+        ({"containerStatuses": [UP, UP | {"ready": False}], "conditions": [UNREADY]}, ""),
     ],
 )
-def test_not_running_only_a_container_that_never_starts_is_named(
+def test_not_running_names_what_kubernetes_rather_than_kafka_keeps_down(
     status: dict[str, Any], part: str
 ) -> None:
     sim = SimulatedCluster([])

@@ -7,6 +7,7 @@ was short of memory.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.members import MemberKind, kind_of
@@ -36,9 +37,12 @@ def check(recording: Recording) -> Iterator[Reason]:
         if (
             begin <= event.at < end
             and _process(event) not in killed
-            and not _is_faulted(recording, member, event.at)
+            and not _is_faulted(recording, member, event.at, event.at)
         ):
             ended[member, event.detail.get("exitCode")] = None
+    for member, before, after in _starts_without_end(recording):
+        if begin <= after < end and not _is_faulted(recording, member, before, after):
+            ended[member, None] = None
     for member, code in ended:
         if code == OUT_OF_MEMORY:
             message = (
@@ -47,9 +51,10 @@ def check(recording: Recording) -> Iterator[Reason]:
             )
             yield Reason("coverage", "MemberOutOfMemory", member, message)
         else:
+            how = "unseen, as with its node," if code is None else f"with exit code {code},"
             message = (
-                f"its process ended with exit code {code}, which no fault of the test explains; "
-                "its log in the evidence says why"
+                f"its process ended {how} which no fault of the test explains; its log in the "
+                "evidence and the events of its pod and node say why"
             )
             yield Reason("coverage", "MemberEnded", member, message)
 
@@ -58,10 +63,27 @@ def _process(event: Event) -> tuple[str, str]:
     return str(event.detail.get("uid")), str(event.detail.get("pid"))
 
 
-def _is_faulted(recording: Recording, member: str, at: int) -> bool:
+def _starts_without_end(recording: Recording) -> Iterator[tuple[str, int, int]]:
+    """Yield each member that started twice without an end between, with the times of both starts.
+
+    What reports the end of a process is lost with its node, or with its container.
+    """
+    lives: dict[str, list[Event]] = {}
+    for event in recording.timeline.of(
+        Source.MEMBER, EventName.STARTED, EventName.KILLED, EventName.EXITED
+    ):
+        lives.setdefault(str(event.detail.get("member")), []).append(event)
+    for member, events in lives.items():
+        in_order = sorted(events, key=lambda event: event.at)
+        for before, after in pairwise(in_order):
+            if before.event == after.event == EventName.STARTED:
+                yield member, before.at, after.at
+
+
+def _is_faulted(recording: Recording, member: str, begin: int, end: int) -> bool:
     """Whether a fault was open on this member or, as brokers may end with it, on ZooKeeper."""
     return any(
-        window.meets(at, at)
+        window.meets(begin, end)
         and (
             member in window.members
             or any(kind_of(item) is MemberKind.ZOOKEEPER for item in window.members)
