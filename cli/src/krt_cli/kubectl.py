@@ -64,7 +64,7 @@ class Watch:
         self._queue: queue.Queue[Any] = queue.Queue()
         self._error: KubectlError | None = None
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed on exit
-        self._process = _start(command, self._stderr)
+        self._process = start(command, self._stderr)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -145,9 +145,9 @@ class Kubectl:
         Raises:
             KubectlError: it failed.
         """
-        command = self._command(*arguments)
+        command = self.command(*arguments)
         with tempfile.TemporaryFile() as stderr:
-            process = _start(
+            process = start(
                 command, stderr, subprocess.DEVNULL if stdin is None else subprocess.PIPE
             )
             output, _ = process.communicate(None if stdin is None else stdin.encode())
@@ -171,11 +171,11 @@ class Kubectl:
         Raises:
             KubectlError: it failed.
         """
-        command = self._command(*arguments)
+        command = self.command(*arguments)
         with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as source:
             source.write(stdin.encode())
             source.seek(0)
-            process = _start(command, stderr, source)
+            process = start(command, stderr, source)
             output = process.stdout
             problem: Exception | None = None
             try:
@@ -197,7 +197,7 @@ class Kubectl:
     def watch(self, *arguments: str) -> Watch:
         """Start a watch whose documents are ``{"type", "object"}``."""
         options = ("--watch", "--output-watch-events", "--output", "json")
-        return Watch(self._command("get", *arguments, *options))
+        return Watch(self.command("get", *arguments, *options))
 
     def states(
         self, name: str, until: float | None = None, attempts: int = ATTEMPTS
@@ -235,7 +235,8 @@ class Kubectl:
                 )
             time.sleep(PAUSE_S)
 
-    def _command(self, *arguments: str) -> list[str]:
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line of a call."""
         options: list[str] = []
         if self.kubeconfig:
             options += ["--kubeconfig", str(self.kubeconfig)]
@@ -253,9 +254,14 @@ def _failure(command: list[str], code: int, stderr: IO[bytes]) -> KubectlError:
     return KubectlError(f"{' '.join(command)} ended with exit code {code}: {complaint}")
 
 
-def _start(
+def start(
     command: list[str], stderr: IO[bytes], stdin: int | IO[bytes] = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
+    """Start kubectl; its standard output is a pipe.
+
+    Raises:
+        KubectlError: it cannot be started.
+    """
     try:
         return subprocess.Popen(  # noqa: S603 - kubectl as the user has it
             command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr

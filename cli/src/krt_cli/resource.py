@@ -125,6 +125,16 @@ class Test:
         return [item for item in self.status.get("conditions", []) if item["status"] != UNKNOWN]
 
     @property
+    def waiting(self) -> str:
+        """What a test that has not begun waits for, its reason first; empty where it does not."""
+        if self.status.get("phase", "Pending") != "Pending":
+            return ""
+        for item in self.status.get("conditions", []):
+            if item["type"] == "Provisioned" and item["status"] == UNKNOWN:
+                return f"{item.get('reason', '')}: {item.get('message', '')}"
+        return ""
+
+    @property
     def finished(self) -> bool:
         """Whether it has ended: nothing of its status changes any more."""
         ended = any(

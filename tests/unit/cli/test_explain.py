@@ -189,6 +189,23 @@ def test_explain_of_a_test_that_is_running_says_how_to_follow_it(
     assert "krt watch sample --namespace ns" in text
 
 
+def test_explain_of_a_test_that_waits_says_for_what_and_what_to_do(
+    kubectl: FakeKubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits = {
+        "type": "Provisioned",
+        "status": "Unknown",
+        "reason": "NodesUnderPressure",
+        "message": "no room without nodes under pressure: n1 (DiskPressure); add nodes",
+    }
+    kubectl.answers("get krt", resource(phase="Pending", verdict="Pending", conditions=[waits]))
+    assert run(["explain", "sample"]) == 0
+    text = capsys.readouterr().out
+    assert "n1 (DiskPressure)" in text
+    assert "add nodes" in text
+    assert "Provisioned=Unknown NodesUnderPressure" in text
+
+
 def test_explain_without_the_scorecard_explains_by_the_status_alone(
     kubectl: FakeKubectl, capsys: pytest.CaptureFixture[str]
 ) -> None:

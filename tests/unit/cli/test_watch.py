@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -239,3 +240,28 @@ def test_watch_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str])
     text = " ".join(capsys.readouterr().out.split())
     assert "0 Passed, 1 Failed, 2 Degraded, 3 Inconclusive" in text
     assert "4 where the command could not run" in text
+
+
+def _waiting(reason: str, message: str) -> Test:
+    condition = {
+        "type": "Provisioned",
+        "status": "Unknown",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": "2026-11-21T04:00:01Z",
+    }
+    return Test(TEST | {"status": {"phase": "Pending", "conditions": [condition]}})
+
+
+def test_progress_says_what_a_test_waits_for_whenever_that_changes() -> None:
+    progress = Progress()
+    now = datetime(2026, 11, 21, 4, 0, 9, tzinfo=UTC)
+    queued = _waiting("Queued", "tests ahead in the queue: 2")
+    assert list(progress.lines(queued, now)) == [
+        "    9.0 s    waits: Queued: tests ahead in the queue: 2"
+    ]
+    assert not list(progress.lines(queued, now))
+    strained = _waiting("NodesUnderPressure", "the members do not fit")
+    (line,) = progress.lines(strained, now)
+    assert line.endswith("waits: NodesUnderPressure: the members do not fit")
+    assert not [line for line in progress.lines(Test(TEST), now) if "waits" in line]

@@ -9,6 +9,7 @@ from rich.text import Text
 from krt_cli.errors import ExitCode
 from krt_cli.following import follow
 from krt_cli.watch.closing import LABEL, closing
+from krt_cli.watch.live import Live
 from krt_cli.watch.progress import Progress
 
 if TYPE_CHECKING:
@@ -49,11 +50,15 @@ def watch(kubectl: Kubectl, name: str, evidence: Path | None, console: Console) 
     """
     progress = Progress()
 
-    def show(test: Test) -> None:
-        for line in progress.lines(test):
-            console.print(Text(line, "bold" if "s  phase " in line else ""))
+    with Live(kubectl, console) as live:
 
-    return _close(follow(kubectl, name, show), evidence, console)
+        def show(test: Test) -> None:
+            for line in progress.lines(test):
+                console.print(Text(line, "bold" if "s  phase " in line else ""))
+            live.show(test)
+
+        ended = follow(kubectl, name, show)
+    return _close(ended, evidence, console)
 
 
 def _close(test: Test, evidence: Path | None, console: Console) -> ExitCode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from krt_cli.resource import Fault, Test, seconds
@@ -15,9 +16,15 @@ class Progress:
 
     def __init__(self) -> None:
         self._printed: set[tuple[str, str]] = set()
+        self._waiting = ""
 
-    def lines(self, test: Test) -> Iterator[str]:
-        """Yield what is new in ``test``, oldest first, each with its seconds since creation."""
+    def lines(self, test: Test, now: datetime | None = None) -> Iterator[str]:
+        """Yield what is new in ``test``, oldest first, each with its seconds since creation.
+
+        Args:
+            test: its present state.
+            now: what it waits for has no time of its own; None: the present.
+        """
         changes = [*_phases(test), *_conditions(test)]
         for fault in test.faults:
             changes += _fault(fault)
@@ -26,6 +33,10 @@ class Progress:
             if (at, text) not in self._printed:
                 self._printed.add((at, text))
                 yield f"{seconds(test.created, at) or 0.0:7.1f} s  {text}"
+        if test.waiting and test.waiting != self._waiting:
+            at = (now or datetime.now(UTC)).isoformat()
+            yield f"{seconds(test.created, at) or 0.0:7.1f} s    waits: {test.waiting}"
+        self._waiting = test.waiting
 
 
 def _phases(test: Test) -> Iterator[tuple[str, str]]:
