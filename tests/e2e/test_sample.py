@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ from kit.run import PHASES, Run, manifest, score, watch
 from krt_contract.schemas import OPTIONAL, TABLES
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from kit.controller import Controller
@@ -20,10 +22,16 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def run(module_kubectl: Kubectl) -> Run:
+def followed(module_kubectl: Kubectl) -> tuple[Run, subprocess.CompletedProcess[str]]:
+    """The sample, finished, and what ``krt watch`` printed meanwhile."""
     sample = Run.apply(module_kubectl, manifest("manifests/sample.yaml"))
-    sample.finish()
-    return sample
+    return sample, watch(sample)
+
+
+@pytest.fixture(scope="module")
+def run(followed: tuple[Run, subprocess.CompletedProcess[str]]) -> Run:
+    """The sample, finished."""
+    return followed[0]
 
 
 def test_sample_passes(run: Run) -> None:
@@ -44,6 +52,23 @@ def test_sample_watched_prints_verdict_and_evidence_and_exits_with_0(run: Run) -
     assert "phase Completed" in watched.stdout
     assert "verdict       Passed, score " in watched.stdout
     assert f"evidence      {run.bundle}" in watched.stdout
+
+
+def test_sample_followed_shows_rates_and_the_outage_as_it_happens(
+    followed: tuple[Run, subprocess.CompletedProcess[str]],
+) -> None:
+    run, watched = followed
+    lines = watched.stdout.splitlines()
+    assert watched.returncode == 0, watched.stderr
+    assert any(re.search(r"sends per second: [1-9]\d+ acked", line) for line in lines), lines
+    began = [at for at, line in enumerate(lines) if "writes unavailable: foo-0 (" in line]
+    ended = [at for at, line in enumerate(lines) if "writes available: foo-0 (" in line]
+    assert began, lines
+    assert ended, lines
+    phases = {name: lines.index(line) for line in lines for name in PHASES if line.endswith(name)}
+    assert phases["Injecting"] < began[0] < ended[0] < phases["Scoring"]
+    assert not any("not shown" in line for line in lines)
+    assert run.status["phase"] == "Completed"
 
 
 def test_sample_ledger_balances_in_the_status(run: Run) -> None:
