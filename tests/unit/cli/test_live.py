@@ -79,6 +79,19 @@ def test_traffic_reports_an_outage_when_it_begins_and_when_it_ends() -> None:
     assert traffic.outages == ""
 
 
+def test_traffic_names_few_of_many_partitions() -> None:
+    traffic = Traffic()
+    waits = {f"foo-{number} (p)": 1.0 + number for number in range(9)}
+    assert list(traffic.update(Sample(0, {}, {}, waits, 0))) == [
+        "writes unavailable: foo-0 (p), foo-1 (p), foo-2 (p) and 6 more, for 9.0 s so far"
+    ]
+    assert traffic.outages == "foo-0 (p), foo-1 (p), foo-2 (p) and 6 more for 9.0 s"
+    after = dict.fromkeys(waits, 0.0) | {"foo-3 (p)": 20.0}
+    assert list(traffic.update(Sample(2, {}, {}, after, 0))) == [
+        "writes available: foo-0 (p), foo-1 (p), foo-2 (p) and 5 more, after 9.0 s or more"
+    ]
+
+
 def test_traffic_gives_rates_from_the_second_sample_on_and_none_after_a_restart() -> None:
     traffic = Traffic()
     list(traffic.update(_sample(0, acked=100)))

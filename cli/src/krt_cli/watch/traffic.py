@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from krt_cli.watch.samples import Sample
 
@@ -14,6 +14,9 @@ OUTAGE_S: Final = 1.0
 `krt_producer_open_outages`. The verdict rests on the evidence, which knows shorter ones."""
 
 OUTCOMES: Final = ("acked", "failed", "unknown")
+
+NAMED: Final = 3
+"""Partitions that a line names; the others are counted."""
 
 
 class Traffic:
@@ -28,17 +31,30 @@ class Traffic:
     @property
     def outages(self) -> str:
         """The partitions that take no writes now, with the seconds so far; empty where all do."""
-        return ", ".join(f"{place} for {wait:.1f} s" for place, wait in sorted(self._open.items()))
+        return f"{_places(self._open)} for {max(self._open.values()):.1f} s" if self._open else ""
 
     def update(self, sample: Sample) -> Iterator[str]:
-        """Yield a line for each outage that the sample shows to begin or to end."""
-        for place, wait in sorted(sample.waits.items()):
+        """Yield a line for the outages that the sample shows to begin, and one for those that end.
+
+        Of a partition whose producer does not answer, nothing is known.
+        """
+        begun = {
+            place: wait
+            for place, wait in sample.waits.items()
+            if wait >= OUTAGE_S and place not in self._open
+        }
+        for place, wait in sample.waits.items():
             if wait >= OUTAGE_S:
-                if place not in self._open:
-                    yield f"writes unavailable: {place}, for {wait:.1f} s so far"
                 self._open[place] = max(wait, self._open.get(place, 0.0))
-            elif place in self._open:
-                yield f"writes available: {place}, after {self._open.pop(place):.1f} s or more"
+        ended = {
+            place: self._open.pop(place)
+            for place, wait in sample.waits.items()
+            if wait < OUTAGE_S and place in self._open
+        }
+        if begun:
+            yield f"writes unavailable: {_places(begun)}, for {max(begun.values()):.1f} s so far"
+        if ended:
+            yield f"writes available: {_places(ended)}, after {max(ended.values()):.1f} s or more"
         self.rates = self._rates(sample)
         self._before = sample
 
@@ -61,3 +77,10 @@ class Traffic:
         if sample.under_replicated is not None:
             parts.append(f"under-replicated partitions: {sample.under_replicated}")
         return "; ".join(parts)
+
+
+def _places(waits: Iterable[str]) -> str:
+    """Return the first partitions by name, and how many more there are."""
+    named = sorted(waits)
+    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return ", ".join(named[:NAMED]) + more
