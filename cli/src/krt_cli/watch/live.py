@@ -154,6 +154,9 @@ class Live:
             raise KubectlError(f"the metrics of a pod cannot be read: {error}") from error
 
     def _take(self, sample: Sample) -> None:
+        if not self._has_traffic():
+            # It ended while the pods were asked.
+            return
         for line in self._traffic.update(sample):
             self._print(line)
         if self._status:

@@ -60,9 +60,11 @@ class Traffic:
 
     def _rates(self, sample: Sample) -> str:
         """Return the rates since the sample before; none if a producer counts from 0 again."""
-        parts = []
         before = self._before
-        if before is not None and sample.at > before.at:
+        if before is None or not sample.sends:
+            return ""
+        parts = []
+        if sample.at > before.at:
             ended = {
                 each: sample.sends.get(each, 0) - before.sends.get(each, 0) for each in OUTCOMES
             }
