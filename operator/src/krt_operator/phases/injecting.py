@@ -132,6 +132,12 @@ def _scheduled(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
             _inject(ctx, fault)
         ctx.wake(POLL)
         return
+    if result.pending and not result.requested and not entry.referenced_brokers:
+        # Nobody was asked: the controller was away after it had written the intent. What is started
+        # in a pod of the test has a name of its attempt, so that it is not started twice.
+        ctx.record_intent(journal.fault(fault.name, scheduled_at=ctx.now))
+        _inject(ctx, fault)
+        return
     due = entry.due_at or since
     if result.failures and not result.final and not schedule.is_late(due, ctx.now):
         ctx.record_intent(journal.fault(fault.name, attempt=entry.attempt + 1))

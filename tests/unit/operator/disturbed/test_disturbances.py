@@ -55,6 +55,8 @@ def test_run_disturbed_at_a_call_ends_the_same(scenario: Scenario) -> None:
         ("delete", "read timeout, carried out", "PATCH StatefulSet/t-kafka-1"),
         # Consumers have reached ends that an older control does not name.
         ("crash", "stale read", "GET ConfigMap"),
+        # After the intent is written, nothing is done for as long as an injection may take.
+        ("crash", "read timeout, carried out", "PUT KafkaResilienceTest/t/status"),
         # A member that is to stay seems to run while it is still scaled to 0.
         ("abort, retain", "stale read", "GET StatefulSet"),
     ],
