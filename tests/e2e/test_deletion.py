@@ -22,6 +22,9 @@ GONE_WITHIN = 60
 PARALLEL = 3
 """Runs at the same time: a node carries that many brokers, and no time of theirs is judged."""
 
+REACHED_WITHIN = PARALLEL * 240
+"""Seconds to a phase: the runs start one after another."""
+
 
 def test_run_deleted_in_each_phase_leaves_no_object(kubectl: Kubectl) -> None:
     with ThreadPoolExecutor(PARALLEL) as pool:
@@ -33,7 +36,7 @@ def test_run_deleted_in_each_phase_leaves_no_object(kubectl: Kubectl) -> None:
 def delete_in(phase: str, kubectl: Kubectl) -> None:
     evidence = {"compareReplicas": phase == "DumpingReplicas"}
     run = Run.apply(kubectl, small(f"deleted-in-{phase.lower()}", evidence=evidence))
-    run.reach(phase)
+    run.reach(phase, REACHED_WITHIN)
     kubectl("delete", "krt", run.name, "--wait=false")
     wait_until(
         lambda: not run.remaining(),
