@@ -95,7 +95,7 @@ def _plain(markdown: str) -> str:
 def conditions(test: Test) -> Iterator[Advice]:
     """Yield what the test waits for, and conditions that are False for a reason with a remedy."""
     if test.waiting:
-        reason, _, message = test.waiting.partition(": ")
+        reason, message = test.waiting
         yield _of_reason("Condition", reason, f"Provisioned=Unknown {reason}", message)
     for item in test.conditions:
         reason = str(item.get("reason", ""))

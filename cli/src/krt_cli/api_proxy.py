@@ -6,15 +6,15 @@ import http.client
 import socket
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from krt_cli.errors import KubectlError
-from krt_cli.kubectl import start
+from krt_cli.kubectl import read_complaint, start
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Iterator
 
     from krt_cli.kubectl import Kubectl
 
@@ -42,60 +42,47 @@ class _Connection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-class ApiProxy:
-    """A running `kubectl proxy` on a socket that only its user reaches; the block ends it.
+@contextmanager
+def api_proxy(kubectl: Kubectl, paths: str) -> Iterator[ApiProxy]:
+    """Run `kubectl proxy` on a socket that only its user reaches, until the block ends.
 
     Args:
         kubectl: whose context is used.
         paths: a regular expression; kubectl refuses other paths.
+
+    Raises:
+        KubectlError: it does not listen.
     """
-
-    def __init__(self, kubectl: Kubectl, paths: str) -> None:
-        self._kubectl = kubectl
-        self._paths = paths
-        self._ends = ExitStack()
-
-    def __enter__(self) -> Self:
-        """Start it.
-
-        Raises:
-            KubectlError: it does not listen.
-        """
-        try:
-            self._start()
-        except KubectlError:
-            self._ends.close()
-            raise
-        return self
-
-    def _start(self) -> None:
-        folder = Path(self._ends.enter_context(tempfile.TemporaryDirectory(prefix="krt-")))
-        self._socket = folder / "api"
-        stderr = self._ends.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - it is
-        command = self._kubectl.command(
+    with tempfile.TemporaryDirectory(prefix="krt-") as folder, tempfile.TemporaryFile() as stderr:
+        path = Path(folder) / "api"
+        command = kubectl.command(
             "proxy",
-            f"--unix-socket={self._socket}",
-            f"--accept-paths={self._paths}",
+            f"--unix-socket={path}",
+            f"--accept-paths={paths}",
             "--reject-methods=^(POST|PUT|PATCH|DELETE)$",
         )
-        process = self._ends.enter_context(start(command, stderr))
-        self._ends.callback(process.terminate)
-        deadline = time.monotonic() + STARTED_WITHIN_S
-        while not self._socket.exists():
-            if process.poll() is not None or time.monotonic() > deadline:
-                stderr.seek(0)
-                said = " ".join(stderr.read().decode(errors="replace").split())
-                raise KubectlError(f"kubectl proxy does not listen: {said or 'it says nothing'}")
-            time.sleep(POLL_S)
+        with start(command, stderr) as process:
+            try:
+                deadline = time.monotonic() + STARTED_WITHIN_S
+                while not path.exists():
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        complaint = read_complaint(stderr) or "it gives no reason"
+                        raise KubectlError(f"kubectl proxy does not listen: {complaint}")
+                    time.sleep(POLL_S)
+                yield ApiProxy(path)
+            finally:
+                process.terminate()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End kubectl and wait for it."""
-        self._ends.close()
+
+class ApiProxy:
+    """What a running `kubectl proxy` serves.
+
+    Args:
+        path: of its socket.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._socket = path
 
     def get(self, path: str, accept: str = "*/*") -> str:
         """Return what the API server answers.

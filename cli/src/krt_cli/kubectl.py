@@ -107,8 +107,7 @@ class Watch:
 
     def complaint(self) -> str:
         """Return what kubectl wrote to standard error, in one line."""
-        self._stderr.seek(0)
-        return " ".join(self._stderr.read().decode(errors="replace").split())
+        return read_complaint(self._stderr)
 
     def _read(self) -> None:
         stdout = self._process.stdout
@@ -252,6 +251,12 @@ def _failure(command: list[str], code: int, stderr: IO[bytes]) -> KubectlError:
     stderr.seek(0)
     complaint = stderr.read().decode(errors="replace").strip()
     return KubectlError(f"{' '.join(command)} ended with exit code {code}: {complaint}")
+
+
+def read_complaint(stderr: IO[bytes]) -> str:
+    """Return what kubectl wrote to standard error, in one line."""
+    stderr.seek(0)
+    return " ".join(stderr.read().decode(errors="replace").split())
 
 
 def start(

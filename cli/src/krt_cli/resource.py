@@ -125,14 +125,14 @@ class Test:
         return [item for item in self.status.get("conditions", []) if item["status"] != UNKNOWN]
 
     @property
-    def waiting(self) -> str:
-        """What a test that has not begun waits for, its reason first; empty where it does not."""
+    def waiting(self) -> tuple[str, str] | None:
+        """Reason and message of what a test in phase Pending waits for; None where it does not."""
         if self.status.get("phase", "Pending") != "Pending":
-            return ""
+            return None
         for item in self.status.get("conditions", []):
             if item["type"] == "Provisioned" and item["status"] == UNKNOWN:
-                return f"{item.get('reason', '')}: {item.get('message', '')}"
-        return ""
+                return item.get("reason", ""), item.get("message", "")
+        return None
 
     @property
     def finished(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -19,27 +20,27 @@ TICK_S: Final = 1.0
 """Seconds between two changes of the line on a terminal."""
 
 
-class Ticker:
-    """Shows what is going on, and for how many seconds, until the block ends.
+class Background(ABC):
+    """A thread that shows something until the block ends; on a terminal, in a line at the bottom.
 
     Args:
         console: where it goes.
-        text: what is going on.
     """
 
-    def __init__(self, console: Console, text: str) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._text = text
-        self._since = time.monotonic()
         self._ended = threading.Event()
         self._status: Status | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
+    @abstractmethod
+    def _run(self) -> None:
+        """Show it until ``_ended`` is set; ``_status`` is the line, None without a terminal."""
+
     def __enter__(self) -> Self:
         """Begin."""
-        self._console.print(self._text, markup=False)
         if self._console.is_terminal:
-            self._status = self._console.status(self._text)
+            self._status = self._console.status("")
             self._status.start()
         self._thread.start()
         return self
@@ -55,6 +56,28 @@ class Ticker:
         self._thread.join()
         if self._status:
             self._status.stop()
+
+
+class Ticker(Background):
+    """Shows what is going on, and for how many seconds, until the block ends.
+
+    Args:
+        console: where it goes.
+        text: what is going on.
+    """
+
+    def __init__(self, console: Console, text: str) -> None:
+        super().__init__(console)
+        self._text = text
+        self._since = time.monotonic()
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._console.print(self._text, markup=False)
+        super().__enter__()
+        if self._status:
+            self._status.update(self._text)
+        return self
 
     def show(self, text: str) -> None:
         """Replace what is going on."""

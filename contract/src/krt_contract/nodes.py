@@ -56,6 +56,12 @@ def pressures(node: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+def describe_pressures(nodes: Iterable[Mapping[str, Any]]) -> str:
+    """Return the nodes under pressure, each with its conditions; empty if there are none."""
+    found = {node["metadata"]["name"]: pressures(node) for node in nodes if pressures(node)}
+    return ", ".join(f"{name} ({', '.join(lacks)})" for name, lacks in sorted(found.items()))
+
+
 def usable(node: Mapping[str, Any], template: Mapping[str, Any], *, relieved: bool = False) -> bool:
     """Return whether the scheduler could put a member on this node, its resources aside.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from krt_cli.api_proxy import ApiProxy
+from krt_cli.api_proxy import api_proxy
 from krt_cli.errors import KubectlError
 from krt_cli.kubectl import Kubectl
 from krt_cli.resource import Test
@@ -190,7 +190,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_proxy_serves_reads_of_the_named_paths_only(served: Path) -> None:
-    with ApiProxy(Kubectl("ns", context="c"), "^/api/v1/namespaces/ns/pods") as proxy:
+    with api_proxy(Kubectl("ns", context="c"), "^/api/v1/namespaces/ns/pods") as proxy:
         assert "t-recorder" in proxy.get("/api/v1/namespaces/ns/pods?labelSelector=a")
         with pytest.raises(KubectlError, match=r"HTTP 503 from .*/absent: not ready"):
             proxy.get("/api/v1/namespaces/ns/pods/absent")
@@ -204,7 +204,7 @@ def test_proxy_that_does_not_listen_says_what_kubectl_said(served: Path) -> None
     (served / "refuse").touch()
     with (
         pytest.raises(KubectlError, match="does not listen: error: no context"),
-        ApiProxy(Kubectl(), "^/"),
+        api_proxy(Kubectl(), "^/"),
     ):
         pass
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krt_cli.doctor.finding import Finding, blocker, ok, warning
 from krt_cli.errors import KubectlError
 from krt_contract.metadata import MetadataMode
-from krt_contract.nodes import nodes_by_zone, pressures
+from krt_contract.nodes import describe_pressures, nodes_by_zone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,24 +49,18 @@ def nodes(kubectl: Kubectl, spec: Mapping[str, Any]) -> Finding:
         (int(topic.get("replicationFactor") or 1) for topic in spec.get("topics") or ()),
         default=MEMBERS if not spec else 1,
     )
-    template, only = spec.get("podTemplate") or {}, rack.get("zones") or ()
-    found, relieved = (
-        _judge(
-            nodes_by_zone(listed, key, only, template, relieved=each),
-            key,
-            brokers,
-            ensemble,
-            factor,
-        )
-        for each in (False, True)
-    )
-    strained = {node["metadata"]["name"]: pressures(node) for node in listed if pressures(node)}
-    if found.level is relieved.level:
+    zones, template = rack.get("zones") or (), spec.get("podTemplate") or {}
+
+    def judge(*, relieved: bool) -> Finding:
+        usable = nodes_by_zone(listed, key, zones, template, relieved=relieved)
+        return _judge(usable, key, brokers, ensemble, factor)
+
+    found, strained = judge(relieved=False), describe_pressures(listed)
+    if not strained or found.level is judge(relieved=True).level:
         return found
-    named = ", ".join(f"{name} ({', '.join(each)})" for name, each in sorted(strained.items()))
     return warning(
         CHECK,
-        f"the members do not fit without nodes under pressure: {named}",
+        f"the members do not fit without nodes under pressure: {strained}",
         "free memory or disk there, or add nodes; until then a test waits (NodesUnderPressure)",
     )
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from krt_cli.api_proxy import ApiProxy
+from krt_cli.api_proxy import ApiProxy, api_proxy
 from krt_cli.errors import KubectlError
-from krt_cli.resource import seconds
+from krt_cli.ticker import Background
+from krt_cli.watch.progress import timed
 from krt_cli.watch.remaining import describe_now
 from krt_cli.watch.samples import Sample, read_sample
 from krt_cli.watch.traffic import Traffic
@@ -19,10 +19,7 @@ from krt_contract.labels import LABEL_COMPONENT, LABEL_TEST_UID, Component
 from krt_contract.metrics import PORT
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.console import Console
-    from rich.status import Status
 
     from krt_cli.kubectl import Kubectl
     from krt_cli.resource import Test
@@ -46,11 +43,11 @@ NAMES_ONLY: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k
 """The media type of a list without specs and states."""
 
 
-class Live:
+class Live(Background):
     """Follows the traffic in a thread of its own, until the block ends.
 
     On a terminal, a line at the bottom changes with it. Elsewhere rates are printed at times. What
-    cannot be read is not shown, which is said once: the verdict does not rest on it.
+    cannot be read is not shown, which is reported once: the verdict does not rest on it.
 
     Args:
         kubectl: bound to the namespace of the test.
@@ -58,34 +55,11 @@ class Live:
     """
 
     def __init__(self, kubectl: Kubectl, console: Console) -> None:
+        super().__init__(console)
         self._kubectl = kubectl
-        self._console = console
         self._test: Test | None = None
-        self._ended = threading.Event()
-        self._status: Status | None = None
         self._traffic = Traffic()
         self._printed = time.monotonic()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        if self._console.is_terminal:
-            self._status = self._console.status("")
-            self._status.start()
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End."""
-        self._ended.set()
-        self._thread.join()
-        if self._status:
-            self._status.stop()
 
     def show(self, test: Test) -> None:
         """Take note of a new state of the test."""
@@ -118,7 +92,7 @@ class Live:
         namespace, _, uid = self._test.identity
         pods = f"/api/v1/namespaces/{namespace}/pods"
         failed = 0
-        with ApiProxy(self._kubectl, f"^{pods}") as proxy:
+        with api_proxy(self._kubectl, f"^{pods}") as proxy:
             while self._has_traffic() and not self._ended.is_set():
                 try:
                     sample = self._sample(proxy, pods, uid)
@@ -137,8 +111,8 @@ class Live:
         Raises:
             KubectlError: none answers.
         """
-        wanted = f"{LABEL_TEST_UID}={uid},{LABEL_COMPONENT} in ({','.join(MEASURED)})"
-        listed = json.loads(proxy.get(f"{pods}?labelSelector={quote(wanted)}", NAMES_ONLY))
+        selector = f"{LABEL_TEST_UID}={uid},{LABEL_COMPONENT} in ({','.join(MEASURED)})"
+        listed = json.loads(proxy.get(f"{pods}?labelSelector={quote(selector)}", NAMES_ONLY))
         pages, problem = [], KubectlError("the test has no pod with metrics")
         for item in listed["items"]:
             try:
@@ -180,6 +154,5 @@ class Live:
         """Print a line as those of the test's changes are, with the seconds since its creation."""
         if self._test is None:
             return
-        now = datetime.now(UTC).isoformat()
-        at = seconds(self._test.created, now) or 0.0
-        self._console.print(f"{at:7.1f} s    {line}", markup=False, highlight=False)
+        text = timed(self._test, datetime.now(UTC).isoformat(), f"  {line}")
+        self._console.print(text, markup=False, highlight=False)

@@ -11,12 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+def timed(test: Test, at: str, text: str) -> str:
+    """Return a line of what happened at a time, with the seconds since the test was created."""
+    return f"{seconds(test.created, at) or 0.0:7.1f} s  {text}"
+
+
 class Progress:
     """Remembers which changes were printed, so that each is printed once."""
 
     def __init__(self) -> None:
         self._printed: set[tuple[str, str]] = set()
-        self._waiting = ""
+        self._waiting: tuple[str, str] | None = None
 
     def lines(self, test: Test, now: datetime | None = None) -> Iterator[str]:
         """Yield what is new in ``test``, oldest first, each with its seconds since creation.
@@ -32,10 +37,10 @@ class Progress:
             # By its time too: a condition that comes back comes back with the same words.
             if (at, text) not in self._printed:
                 self._printed.add((at, text))
-                yield f"{seconds(test.created, at) or 0.0:7.1f} s  {text}"
+                yield timed(test, at, text)
         if test.waiting and test.waiting != self._waiting:
             at = (now or datetime.now(UTC)).isoformat()
-            yield f"{seconds(test.created, at) or 0.0:7.1f} s    waits: {test.waiting}"
+            yield timed(test, at, f"  waits: {': '.join(test.waiting)}")
         self._waiting = test.waiting
 
 
