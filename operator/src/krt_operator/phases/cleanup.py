@@ -73,10 +73,12 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     thaws = tuple(_thaws(run, observed, retained=retained))
     if thaws and since < timedelta(seconds=CLEANUP_PATIENCE if retained else THAW_PATIENCE):
         return Progress(requeue_after=BUSY / 2, side_effects=thaws)
-    return (_retain if retained else _delete)(run, observed, ports, since)
+    if retained:
+        return _retain(run, observed, ports, since)
+    return _delete(run, observed, since)
 
 
-def _delete(run: Run, observed: Observed, _ports: Ports, since: timedelta) -> Progress:
+def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
     """Let the writers close, delete what the run built, then finish.
 
     Args:

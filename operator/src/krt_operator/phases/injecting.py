@@ -133,8 +133,8 @@ def _scheduled(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
         ctx.wake(POLL)
         return
     if result.pending and not result.requested and not entry.referenced_brokers:
-        # Nobody was asked: the controller was away after it had written the intent. What is started
-        # in a pod of the test has a name of its attempt, so that it is not started twice.
+        # Nothing was started: the controller was interrupted after it had written the intent. What
+        # is started in a pod of the test has the name of its attempt, so it is not started twice.
         ctx.record_intent(journal.fault(fault.name, scheduled_at=ctx.now))
         _inject(ctx, fault)
         return

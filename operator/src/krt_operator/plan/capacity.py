@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.nodes import pressures
-from krt_operator.api.status import ConditionType, Phase
+from krt_contract.nodes import describe_pressures
+from krt_operator.api.status import ConditionStatus, ConditionType, Phase
+from krt_operator.engine.views import ObjectView
 from krt_operator.errors import UserError
 from krt_operator.health.traffic_flow import SLOW
 from krt_operator.plan.placement import assign, nodes_by_zone
@@ -46,20 +47,17 @@ def slow_test(tests: Iterable[Json], uid: str) -> Hold | None:
         tests: every test that the controller watches.
         uid: of the test that wants to start.
     """
-    for test in tests:
-        meta, status = test["metadata"], test.get("status") or {}
-        if meta["uid"] == uid or status.get("phase") != Phase.WARMUP:
-            continue
-        for condition in status.get("conditions") or ():
-            established = condition.get("type") == ConditionType.TRAFFIC_ESTABLISHED
-            if established and condition.get("reason") == SLOW:
-                return Hold(
-                    OTHER_TEST_SLOW,
-                    f"test {meta['name']} in namespace {meta['namespace']} measures slow writes "
-                    f"({SLOW}), so the cluster is too busy for one more; this test starts when "
-                    "they are faster; lower the chart value maxConcurrentTests, or end other work "
-                    "on the nodes",
-                )
+    for view in map(ObjectView, tests):
+        waits = view.condition(ConditionType.TRAFFIC_ESTABLISHED, ConditionStatus.FALSE)
+        slow = waits is not None and waits.reason == SLOW
+        if slow and view.phase == Phase.WARMUP and view.uid != uid:
+            return Hold(
+                OTHER_TEST_SLOW,
+                f"test {view.name} in namespace {view.raw['metadata']['namespace']} measures slow "
+                f"writes ({SLOW}), so the cluster is too busy for one more; this test starts when "
+                "they are faster; lower the chart value maxConcurrentTests, or end other work on "
+                "the nodes",
+            )
     return None
 
 
@@ -72,14 +70,13 @@ def strained_nodes(nodes: Sequence[Json], spec: Spec) -> Hold | None:
         nodes: as the API server lists them.
         spec: of the test, which deploys its own members.
     """
-    strained = {node["metadata"]["name"]: pressures(node) for node in nodes if pressures(node)}
+    strained = describe_pressures(nodes)
     if not strained or _fits(nodes, spec) or not _fits(nodes, spec, relieved=True):
         return None
-    named = ", ".join(f"{name} ({', '.join(found)})" for name, found in sorted(strained.items()))
     return Hold(
         PRESSURE,
-        f"the members do not fit without nodes under pressure: {named}; this test starts when the "
-        "nodes are relieved; free memory or disk there, or add nodes",
+        f"the members do not fit without nodes under pressure: {strained}; this test starts when "
+        "the nodes are relieved; free memory or disk there, or add nodes",
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase, is_terminal
+from krt_operator.engine.views import ObjectView
 from krt_operator.plan.capacity import PRESSURE
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 QUEUED: Final = "Queued"
 """Reason of the condition Provisioned while a test waits for others to end, or to start."""
 
-WAITING: Final = frozenset({None, "", Phase.PENDING.value})
-"""Phases of a test that has not begun."""
+NOT_BEGUN: Final = frozenset({"", Phase.PENDING.value})
+"""Phases of a test that has not begun; empty before the first is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,9 @@ class Queue:
         others = [
             item
             for item in tests
-            if item["metadata"]["uid"] != run.uid and not is_terminal(_phase(item))
+            if item["metadata"]["uid"] != run.uid and not is_terminal(ObjectView(item).phase)
         ]
-        working = [item for item in others if _phase(item) not in WAITING]
+        working = [item for item in others if ObjectView(item).phase not in NOT_BEGUN]
         place = (run.created.strftime("%Y-%m-%dT%H:%M:%SZ"), run.uid)
         before = sorted(
             (item for item in others if item not in working and _place(item) < place), key=_place
@@ -72,7 +73,8 @@ class Queue:
                 continue
             self._slots[namespace] += 1
             # One that waits for its nodes would hold up all others.
-            self._starting += _reason(item, ConditionType.PROVISIONED) != PRESSURE
+            waits = ObjectView(item).condition(ConditionType.PROVISIONED, ConditionStatus.UNKNOWN)
+            self._starting += waits is None or waits.reason != PRESSURE
 
     @property
     def obstacle(self) -> str:
@@ -103,25 +105,10 @@ class Queue:
 
 def _starts(test: Json) -> bool:
     """Whether a test at work takes much processor time to start, or is not known to run well."""
-    if _phase(test) == Phase.PROVISIONING:
-        return True
-    established = _condition(test, ConditionType.TRAFFIC_ESTABLISHED).get("status")
-    return _phase(test) == Phase.WARMUP and established != ConditionStatus.TRUE
-
-
-def _condition(test: Json, kind: ConditionType) -> Json:
-    conditions = (test.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each.get("type") == kind), {})
-
-
-def _reason(test: Json, kind: ConditionType) -> str | None:
-    reason: str | None = _condition(test, kind).get("reason")
-    return reason
-
-
-def _phase(test: Json) -> str | None:
-    phase: str | None = (test.get("status") or {}).get("phase")
-    return phase
+    view = ObjectView(test)
+    return view.phase == Phase.PROVISIONING or (
+        view.phase == Phase.WARMUP and view.condition(ConditionType.TRAFFIC_ESTABLISHED) is None
+    )
 
 
 def _place(test: Json) -> tuple[str, str]:

@@ -143,6 +143,8 @@ def test_queue_lets_few_tests_start_at_the_same_time(
 
 def test_queue_passes_over_a_test_that_waits_for_its_nodes() -> None:
     waiting = entry("x", phase="Pending", second=1)
-    waiting["status"]["conditions"] = [{"type": "Provisioned", "reason": "NodesUnderPressure"}]
+    waiting["status"]["conditions"] = [
+        {"type": "Provisioned", "status": "Unknown", "reason": "NodesUnderPressure"}
+    ]
     assert queue([waiting], entry("me", second=5), Limits(9, 0, 1)).others_starting == ""
     assert "ahead in the queue: 1" in obstacle([waiting], entry("me", second=5), 1, 0)
