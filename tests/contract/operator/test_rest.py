@@ -130,10 +130,27 @@ def test_delete_carries_uid_and_grace(server: Server) -> None:
     }
 
 
-@pytest.mark.parametrize("status", [404, 409])
-def test_delete_of_another_or_nobody_is_no_error(server: Server, status: int) -> None:
-    server.answers = [(status, {"message": "no"})]
-    assert not server.cluster().delete(Deletion("Pod", "p", "u"))
+def test_delete_of_another_or_nobody_is_no_error(server: Server) -> None:
+    other = {**POD, "metadata": {"name": "p", "uid": "other"}}
+    server.answers = [
+        *[(404, {"message": "no"})],
+        *[(409, {"message": "UID in precondition"}), (200, other)],
+        *[(409, {"message": "UID in precondition"}), (404, {"message": "no"})],
+    ]
+    cluster = server.cluster()
+    for _ in range(3):
+        assert not cluster.delete(Deletion("Pod", "p", "u"))
+    assert [asked["method"] for asked in server.asked] == [
+        *["DELETE"],
+        *["DELETE", "GET"],
+        *["DELETE", "GET"],
+    ]
+
+
+def test_delete_refused_as_a_conflict_of_the_object_itself_is_asked_again(server: Server) -> None:
+    server.answers = [(409, {"message": "the object has been modified"}), (200, POD)]
+    with pytest.raises(ConflictError):
+        server.cluster().delete(Deletion("Pod", "p", "u"))
 
 
 @pytest.mark.parametrize(
@@ -328,7 +345,9 @@ def test_brokers_pod_that_changes_after_it_was_read_is_read_again(server: Server
 
 
 def test_brokers_pod_that_loses_its_labels_after_it_was_read_is_not_deleted(server: Server) -> None:
-    server.answers = [(200, brokers_pod(app="kafka")), (409, {}), (200, brokers_pod())]
+    pod = brokers_pod(app="kafka")
+    pod["metadata"]["resourceVersion"] = "7"
+    server.answers = [(200, pod), (409, {}), (200, brokers_pod())]
     assert not server.broker_pods().delete(Deletion("Pod", "p", "u"))
     assert [asked["method"] for asked in server.asked] == ["GET", "DELETE", "GET"]
 

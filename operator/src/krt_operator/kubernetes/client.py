@@ -154,7 +154,11 @@ class ApiCluster:
                 raise
 
     def delete(self, deletion: Deletion) -> bool:
-        """Delete; False where the object was already gone or is not as the preconditions say."""
+        """Delete; False where the object was already gone or is not as the preconditions say.
+
+        Raises:
+            ConflictError: refused as a conflict, though the preconditions hold.
+        """
         options: Json = {"propagationPolicy": "Background"}
         if deletion.uid is not None:
             options["preconditions"] = {"uid": deletion.uid}
@@ -169,8 +173,15 @@ class ApiCluster:
             return False
         except ConflictError:
             # A precondition failed: another object has the name by now, or this one has changed.
+            # Where neither is so, it was not deleted: its caller must not take it for gone.
+            if not deletion.resource_version and self._is_there(deletion):
+                raise
             return False
         return True
+
+    def _is_there(self, deletion: Deletion) -> bool:
+        found = self.get(deletion.kind, deletion.name)
+        return found is not None and deletion.uid in {None, found["metadata"]["uid"]}
 
     def evict(self, deletion: Deletion) -> Eviction:
         """Evict a pod by uid; its disruption budget may refuse."""
@@ -189,8 +200,7 @@ class ApiCluster:
         except NotFoundError:
             return Eviction()
         except ConflictError:
-            found = self.get("Pod", deletion.name)
-            if found is not None and found["metadata"]["uid"] == deletion.uid:
+            if self._is_there(deletion):
                 raise
             return Eviction()
         except TooManyRequestsError as error:
@@ -214,9 +224,7 @@ class ApiCluster:
         body = {"metadata": {"uid": uid} | version, "spec": {"ephemeralContainers": [container]}}
         path = KINDS["Pod"].path(self._namespace, pod, "ephemeralcontainers")
         try:
-            return self._object(
-                self._rest.call("PATCH", path, body=body, content_type=STRATEGIC),
-            )
+            return self._object(self._rest.call("PATCH", path, body=body, content_type=STRATEGIC))
         except NotFoundError as error:
             raise GoneError(f"pod {pod} with uid {uid} is gone") from error
 
@@ -279,10 +287,8 @@ class ApiCluster:
 
     def emit(self, event: Json) -> None:
         """Create a core/v1 Event; one of its name is the same event and is left alone."""
-        try:
+        with contextlib.suppress(ConflictError):
             self._rest.call("POST", self._path("Event"), body=event)
-        except ConflictError:
-            return
 
     def _path(self, kind: str, name: str | None = None) -> str:
         return KINDS[kind].path(self._namespace, None if name is None else quote(name, safe=""))
