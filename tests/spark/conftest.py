@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.interpreted import interpreted
 
 from krt_scoring import cli
 from krt_scoring.engine import session
@@ -22,6 +23,13 @@ def spark() -> Iterator[SparkSession]:
     started.sparkContext.setLogLevel("ERROR")
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="module")
+def interpreting(spark: SparkSession) -> Iterator[None]:
+    """Interpret the queries of a module, for histories of few records."""
+    with interpreted(spark):
+        yield
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.interpreted import interpreted
 
 from krt_scoring.history import positions
 
@@ -13,12 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
-
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Compiling a query takes far longer than interpreting it on a few thousand rows."""
 
 TOPICS = {"PARTITION_BITS": 8, "_PARTITION_MASK": 255, "MAX_TOPICS": (1 << 15) - 1}
 """How positions are packed for so many topics of few partitions: topics take the bits that
@@ -28,14 +23,7 @@ partitions do not need here."""
 @contextmanager
 def side_by_side(spark: SparkSession) -> Iterator[None]:
     """Prepare the session for many histories within the block."""
-    before = {key: str(spark.conf.get(key)) for key in INTERPRETED}
-    for key, value in INTERPRETED.items():
-        spark.conf.set(key, value)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, number in TOPICS.items():
-                patch.setattr(positions, name, number)
-            yield
-    finally:
-        for key, value in before.items():
-            spark.conf.set(key, value)
+    with interpreted(spark), pytest.MonkeyPatch.context() as patch:
+        for name, number in TOPICS.items():
+            patch.setattr(positions, name, number)
+        yield

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from krt_scoring.history.tables import Tables
 
+pytestmark = pytest.mark.usefixtures("interpreting")
+
 LOSSY = """
 producer p acks=1 idempotent=false
 leader 0 1 0 0,1,2

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Score = Callable[..., dict[str, Any]]
 
+pytestmark = pytest.mark.usefixtures("interpreting")
+
 ACKED = 2 * histories.RECORDS
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Damage = Callable[[Path], None]
     Change = Callable[[bundles.Rows], None]
 
+pytestmark = pytest.mark.usefixtures("interpreting")
+
 SMALL = Scenario(sends=1_200, stall=None)
 OURS = {"scorecard.json", "report.html", "summary.md", "junit.xml"}
 SERIES = "series.json"

@@ -94,6 +94,7 @@ def test_assess_files_in_another_order_give_the_same_bytes(
     assert dump(score(spark, turned, pieces=4)) == dump(result)
 
 
+@pytest.mark.long
 def test_assess_side_tables_outside_the_plan_give_the_same_bytes(
     spark: SparkSession, root: Path, result: Assessment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +110,7 @@ def test_read_counts_tables_as_spark_does(spark: SparkSession, root: Path) -> No
         assert found.counted[table] == getattr(found, table).count() > 0
 
 
+@pytest.mark.long
 def test_krt_score_of_several_bundles_gives_each_the_same_bytes(
     root: Path, result: Assessment, tmp_path: Path
 ) -> None:
@@ -126,6 +128,7 @@ def test_krt_score_of_several_bundles_gives_each_the_same_bytes(
         assert Bundle(copy).series.read_text(encoding="utf-8") == run
 
 
+@pytest.mark.long
 def test_assess_a_bundle_of_a_store_gives_the_same_bytes(
     spark: SparkSession, root: Path, result: Assessment, tmp_path: Path
 ) -> None:

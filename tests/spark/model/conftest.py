@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.interpreted import interpreted
 from tests.spark.model import evidence
 from tests.spark.model.catalogue import FLAWED, SEEDS, Flawed
 from tests.spark.model.scenario import draw
@@ -65,9 +66,10 @@ def scored(
         if fleet not in done:
             members = names[fleet * FLEET : (fleet + 1) * FLEET]
             worlds = {member: histories[member]() for member in members}
-            done[fleet] = score(
-                spark, evidence.write(tmp_path_factory.mktemp(f"fleet-{fleet}"), worlds)
-            )
+            with interpreted(spark):
+                done[fleet] = score(
+                    spark, evidence.write(tmp_path_factory.mktemp(f"fleet-{fleet}"), worlds)
+                )
         return done[fleet]
 
     return of

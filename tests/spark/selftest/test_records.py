@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from krt_scoring.anomalies.context import Context
 
+pytestmark = pytest.mark.usefixtures("interpreting")
+
 SENDS = 1_500
 EACH = 3
 """Corruptions of a kind in one copy: a rescoring costs the same however many it holds."""
@@ -55,7 +57,7 @@ def test_corruptions_cover_every_anomaly() -> None:
     assert {name for kind in KINDS for name in kind.anomalies} == set(UNITS)
 
 
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_records_of_a_correct_history_are_all_detected(
     spark: SparkSession, tmp_path: Path, partitions: int
 ) -> None:
