@@ -31,6 +31,11 @@ case "$(basename "$0") $1" in
     case $2 in
       */gitleaks/*) exit "${GITLEAKS_EXIT:-0}" ;;
       */govulncheck@*) exit "${GOVULNCHECK_EXIT:-0}" ;;
+      */syft@*)
+        for word in "$@"; do
+          case $word in cyclonedx-json=*) echo "$SYFT_FOUND" >"${word#*=}" ;; esac
+        done
+        ;;
     esac
     ;;
   'uv --version') echo "uv $UV" ;;
@@ -145,6 +150,25 @@ def test_audit_looks_at_every_pinned_package_and_at_the_store(home: dict[str, st
 @pytest.mark.parametrize("tool", ["PIP_AUDIT_EXIT", "GOVULNCHECK_EXIT"])
 def test_audit_fails_with_what_finds_a_vulnerability(home: dict[str, str], tool: str) -> None:
     assert release(home | {tool: "1"}, "audit").returncode == 1
+
+
+def test_sbom_of_every_image_is_written_and_names_its_packages(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    found = '{"components": [\n{"bom-ref": "pkg:deb/debian/bash@5.2"}\n]}'
+    done = release(home | {"SYFT_FOUND": found}, "sbom")
+    assert done.returncode == 0, done.stderr
+    for name in ("operator", "traffic", "scoring", "kafka", "kafkaKRaft"):
+        assert (tmp_path / f"release/{name}.cdx.json").read_text().strip() == found
+    images = [call.split()[-1] for call in calls(home) if "/syft@" in call]
+    assert images[0] == f"{REGISTRY}/team/krt-operator:0.1.0"
+    assert len(images) == 5
+
+
+def test_sbom_without_a_package_is_refused(home: dict[str, str]) -> None:
+    done = release(home | {"SYFT_FOUND": '{"components": []}'}, "sbom")
+    assert done.returncode == 1
+    assert "operator.cdx.json names no package" in done.stderr
 
 
 def test_sign_signs_our_images_by_digest_with_their_bill_of_materials(
