@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
+ENDED_WITHIN = 300
+"""Seconds; other tests may be starting, and a test waits for them."""
+
 UNSHARED_CLAIM = {
     "apiVersion": "v1",
     "kind": "PersistentVolumeClaim",
@@ -35,6 +38,7 @@ def _quota(pods: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pods", [1, 2], ids=["preflight", "members"])
 def test_run_whose_pods_are_refused_ends_with_the_words_of_the_api_server(
     kubectl: Kubectl, pods: int
@@ -44,10 +48,10 @@ def test_run_whose_pods_are_refused_ends_with_the_words_of_the_api_server(
     run = Run.apply(kubectl, small("over-quota"))
     wait_until(
         lambda: run.condition("Reconciling").get("reason") == "RequestRefused",
-        120,
+        ENDED_WITHIN,
         lambda: f"the refusal reported: {run.status}",
     )
-    status = run.finish(180)
+    status = run.finish(ENDED_WITHIN)
     assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive"), status
     provisioned = run.condition("Provisioned")
     assert provisioned["reason"] == "RequestRefused"
@@ -106,7 +110,7 @@ def test_run_that_cannot_be_placed_ends_in_error_with_field_and_remedy(
 ) -> None:
     kubectl.apply(UNSHARED_CLAIM)
     run = Run.apply(kubectl, small(name, **spec))
-    status = run.finish(180)
+    status = run.finish(ENDED_WITHIN)
     assert (status["phase"], status["verdict"]) == ("Error", "Inconclusive"), status
     provisioned = run.condition("Provisioned")
     assert provisioned["status"] == "False"

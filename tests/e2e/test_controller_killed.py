@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kit.controller import Controller
     from kit.kubectl import Kubectl
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 DURATION = timedelta(seconds=20)
 """How long the sample's fault lasts."""

@@ -26,6 +26,7 @@ REACHED_WITHIN = PARALLEL * 240
 """Seconds to a phase: the runs start one after another."""
 
 
+@pytest.mark.long
 def test_run_deleted_in_each_phase_leaves_no_object(kubectl: Kubectl) -> None:
     with ThreadPoolExecutor(PARALLEL) as pool:
         deleted = [pool.submit(delete_in, phase, kubectl) for phase in DELETED_IN]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kit.controller import Controller
     from kit.kubectl import Kubectl
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 
 def _deploy(*arguments: str) -> None:

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
     from kit.kubectl import Kubectl
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
-@pytest.mark.long
 def test_scoring_executor_fits_on_no_node_is_inconclusive_with_remedy(
     kubectl: Kubectl, tmp_path: Path
 ) -> None:
