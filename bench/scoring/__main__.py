@@ -104,14 +104,19 @@ def measure(command: list[str]) -> Cost:
 
 
 def cache() -> Path:
-    """Return the folder of generated histories, outside the clone, by their generator's text."""
+    """Return the folder of generated histories, outside the clone, by their generator's text.
+
+    It is made where it is not there.
+    """
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     root = Path(os.environ.get("KRT_CACHE") or f"{home}/krt")
     modules = sorted(
         path for path in Path(__file__).parent.glob("*.py") if path.name not in READERS
     )
     text = b"".join(path.read_bytes() for path in modules)
-    return root / f"bench-scoring-{hashlib.sha256(text).hexdigest()[:12]}"
+    folder = root / f"bench-scoring-{hashlib.sha256(text).hexdigest()[:12]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def history(sends: int) -> tuple[Path, float]:

@@ -9,6 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from bench.scoring import lines, plain, tables
+from bench.scoring.__main__ import cache
 from bench.scoring.history import BUNDLE, PLAIN, Planted
 from krt_contract.bundle import Bundle
 from krt_scoring.inputs import bundle_files
@@ -24,6 +25,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("history")
     tables.generate(folder, SENDS)
     return folder
+
+
+def test_cache_is_made_where_nothing_is_cached_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KRT_CACHE", str(tmp_path / "none"))
+    assert cache().is_dir()
+    assert cache().is_relative_to(tmp_path)
 
 
 def test_history_generated_passes_inspection(root: Path) -> None:
