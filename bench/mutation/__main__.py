@@ -23,8 +23,9 @@ from tests.spark.side_by_side import side_by_side
 
 from bench.mutation import equivalents
 from bench.mutation.imports import SOURCES, digest_of_files, scorer_digest
-from bench.mutation.judging import TABLES, UNIT, Bench
+from bench.mutation.judging import Bench
 from bench.mutation.mutants import mutants
+from bench.mutation.suites import TABLES, UNIT
 from bench.scoring.__main__ import write_head, write_row
 from krt_scoring.engine import jvm, session
 

@@ -12,19 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import io
-import os
-import re
 import signal
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from bench.mutation.imports import CONTEXT, REGISTRY, reaching
 from bench.mutation.loading import alter, forget
+from bench.mutation.suites import failing_units, fails_table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,12 +35,6 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 300
 """Seconds a mutant may take: one that never ends is noticed, as CI would."""
-
-UNIT = Path("tests/unit/scoring")
-TABLES = Path("tests/spark")
-"""Tests of columns over a few rows: of a module in the folder of its package, under its name. They
-take the session of the bench."""
-QUIET = ("-q", "-x", "-p", "no:cacheprovider")
 
 HISTORIES = "tests.spark.anomalies.histories"
 DETECTION = "krt_scoring.anomalies.detection"
@@ -125,7 +114,8 @@ class Bench:
             modules: dotted names of those that are to be altered.
         """
         forget()
-        failed = [str(table) for table in map(table_of, modules) if self._fails(table)]
+        tables = map(table_of, modules)
+        failed = [str(table) for table in tables if fails_table(table, self._spark)]
         return failed or self._wrong(None)
 
     def judge(self, module: str, mutant: Mutant) -> Judgement:
@@ -135,7 +125,7 @@ class Bench:
             module: dotted name of the altered module.
             mutant: its alteration.
         """
-        others = [self._judge_cases, _judge_units]
+        others = [self._judge_cases, self._judge_units]
         if CONTEXT in reaching(module):
             # All rules may have to be asked: then the cases take longest.
             others.reverse()
@@ -145,16 +135,15 @@ class Bench:
     def _judge_table(self, module: str, mutant: Mutant) -> Judgement:
         """Judge a mutant by the tests of the module's columns."""
         table = table_of(module)
-        return self._judge_altered(
-            module, mutant, lambda: Judgement(str(table) if self._fails(table) else "")
-        )
 
-    def _fails(self, table: Path) -> bool:
-        """Whether tests of columns are there and fail."""
-        if not table.exists():
-            return False
-        with redirect_stdout(io.StringIO()):
-            return bool(pytest.main([*QUIET, str(table)], plugins=[_Given(self._spark)]))
+        def judge() -> Judgement:
+            return Judgement(str(table) if fails_table(table, self._spark) else "")
+
+        return self._judge_altered(module, mutant, judge)
+
+    def _judge_units(self, module: str, mutant: Mutant) -> Judgement:
+        """Judge a mutant by the unit tests that name the module."""
+        return Judgement(failing_units(module, mutant.text))
 
     def _judge_cases(self, module: str, mutant: Mutant) -> Judgement:
         """Judge a mutant by the first history of cases that has any that fail."""
@@ -248,63 +237,6 @@ def in_steps(module: str, rules: tuple[Any, ...], *, derived: bool) -> list[tupl
 def digest_of(text: str) -> str:
     """Return a digest of a case."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _judge_units(module: str, mutant: Mutant) -> Judgement:
-    """Judge a mutant by the unit tests that name the module, in a process of its own."""
-    name = module.rpartition(".")[2]
-    files = [
-        str(path)
-        for path in sorted(UNIT.glob("test_*.py"))
-        if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8"))
-    ]
-    if not files:
-        return Judgement("")
-    child = os.fork()
-    if child == 0:
-        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-            alter(module, mutant.text, ("krt_scoring", "tests"))
-            os._exit(int(pytest.main([*QUIET, *files])))
-    _, status = os.waitpid(child, 0)
-    return Judgement(f"{UNIT}: {' '.join(files)}" if status else "")
-
-
-def table_of(module: str) -> Path:
-    """Return the file that holds the tests of a module's columns, where it has any.
-
-    Args:
-        module: dotted name.
-    """
-    *_, package, name = module.split(".")
-    return TABLES / package / f"test_{name}.py"
-
-
-class _Given:
-    """Gives tests the session that is there.
-
-    Args:
-        spark: the session.
-    """
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_fixture_setup(
-        self, fixturedef: pytest.FixtureDef[Any], request: Any
-    ) -> SparkSession | None:
-        """Return the session for the fixture ``spark``, None for others.
-
-        Args:
-            fixturedef: the fixture that is set up.
-            request: of the test, a type of pytest's own.
-        """
-        if fixturedef.argname != "spark":
-            return None
-        fixturedef.cached_result = (self._spark, fixturedef.cache_key(request), None)
-        return self._spark
 
 
 @contextmanager
