@@ -185,15 +185,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
             running = stack.enter_context(own_server(folder, etcd, apiserver, kubectl))
         else:
             running = stack.enter_context(cluster_server())
-        definition = copy.deepcopy(crd())
-        definition["metadata"]["name"] = f"kafkaresiliencetests.{GROUP}"
-        definition["spec"]["group"] = GROUP
-        installed = running.run("apply", "--server-side", "-f", "-", body=definition)
-        assert installed.ok, installed.text
-        # Asked until it is served: `kubectl wait` fails on a CRD that has no conditions yet.
-        until = time.monotonic() + START_SECONDS
-        while not (served := running.run("get", f"kafkaresiliencetests.{GROUP}")).ok:
-            assert time.monotonic() < until, served.text
-            time.sleep(0.2)
+        install(running, definition_of(GROUP))
         yield running
         running.run("delete", f"crd/kafkaresiliencetests.{GROUP}", "--wait=false")
+
+
+def definition_of(group: str) -> dict[str, Any]:
+    """Return the CRD under another group."""
+    definition: dict[str, Any] = copy.deepcopy(crd())
+    definition["metadata"]["name"] = f"kafkaresiliencetests.{group}"
+    definition["spec"]["group"] = group
+    return definition
+
+
+def install(server: ApiServer, definition: dict[str, Any]) -> None:
+    """Apply a CRD and wait until it is served."""
+    installed = server.run("apply", "--server-side", "-f", "-", body=definition)
+    assert installed.ok, installed.text
+    # Asked until it is served: `kubectl wait` fails on a CRD that has no conditions yet.
+    until = time.monotonic() + START_SECONDS
+    while not (served := server.run("get", definition["metadata"]["name"])).ok:
+        assert time.monotonic() < until, served.text
+        time.sleep(0.2)
