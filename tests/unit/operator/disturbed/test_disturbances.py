@@ -59,6 +59,8 @@ def test_run_disturbed_at_a_call_ends_the_same(scenario: Scenario) -> None:
         ("crash", "read timeout, carried out", "PUT KafkaResilienceTest/t/status"),
         # A member that is to stay seems to run while it is still scaled to 0.
         ("abort, retain", "stale read", "GET StatefulSet"),
+        # The StatefulSet has put another pod in the place of the deleted one before it is scaled.
+        ("delete", "429 with Retry-After", "PATCH StatefulSet/t-kafka-1"),
         # The pod is there as it was, and its deletion must be asked for again.
         ("delete", "409 conflict", "DELETE Pod/t-kafka-1-0"),
     ],
