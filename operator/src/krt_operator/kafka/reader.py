@@ -55,6 +55,11 @@ CLOSE_SECONDS: Final = 2.0
 """How long the end of a client is waited for. It takes milliseconds; librdkafka was seen to wait
 for ever for an answer of a broker that died meanwhile (2.16.0)."""
 
+LOGGED: Final = 2
+"""Only what librdkafka calls critical, as a level of syslog. Below it are connections that a broker
+refuses: a fault that keeps brokers down would fill the controller's log with them, and whoever asks
+is told by an error."""
+
 MILLI: Final = 1000
 """Microseconds in a millisecond, the unit of Kafka's timestamps."""
 
@@ -81,12 +86,10 @@ class KafkaReader:
             "socket.timeout.ms": int(CLIENT_SECONDS * 1000),
             "socket.connection.setup.timeout.ms": 2000,
             "reconnect.backoff.max.ms": 500,
-            "log.connection.close": False,
+            "log_level": LOGGED,
             "error_cb": self._note,
             **login.client_settings(),
         }
-        # librdkafka logs to a logger that is not polled: a broker that a fault keeps down would
-        # otherwise fill the controller's log with refused connections.
         self._client = AdminClient(settings, logger=_LOG)
         self._deadline = time.monotonic() + CLIENT_SECONDS
 
