@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kit.controller import Controller
     from kit.kubectl import Kubectl
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 
 @pytest.fixture(scope="module")
