@@ -155,11 +155,14 @@ def test_audit_fails_with_what_finds_a_vulnerability(home: dict[str, str], tool:
 def test_sbom_of_every_image_is_written_and_names_its_packages(
     home: dict[str, str], tmp_path: Path
 ) -> None:
-    found = '{"components": [\n{"bom-ref": "pkg:deb/debian/bash@5.2"}\n]}'
+    packages = ("pkg:deb/debian/bash@5.2", "pkg:maven/org.apache.kafka/kafka-clients@3.9.1")
+    components = ",".join(f'{{"bom-ref":"{package}"}}' for package in packages)
+    found = f'{{"components":[{{"bom-ref":"054714e0"}},{components}]}}'
     done = release(home | {"SYFT_FOUND": found}, "sbom")
     assert done.returncode == 0, done.stderr
     for name in ("operator", "traffic", "scoring", "kafka", "kafkaKRaft"):
         assert (tmp_path / f"release/{name}.cdx.json").read_text().strip() == found
+    assert done.stderr.count("cdx.json: 2 packages") == 5
     images = [call.split()[-1] for call in calls(home) if "/syft@" in call]
     assert images[0] == f"{REGISTRY}/team/krt-operator:0.1.0"
     assert len(images) == 5
