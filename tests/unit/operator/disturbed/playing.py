@@ -82,18 +82,23 @@ class End:
         Args:
             other: the end of the disturbed run.
             late: whether the run may say that a fault was late.
-            recreated: a pod that its StatefulSet may create once more.
+            recreated: a pod that its StatefulSet may create oftener, or not at all.
         """
         found = []
-        for name, expected in self.facts.items():
+        created = _without(self.facts["created"], recreated)
+        for name, expected in (self.facts | {"created": created}).items():
             actual = other.facts.get(name)
-            if name == "created" and actual == expected + Counter([("Pod", recreated)]):
-                continue
+            if name == "created":
+                actual = _without(other.facts["created"], recreated)
             if late and name == "reasons":
                 actual = [code for code in actual or [] if code != "OperatorInterrupted"]
             if actual != expected:
                 found.append(f"{name}: {_difference(expected, actual)}")
         return found
+
+
+def _without(created: Counter[tuple[str, str]], pod: str | None) -> Counter[tuple[str, str]]:
+    return Counter({key: count for key, count in created.items() if key != ("Pod", pod)})
 
 
 def _difference(expected: Any, actual: Any) -> str:

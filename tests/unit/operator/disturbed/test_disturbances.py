@@ -61,6 +61,7 @@ def test_run_disturbed_at_a_call_ends_the_same(scenario: Scenario) -> None:
         ("abort, retain", "stale read", "GET StatefulSet"),
         # The StatefulSet has put another pod in the place of the deleted one before it is scaled.
         ("delete", "429 with Retry-After", "PATCH StatefulSet/t-kafka-1"),
+        ("abort, retain", "connect timeout", "PATCH StatefulSet/t-kafka-1"),
         # The pod is there as it was, and its deletion must be asked for again.
         ("delete", "409 conflict", "DELETE Pod/t-kafka-1-0"),
     ],
