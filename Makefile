@@ -21,8 +21,8 @@ COMMA := ,
 # Of `make disturb`: disturb every N-th call only.
 EVERY ?= 1
 
-# Of `make spark-tests`: with the long ones.
-LONG ?=
+# Of `make spark-tests`: those with which markers; all if empty.
+MARK ?= not long
 
 # Of `make demo`: where the sample keeps its metadata, zookeeper or kraft.
 MODE ?= zookeeper
@@ -85,8 +85,8 @@ disturb: ## Disturb every call of every simulated run, and play 10 000 generated
 contract: ## Run the packages against a real broker and a real or simulated API server
 	@hack/prometheus >/dev/null
 	@$(RUN) pytest -q -n 2 --dist loadfile tests/contract
-spark-tests: ## Run the scoring on local Spark (LONG=1: with the long tests of make test-all)
-	@$(RUN) pytest -q -n auto --dist loadscope --durations=30 $(if $(LONG),,-m "not long") tests/spark
+spark-tests: ## Run the scoring on local Spark (MARK=long: the long tests of make test-all)
+	@$(RUN) pytest -q -n auto --dist loadscope --durations=30 -m "$(MARK)" tests/spark
 e2e: deploy ## Run the end-to-end tests on the kind cluster (ONLY='-k expression' selects)
 	@hack/e2e $(ONLY)
 scenarios: deploy ## Run scenarios and keep their results (SCENARIOS=a,b MODES=both REPEAT=3 RERUN=1 MATRIX=1 PARALLEL=2)
