@@ -57,8 +57,8 @@ for ever for an answer of a broker that died meanwhile (2.16.0)."""
 
 LOGGED: Final = 2
 """Only what librdkafka calls critical, as a level of syslog. Below it are connections that a broker
-refuses: a fault that keeps brokers down would fill the controller's log with them, and whoever asks
-is told by an error."""
+refuses: a fault that keeps brokers down would fill the controller's log with them, and the error of
+a request names them."""
 
 MILLI: Final = 1000
 """Microseconds in a millisecond, the unit of Kafka's timestamps."""
