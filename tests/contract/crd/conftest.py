@@ -25,7 +25,7 @@ from tests.contract.tools import unavailable
 from krt_operator.api.crd import crd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[3]
 # For the table of cases beside this file: pytest's importlib mode puts nothing on the path.
@@ -67,10 +67,10 @@ class ApiServer:
         )
         return Answer(done.returncode == 0, done.stdout + done.stderr, done.stdout)
 
-    def test(self, name: str, spec: Any) -> dict[str, Any]:
-        """Return a resource of the group under which the CRD is installed here."""
+    def test(self, name: str, spec: Any, group: str = GROUP) -> dict[str, Any]:
+        """Return a resource of a group under which the CRD is installed here."""
         return {
-            "apiVersion": f"{GROUP}/v1alpha1",
+            "apiVersion": f"{group}/v1alpha1",
             "kind": "KafkaResilienceTest",
             "metadata": {"name": name},
             "spec": spec,
@@ -203,7 +203,12 @@ def install(server: ApiServer, definition: dict[str, Any]) -> None:
     installed = server.run("apply", "--server-side", "-f", "-", body=definition)
     assert installed.ok, installed.text
     # Asked until it is served: `kubectl wait` fails on a CRD that has no conditions yet.
+    ask_until(lambda: server.run("get", definition["metadata"]["name"]), ok=True)
+
+
+def ask_until(ask: Callable[[], Answer], *, ok: bool) -> None:
+    """Ask the API server again until it answers so."""
     until = time.monotonic() + START_SECONDS
-    while not (served := server.run("get", definition["metadata"]["name"])).ok:
-        assert time.monotonic() < until, served.text
+    while (answer := ask()).ok != ok:
+        assert time.monotonic() < until, answer.text
         time.sleep(0.2)

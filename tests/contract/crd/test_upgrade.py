@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.contract.crd.cases import OLD_NAMES, sample
-from tests.contract.crd.conftest import START_SECONDS, definition_of, install
+from tests.contract.crd.conftest import ask_until, definition_of, install
 
 from krt_operator.engine.reading import read_run
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.contract.crd.cases import Refused
-    from tests.contract.crd.conftest import ApiServer
+    from tests.contract.crd.conftest import Answer, ApiServer
 
 GROUP = "upgrade.kafkaresilience.dev"
 RESOURCE = f"kafkaresiliencetests.{GROUP}"
@@ -40,35 +39,35 @@ def upgraded(server: ApiServer) -> Iterator[ApiServer]:
     """The API server with this CRD, and tests that were stored under an earlier one."""
     install(server, earlier())
     for case in OLD_NAMES:
-        resource = server.test(case.name.lower(), sample())
+        resource = server.test(case.name.lower(), sample(), GROUP)
         case.change(resource["spec"])
-        resource["apiVersion"] = f"{GROUP}/v1alpha1"
         resource["metadata"]["finalizers"] = [FINALIZER]
         stored = server.run("create", "-f", "-", body=resource)
         assert stored.ok, stored.text
         written = patch(server, case, {"status": {"phase": "Warmup"}}, "--subresource=status")
         assert written.ok, written.text
     install(server, definition_of(GROUP))
-    resource = server.test("probe", {"gone": 1}) | {"apiVersion": f"{GROUP}/v1alpha1"}
-    until = time.monotonic() + START_SECONDS
-    while server.run("create", "--dry-run=server", "-f", "-", body=resource).ok:
-        assert time.monotonic() < until, "the API server still validates by the earlier CRD"
-        time.sleep(0.2)
+    # Until then, the API server validates by the earlier CRD.
+    unknown = server.test("probe", {"gone": 1}, GROUP)
+    ask_until(lambda: server.run("create", "--dry-run=server", "-f", "-", body=unknown), ok=False)
     yield server
     server.run("delete", f"crd/{RESOURCE}", "--wait=false")
 
 
-def patch(server: ApiServer, case: Refused, change: dict[str, Any], *options: str) -> Any:
-    name = f"{RESOURCE}/{case.name.lower()}"
+def name_of(case: Refused) -> str:
+    return f"{RESOURCE}/{case.name.lower()}"
+
+
+def patch(server: ApiServer, case: Refused, change: dict[str, Any], *options: str) -> Answer:
     kind = ("--type=merge", "--patch-file=/dev/stdin")
-    return server.run("patch", name, *kind, *options, body=change)
+    return server.run("patch", name_of(case), *kind, *options, body=change)
 
 
 @pytest.mark.parametrize("case", OLD_NAMES, ids=lambda case: case.name)
 def test_test_stored_under_an_earlier_crd_is_read_written_and_deleted(
     upgraded: ApiServer, case: Refused
 ) -> None:
-    name = f"{RESOURCE}/{case.name.lower()}"
+    name = name_of(case)
     stored = upgraded.run("get", name, "-o", "json")
     assert stored.ok, stored.text
     run = read_run(stored.json(), NOW)

@@ -132,19 +132,12 @@ def test_delete_carries_uid_and_grace(server: Server) -> None:
 
 def test_delete_of_another_or_nobody_is_no_error(server: Server) -> None:
     other = {**POD, "metadata": {"name": "p", "uid": "other"}}
-    server.answers = [
-        *[(404, {"message": "no"})],
-        *[(409, {"message": "UID in precondition"}), (200, other)],
-        *[(409, {"message": "UID in precondition"}), (404, {"message": "no"})],
-    ]
+    gone, failed = (404, {"message": "no"}), (409, {"message": "UID in precondition"})
+    server.answers = [gone, failed, (200, other), failed, gone]
     cluster = server.cluster()
     for _ in range(3):
         assert not cluster.delete(Deletion("Pod", "p", "u"))
-    assert [asked["method"] for asked in server.asked] == [
-        *["DELETE"],
-        *["DELETE", "GET"],
-        *["DELETE", "GET"],
-    ]
+    assert [asked["method"] for asked in server.asked] == ["DELETE", *2 * ["DELETE", "GET"]]
 
 
 def test_delete_refused_as_a_conflict_of_the_object_itself_is_asked_again(server: Server) -> None:

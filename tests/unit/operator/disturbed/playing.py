@@ -74,31 +74,26 @@ class End:
         }
         return cls(facts)
 
-    def differences(
-        self, other: End, *, late: bool = False, recreated: str | None = None
-    ) -> list[str]:
+    def without_creations_of(self, pod: str | None) -> End:
+        """The same end, but for how often a pod was created."""
+        created = {key: n for key, n in self.facts["created"].items() if key != ("Pod", pod)}
+        return End(self.facts | {"created": Counter(created)})
+
+    def differences(self, other: End, *, late: bool = False) -> list[str]:
         """What is different in the other end; empty where nothing is.
 
         Args:
             other: the end of the disturbed run.
             late: whether the run may say that a fault was late.
-            recreated: a pod that its StatefulSet may create oftener, or not at all.
         """
         found = []
-        created = _without(self.facts["created"], recreated)
-        for name, expected in (self.facts | {"created": created}).items():
+        for name, expected in self.facts.items():
             actual = other.facts.get(name)
-            if name == "created":
-                actual = _without(other.facts["created"], recreated)
             if late and name == "reasons":
                 actual = [code for code in actual or [] if code != "OperatorInterrupted"]
             if actual != expected:
                 found.append(f"{name}: {_difference(expected, actual)}")
         return found
-
-
-def _without(created: Counter[tuple[str, str]], pod: str | None) -> Counter[tuple[str, str]]:
-    return Counter({key: count for key, count in created.items() if key != ("Pod", pod)})
 
 
 def _difference(expected: Any, actual: Any) -> str:
@@ -166,21 +161,21 @@ class Recording:
             return [str(stuck)]
         if world.api.disturbances:
             return [f"call {number} was never made"]
-        recreated = self._kept_down_late(number)
-        return self.end.differences(End.of(world), late=kind.delays, recreated=recreated)
+        pod = self._kept_down(number)
+        expected, actual = self.end.without_creations_of(pod), End.of(world)
+        return expected.differences(actual.without_creations_of(pod), late=kind.delays)
 
-    def _kept_down_late(self, number: int) -> str | None:
+    def _kept_down(self, number: int) -> str | None:
         """The pod of a member that is deleted and then kept down, where a call is one of these two.
 
         Until the API server takes the second call, the StatefulSet puts another pod in its place.
         The other order would let the StatefulSet delete the pod, with its own grace period.
         """
-        around = self.calls[max(0, number - 2) : number + 1]
-        for deletion, scaling in pairwise(around):
-            pod = f"{scaling.name}-0"
-            if (deletion.kind, deletion.name) == ("Pod", pod) and deletion.writes:
-                kept = (scaling.method, scaling.kind) == ("PATCH", "StatefulSet")
-                return pod if kept and scaling.body["spec"]["replicas"] == 0 else None
+        for deletion, scaling in pairwise(self.calls[max(0, number - 2) : number + 1]):
+            deleted = deletion.writes and deletion.kind == "Pod"
+            scaled = (scaling.method, scaling.kind) == ("PATCH", "StatefulSet")
+            if deleted and scaled and deletion.name == f"{scaling.name}-0":
+                return deletion.name if scaling.body["spec"]["replicas"] == 0 else None
         return None
 
 
