@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import yaml
 from tests.contract.tools import unavailable
-from tests.contract.traffic.local_kafka import free_port
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 INTERVAL_SECONDS = 1

@@ -11,7 +11,6 @@ import contextlib
 import copy
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.contract.tools import unavailable
+from tests.ports import free_port
 
 from krt_operator.api.crd import crd
 
@@ -81,12 +81,6 @@ class ApiServer:
         return self.run(
             "create", "--dry-run=server", "-o", "json", "-f", "-", body=self.test(name, spec)
         )
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 def cached(tool: str, name: str) -> Path | None:

@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.contract.tools import unavailable
-from tests.contract.traffic.local_kafka import answers, free_port, jars, missing, wait_until
+from tests.contract.traffic.local_kafka import answers, jars, missing, wait_until
+from tests.ports import free_port
 from tests.unit.operator.doubles.plans import sample_plan
 
 from krt_contract.cluster_security import client_secret

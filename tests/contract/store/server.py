@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.contract.tools import unavailable
+from tests.ports import free_port
 
 from krt_contract.stores.objects import ObjectStore
 from krt_contract.stores.settings import ObjectStoreSettings
@@ -34,12 +35,6 @@ def program() -> Path:
         [ROOT / "hack/store.sh", "program"], check=True, capture_output=True, text=True
     )
     return Path(built.stdout.strip())
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def until(condition: Callable[[], bool], seconds: float = 120) -> None:

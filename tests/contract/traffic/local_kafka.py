@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 from tests.contract.tools import unavailable
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     import signal
@@ -54,18 +55,17 @@ def jars(version: str | None = None) -> Path:
     return Path(done.stdout.strip())
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def wait_until(what: str, condition: Any, seconds: float = START_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"after {seconds} s still not: {what}")
         time.sleep(0.05)
+
+
+def ended(what: str, code: int, log: Path) -> RuntimeError:
+    """Return the error about a server that ended by itself: with the last lines of its log."""
+    return RuntimeError(f"{what} ended with {code}:\n{log.read_text()[-4000:]}")
 
 
 def answers(port: int) -> bool:
@@ -166,8 +166,7 @@ class LocalKafka:
 
     def _serves(self) -> bool:
         if (code := self._processes["broker"].poll()) is not None:
-            log = self.folder / "broker.log"
-            raise RuntimeError(f"the broker ended with {code}; see {log}")
+            raise ended("the broker", code, self.folder / "broker.log")
         return answers(self.port) and bool(self._brokers())
 
     def _brokers(self) -> Any:

@@ -18,11 +18,12 @@ from tests.contract.traffic.local_kafka import (
     ROOT,
     START_SECONDS,
     answers,
-    free_port,
+    ended,
     jars,
     missing,
     wait_until,
 )
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     import signal
@@ -89,7 +90,7 @@ class LocalKraft:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        wait_until(f"node {node} listens", lambda: answers(self.ports[node]), START_SECONDS)
+        wait_until(f"node {node} listens", lambda: self._listens(node), START_SECONDS)
 
     def kill(self, node: int) -> None:
         """SIGKILL a node and reap it."""
@@ -138,6 +139,11 @@ class LocalKraft:
             if match and '"type"' in line:
                 found.append(json.loads(match["json"]) | {"offset": int(match["offset"])})
         return found
+
+    def _listens(self, node: int) -> bool:
+        if (code := self._processes[node].poll()) is not None:
+            raise ended(f"node {node}", code, self.folder / f"{node}.log")
+        return answers(self.ports[node])
 
     def _known(self) -> Any:
         with contextlib.suppress(Exception):

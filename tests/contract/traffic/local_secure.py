@@ -30,12 +30,13 @@ from tests.contract.traffic.local_kafka import (
     LOGGING,
     SINGLE_BROKER,
     answers,
-    free_port,
+    ended,
     jars,
     missing,
     wait_until,
 )
 from tests.contract.traffic.local_kraft import CLUSTER_ID, NEWEST
+from tests.ports import free_port
 
 from krt_contract.kafka_login import Login
 from krt_contract.kafka_security import SecretFile, Security
@@ -169,8 +170,8 @@ class SecureKafka:
             future.result(30)
 
     def _serves(self) -> bool:
-        if self._process is None or self._process.poll() is not None:
-            raise RuntimeError(f"the broker ended; see {self.folder / 'broker.log'}")
+        if self._process is not None and (code := self._process.poll()) is not None:
+            raise ended("the broker", code, self.folder / "broker.log")
         if not all(answers(port) for port in self.ports.values()):
             return False
         with contextlib.suppress(Exception):

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.contract.prometheus import Prometheus, programs
-from tests.contract.traffic.local_kafka import LocalKafka, free_port, wait_until
+from tests.contract.traffic.local_kafka import LocalKafka, wait_until
 from tests.contract.traffic.pods import Pods, plan_document
 from tests.contract.traffic.test_traffic import acked, end_offsets, wait
+from tests.ports import free_port
 
 from krt_contract.metrics import (
     CONSUMER_METRICS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.contract.traffic.local_kafka import free_port
+from tests.ports import free_port
 
 from krt_traffic.errors import UnusableError
 from krt_traffic.reach import FIELD, check_reach

@@ -4,7 +4,7 @@ import socket
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
-from tests.contract.traffic.local_kafka import free_port
+from tests.ports import free_port
 
 from krt_traffic.metrics.ledger import LedgerMetrics
 from krt_traffic.metrics.server import serve

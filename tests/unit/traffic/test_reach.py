@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.ports import free_port
 
 from krt_traffic import reach
 from krt_traffic.errors import UnusableError
@@ -43,9 +44,7 @@ def test_check_reach_of_brokers_that_accept_connections_passes(
 def test_check_reach_names_each_broker_that_cannot_be_reached(
     monkeypatch: pytest.MonkeyPatch, listening: int
 ) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        closed = probe.getsockname()[1]
+    closed = free_port()
     advertise(
         monkeypatch,
         {
