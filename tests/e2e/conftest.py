@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from kit import artifacts
 from kit.controller import Controller
+from kit.controller_log import ControllerLog
 from kit.kubectl import Kubectl
 
 if TYPE_CHECKING:
@@ -33,6 +34,19 @@ def _only_the_kind_cluster() -> None:
 @pytest.fixture(scope="session")
 def controller() -> Controller:
     return Controller(Kubectl(OPERATOR_NAMESPACE))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_error_in_the_log_of_a_controller(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[None]:
+    """Fail the session's last test if any controller of the session logged an error."""
+    log = ControllerLog(Kubectl(OPERATOR_NAMESPACE), tmp_path_factory.mktemp("controllers"))
+    with log:
+        yield
+    assert log.containers, "the log of no controller was followed"
+    wrong = log.wrong_lines()
+    assert not wrong, "\n".join(["a controller logged errors:", *wrong[:20]])
 
 
 @pytest.hookimpl(wrapper=True)

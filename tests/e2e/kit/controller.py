@@ -1,4 +1,4 @@
-"""The controller under test: where it runs, what it logged, and its sudden death."""
+"""The controller under test: where it runs, and its sudden death."""
 
 from __future__ import annotations
 
@@ -54,10 +54,6 @@ class Controller:
             f"a controller in the place of {name}",
         )
 
-    def _restarts(self) -> int:
-        pods = self.kubectl.items("pods", "-l", OPERATOR_SELECTOR)
-        return max((p["status"]["containerStatuses"][0]["restartCount"] for p in pods), default=0)
-
     def scale(self, replicas: int) -> None:
         """Set the number of controllers and wait until that many run."""
         self.kubectl("scale", f"deployment/{DEPLOYMENT}", f"--replicas={replicas}")
@@ -69,14 +65,6 @@ class Controller:
             60,
             f"{replicas} controller pod(s)",
         )
-
-    def log(self) -> str:
-        """Return what the current container and the one before it logged."""
-        pod = self.running()["metadata"]["name"]
-        text = self.kubectl("logs", pod)
-        if self._restarts():
-            text = self.kubectl("logs", pod, "--previous") + text
-        return text
 
     def memory_peak(self) -> int | None:
         """Return the peak memory of the container's cgroup in bytes, where the node shows it."""
