@@ -12,7 +12,7 @@ from kit.run import PHASES, Run, small
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.alone]
 
 CONSUMER = {"role": "Consumer", "count": 1}
 FAULTS: dict[str, dict[str, Any]] = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kit.controller import Controller
     from kit.kubectl import Kubectl
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.alone]
 
 STRANGER, SCRAPING = "stranger", "scraper"
 API_SERVER, STORE = "kubernetes.default.svc:443", "{name}-kafka-0.{namespace}.svc:9092"

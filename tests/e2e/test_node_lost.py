@@ -12,7 +12,7 @@ from kit.wait import wait_until
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.alone]
 
 
 def _three_brokers(name: str) -> dict[str, Any]:

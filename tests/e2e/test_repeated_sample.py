@@ -12,7 +12,7 @@ from kit.run import Run, manifest
 if TYPE_CHECKING:
     from kit.kubectl import Kubectl
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.alone]
 
 TIMES = int(os.environ.get("KRT_E2E_SAMPLES", "10"))
 """How often; what the README promises is ten in ten."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kit.controller import Controller
     from kit.kubectl import Kubectl
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.alone]
 
 OUTAGE = timedelta(seconds=10)
 """How long the store is unavailable at least, both before the fault and during it."""
