@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import random
 import socket
 import tempfile
@@ -44,7 +45,7 @@ def free_port() -> int:
 
 
 def _claim(port: int) -> bool:
-    folder = Path(tempfile.gettempdir()) / "krt-test-ports"
+    folder = Path(tempfile.gettempdir()) / f"krt-test-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     lock = (folder / str(port)).open("w")
     try:

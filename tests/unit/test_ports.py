@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.ports import ephemeral_ports, free_port
+from tests import ports
+
+if TYPE_CHECKING:
+    import pytest
 
 MANY = 200
 
 
-def test_no_connection_that_goes_out_can_have_it() -> None:
-    assert not {free_port() for _ in range(MANY)} & set(ephemeral_ports())
+def test_no_connection_that_goes_out_can_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ephemeral = range(12_000, 61_000)
+    monkeypatch.setattr(ports, "ephemeral_ports", lambda: ephemeral)
+    assert not {ports.free_port() for _ in range(MANY)} & set(ephemeral)
+
+
+def test_where_connections_may_have_any_port_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "ephemeral_ports", lambda: range(1024, 65_536))
+    assert ports.free_port() >= ports.LOWEST
+
+
+def test_ephemeral_ports_are_those_of_the_kernel() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert server.getsockname()[1] in ports.ephemeral_ports()
 
 
 def test_no_other_process_gets_it() -> None:
@@ -29,7 +46,7 @@ def test_no_other_process_gets_it() -> None:
         )
         for _ in range(3)
     ]
-    got = [free_port() for _ in range(MANY)]
+    got = [ports.free_port() for _ in range(MANY)]
     for process in others:
         assert process.stdout is not None
         got += [int(port) for port in process.stdout.readline().split()]
