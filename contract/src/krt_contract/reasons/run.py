@@ -50,6 +50,13 @@ RUN: Final = (
         appended=True,
     ),
     Reason(
+        "KafkaObjectsRemain",
+        "topics or groups of a deleted test could not be deleted from the cluster of spec.kafkaRef",
+        "the controller tries for two minutes, and then deletes the test without them: make the "
+        "cluster reachable, or delete what begins with the prefix of the test yourself",
+        appended=True,
+    ),
+    Reason(
         "LogNotStable",
         "the log of a partition did not settle after producers had stopped",
         "look at the brokers' logs in the evidence, or allow more time in spec.timeouts.drain",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from krt_operator.app.expiry import Sweeper
 from krt_operator.app.metrics import Metrics
+from krt_operator.app.release import try_to_release
 from krt_operator.engine.clock import SystemClock
+from krt_operator.engine.events import build_event
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reading import observe, read_run
 from krt_operator.engine.reconcile import Reconciler
@@ -26,6 +29,7 @@ from krt_operator.phases.steps import step
 
 if TYPE_CHECKING:
     from krt_operator.app.settings import Settings
+    from krt_operator.engine.progress import Event
 
 
 @dataclass(frozen=True)
@@ -73,10 +77,11 @@ class Assembly:
         """Delete what a deleted test has on a cluster that somebody else runs.
 
         Returns:
-            What is waited for; empty where nothing is left.
+            What is waited for, or why it could not be deleted, as an event says on the test; empty
+            where nothing is left.
 
         Raises:
-            KrtError: it could not be deleted.
+            KrtError: the test could not be read.
         """
         cluster = self.cluster(namespace)
         raw = cluster.read_test(name)
@@ -84,7 +89,17 @@ class Assembly:
             return ""
         ports = self.ports(cluster)
         run = read_run(raw, ports.clock.now())
-        return release(run, observe(ports, run.name, run.uid, run.status.phase), ports)
+        # Every failure has the time of the deletion: the same one is the same event.
+        at = datetime.fromisoformat(raw["metadata"]["deletionTimestamp"])
+
+        def emit(event: Event) -> None:
+            cluster.emit(build_event(namespace, name, run.uid, event, at))
+
+        return try_to_release(
+            f"{namespace}/{name}",
+            lambda: release(run, observe(ports, run.name, run.uid, run.status.phase), ports),
+            emit,
+        )
 
     def sweeper(self) -> Sweeper:
         """What deletes finished tests whose ttlSecondsAfterFinished has passed."""

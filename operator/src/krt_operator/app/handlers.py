@@ -20,6 +20,7 @@ from krt_operator.app.assembly import Assembly
 from krt_operator.app.passes import Passes
 from krt_operator.app.retry import retrying
 from krt_operator.app.settings import Settings
+from krt_operator.errors import KrtError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ RELEASE_PAUSE: Final = 2.0
 
 RELEASE_TIMEOUT: Final = 120.0
 """Seconds after which a test is deleted although that cluster does not answer: its namespace may be
-waiting for it. The log then names what stays."""
+waiting for it. An event and the log name what stays."""
 
 SWEEP: Final = 15.0
 """Seconds between checks for tests whose ttlSecondsAfterFinished has passed."""
@@ -189,7 +190,10 @@ def has_kafka_objects(status: Mapping[str, Any], **_: Any) -> bool:
 async def release(namespace: str | None, name: str, **_: Any) -> None:
     """Delete what a deleted test has on a cluster that somebody else runs."""
     release_objects = partial(_assembly().release, namespace or "default", name)
-    waits_for = await _passes().run(f"deletion of {namespace}/{name}", release_objects)
+    try:
+        waits_for = await _passes().run(f"deletion of {namespace}/{name}", release_objects)
+    except KrtError as error:  # which Kopf would log with its traceback
+        waits_for = str(error)
     if waits_for:
         raise kopf.TemporaryError(waits_for, delay=RELEASE_PAUSE)
 

@@ -17,6 +17,12 @@ from krt_operator.errors import ConflictError, RefusedError, TransientError
     [
         ("Request attempt #1/9 failed; will retry: GET /apis -> 429", logging.WARNING),
         ("Request attempt #9/9 failed; escalating: GET /apis -> 429", logging.ERROR),
+        ("Handler 'release' failed temporarily: pod a-reader-0 still runs", logging.WARNING),
+        (
+            "Handler 'release' failed temporarily but will time out after 120.0 seconds: no answer",
+            logging.WARNING,
+        ),
+        ("Handler 'follow' failed with an exception. Will ignore.", logging.ERROR),
     ],
 )
 def test_lower_retries_of_kopf_request_sets_level(message: str, level: int) -> None:
