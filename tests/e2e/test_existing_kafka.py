@@ -17,6 +17,7 @@ from kit.existing_kafka import (
     kafka_image,
 )
 from kit.run import Run, manifest
+from kit.wait import wait_until
 
 if TYPE_CHECKING:
     from kit.controller import Controller
@@ -219,6 +220,27 @@ def test_test_deleted_in_mid_run_leaves_no_topic(cluster: ExistingKafka, kubectl
     assert "krt-deleted" not in cluster.topics()
     assert "krt-gone" not in cluster.groups()
     assert deleted.remaining() == []
+
+
+@pytest.mark.long
+def test_test_deleted_while_the_cluster_does_not_answer_says_what_stays(
+    cluster: ExistingKafka, kubectl: Kubectl
+) -> None:
+    resource = sample(cluster, "unanswered")
+    resource["spec"]["topics"][0]["name"] = "krt-stays"
+    resource["spec"]["traffic"]["producers"][0]["topic"] = "krt-stays"
+    resource["spec"]["traffic"]["consumers"][0] |= {"topics": ["krt-stays"], "group": "krt-stay"}
+    deleted = Run.apply(kubectl, resource)
+    deleted.reach("Injecting")
+    selected = f"involvedObject.name={deleted.name},reason=KafkaObjectsRemain"
+    with cluster.unreachable():
+        kubectl("delete", "krt", deleted.name, "--wait=false")
+        events = wait_until(
+            lambda: kubectl.items("events", "--field-selector", selected), 60, "an event"
+        )
+        kubectl("wait", "--for=delete", f"krt/{deleted.name}", "--timeout=180s", timeout=190)
+    assert "prefix of the test" in events[0]["message"]
+    assert "krt-stays" in cluster.topics()
 
 
 @pytest.mark.long

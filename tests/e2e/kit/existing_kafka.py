@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,8 @@ import yaml
 from tests.certificates import authority, certificate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kit.kubectl import Kubectl
 
 MANIFEST = Path(__file__).parents[1] / "existing-kafka.yaml"
@@ -109,6 +113,20 @@ class ExistingKafka:
                 "sasl": {"mechanism": "SCRAM-SHA-512", "secretRef": {"name": USER}},
             },
         }
+
+    @contextlib.contextmanager
+    def unreachable(self) -> Iterator[None]:
+        """Let the bootstrap address lead to no broker during the block."""
+        selector = self.kubectl.get("service", SERVICE)["spec"]["selector"]
+        self._select({"app": "nobody"})
+        try:
+            yield
+        finally:
+            self._select(selector)
+
+    def _select(self, selector: dict[str, str]) -> None:
+        change = [{"op": "replace", "path": "/spec/selector", "value": selector}]
+        self.kubectl("patch", "service", SERVICE, "--type=json", "-p", json.dumps(change))
 
     def add_user(self) -> None:
         """Create the user, and give it the rights of a test."""
