@@ -16,12 +16,24 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.alone]
 
 CONSUMER = {"role": "Consumer", "count": 1}
 FAULTS: dict[str, dict[str, Any]] = {
-    "crashed": {"action": "CrashPod", "target": {"role": "Producer", "count": 1}},
+    "crashed": {
+        "action": "CrashPod",
+        "target": {"role": "Producer", "count": 1},
+        "duration": "5s",
+    },
     "deleted": {"action": "DeletePod", "target": CONSUMER, "duration": "5s"},
     "frozen": {"action": "FreezePod", "target": {"role": "Broker"}, "duration": "5s"},
     "killed": {"action": "CrashPod", "target": CONSUMER, "duration": "5s"},
 }
 """A fault for each test, by the name of both."""
+
+TRAFFIC = {
+    "producers": [
+        {"name": name, "topic": "foo", "recordsPerSecond": 25} for name in ("first", "second")
+    ],
+    "consumers": [{"name": "c", "topics": ["foo"], "group": "g"}],
+}
+"""One producer goes on while the other one is down: a fault without sends shows nothing."""
 
 WITHIN = 1200
 """Seconds for all four: they start one after another, and two cores score them."""
@@ -33,7 +45,7 @@ def runs(module_kubectl: Kubectl, other_kubectl: Kubectl) -> list[Run]:
     applied = [
         Run.apply(
             module_kubectl if at % 2 else other_kubectl,
-            small(name, faults=[{"name": name, "delay": "1s", **fault}]),
+            small(name, traffic=TRAFFIC, faults=[{"name": name, "delay": "1s", **fault}]),
         )
         for at, (name, fault) in enumerate(FAULTS.items())
     ]
