@@ -13,7 +13,7 @@ from typing import IO
 LOWEST = 10_000
 """Below are the well-known ports and those that people give to programs of their own."""
 
-_CLAIMED: list[IO[str]] = []
+_RESERVED: list[IO[str]] = []
 """Open for as long as this process lives: each holds the lock of a port."""
 
 
@@ -24,7 +24,7 @@ def ephemeral_ports() -> range:
 
 
 def free_port() -> int:
-    """Claim a port on which nothing listens, until this process ends.
+    """Reserve a port on which nothing listens, until this process ends.
 
     It is not one of the ephemeral ports where there are others: between this call and the server's
     bind, a connection of anybody could have got such a port as its own, and a client that asks
@@ -39,12 +39,12 @@ def free_port() -> int:
     random.shuffle(ports)
     # Where the kernel may give all of them away, one of these has to do.
     for port in sorted(ports, key=ephemeral.__contains__):
-        if _claim(port):
+        if _reserve(port):
             return port
     raise RuntimeError(f"every port from {LOWEST} on is taken")
 
 
-def _claim(port: int) -> bool:
+def _reserve(port: int) -> bool:
     folder = Path(tempfile.gettempdir()) / f"krt-test-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     lock = (folder / str(port)).open("w")
@@ -55,5 +55,5 @@ def _claim(port: int) -> bool:
     except OSError:
         lock.close()
         return False
-    _CLAIMED.append(lock)
+    _RESERVED.append(lock)
     return True

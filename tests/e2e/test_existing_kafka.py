@@ -48,6 +48,14 @@ def sample(cluster: ExistingKafka, name: str = "consumer-crash") -> dict[str, An
     return resource
 
 
+def with_topic(resource: dict[str, Any], topic: str) -> dict[str, Any]:
+    """Return a sample whose producer and consumer have another topic."""
+    resource["spec"]["topics"][0]["name"] = topic
+    resource["spec"]["traffic"]["producers"][0]["topic"] = topic
+    resource["spec"]["traffic"]["consumers"][0]["topics"] = [topic]
+    return resource
+
+
 def restarts(pod: dict[str, Any]) -> int:
     """How often the container of a broker was started again."""
     (container,) = pod["status"]["containerStatuses"]
@@ -138,11 +146,7 @@ def test_existing_cluster_password_is_in_no_object_log_or_evidence(
 
 def test_existing_topic_is_refused_and_kept(cluster: ExistingKafka, kubectl: Kubectl) -> None:
     cluster.create_topic("krt-taken")
-    resource = sample(cluster, "taken")
-    resource["spec"]["topics"][0]["name"] = "krt-taken"
-    resource["spec"]["traffic"]["producers"][0]["topic"] = "krt-taken"
-    resource["spec"]["traffic"]["consumers"][0]["topics"] = ["krt-taken"]
-    refused = Run.apply(kubectl, resource)
+    refused = Run.apply(kubectl, with_topic(sample(cluster, "taken"), "krt-taken"))
     assert refused.finish(60)["phase"] == "Error"
     condition = refused.condition("Provisioned")
     assert condition["reason"] == "TopicExists"
@@ -209,10 +213,8 @@ def test_bootstrap_that_does_not_answer_is_reported(
 
 @pytest.mark.long
 def test_test_deleted_in_mid_run_leaves_no_topic(cluster: ExistingKafka, kubectl: Kubectl) -> None:
-    resource = sample(cluster, "deleted")
-    resource["spec"]["topics"][0]["name"] = "krt-deleted"
-    resource["spec"]["traffic"]["producers"][0]["topic"] = "krt-deleted"
-    resource["spec"]["traffic"]["consumers"][0] |= {"topics": ["krt-deleted"], "group": "krt-gone"}
+    resource = with_topic(sample(cluster, "deleted"), "krt-deleted")
+    resource["spec"]["traffic"]["consumers"][0]["group"] = "krt-gone"
     deleted = Run.apply(kubectl, resource)
     deleted.reach("Injecting")
     assert "krt-deleted" in cluster.topics()
@@ -226,10 +228,8 @@ def test_test_deleted_in_mid_run_leaves_no_topic(cluster: ExistingKafka, kubectl
 def test_test_deleted_while_the_cluster_does_not_answer_says_what_stays(
     cluster: ExistingKafka, kubectl: Kubectl
 ) -> None:
-    resource = sample(cluster, "unanswered")
-    resource["spec"]["topics"][0]["name"] = "krt-stays"
-    resource["spec"]["traffic"]["producers"][0]["topic"] = "krt-stays"
-    resource["spec"]["traffic"]["consumers"][0] |= {"topics": ["krt-stays"], "group": "krt-stay"}
+    resource = with_topic(sample(cluster, "unanswered"), "krt-stays")
+    resource["spec"]["traffic"]["consumers"][0]["group"] = "krt-stay"
     deleted = Run.apply(kubectl, resource)
     deleted.reach("Injecting")
     selected = f"involvedObject.name={deleted.name},reason=KafkaObjectsRemain"

@@ -33,12 +33,12 @@ def test_ephemeral_ports_are_those_of_the_kernel() -> None:
 
 
 def test_no_other_process_gets_it() -> None:
-    claim = f"from tests.ports import free_port; print(*[free_port() for _ in range({MANY})])"
-    claim += "; input()"  # a process keeps its ports while it lives
+    reserve = f"from tests.ports import free_port; print(*[free_port() for _ in range({MANY})])"
+    reserve += "; input()"  # a process keeps its ports while it lives
     root = Path(__file__).parents[2]
     others = [
         subprocess.Popen(
-            [sys.executable, "-c", claim],
+            [sys.executable, "-c", reserve],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

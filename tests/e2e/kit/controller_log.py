@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from kit.kubectl import Kubectl
 
 WRONG = ("ERROR", "CRITICAL", "Traceback")
-"""A line with one of these is a defect of the controller: what goes wrong in a test is said on the
-resource, and at most warned of in the log."""
+"""A line with one of these is a defect of the controller: what goes wrong in a test is reported on
+the resource, and at most warned of in the log."""
 
 AGAIN_SECONDS = 1.0
-"""Until pods are watched again: the API server ends a watch after a while, and may be away."""
+"""Until pods are watched again: a watch ends after a while, and the API server may be down."""
 
 CONTAINER = "NAME:.metadata.name,ID:.status.containerStatuses[0].containerID"
-"""Columns of ``kubectl get pods``; a container that was started anew has another id."""
+"""Columns of ``kubectl get pods``; a container that was started again has another id."""
 
 
 class ControllerLog:

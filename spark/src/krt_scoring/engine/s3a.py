@@ -41,7 +41,7 @@ def settings(
         "aws.credentials.provider": FROM_ENVIRONMENT if ACCESS_KEY in variables else FROM_IDENTITY,
         # Reads go back and forth: a footer first, then columns.
         "experimental.input.fadvise": "random",
-        # A file below 8 MiB, as nearly all are, is read whole, by one request instead of one for
+        # All of a file below 8 MiB, as nearly all are, is read by one request instead of one for
         # each part that Parquet asks for.
         "prefetch.enabled": _flag(value=True),
         # Spans around each request, for a log that nobody reads here.
