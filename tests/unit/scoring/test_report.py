@@ -15,6 +15,7 @@ from krt_scoring.metrics.histogram import bin_of
 from krt_scoring.metrics.latency import Latencies
 from krt_scoring.metrics.recovery import Recovery
 from krt_scoring.outputs import junit, report, scorecard, scorecard_sections
+from krt_scoring.outputs.report.words import breakable
 from krt_scoring.outputs.severity import by_severity
 from krt_scoring.verdict import summary
 from krt_scoring.verdict.objectives import Objective
@@ -56,6 +57,13 @@ def test_render_of_an_unseen_gap_shows_the_detection_limit_instead_of_0() -> Non
     text = text_of(card(availability=[row()], objectives=[objective.as_dict()]))
     assert text.count(UNSEEN) == 3  # tile, objective, partition
     assert "0 µs" not in text
+
+
+def test_render_lets_a_narrow_column_break_the_names_of_objectives() -> None:
+    objective = Objective("maxReadUnavailability", 20 * SECOND, None, detection_limit=LIMIT)
+    page = report.render(card(objectives=[objective.as_dict()]), Timeline(()))
+    assert "<td>max<wbr>Read<wbr>Unavailability</td>" in page
+    assert breakable("a<b>C") == "a&lt;b&gt;C"
 
 
 def test_render_of_a_gap_shows_it_beside_the_detection_limit() -> None:

@@ -31,6 +31,7 @@ FILTERS = {
     "number": words.number,
     "value": partial(objective_values.show, number=words.number),
     "cell": words.cell,
+    "breakable": words.breakable,
 }
 
 

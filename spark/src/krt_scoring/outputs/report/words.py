@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from krt_scoring import durations
 
@@ -28,6 +31,11 @@ def date(at: int) -> str:
 def number(count: int) -> str:
     """Return an integer with narrow spaces, which no line breaks at, between thousands."""
     return f"{count:,}".replace(",", "\u202f")
+
+
+def breakable(name: str) -> Markup:
+    """Return a name in camel case as HTML that a narrow column may break before its capitals."""
+    return Markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])", name))
 
 
 def plural(count: int, noun: str) -> str:
