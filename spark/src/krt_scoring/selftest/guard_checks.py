@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krt_contract.faults import Action
 from krt_contract.labels import Component
 from krt_contract.timeline import Event, EventName, Source
+from krt_scoring.inputs import below_begin
 from krt_scoring.inputs.evidence import CONSUME
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.selftest.difference import Difference, ReasonIdentity, identities
@@ -59,6 +60,18 @@ def _unread(given: GuardInputs) -> DamagedInputs | None:
         return None
     short = replace(read[-1], read_to=read[-1].high_watermark - 1)
     return _with_log_end(given, read[-1], short, "LogNotRead")
+
+
+def _cut(given: GuardInputs) -> DamagedInputs | None:
+    recording = given.recording
+    for end in recording.log_ends:
+        begin = recording.run.begin(end.topic, end.partition)
+        if begin:
+            short = replace(end, high_watermark=begin - 1)
+            changed = _recorded(given, below_begin=below_begin.find({}, (short,), recording.run))
+            subject = f"{end.topic}-{end.partition}"
+            return DamagedInputs(changed, ("evidence", "LogCutBelowBegin", subject))
+    return None
 
 
 def _tested(given: GuardInputs, end: LogEnd) -> bool:
@@ -117,6 +130,7 @@ def _recorded(given: GuardInputs, **changes: Any) -> GuardInputs:
 KINDS = (
     Kind("unsettled-log", "a partition whose log settled", _unsettled),
     Kind("unread-log", "a partition whose log was read to its settled end", _unread),
+    Kind("cut-log", "a topic with records from before the run", _cut),
     Kind("unrecorded-end", "a recorder that ended in order", _unrecorded),
     Kind("vanished-pod", "a timeline that shows pods", _gone),
     Kind("foreign-ledger", "", _mixed),
