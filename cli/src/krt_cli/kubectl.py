@@ -169,6 +169,7 @@ class Kubectl:
 
         Raises:
             KubectlError: it failed.
+            OSError: what was read could not be written.
         """
         command = self.command(*arguments)
         with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as source:
@@ -188,7 +189,8 @@ class Kubectl:
                 if output is not None:
                     output.close()
                 code = process.wait()
-            if code:
+            # What went wrong here, such as a full disk, ends kubectl too: its words say less then.
+            if code and not isinstance(problem, OSError):
                 raise _failure(command, code, stderr) from problem
         if problem:
             raise problem
@@ -217,13 +219,18 @@ class Kubectl:
         """
         left = 1
         while until is None or time.monotonic() < until:
+            complaint = ""
             with self.watch("krt", name) as watch:
                 for event in watch.documents(until):
+                    if event["type"] == "ERROR":
+                        # What ended the watch, such as a lost connection; not a state of the test.
+                        complaint = str(event["object"].get("message") or event["object"])
+                        break
                     left = attempts
                     if event["type"] == "DELETED":
                         raise CouldNotRunError(f"the test {name} was deleted before it ended")
                     yield event["object"]
-                complaint = watch.complaint()
+                complaint = complaint or watch.complaint()
             if until is not None and time.monotonic() >= until:
                 return
             left -= 1
@@ -274,4 +281,8 @@ def start(
     except FileNotFoundError as error:
         raise KubectlError(
             "kubectl is not on PATH", 'install kubectl, or for the kind cluster: eval "$(hack/env)"'
+        ) from error
+    except OSError as error:
+        raise KubectlError(
+            f"kubectl cannot be started: {error}", "make the kubectl on PATH executable"
         ) from error

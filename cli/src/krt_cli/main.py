@@ -1,6 +1,7 @@
 """The command line of ``krt``."""
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -186,6 +187,14 @@ def run(arguments: list[str]) -> int:
         if error.remedy:
             sys.stderr.write(f"  remedy: {error.remedy}\n")
         return ExitCode.COULD_NOT_RUN
+    except OSError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write("  remedy: check the path, your rights on it and the room on its volume\n")
+        return ExitCode.COULD_NOT_RUN
     except SystemExit as end:
         return ExitCode.COULD_NOT_RUN if end.code == USAGE else int(end.code or 0)
+    except Exception:  # noqa: BLE001 - Python would end with 1, the code of the verdict Failed
+        traceback.print_exc()
+        sys.stderr.write("error: a defect of krt; report it with the lines above\n")
+        return ExitCode.COULD_NOT_RUN
     return 0

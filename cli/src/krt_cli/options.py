@@ -35,8 +35,9 @@ Evidence = Annotated[
 Image = Annotated[
     str | None,
     typer.Option(
-        help="Image of the pod that reads the evidence; it needs sh, find, tar and sha256sum. That "
-        "of the controller if not given."
+        help="Image of the pod that reads the evidence; if not given, one that the test ran. A "
+        "claim can be read with any that has sh, find, tar and sha256sum, an object store with the "
+        "traffic image."
     ),
 ]
 
@@ -78,4 +79,4 @@ def accepted(code: ExitCode, accept: list[Verdict] | None) -> ExitCode:
 
 def new_console(*, stderr: bool = False) -> Console:
     """Return the console that commands print to: plain lines where there is no terminal."""
-    return Console(highlight=False, soft_wrap=True, stderr=stderr)
+    return Console(highlight=False, emoji=False, soft_wrap=True, stderr=stderr)

@@ -14,6 +14,7 @@ from krt_cli import main
 from krt_cli.errors import CouldNotRunError, ExitCode
 from krt_cli.main import run
 from krt_cli.manifest import Manifest
+from krt_cli.options import new_console
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +51,24 @@ def state(**status: Any) -> dict[str, Any]:
 
 
 RUNNING = state(phase="Warmup", verdict="Pending", conditions=[], completionTime=None)
+
+
+def test_defect_of_a_command_is_not_taken_for_a_failed_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise AttributeError("no such thing")
+
+    monkeypatch.setattr(main, "watch_test", fail)
+    assert run(["watch", "sample"]) == ExitCode.COULD_NOT_RUN
+    error = capsys.readouterr().err
+    assert "AttributeError: no such thing" in error
+    assert error.endswith("error: a defect of krt; report it with the lines above\n")
+
+
+def test_text_between_colons_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    new_console().print("[fd00:10:96:a::1]:9092", markup=False)
+    assert capsys.readouterr().out == "[fd00:10:96:a::1]:9092\n"
 
 
 @pytest.fixture

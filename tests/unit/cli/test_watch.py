@@ -215,6 +215,23 @@ def test_watch_that_keeps_failing_is_given_up(kubectl: FakeKubectl) -> None:
     assert len(kubectl.calls()) == 3
 
 
+@pytest.mark.usefixtures("quick")
+def test_watch_whose_connection_was_lost_is_started_again(kubectl: FakeKubectl) -> None:
+    lost = {"kind": "Status", "status": "Failure", "message": "http2: client connection lost"}
+    kubectl.answers("get krt", event(changed(conditions=[])) + event(lost, "ERROR"), stay=True)
+    kubectl.answers("get krt", event(TEST), stay=True)
+    assert run(["watch", "sample", "-n", "ns"]) == ExitCode.PASSED
+    assert len(kubectl.calls()) == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_watch_whose_connections_are_all_lost_says_so(kubectl: FakeKubectl) -> None:
+    lost = {"kind": "Status", "status": "Failure", "message": "http2: client connection lost"}
+    kubectl.answers("get krt", event(lost, "ERROR"), always=True)
+    with pytest.raises(KubectlError, match="client connection lost"):
+        list(Kubectl("ns").states("sample", attempts=3))
+
+
 def test_watch_of_a_test_deleted_meanwhile_ends(kubectl: FakeKubectl) -> None:
     states = event(changed(conditions=[])) + event(TEST, "DELETED")
     kubectl.answers("get krt", states, stay=True)
@@ -228,6 +245,15 @@ def test_watch_without_kubectl_names_the_remedy(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run(["watch", "sample"]) == ExitCode.COULD_NOT_RUN
     assert "kubectl is not on PATH" in capsys.readouterr().err
+
+
+def test_watch_with_a_kubectl_that_may_not_be_executed_names_the_remedy(
+    kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (kubectl.folder / "kubectl").chmod(0o644)
+    monkeypatch.setenv("PATH", str(kubectl.folder))
+    assert run(["watch", "sample"]) == ExitCode.COULD_NOT_RUN
+    assert "kubectl on PATH" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["watch"], ["nonesuch"], ["watch", "a", "--nonesuch"]])
