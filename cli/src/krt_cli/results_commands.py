@@ -50,7 +50,8 @@ def report(  # noqa: PLR0913 - the options of a command
     """Copy report, JUnit file, summary and scorecard of a test to this machine.
 
     They are read through the API server, by a short-lived pod that mounts the evidence claim
-    read-only. You need the rights to create pods and pods/exec in the namespace of the test.
+    read-only, or copies them out of the object store. You need the rights to create pods and
+    pods/exec in the namespace of the test.
     """
     fetch.report(
         Kubectl(namespace, context, kubeconfig),

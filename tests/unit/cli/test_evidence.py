@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -163,6 +164,65 @@ def test_evidence_copied_before_is_not_copied_again(
     assert sum(" tar " in call for call in kubectl.calls()) == 1
 
 
+def test_evidence_copied_while_the_test_ran_has_no_row_twice(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path
+) -> None:
+    closed = volume / PATH / "produce/idem-0.parquet"
+    still_open = closed.rename(closed.with_name("idem-0-open.parquet"))
+    serve(kubectl, volume)
+    folder = tmp_path / "copy"
+    assert run(["evidence", "sample", "-o", str(folder)]) == 0
+    still_open.rename(closed)
+    kubectl.answers("create --filename -")
+    assert run(["evidence", "sample", "-o", str(folder)]) == 0
+    assert [path.name for path in (folder / "produce").iterdir()] == [closed.name]
+
+
+def test_evidence_whose_copy_was_interrupted_at_once_goes_on(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    (folder / "logs").mkdir(parents=True)
+    (folder / "logs/kafka 0.log.part").write_bytes(b"a l")
+    serve(kubectl, volume)
+    assert run(["evidence", "sample", "-o", str(folder)]) == 0
+    asked = sorted(kubectl.home.glob("stdin-*"))[1].read_text()
+    assert asked.splitlines()[0] == "run.json"
+
+
+def test_evidence_that_cannot_be_written_says_so(
+    kubectl: FakeKubectl,
+    volume: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("krt_cli.evidence.transfer._unpack", full)
+    serve(kubectl, volume)
+    assert run(["evidence", "sample", "-o", str(tmp_path / "copy")]) == ExitCode.COULD_NOT_RUN
+    assert "No space left on device" in capsys.readouterr().err
+
+
+def test_report_of_a_run_without_one_is_not_that_of_an_earlier_run(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serve(kubectl, volume)
+    folder = tmp_path / "report"
+    assert run(["report", "sample", "-o", str(folder)]) == 0
+    for name in ("report.html", "scorecard.json", "junit.xml", "summary.md"):
+        (volume / PATH / name).unlink()
+    kubectl.answers("create --filename -")
+    assert run(["report", "sample", "-o", str(folder)]) == ExitCode.COULD_NOT_RUN
+    assert "has no report" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []
+    (folder / "report.html").write_text("of an earlier run")
+    arguments = ["report", "sample", "-o", str(folder), "--evidence", str(volume)]
+    assert run(arguments) == ExitCode.COULD_NOT_RUN
+
+
 def test_evidence_into_a_folder_of_other_things_is_refused(
     kubectl: FakeKubectl, volume: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,6 +266,23 @@ def test_evidence_without_a_controller_to_be_seen_asks_for_an_image(
     kubectl.answers("get deployments", code=1, stderr="forbidden")
     assert run(["evidence", "sample", "-o", str(tmp_path / "copy")]) == ExitCode.COULD_NOT_RUN
     assert "--image" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("place", "image"), [({"claimName": "mine"}, "here/operator:1"), (None, "here/traffic:1")]
+)
+def test_report_is_read_with_an_image_that_the_test_ran(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path, place: dict[str, Any] | None, image: str
+) -> None:
+    images = {"operator": "here/operator:1", "traffic": "here/traffic:1"}
+    plan = json.dumps({"spec": {"evidence": place or {"objectStore": STORE}}, "images": images})
+    kubectl.answers("get configmap sample-plan", json.dumps({"data": {"plan.json": plan}}))
+    kubectl.answers("get deployments", code=1, stderr="forbidden")
+    serve(kubectl, volume)
+    assert run(["report", "sample", "-o", str(tmp_path / "out"), "-n", "ns"]) == 0
+    spec = json.loads((kubectl.home / "stdin-0").read_text())["spec"]
+    assert spec["containers"][0]["image"] == image
+    assert not any("deployments" in call for call in kubectl.calls())
 
 
 def test_report_copies_the_results_and_opens_the_report(

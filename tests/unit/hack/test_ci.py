@@ -67,6 +67,14 @@ def ci_run(home: dict[str, str], tmp_path: Path, *options: str) -> subprocess.Co
     )
 
 
+def test_ci_run_keeps_nothing_of_an_earlier_test(home: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    for name in ("scorecard.json", "report.html", "summary.md", "mine.txt"):
+        (tmp_path / "out" / name).write_text("earlier")
+    assert ci_run(home | {"RUN": "4"}, tmp_path).returncode == 4
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"run.log", "mine.txt"}
+
+
 @pytest.mark.parametrize("code", VERDICTS.values())
 def test_ci_run_ends_with_the_verdict_and_keeps_what_there_is(
     home: dict[str, str], tmp_path: Path, code: int

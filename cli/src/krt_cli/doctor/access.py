@@ -46,7 +46,8 @@ def rights(kubectl: Kubectl) -> Iterator[Finding]:
         yield blocker(
             "rights",
             f"you may not {', '.join(lacking)}",
-            "ask for the Kubernetes role edit in the namespace: the chart adds the resource to it",
+            "ask for the Kubernetes role edit in the namespace: the chart adds the resource to it, "
+            "but not where it was installed with rbac.namespaced (docs/how-to/install.md)",
         )
     else:
         yield ok("rights", "you may create and follow tests")

@@ -63,6 +63,12 @@ def place(kubectl: Kubectl, asked: dict[str, Any], settings: Mapping[str, str]) 
         settings: environment of the controller; empty where it is not known.
     """
     store = asked.get("objectStore")
+    if store is None and not asked.get("claimName") and not settings:
+        return warning(
+            CHECK,
+            "the test names no place for its evidence, and the chart's default is not known to you",
+            "ask who installed the controller, or set spec.evidence",
+        )
     by_default = not asked.get("claimName") and settings.get("KRT_EVIDENCE_DEFAULT") == OBJECT_STORE
     if store is None and not by_default:
         claim = str(asked.get("claimName") or DEFAULT_CLAIM)

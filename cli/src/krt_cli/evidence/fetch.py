@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from krt_cli.browser import show_report
 from krt_cli.errors import CouldNotRunError
 from krt_cli.evidence import sums
-from krt_cli.evidence.folder import require_own
-from krt_cli.evidence.place import place_of
+from krt_cli.evidence.folder import remove_stale_ledgers, require_own
+from krt_cli.evidence.place import place_of, read_plan
 from krt_cli.evidence.reader import Wanted, reading
 from krt_cli.evidence.results import REPORT, RESULTS
 from krt_cli.evidence.transfer import RemoteBundle, copy, remote_files
@@ -37,9 +37,10 @@ def evidence(
     Args:
         kubectl: bound to the namespace of the test.
         name: of the test.
-        folder: becomes the bundle; what is there already is not copied again.
+        folder: becomes the bundle; what is there already is not copied again. A file of a ledger
+            that has another name by now, because it was still written before, is deleted.
         console: where the lines go.
-        image: of the pod that reads the claim; None for the controller's.
+        image: of the pod that reads the evidence; None for one that the test ran.
 
     Returns:
         The names of the files.
@@ -50,6 +51,7 @@ def evidence(
     test = Test(kubectl.get("krt", name))
     require_own(folder, "/".join(test.identity))
     files = _fetch(kubectl, test, folder, console, image=image)
+    remove_stale_ledgers(folder, {file.name for file in files})
     sums.write(folder, files)
     console.print(
         f"{len(files)} files, {sum(file.size for file in files) / MEGABYTE:.1f} MB, checksums "
@@ -76,7 +78,7 @@ def report(  # noqa: PLR0913 - what the command takes
         name: of the test.
         folder: where the files go.
         console: where the lines go.
-        image: of the pod that reads the claim; None for the controller's.
+        image: of the pod that reads the evidence; None for one that the test ran.
         local: the folder on this machine that holds the evidence volumes; None for none.
         show: open the report in a browser.
 
@@ -87,11 +89,15 @@ def report(  # noqa: PLR0913 - what the command takes
     bundles = local_bundles(test, local)
     if bundles:
         folder.mkdir(parents=True, exist_ok=True)
-        for result in RESULTS:
-            if (bundles[0] / result).is_file():
-                shutil.copyfile(bundles[0] / result, folder / result)
+        there = {result for result in RESULTS if (bundles[0] / result).is_file()}
+        for result in there:
+            shutil.copyfile(bundles[0] / result, folder / result)
     else:
-        _fetch(kubectl, test, folder, console, image=image, names=RESULTS)
+        files = _fetch(kubectl, test, folder, console, image=image, names=RESULTS)
+        there = {file.name for file in files}
+    for result in set(RESULTS) - there:
+        # Of an earlier run with the same name.
+        (folder / result).unlink(missing_ok=True)
     path = folder / REPORT
     if not path.is_file():
         raise CouldNotRunError(
@@ -116,7 +122,8 @@ def _fetch(  # noqa: PLR0913 - what is copied, from where and to where
 ) -> list[RemoteFile]:
     namespace, name, uid = test.identity
     path = str((test.status.get("report") or {}).get("path") or f"{namespace}/{name}/{uid}")
-    wanted = Wanted(place_of(kubectl, test), path, tuple(names or ()))
+    plan = read_plan(kubectl, name)
+    wanted = Wanted(place_of(test, plan), path, tuple(names or ()), plan.get("images") or {})
     ticker = Ticker(console, f"reading {path} on the {wanted.place}")
     with ticker, reading(kubectl, test, wanted, image) as pod:
         bundle = RemoteBundle(kubectl, pod, path)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krt_cli.errors import CouldNotRunError
 from krt_cli.evidence.results import BUNDLE
+from krt_cli.evidence.transfer import PARTIAL
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+LEDGER: Final = ".parquet"
+"""Suffix of a ledger's file."""
 
 
 def require_own(folder: Path, bundle: str) -> None:
@@ -22,7 +26,10 @@ def require_own(folder: Path, bundle: str) -> None:
     Raises:
         CouldNotRunError: it does.
     """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if not folder.exists():
+        return
+    there = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else [folder]
+    if all(path.name.endswith(PARTIAL) for path in there):
         return
     uid = None
     try:
@@ -34,10 +41,25 @@ def require_own(folder: Path, bundle: str) -> None:
         raise CouldNotRunError(
             f"{folder} holds the evidence of another run", "name an empty folder"
         )
-    if uid is None and not any(folder.rglob("*.parquet")):
+    if uid is None and not any(folder.rglob(f"*{LEDGER}")):
         raise CouldNotRunError(
             f"{folder} is not empty and holds no evidence", "name an empty folder"
         )
+
+
+def remove_stale_ledgers(folder: Path, names: set[str]) -> None:
+    """Delete the files of ledgers that the bundle does not have any more.
+
+    A file that is still written has another name than the same file once it is closed. With both,
+    its rows would be there twice.
+
+    Args:
+        folder: the copy.
+        names: of the bundle's files.
+    """
+    for path in folder.rglob(f"*{LEDGER}"):
+        if str(path.relative_to(folder)) not in names:
+            path.unlink()
 
 
 def _uid(bundle: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the evidence of a test is: on a claim, or in an object store."""
+"""Where the evidence of a test is (on a claim, in an object store), and which image can read it."""
 
 from __future__ import annotations
 
@@ -73,20 +73,33 @@ class Bucket:
         return found
 
 
-def place_of(kubectl: Kubectl, test: Test) -> Claim | Bucket:
-    """Return where the evidence of a test is.
-
-    The plan says it. A test that has none has no evidence, and only its own words are left.
+def read_plan(kubectl: Kubectl, name: str) -> dict[str, Any]:
+    """Return the plan of a test as JSON holds it; empty where it has none.
 
     Args:
         kubectl: bound to the namespace of the test.
-        test: the test.
+        name: of the test.
+    """
+    text = kubectl(
+        "get", "configmap", f"{name}-plan", "--ignore-not-found", "--output", "json"
+    ).strip()
+    plan: dict[str, Any] = json.loads(json.loads(text)["data"][PLAN_FILE]) if text else {}
+    return plan
+
+
+def place_of(test: Test, plan: Mapping[str, Any]) -> Claim | Bucket:
+    """Return where the evidence of a test is.
+
+    Args:
+        test: the test. Where there is no plan, there is no evidence, and only its own words are
+            left.
+        plan: its plan; empty for none.
 
     Raises:
         CouldNotRunError: it is in the object store of the chart, and there is no plan.
     """
     asked = test.spec.get("evidence") or {}
-    found = _planned(kubectl, test.identity[1]) or asked
+    found = (plan.get("spec") or {}).get("evidence") or asked
     store = found.get("objectStore")
     if store is None:
         return Claim(str(found.get("claimName") or DEFAULT_CLAIM))
@@ -108,12 +121,11 @@ def place_of(kubectl: Kubectl, test: Test) -> Claim | Bucket:
     return Bucket(settings, secret, store.get("ca") or {}, account)
 
 
-def _planned(kubectl: Kubectl, name: str) -> dict[str, Any]:
-    text = kubectl(
-        "get", "configmap", f"{name}-plan", "--ignore-not-found", "--output", "json"
-    ).strip()
-    if not text:
-        return {}
-    plan = json.loads(json.loads(text)["data"][PLAN_FILE])
-    found: dict[str, Any] = plan["spec"].get("evidence") or {}
-    return found
+def image_of(place: Claim | Bucket, images: Mapping[str, str]) -> str:
+    """Return the image that can read the evidence; empty where it is not among these.
+
+    Args:
+        place: where the evidence is.
+        images: component → image.
+    """
+    return images.get("operator" if isinstance(place, Claim) else "traffic", "")

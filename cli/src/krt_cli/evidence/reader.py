@@ -11,17 +11,17 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.errors import CouldNotRunError, KubectlError
-from krt_cli.evidence.place import Bucket, Claim
+from krt_cli.evidence.place import Bucket, Claim, image_of
 from krt_cli.installation import find_controller
 from krt_contract.labels import LABEL_COMPONENT, PRODUCT
 from krt_contract.stores import ca
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from krt_cli.kubectl import Kubectl
     from krt_cli.resource import Test
@@ -42,7 +42,8 @@ DOWNLOAD: Final = "download"
 """The container that copies a bundle out of an object store."""
 
 REMEDY_IMAGE: Final = (
-    "name an image that has sh, find, tar and sha256sum, and that the nodes can pull, with --image"
+    "with --image, name an image that the nodes can pull: the traffic image for an object store, "
+    "any with sh, find, tar and sha256sum for a claim"
 )
 
 
@@ -54,11 +55,13 @@ class Wanted:
         place: where the evidence is.
         bundle: path of the bundle there.
         names: files of the bundle; none: all of them.
+        images: component → image that the test ran; empty where that is not known.
     """
 
     place: Claim | Bucket
     bundle: str
     names: tuple[str, ...] = ()
+    images: Mapping[str, str] = field(default_factory=dict)
 
 
 def pod(  # the pod of a claim and of an object store differ in one container and one volume
@@ -159,22 +162,22 @@ def reading(kubectl: Kubectl, test: Test, wanted: Wanted, image: str | None) -> 
         kubectl: bound to the namespace of the test.
         test: whose evidence is read.
         wanted: what is read.
-        image: of the pod; None for that of the controller, or of traffic for an object store.
+        image: of the pod; None for one that the test ran, or else of the controller's.
 
     Raises:
         CouldNotRunError: the pod cannot be created or does not start.
     """
+    image = image or image_of(wanted.place, wanted.images)
     pull_policy = ""
-    if image is None:
+    if not image:
         controller = find_controller(kubectl)
         if controller is None:
             raise CouldNotRunError(
-                "the image of the controller, which reads the evidence, is not known: no "
+                "which image can read the evidence is not known: the test has no plan, and no "
                 "controller is found, or you may not list deployments",
                 REMEDY_IMAGE,
             )
-        of_traffic = controller.images.get("traffic", controller.image)
-        image = controller.image if isinstance(wanted.place, Claim) else of_traffic
+        image = image_of(wanted.place, controller.images) or controller.image
         pull_policy = controller.pull_policy
     name = f"krt-reader-{secrets.token_hex(4)}"
     kubectl(

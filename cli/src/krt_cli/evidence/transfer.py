@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from krt_cli.errors import CouldNotRunError, KubectlError
 from krt_cli.evidence.reader import MOUNT
+from krt_cli.evidence.results import BUNDLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -108,7 +109,9 @@ def copy(
     Raises:
         CouldNotRunError: a file did not arrive unchanged.
     """
-    requested = {file.name: file for file in files}
+    # First run.json, which says whose evidence the folder holds: an interrupted copy goes on.
+    first = BUNDLE.run_json.name
+    requested = {file.name: file for file in sorted(files, key=lambda it: it.name != first)}
     missing = dict(requested)
     problem = ""
     for name, file in requested.items():
