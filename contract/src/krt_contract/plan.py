@@ -107,11 +107,6 @@ class Plan:
         """The KRaft controllers."""
         return tuple(item for item in self.members if item.kind is MemberKind.CONTROLLER)
 
-    @property
-    def controller_addresses(self) -> dict[str, str]:
-        """KRaft controller → its ``host:port``."""
-        return {item.member: item.address for item in self.controllers}
-
     def bootstrap_but(self, silent: frozenset[str]) -> str:
         """Return ``host:port`` of every broker but these members; of all where none is left.
 
@@ -208,19 +203,12 @@ class Plan:
         found = self.topic(topic)
         return 0 if found is None else found.begin.get(partition, 0)
 
-    def topic_setting(self, topic: str, key: str, default: str, broker_key: str = "") -> str:
-        """Return a topic's effective setting: its own, else the brokers', else the default.
-
-        Args:
-            topic: name of the topic.
-            key: the setting.
-            default: Kafka's default.
-            broker_key: the brokers' name of the setting, where it is another.
-        """
+    def topic_setting(self, topic: str, key: str, default: str) -> str:
+        """Return a topic's effective setting: its own, else the brokers', else the default."""
         found = self.topic(topic)
         if found is not None and key in found.config:
             return found.config[key]
-        return self.broker_config.get(broker_key or key, default)
+        return self.broker_config.get(key, default)
 
     def min_insync(self, topic: str) -> int:
         """Return the topic's effective min.insync.replicas."""

@@ -34,7 +34,9 @@ PAGES = [
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`((?:krt|make|hack/[\w-]+|helm|kubectl) [^`\n]+)`(?!`)")
 SHELL = {"", "sh", "bash"}
-PLAIN = {"cd", "docker", "echo", "eval", "export", "git", "java", "kill", "ls", "test", "tar"}
+PLAIN = {
+    *("cd", "docker", "echo", "eval", "exit", "export", "git", "java", "kill", "ls", "test", "tar")
+}
 """Commands of any machine."""
 
 PLACEHOLDER = re.compile(r"^[A-Z][A-Z-]*$|^(test|orders)\.yaml$|^resilience/")
@@ -46,6 +48,9 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, flags=re.MULTILINE))
 VARIABLES = set(re.findall(r"\$\(?\{?([A-Z]+)\b", MAKEFILE))
 VALUES: dict[str, Any] = yaml.safe_load((ROOT / "helm/kafka-resilience/values.yaml").read_text())
+
+WITH_EXECUTABLES = 5
+"""Words of `tool install PROJECT --with-executables-from PACKAGE`."""
 
 Words = list[str]
 
@@ -135,6 +140,11 @@ def check_uv(words: Words) -> str:
             "" if f"\n{rest[1]} = " in scripts or rest[1] == "pytest" else f"uv runs no {rest[1]}"
         )
     if rest[:2] == ["tool", "install"]:
+        if len(rest) == WITH_EXECUTABLES and rest[3] == "--with-executables-from":
+            names = "".join(path.read_text() for path in ROOT.glob("*/pyproject.toml"))
+            if f'\nname = "{rest.pop()}"\n' not in names:
+                return f"{words[-1]} is no package of this repository"
+            rest.pop()
         path, _, extra = rest[-1].partition("[")
         project = ROOT / path / "pyproject.toml"
         if not project.is_file():
@@ -221,6 +231,10 @@ def test_pages_include_readme_tutorial_and_how_to() -> None:
         ("helm upgrade krt x --set evidence.class=y", "no value evidence.class"),
         ("kubectl aply -f x.yaml", "kubectl aply is not known"),
         ("uv tool install './cli[none]'", "none"),
+        (
+            "uv tool install ./cli --with-executables-from krt-none",
+            "krt-none is no package",
+        ),
         ("frobnicate", "not known"),
     ],
 )

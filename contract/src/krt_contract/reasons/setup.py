@@ -87,8 +87,10 @@ SETUP: Final = (
     ),
     Reason(
         "SettingNotEffective",
-        "Kafka reports another min.insync.replicas of a topic than the test sets",
-        "use an image that reads /krt/config/server.properties, or set it in the topic's config",
+        "the brokers do not have a setting that the test gave them: min.insync.replicas of a "
+        "topic, or the protocols or the authorizer of spec.kafka.security",
+        "use an image that reads /krt/config/server.properties; min.insync.replicas can also be "
+        "set in the topic's config",
     ),
     Reason(
         "MemberCannotStart",
