@@ -11,7 +11,7 @@ import pytest
 
 from krt_contract.entries import Topic
 from krt_operator.build.render import script
-from krt_operator.faults.ephemeral import parse_report
+from krt_operator.faults.reports import parse_report
 from krt_operator.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.contract.traffic.local_kafka import LocalKafka
 
-    from krt_operator.faults.ephemeral import Report
+    from krt_operator.faults.reports import Report
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krt_operator.engine.views import Json
 
 WORKLOADS: Final = {
-    "StatefulSet": re.compile(r"(kafka|zk)-\d+"),
+    "StatefulSet": re.compile(r"(kafka|zk|controller)-\d+"),
     "Job": re.compile(r"scoring-\d+|fault-\d+-\d+|dump-kafka-\d+"),
 }
 """Kind of an owner of pods to what follows the name of the test in its name."""

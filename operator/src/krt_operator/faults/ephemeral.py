@@ -1,4 +1,4 @@
-"""Ephemeral containers that signal a process: how they are built, and what they reported.
+"""Ephemeral containers that signal a process: how they are built, and which targets they hit.
 
 An ephemeral container is the only way to reach a process of a running pod without the right to
 exec into every pod. Its name is derived from the intent in the journal, so adding it again changes
@@ -7,16 +7,16 @@ nothing; its termination message is the report.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krt_operator.api.status import Observation
-from krt_operator.api.times import from_micros, to_micros
+from krt_operator.api.times import to_micros
 from krt_operator.build.render import script
 from krt_operator.errors import GoneError
-from krt_operator.faults.action import Outcome, find_target_pod
+from krt_operator.faults.action import OUTCOME_TIMEOUT, Outcome, find_target_pod
 from krt_operator.faults.broker_pods import KAFKA, find_kafka_container
+from krt_operator.faults.reports import read_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,13 +42,6 @@ PROCESSES: Final = {
 BROKER_CLASS: Final = "kafka.Kafka"
 """An argument of java that starts a broker, in whatever container and below whatever init."""
 
-NOT_FOUND: Final = 3
-REFUSED: Final = 4
-"""Exit codes of `signal.sh` where no process got the signal: there is none, or it takes none."""
-
-NOT_STARTED: Final = frozenset({"StartError", "ContainerCannotRun"})
-"""Reasons of kubelet for a container whose command it could not run, as where it has no bash."""
-
 
 @dataclass(frozen=True, slots=True)
 class Signal:
@@ -58,11 +51,13 @@ class Signal:
         container: its name, derived from the intent.
         signal: KILL, STOP or CONT.
         arguments: `hold` or `release` for KILL, seconds for CONT; see `signal.sh`.
+        not_after: when KILL and STOP come too late; None: never.
     """
 
     container: str
     signal: str
     arguments: tuple[str, ...] = ()
+    not_after: datetime | None = None
 
 
 def container_name(verb: str, entry: FaultStatus, attempt: int | str) -> str:
@@ -97,25 +92,6 @@ class Process:
     member: str
     command: str
     argument: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a container or a Job reported in its termination message.
-
-    Attributes:
-        done: whether it did what it was started for.
-        at: when it did, by the clock of the pod's node; None where it did not.
-        error: what it wrote instead.
-        untouched: whether it is known that no process got the signal.
-        final: whether another attempt would fail as well.
-    """
-
-    done: bool
-    at: datetime | None = None
-    error: str = ""
-    untouched: bool = False
-    final: bool = False
 
 
 def find_process(pod: Json, target: TargetPod, spec: Spec) -> Process:
@@ -172,6 +148,9 @@ def build_container(process: Process, signal: Signal) -> Json:
         "env": [{"name": "KRT_MEMBER", "value": process.member}],
         "securityContext": target.get("securityContext", {}),
     }
+    if signal.not_after is not None:
+        limit = str(to_micros(signal.not_after))
+        container["env"].append({"name": "KRT_NOT_AFTER", "value": limit})
     if process.argument:
         container["env"].append({"name": "KRT_ARGUMENT", "value": process.argument})
     if "imagePullPolicy" in target:
@@ -180,6 +159,37 @@ def build_container(process: Process, signal: Signal) -> Json:
     if mounts:
         container["volumeMounts"] = mounts
     return container
+
+
+def not_after(entry: FaultStatus, now: datetime) -> datetime:
+    """When a signal of this fault comes too late: `read_outcome` is waited for no longer.
+
+    Args:
+        entry: the journal of the fault.
+        now: the time of this pass.
+    """
+    return (entry.scheduled_at or now) + OUTCOME_TIMEOUT
+
+
+def left_targets(
+    entry: FaultStatus, observed: Observed, name_of: Callable[[FaultStatus, int], str]
+) -> list[TargetPod]:
+    """The targets that no earlier attempt has hit: what was hit once is not hit again.
+
+    Args:
+        entry: the journal of the fault.
+        observed: the pods.
+        name_of: the fault's entry and an attempt to the container's name.
+    """
+
+    def is_hit(target: TargetPod) -> bool:
+        pod = find_target_pod(observed.target_pods(target), target)
+        if pod is None:
+            return False
+        reports = (read_report(pod, name_of(entry, number)) for number in range(1, entry.attempt))
+        return any(report is not None and report.done for report in reports)
+
+    return [target for target in entry.targets if not is_hit(target)]
 
 
 def start_container(
@@ -221,13 +231,14 @@ def read_outcome(
         if pod is None:
             lost.append(target.pod)
             continue
-        requested &= _has_container(pod, name_of(entry, entry.attempt))
         attempts = range(1, entry.attempt + 1)
         reports = [read_report(pod, name_of(entry, attempt)) for attempt in attempts]
         at = next((report.at for report in reports if report is not None and report.at), None)
         if at is not None:
             observations.append(Observation(kind=kind, subject=target.pod, at=at, detail=detail))
-        elif reports and reports[-1] is not None:
+            continue
+        requested &= _has_container(pod, name_of(entry, entry.attempt))
+        if reports and reports[-1] is not None:
             failures[target.pod] = reports[-1].error
             final |= reports[-1].final
         else:
@@ -235,41 +246,6 @@ def read_outcome(
     return Outcome(
         requested, tuple(pending), tuple(observations), failures, tuple(lost), final=final
     )
-
-
-def read_report(pod: Json, container: str) -> Report | None:
-    """Read what an ephemeral container reported; None while it has not ended."""
-    for status in pod.get("status", {}).get("ephemeralContainerStatuses") or []:
-        terminated = status.get("state", {}).get("terminated")
-        if status["name"] == container and terminated is not None:
-            return parse_report(terminated)
-    return None
-
-
-def has_started(pod: Json, container: str) -> bool:
-    """Whether an ephemeral container runs, or ran."""
-    return any(
-        status["name"] == container and status.get("state", {}).keys() & {"running", "terminated"}
-        for status in pod.get("status", {}).get("ephemeralContainerStatuses") or []
-    )
-
-
-def parse_report(terminated: Json) -> Report:
-    """Parse a terminated container's message: JSON with the time, or an error as text."""
-    text = str(terminated.get("message") or "")
-    try:
-        at = from_micros(json.loads(text)["at"])
-    except (ValueError, TypeError, KeyError):
-        exit_code = terminated.get("exitCode")
-        error = text.strip() or f"ended with exit code {exit_code} and no message"
-        not_started = terminated.get("reason") in NOT_STARTED
-        return Report(
-            done=False,
-            error=error,
-            untouched=not_started or exit_code in {NOT_FOUND, REFUSED},
-            final=not_started or exit_code == REFUSED,
-        )
-    return Report(done=True, at=at)
 
 
 def _has_container(pod: Json, name: str) -> bool:

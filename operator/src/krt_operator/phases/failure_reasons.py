@@ -18,6 +18,7 @@ from krt_operator.errors import (
     RefusedError,
     ResourceUnreadableError,
     TransientError,
+    UserError,
 )
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ def classify(error: Exception) -> Failure:
         remedies = (remedy for words, remedy in REFUSALS.items() if words in str(error))
         remedy = next(remedies, REFUSED.remedy)
         return Failure(REFUSED.reason, remedy, REFUSED.patience)
+    if isinstance(error, UserError):
+        # In CleaningUp, such as a topic that Kafka does not let the user delete.
+        return Failure(error.reason, "", REFERENCE_PATIENCE)
     if isinstance(error, KafkaAccessError):
         return Failure(error.reason, REMEDIES.get(error.reason, ""), REFERENCE_PATIENCE)
     known = (failure for class_, failure in KNOWN.items() if isinstance(error, class_))

@@ -170,14 +170,25 @@ def deletion_of_kafka_objects(spec: Spec, status: Status) -> SideEffect | None:
         servers = reference.bootstrap
         try:
             with ports.kafka(servers, read_login(spec, ports.cluster)) as kafka:
-                if created.topics:
-                    kafka.delete_topics(created.topics)
+                refused = _delete_topics(kafka, created.topics)
                 kafka.delete_groups(created.groups)
         except TransientError as error:
             raise TransientError(f"{named} are not deleted at {servers}: {error}") from error
+        if refused is not None:
+            raise refused
         return (journal.put(kafka_objects=None),)
 
     return SideEffect(f"delete topics and groups {named}", perform)
+
+
+def _delete_topics(kafka: Kafka, topics: Sequence[str]) -> UserError | None:
+    """Delete topics; return what the cluster refused, so that groups are deleted all the same."""
+    try:
+        if topics:
+            kafka.delete_topics(topics)
+    except UserError as error:
+        return error
+    return None
 
 
 def release(run: Run, observed: Observed, ports: Ports) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from krt_contract.entries import Topic
 from krt_contract.metadata import HistorySource, Metadata, MetadataMode
 from krt_operator.api.plan import Plan
 from krt_operator.engine.reading import observe, read_run
-from krt_operator.errors import TransientError
+from krt_operator.errors import TransientError, UserError
 from krt_operator.phases.reference import release
 
 SPEC: dict[str, Any] = {
@@ -251,6 +252,21 @@ def test_cleanup_of_a_cluster_that_is_gone_ends_and_names_what_stays() -> None:
     assert status["kafkaObjects"]["topics"] == ["krt-foo"]
 
 
+@pytest.mark.parametrize("reason", ["TopicDeletionDisabled", "KafkaNotAuthorized"])
+def test_cleanup_of_topics_that_may_not_be_deleted_ends_soon_and_says_so(reason: str) -> None:
+    world = world_of()
+    world.run(until="CleaningUp")
+    world.undeletable = UserError(reason, "spec.topics[krt-foo]", "not deleted: do this")
+    begun = world.time
+    world.run_on(seconds=20, pause=5)
+    assert world.condition("Reconciling")["reason"] == reason
+    status = world.run_on(seconds=120, pause=5)
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed")
+    assert world.time - begun < timedelta(seconds=60)
+    assert "spec.topics[krt-foo]: not deleted: do this" in world.condition("Finished")["message"]
+    assert ("delete groups", ("krt-g",)) in world.kafka_calls
+
+
 def test_reference_without_a_broker_is_not_reached() -> None:
     world = world_of()
     world.reference_down = frozenset(world.reference)
@@ -287,6 +303,17 @@ def test_external_fault_is_verified_by_what_somebody_does_within_its_time() -> N
     status = world.run()
     assert (status["phase"], status["inconclusiveReasons"]) == ("Completed", [])
     assert status["faults"][0]["recoveredAt"] > entry["revertedAt"]
+
+
+def test_external_fault_that_is_over_before_its_short_time_is_seen() -> None:
+    world = world_of(faults=[EXTERNAL | {"duration": "5s"}])
+    run_to_the_open_fault(world)
+    world.reference_down = frozenset({12})
+    world.run(seconds=2)
+    world.reference_down = frozenset()
+    world.run(seconds=1)
+    (entry,) = world.status["faults"]
+    assert (entry["state"], entry["verified"]) == ("Active", True)
 
 
 def test_external_fault_that_nobody_injects_is_not_verified() -> None:

@@ -52,6 +52,7 @@ def test_owned_by_another_test_or_nobody_is_left_out() -> None:
     [
         THE_TEST,
         SET,
+        ("StatefulSet", "t-controller-2", "uid-gone"),
         ("Job", "t-scoring-2", "uid-gone"),
         ("Job", "t-fault-0-1", "uid-gone"),
         ("Job", "t-dump-kafka-2", "uid-gone"),

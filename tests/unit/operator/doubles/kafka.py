@@ -126,6 +126,8 @@ class FakeKafka:
             *self.world.up("consumer"),
         ]
         assert not running, "a client would create the topic again"
+        if self.world.undeletable is not None:
+            raise self.world.undeletable
         for name in topics:
             self.world.topics.pop(name, None)
 

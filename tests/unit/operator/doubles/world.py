@@ -24,7 +24,7 @@ from krt_operator.app.metrics import Metrics
 from krt_operator.app.settings import NetworkPolicies, Settings
 from krt_operator.engine.ports import Ports
 from krt_operator.engine.reconcile import Reconciler
-from krt_operator.errors import ConflictError, RefusedError, TransientError
+from krt_operator.errors import ConflictError, RefusedError, TransientError, UserError
 from krt_operator.kafka.views import NO_BROKER, Quorum
 from krt_operator.kubernetes.broker_pods import ApiBrokerPods
 from krt_operator.kubernetes.client import ApiCluster
@@ -84,6 +84,7 @@ class World(Kubelets):
         """What it changed or deleted although it does not belong to that test."""
         self.silent_kafka = False
         self.missing_rights: list[str] = []
+        self.undeletable: UserError | None = None
         """ACLs that the user of the Kafka under test lacks."""
         self.logins: list[Login] = []
         """What the controller's clients logged in with."""

@@ -9,7 +9,7 @@ from tests.unit.operator.doubles.objects import spec
 from krt_operator.api.spec import Spec
 from krt_operator.api.status import TargetPod
 from krt_operator.build.render import script
-from krt_operator.faults import ephemeral
+from krt_operator.faults import ephemeral, reports
 
 POD: dict[str, Any] = {
     "metadata": {"name": "t-kafka-0-0", "labels": {"kafkaresilience.dev/member": "kafka-0"}},
@@ -60,6 +60,12 @@ def test_build_container_pulls_its_image_as_its_target_does(policy: str) -> None
     assert built["imagePullPolicy"] == policy
 
 
+def test_build_container_is_told_until_when_it_may_signal() -> None:
+    limit = datetime(2026, 11, 21, 4, 0, 30, tzinfo=UTC)
+    built = build(POD, ephemeral.Signal("krt-freeze-f-1", "STOP", not_after=limit))
+    assert built["env"][1] == {"name": "KRT_NOT_AFTER", "value": "1795233630000000"}
+
+
 def test_build_container_traffic_gets_no_hold_file() -> None:
     pod = {
         "metadata": {"name": "p"},
@@ -93,25 +99,25 @@ def test_build_container_pod_without_a_process_under_test_is_refused() -> None:
                     "message": '{"event":"killed","at":1763697600000001}\n',
                 }
             },
-            ephemeral.Report(done=True, at=datetime(2025, 11, 21, 4, 0, 0, 1, tzinfo=UTC)),
+            reports.Report(done=True, at=datetime(2025, 11, 21, 4, 0, 0, 1, tzinfo=UTC)),
         ),
         (
             {"terminated": {"exitCode": 3, "message": "no process java to signal\n"}},
-            ephemeral.Report(done=False, error="no process java to signal", untouched=True),
+            reports.Report(done=False, error="no process java to signal", untouched=True),
         ),
         (
             {"terminated": {"exitCode": 137}},
-            ephemeral.Report(done=False, error="ended with exit code 137 and no message"),
+            reports.Report(done=False, error="ended with exit code 137 and no message"),
         ),
     ],
 )
 def test_read_report_termination_message_is_time_or_error(
-    state: dict[str, Any], expected: ephemeral.Report | None
+    state: dict[str, Any], expected: reports.Report | None
 ) -> None:
     statuses = [{"name": "krt-crash-f-1", "state": state}]
     pod = POD | {"status": {"ephemeralContainerStatuses": statuses}}
-    assert ephemeral.read_report(pod, "krt-crash-f-1") == expected
-    assert ephemeral.read_report(pod, "krt-crash-f-2") is None
+    assert reports.read_report(pod, "krt-crash-f-1") == expected
+    assert reports.read_report(pod, "krt-crash-f-2") is None
 
 
 def brokers_pod(*names: str, **fields: Any) -> dict[str, Any]:
@@ -188,6 +194,6 @@ def test_read_report_says_whether_to_try_again_and_what_was_touched(
 ) -> None:
     ended = {"exitCode": code, "reason": reason, "message": "why"}
     statuses = [{"name": "c", "state": {"terminated": ended}}]
-    report = ephemeral.read_report(POD | {"status": {"ephemeralContainerStatuses": statuses}}, "c")
+    report = reports.read_report(POD | {"status": {"ephemeralContainerStatuses": statuses}}, "c")
     assert report is not None
     assert (report.final, report.untouched) == (final, untouched)

@@ -107,6 +107,27 @@ def test_signal_continue_with_seconds_waits_for_the_stop_first(
     assert "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text()
 
 
+@pytest.mark.parametrize(("signal_", "mode"), [("STOP", ""), ("KILL", "hold")])
+def test_signal_that_comes_too_late_is_not_sent(
+    tmp_path: Path, process: subprocess.Popen[bytes], signal_: str, mode: str
+) -> None:
+    late = str(time.time_ns() // 1000 - 1)
+    arguments = [signal_, "python", *([mode] if mode else [])]
+    code, message = send(tmp_path, process.pid, *arguments, KRT_NOT_AFTER=late)
+    assert (code, process.poll()) == (4, None)
+    assert "after the fault had been given up" in message
+    assert "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text()
+    assert not (tmp_path / "hold").exists()
+
+
+def test_signal_in_time_is_sent_and_a_thaw_is_never_too_late(
+    tmp_path: Path, process: subprocess.Popen[bytes]
+) -> None:
+    limit = str(time.time_ns() // 1000 + 30_000_000)
+    assert send(tmp_path, process.pid, "STOP", "python", KRT_NOT_AFTER=limit)[0] == 0
+    assert send(tmp_path, process.pid, "CONT", "python", KRT_NOT_AFTER="1")[0] == 0
+
+
 def test_signal_no_such_process_is_reported(tmp_path: Path) -> None:
     code, message = send(tmp_path, os.getpid(), "KILL", "no-such-command")
     assert (code, message.strip()) == (3, "no process no-such-command to signal")

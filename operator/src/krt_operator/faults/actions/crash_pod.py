@@ -37,7 +37,7 @@ class CrashPod(FaultAction):
         return True
 
     def act(self, ctx: FaultContext) -> SideEffect:
-        """Start the killing container in every target that still exists."""
+        """Start the killing container in every target that is left."""
         return kill_processes(ctx, "hold" if ctx.fault.duration.micros else "release")
 
     def outcome(self, ctx: FaultContext) -> Outcome:
@@ -57,14 +57,20 @@ def killing_container(entry: FaultStatus, attempt: int) -> str:
 
 
 def kill_processes(ctx: FaultContext, mode: str) -> SideEffect:
-    """Start the killing container in every target.
+    """Start the killing container in every target that no earlier attempt has hit.
 
     Args:
         ctx: the fault.
         mode: `hold` or `release`: what the members' wrapper does then, see `signal.sh`.
     """
-    signal = ephemeral.Signal(killing_container(ctx.entry, ctx.entry.attempt), "KILL", (mode,))
-    targets = ctx.entry.targets
+    entry = ctx.entry
+    signal = ephemeral.Signal(
+        killing_container(entry, entry.attempt),
+        "KILL",
+        (mode,),
+        not_after=ephemeral.not_after(entry, ctx.now),
+    )
+    targets = ephemeral.left_targets(entry, ctx.observed, killing_container)
 
     def perform(ports: Ports) -> Sequence[Change]:
         for target in targets:

@@ -8,6 +8,7 @@ from krt_operator.api.status import FaultState
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import FaultAction, keep_down, pod_names
+from krt_operator.faults.deletions import request_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +39,7 @@ class DeletePod(FaultAction):
                 )
                 for target in entry.targets
             ]
-            # Where all were gone, an earlier attempt deleted them right after the intent.
-            at = requested if any(deleted) else entry.scheduled_at
+            at = request_time(ctx, entry.targets, requested, answered=any(deleted))
             injected = journal.fault(fault.name, state=FaultState.INJECTED, injected_at=at)
             keep_down(ctx, injected, ports)
             return [injected]

@@ -13,6 +13,7 @@ from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.engine.remedies import cut
 from krt_operator.faults.action import FaultAction, Hold, keep_down, pod_names
+from krt_operator.faults.deletions import request_time
 from krt_operator.faults.verification import refused_evictions, verify
 
 if TYPE_CHECKING:
@@ -52,11 +53,10 @@ class EvictPod(FaultAction):
                             detail=cut(eviction.refused),
                         )
                     )
-            # Where all were gone, an earlier attempt evicted them right after the intent.
             injected = journal.fault(
                 fault.name,
                 state=FaultState.INJECTED,
-                injected_at=requested if answered else entry.scheduled_at,
+                injected_at=request_time(ctx, entry.targets, requested, answered=answered),
                 **vars(verify(fault, entry, ctx.plan, refusals)),
             )
             if len(refusals) < len(entry.targets):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class External(FaultAction):
     """Marks the time in which somebody else's fault is expected, and touches nothing."""
 
+    reverts_itself = True
+
     def act(self, ctx: FaultContext) -> SideEffect:
         """Open the time: journal that the fault may be injected from now on."""
         entry, at = ctx.entry, ctx.now

@@ -16,6 +16,7 @@ from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.engine.views import PodView
 from krt_operator.faults import ephemeral
 from krt_operator.faults.action import FaultAction, Hold, find_target_pod, pod_names
+from krt_operator.faults.reports import has_started, read_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,19 +62,24 @@ class FreezePod(FaultAction):
         return fault.duration.delta + min(PING, session / 3) >= session
 
     def act(self, ctx: FaultContext) -> SideEffect:
-        """Start the thawing, then the freezing container in every target that still exists."""
+        """Start the thawing, then the freezing container in every target that is left."""
         entry, spec, observed = ctx.entry, ctx.plan.spec, ctx.observed
         seconds = f"{ctx.fault.duration.seconds:.3f}"
-        stop = ephemeral.Signal(freezing_container(entry, entry.attempt), "STOP")
+        targets = ephemeral.left_targets(entry, observed, freezing_container)
+        stop = ephemeral.Signal(
+            freezing_container(entry, entry.attempt),
+            "STOP",
+            not_after=ephemeral.not_after(entry, ctx.now),
+        )
         thaw = ephemeral.Signal(thawing_container(entry, entry.attempt), "CONT", (seconds,))
 
         def perform(ports: Ports) -> Sequence[Change]:
-            for target in entry.targets:
+            for target in targets:
                 ephemeral.start_container(ports, spec, observed, target, thaw)
                 ephemeral.start_container(ports, spec, observed, target, stop)
             return []
 
-        return SideEffect(f"freeze the process of {pod_names(entry.targets)}", perform)
+        return SideEffect(f"freeze the process of {pod_names(targets)}", perform)
 
     def outcome(self, ctx: FaultContext) -> Outcome:
         """What the freezing containers of all attempts reported."""
@@ -217,16 +223,14 @@ def _was_reached(entry: FaultStatus, target: TargetPod, observed: Observed) -> b
     pod = find_target_pod(observed.target_pods(target), target)
     attempts = range(1, entry.attempt + 1)
     return pod is not None and any(
-        ephemeral.has_started(pod, freezing_container(entry, attempt)) for attempt in attempts
+        has_started(pod, freezing_container(entry, attempt)) for attempt in attempts
     )
 
 
 def _is_untouched(entry: FaultStatus, pod: Json) -> bool:
     """Whether no attempt sent the signal, by what every freezing container reported."""
     attempts = range(1, entry.attempt + 1)
-    reports = [
-        ephemeral.read_report(pod, freezing_container(entry, attempt)) for attempt in attempts
-    ]
+    reports = [read_report(pod, freezing_container(entry, attempt)) for attempt in attempts]
     return all(report is not None and report.untouched for report in reports)
 
 
@@ -234,7 +238,7 @@ def _thawed_at(entry: FaultStatus, pod: Json) -> datetime | None:
     attempts = range(1, entry.attempt + 1)
     containers = [thawing_container(entry, attempt) for attempt in attempts]
     containers.append(immediate_thaw_container(entry))
-    reports = [ephemeral.read_report(pod, container) for container in containers]
+    reports = [read_report(pod, container) for container in containers]
     return min((report.at for report in reports if report is not None and report.at), default=None)
 
 

@@ -15,8 +15,8 @@ from krt_operator.build.tools import build_reassign_job
 from krt_operator.engine.progress import SideEffect
 from krt_operator.engine.views import JobView
 from krt_operator.faults.action import FaultAction, Outcome
-from krt_operator.faults.ephemeral import parse_report
 from krt_operator.faults.partitions import target_partitions
+from krt_operator.faults.reports import parse_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

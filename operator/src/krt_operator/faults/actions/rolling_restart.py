@@ -12,6 +12,7 @@ from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.faults.action import FaultAction, Hold, find_target_pod
+from krt_operator.faults.deletions import request_time
 from krt_operator.faults.kafka_state import servers_without_quorum
 from krt_operator.health import recovery
 
@@ -50,8 +51,7 @@ class RollingRestart(FaultAction):
             # Before the request: a broker may hand over its partitions before the answer is here.
             requested = ports.clock.now()
             deleted = ports.cluster.delete(Deletion("Pod", first.pod, first.uid))
-            # Where it was gone, an earlier attempt deleted it right after the intent.
-            at = requested if deleted else entry.scheduled_at
+            at = request_time(ctx, (first,), requested, answered=deleted)
             return [journal.fault(entry.name, state=FaultState.INJECTED, injected_at=at)]
 
         return SideEffect(f"restart {first.pod}", perform)

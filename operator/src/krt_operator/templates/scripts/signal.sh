@@ -14,10 +14,14 @@
 # release  the wrapper may exit once the report is written: it is process 1 of this namespace, and
 #          its exit would end this script before the report
 #
+# KRT_NOT_AFTER, where it is set, is the time until which a process may be killed or stopped, in
+# microseconds since 1970. A container that starts later, because its image had to be pulled, comes
+# when nobody waits for its report any more: what it stopped would never be continued.
+#
 # The report of a kill is written before the signal: where process 1 ends with the process, this
 # script ends at that moment, too.
 #
-# Exit 0: done. 3: no such process, or several. 4: the process cannot be signalled. 5: it survived
+# Exit 0: done. 3: no such process, or several. 4: the process cannot be signalled, or it is too late. 5: it survived
 # SIGKILL, or did not stop. 6: it was never stopped.
 set -u
 
@@ -107,6 +111,11 @@ await_freeze() { # await_freeze PID: at most 40 s, longer than the controller wa
   done
   return 1
 }
+
+if [[ -n ${KRT_NOT_AFTER:-} && $signal != CONT ]] && (($(micros) > KRT_NOT_AFTER)); then
+  fail 4 "the container started after the fault had been given up, so $described got no signal: its \
+image was pulled late, or the clock of the node is ahead"
+fi
 
 if [[ $signal == KILL && -n $mode ]]; then
   : >"$run/hold"

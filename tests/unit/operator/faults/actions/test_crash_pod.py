@@ -90,3 +90,13 @@ def test_crash_pod_consumer_that_is_replaced_is_observed_to_leave() -> None:
     sim = SimulatedCluster([{"name": "c", "action": "CrashPod", "target": {"role": "Consumer"}}])
     play(sim)
     assert kinds(sim, "c") == {ObservationKind.PROCESS_KILLED, ObservationKind.MEMBER_LEFT}
+
+
+def test_crash_pod_of_several_hits_again_only_the_one_that_was_missed() -> None:
+    two = {"role": "Broker", "ordinals": [1, 2]}
+    sim = SimulatedCluster([{"name": "two", "action": "CrashPod", "target": two}])
+    sim.misses["t-kafka-2-0"] = 1
+    play(sim)
+    assert sorted(sim.kills) == ["t-kafka-1-0", "t-kafka-2-0"]
+    assert entry(sim, "two").attempt == 2
+    assert entry(sim, "two").verified

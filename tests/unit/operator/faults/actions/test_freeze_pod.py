@@ -143,3 +143,15 @@ def test_freeze_pod_frozen_broker_does_not_delay_the_next_fault(second: dict[str
     assert times(sim, "next").injected - times(sim, "next").due < timedelta(seconds=3)
     reasons = [reason.message for reason in sim.status.inconclusive_reasons]
     assert not [message for message in reasons if "next" in message]
+
+
+def test_freeze_pod_of_several_stops_again_only_the_one_that_was_missed() -> None:
+    two = {"role": "Broker", "ordinals": [1, 2]}
+    sim = SimulatedCluster(
+        [{"name": "two", "action": "FreezePod", "target": two, "duration": "5s"}]
+    )
+    sim.misses["t-kafka-2-0"] = 1
+    play(sim)
+    assert sorted(sim.freezes) == ["t-kafka-1-0", "t-kafka-2-0"]
+    assert entry(sim, "two").attempt == 2
+    assert sim.frozen == {}

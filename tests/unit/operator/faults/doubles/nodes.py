@@ -49,6 +49,7 @@ class SimulatedNodes:
         self.evicted: list[str] = []
         self.wiped: list[str] = []
         self.ephemeral_works = True
+        self.misses: dict[str, int] = {}
         for member in plan.members:
             self.sets[names.of_member("t", member.member)] = 1
             self.start_pod(member.pod, member.kind, member.member, -BACK)
@@ -104,6 +105,13 @@ class SimulatedNodes:
 
     def _signal(self, pod: Json, container: Json) -> None:
         name, command = pod["metadata"]["name"], container["command"]
+        if self.misses.get(name, 0) and "CONT" not in command:
+            self.misses[name] -= 1
+            ended = {"exitCode": 3, "message": "no process java to signal"}
+            pod["status"].setdefault("ephemeralContainerStatuses", []).append(
+                {"name": container["name"], "state": {"terminated": ended}}
+            )
+            return
         match command[command.index("signal.sh") + 1 :]:
             case ["KILL", *_]:
                 self._kill(pod, container)

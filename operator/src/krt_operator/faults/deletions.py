@@ -1,0 +1,46 @@
+"""When pods were asked to end, by this pass or by one that failed before it was journalled."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from krt_operator.faults.action import find_target_pod
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krt_operator.api.status import TargetPod
+    from krt_operator.engine.views import Json
+    from krt_operator.faults.action import FaultContext
+
+
+def request_time(
+    ctx: FaultContext, targets: Sequence[TargetPod], requested: datetime, *, answered: bool
+) -> datetime:
+    """When the first of these pods was asked to end: no effect of the fault is earlier.
+
+    An earlier pass may have made the request and failed before it was journalled. Then a pod has a
+    deletion timestamp, which is the time of the request and the grace period, or is gone.
+
+    Args:
+        ctx: the fault, with the pods as they were before this request.
+        targets: the pods.
+        requested: when this pass made its first request.
+        answered: whether this pass found any of them.
+    """
+    begun = ctx.entry.scheduled_at or requested
+    found = (find_target_pod(ctx.observed.target_pods(target), target) for target in targets)
+    before = [at for pod in found if pod and (at := _deletion_requested_at(pod)) is not None]
+    if before:
+        return max(begun, min(*before, requested))
+    return requested if answered else begun
+
+
+def _deletion_requested_at(pod: Json) -> datetime | None:
+    """When the pod was asked to end, cut to the second; None where it was not."""
+    metadata = pod["metadata"]
+    if "deletionTimestamp" not in metadata:
+        return None
+    grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
+    return datetime.fromisoformat(metadata["deletionTimestamp"]) - grace
