@@ -102,6 +102,8 @@ class ControllerDouble:
     def __init__(self, node: int, log: Log) -> None:
         self.node, self.log = node, log
         self.requests: list[tuple[int, int, int]] = []
+        self.garbled = 0
+        """How many of the next answers are none of Kafka's."""
         self._server = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
         self._open: list[socket.socket] = []
@@ -135,6 +137,10 @@ class ControllerDouble:
                 stream.read(struct.unpack(">i", head)[0]), version=VERSION, header=True
             )
             answer = self._answer(request)
+            if self.garbled:
+                self.garbled -= 1
+                connection.sendall(struct.pack(">i", 5) + b"hello")
+                continue
             # The library encodes the headers of requests only: the id, and no tagged field.
             head = struct.pack(">ib", request.header.correlation_id, 0)
             body = head + answer.encode(version=VERSION)

@@ -252,6 +252,16 @@ def test_follower_finds_the_leader_and_its_epoch(
     assert [node for node, double in cluster.nodes.items() if double.requests] == [100, 102]
 
 
+def test_follower_asks_again_where_an_answer_is_none_of_kafkas(
+    cluster: Cluster, follow: Callable[[str], Follower], tmp_path: Path
+) -> None:
+    cluster.nodes[100].garbled = 1
+    following = follow("r1")
+    wait_for(lambda: stored(tmp_path) == [0, 1])
+    following.stop()
+    assert cluster.nodes[100].garbled == 0
+
+
 def test_follower_of_a_leader_that_died_goes_on_at_the_next_one(
     cluster: Cluster, follow: Callable[[str], Follower], tmp_path: Path
 ) -> None:

@@ -211,8 +211,9 @@ class Transform(Positions):
             self._fatal, why = fatal, str(fatal)
             raise
         finally:
-            self.ending = False
+            # Before files may be closed again: what is not resolved must not be left behind in one.
             self._record_end(outcome, dirty, why)
+            self.ending = False
         if outcome is TransactionOutcome.COMMITTED:
             self._safe |= {item: (offset, epochs.get(item)) for item, offset in dirty.items()}
         elif outcome is TransactionOutcome.ABORTED:

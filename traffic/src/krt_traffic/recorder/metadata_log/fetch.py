@@ -12,6 +12,8 @@ from uuid import UUID
 
 from kafka.protocol.consumer.fetch import FetchRequest, FetchResponse
 
+from krt_contract.kafka_connection import MALFORMED
+
 if TYPE_CHECKING:
     from krt_contract.kafka_connection import Connection
 
@@ -78,7 +80,7 @@ def fetch(connection: Connection, position: Position, leader_epoch: int, cluster
         cluster: the cluster's id.
 
     Raises:
-        OSError: no answer came.
+        OSError: no answer came, or none of Kafka's.
     """
     topic = FetchRequest.FetchTopic
     request = FetchRequest(
@@ -110,7 +112,10 @@ def fetch(connection: Connection, position: Position, leader_epoch: int, cluster
         rack_id="",
         version=VERSION,
     )
-    return read_answer(connection.send(request, FetchResponse, VERSION))
+    try:
+        return read_answer(connection.send(request, FetchResponse, VERSION))
+    except MALFORMED as error:
+        raise ConnectionError(f"the answer is none to a fetch: {error!r}") from error
 
 
 def read_answer(response: Any) -> Answer:
