@@ -295,6 +295,7 @@ BUNDLED = {"bucket": "ours", "ca": {"configMapName": "bundle"}}
         ({}, {**STORE, "KRT_EVIDENCE_DEFAULT": "objectStore"}, OK, "object store of the chart"),
         ({"objectStore": {}}, {"KRT_EVIDENCE_DEFAULT": "claim"}, BLOCKER, "the chart has none"),
         ({"objectStore": {}}, {}, WARNING, "not known"),
+        ({}, {}, WARNING, "default is not known"),
         ({"objectStore": OWN}, STORE, BLOCKER, "no Secret keys"),
         ({"objectStore": TRUSTED}, STORE, BLOCKER, "no Secret minio-ca"),
         ({"objectStore": BUNDLED}, STORE, OK, "bucket ours at AWS"),
