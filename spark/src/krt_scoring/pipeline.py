@@ -78,7 +78,7 @@ def assess(spark: SparkSession, inspected: Inspection, *, self_test: bool = Fals
     except (Py4JJavaError, PySparkException, pa.ArrowException, OSError):
         # A footer can be intact while the pages are not. Only then is every file read twice.
         deep = bundle_files.inspect(bundle, deep=True)
-        if deep.left_out == inspected.left_out:
+        if deep.files == inspected.files:
             raise
         deep = replace(deep, uris=inspected.uris)
         return _assess(spark, recording.load(deep, run), self_test=self_test)

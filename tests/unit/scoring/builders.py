@@ -186,13 +186,14 @@ def expectation_inputs(  # noqa: PLR0913 (each test gives a few of them)
     detected: Detection | None = None,
     reasons: Sequence[Reason] = (),
     files: Mapping[str, tuple[Path, ...]] | None = None,
+    left_out: frozenset[str] = frozenset(),
     bundle: Path = Path(),
     **measured: Any,
 ) -> ExpectationInputs:
     """Return what expectations are evaluated on; ``measured`` are fields of ``Measures``."""
     plan = run or expecting_run(expect)
     timeline = Timeline(tuple(sorted(events, key=lambda item: item.at)))
-    inspection = Inspection(Bundle(bundle), files or {}, {}, {}, {})
+    inspection = Inspection(Bundle(bundle), files or {}, {}, {}, {}, left_out=left_out)
     return ExpectationInputs(
         recording=Recording(plan, timeline, faults, inspection),
         states=States.of(timeline, plan),

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.unit.scoring.builders import RUN
 
 from krt_contract.bundle import Bundle, write_json
 from krt_contract.ledger import LedgerWriter
 from krt_contract.schemas import TABLES
-from krt_scoring import cli
+from krt_scoring import cli, pipeline
 from krt_scoring.errors import NotABundleError, PlanError
 from krt_scoring.inputs import bundle_files, run_info, timeline
+from krt_scoring.inputs.bundle_files import Inspection
 from krt_scoring.selftest import files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def close(incarnation: str) -> dict[str, list[Any]]:
@@ -219,3 +221,30 @@ def test_files_run_one_file_a_writer_cannot_lack_one_between(bundle: Bundle) -> 
     expected, lacking = files.run(bundle_files.inspect(bundle), 1)
     assert {item.name for item in expected} == {"torn-file", "doubled-file"}
     assert set(lacking) == {"missing-file"}
+
+
+def test_assess_reads_again_without_a_damaged_file_of_a_table_that_lacks_one_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shallow = Inspection(
+        Bundle(tmp_path), {"produce": (Path("a"),)}, {}, {}, {}, left_out=frozenset({"produce"})
+    )
+    deep = replace(shallow, files={"produce": ()})
+    scored: list[Inspection] = []
+
+    def score(_spark: object, inspection: Inspection, **_: object) -> str:
+        scored.append(inspection)
+        if inspection.files["produce"]:
+            raise OSError("a page cannot be read")
+        return "scored"
+
+    monkeypatch.setattr("krt_scoring.pipeline.run_info.load", lambda _path: RUN)
+    monkeypatch.setattr("krt_scoring.pipeline.recording.load", lambda inspection, _run: inspection)
+    monkeypatch.setattr("krt_scoring.pipeline._assess", score)
+    inspect = mock.Mock(return_value=deep)
+    monkeypatch.setattr("krt_scoring.pipeline.bundle_files.inspect", inspect)
+    assert pipeline.assess(mock.Mock(), shallow) == "scored"  # type: ignore[comparison-overlap]
+    assert scored == [shallow, deep]
+    inspect.return_value = shallow
+    with pytest.raises(OSError, match="a page cannot be read"):
+        pipeline.assess(mock.Mock(), shallow)

@@ -17,6 +17,7 @@ from tests.unit.scoring.builders import (
 
 from krt_scoring.expectations.broker_return import FETCHER
 from krt_scoring.metrics.gaps import Gap, PartitionOperations
+from krt_scoring.metrics.recovery import Recovery
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,9 +33,14 @@ def test_evaluate_fault_not_verified_is_not_evaluated(parts: dict[str, Any]) -> 
 
 def test_evaluate_fault_without_states_is_not_evaluated() -> None:
     expect = of_fault(
-        leaderChanges={"max": 0}, isrShrinks={"max": 0}, brokerSessionExpirations={"max": 0}
+        leaderChanges={"max": 0},
+        isrShrinks={"max": 0},
+        brokerSessionExpirations={"max": 0},
+        isrRestoredAfter={"max": "5s"},
     )
-    assert set(results(expect).values()) == {"NotEvaluated"}
+    at = DOWN.injected_at or 0
+    restored = (Recovery("down", at, at, None, 0, complete=True, affected=False),)
+    assert set(results(expect, recoveries=restored).values()) == {"NotEvaluated"}
 
 
 def test_evaluate_coordination_changes_counts_within_the_span() -> None:
@@ -59,6 +65,23 @@ def test_evaluate_coordination_changes_counts_within_the_span() -> None:
     ] == ["Met"] * 2
     assert found["down.zookeeperLeaderChanges"] == "Met"
     assert found["down.quorumLosses"] == "NotMet"
+
+
+@pytest.mark.parametrize("until_the_end", [True, False])
+def test_evaluate_coordination_changes_after_the_last_record_are_not_known(
+    until_the_end: bool,
+) -> None:
+    events = [
+        second_event(0, "recorder", "started", "r"),
+        second_event(1, "broker", "registered", "0"),
+        second_event(1, "controller", "elected", "0"),
+        *([second_event(60, "recorder", "stopped", "r")] if until_the_end else []),
+    ]
+    expect = of_fault(brokerSessionExpirations={"min": 1}, controllerChanges={"max": 0})
+    assert results(expect, *events) == {
+        "down.brokerSessionExpirations": "NotMet" if until_the_end else "NotEvaluated",
+        "down.controllerChanges": "Met" if until_the_end else "NotEvaluated",
+    }
 
 
 def test_evaluate_controller_changes_ignores_the_same_controller() -> None:

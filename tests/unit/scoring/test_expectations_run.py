@@ -128,6 +128,22 @@ def test_evaluate_rejections_counts_by_error(tmp_path: Path) -> None:
     assert set(results(expect).values()) == {"NotEvaluated"}
 
 
+def test_evaluate_what_is_counted_in_a_ledger_that_lacks_a_file_is_not_evaluated(
+    tmp_path: Path,
+) -> None:
+    expect = {"rejections": [{"error": "NOT_LEADER", "max": 0}]}
+    files = ledger_file(tmp_path, "produce", [{"outcome": "acked"}])
+    damaged = frozenset({"produce"})
+    assert set(results(expect, files=files).values()) == {"Met"}
+    (found,) = evaluate(expectation_inputs(expect, files=files, left_out=damaged))
+    assert (found.result, found.observed) == (
+        "NotEvaluated",
+        "of produce, not all evidence can be used",
+    )
+    elsewhere = frozenset({"consume"})
+    assert set(results(expect, files=files, left_out=elsewhere).values()) == {"Met"}
+
+
 def assigned(consumer: str, n: int, at: float, partition: int | None) -> dict[str, Any]:
     topic = None if partition is None else "foo"
     return {

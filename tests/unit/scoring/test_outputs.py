@@ -28,6 +28,7 @@ from krt_scoring.outputs import (
     scorecard_sections,
     termination,
 )
+from krt_scoring.outputs.unchecked import WHY_UNCHECKED
 from krt_scoring.selftest.difference import Difference, Finding
 from krt_scoring.selftest.results import CorruptionResult, SelfTestResult
 from krt_scoring.verdict import summary
@@ -80,6 +81,19 @@ def test_config_map_has_no_examples_and_is_owned_by_the_test() -> None:
         ("KafkaResilienceTest", "uid")
     ]
     assert (written.metadata.labels or {})["kafkaresilience.dev/test-uid"] == "uid"
+
+
+def test_render_of_an_anomaly_that_polling_does_not_show_names_no_remedy() -> None:
+    name = "accepted-below-min-isr"
+    document = card(uncheckedAnomalies=[name])
+    assert f"Not checked: {name} (polling the cluster does not show" in report.render(
+        document, Timeline(())
+    )
+    suite = ET.fromstring(junit.render(document))  # noqa: S314 (our own text)
+    (skipped,) = [case.find("skipped") for case in suite if case.get("name") == name]
+    assert skipped is not None
+    assert "compareReplicas" not in skipped.get("message", "")
+    assert set(WHY_UNCHECKED) >= set(unchecked(RUN))
 
 
 def test_slim_of_a_large_scorecard_leaves_out_gaps() -> None:

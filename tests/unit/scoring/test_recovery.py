@@ -35,6 +35,14 @@ RUN = Plan.from_document(
 WINDOW = FaultWindow("f", injected_at=10, reverted_at=20, recovered_at=30)
 
 
+def test_isr_recoveries_of_a_fault_under_another_is_that_of_both() -> None:
+    first = FaultWindow("a", injected_at=10, reverted_at=40, recovered_at=50)
+    second = FaultWindow("b", injected_at=20, reverted_at=40, recovered_at=50)
+    events = (state(0, [0, 1, 2]), state(12, [0, 1]), state(22, [0]), state(50, [0, 1, 2]))
+    found = recovery.isr_recoveries(Timeline(events), RUN, (first, second), 100)
+    assert [item.shrank for item in found] == [True, True]
+
+
 @pytest.mark.parametrize(
     ("events", "restored", "shrank"),
     [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.scoring.builders import detection
 
 from krt_scoring.inputs.reasons import Reason
+from krt_scoring.outputs.report.score import explain
 from krt_scoring.verdict import score, verdict
 from krt_scoring.verdict.objectives import Objective
 from krt_scoring.verdict.score import ScoreInputs, compute
@@ -77,7 +78,7 @@ def test_compute_with_a_longer_gap_never_rises(inputs: ScoreInputs, index: int, 
     if index >= len(inputs.unavailability):
         return
     pairs = list(inputs.unavailability)
-    pairs[index] = (pairs[index][0] + more, pairs[index][1])
+    pairs[index] = ((pairs[index][0] or 0) + more, pairs[index][1])
     assert compute(replace(inputs, unavailability=tuple(pairs))).tenths <= compute(inputs).tenths
 
 
@@ -143,10 +144,26 @@ def test_compute_of_a_passed_run_is_at_least_80(inputs: ScoreInputs) -> None:
         delivery_violations=0,
         violated_kinds=0,
         lost_permitted=min(inputs.lost_permitted, inputs.lost_limit),
-        unavailability=tuple((min(pair), pair[1]) for pair in inputs.unavailability),
+        unavailability=tuple(
+            (None if value is None else min(value, limit), limit)
+            for value, limit in inputs.unavailability
+        ),
         recovery=None if inputs.recovery is None else (min(inputs.recovery), inputs.recovery[1]),
     )
     assert compute(passed).tenths >= 800
+
+
+def test_compute_of_gaps_that_were_not_measured_counts_and_shows_none() -> None:
+    inputs = ScoreInputs(acked=9, unavailability=((4_000_000, 8_000_000), (None, 20_000_000)))
+    availability = compute(inputs).components["availability"]
+    assert availability["score"] == 90.0
+    assert availability["inputs"] == {
+        "value0": 4_000_000,
+        "limit0": 8_000_000,
+        "limit1": 20_000_000,
+    }
+    told = explain("availability", availability["inputs"])
+    assert "Reads: not measured, against an objective of 20.00 s." in told
 
 
 def test_compute_of_a_clean_run_is_100_and_of_one_lost_record_at_most_50() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from krt_scoring import cli
-from krt_scoring.inputs import run_info
+from krt_scoring.inputs import recording, run_info
+from krt_scoring.inputs.bundle_files import inspect
 from krt_scoring.inputs.importers.verifiable import importer, outcomes, values
 
 if TYPE_CHECKING:
@@ -99,6 +101,18 @@ def test_import_complete_history_gives_every_table(root: Path) -> None:
     (producer,) = plan.producers
     assert (producer.acks, producer.idempotent, producer.config["retries"]) == ("all", False, "0")
     assert not (imported.bundle.root / "log").exists()
+
+
+def test_import_of_a_process_that_wrote_nothing_leaves_the_others_as_they_are(root: Path) -> None:
+    millis = 1_760_000_000_000
+    for path in list(root.iterdir()):
+        path.write_text(re.sub(r'"timestamp": \d+', f'"timestamp": {millis}', path.read_text()))
+    (root / "consumer-g-2.jsonl").write_text("")
+    imported = load(root)
+    plan = run_info.load(imported.bundle.run_json)
+    loaded = recording.load(inspect(imported.bundle), plan)
+    assert "RowInvalid" not in {reason.code for reason in loaded.inspection.reasons}
+    assert min(item.at for item in loaded.timeline.events) == millis * 1000
 
 
 def test_import_log_output_is_ignored(root: Path) -> None:

@@ -109,6 +109,18 @@ OF_RUN: tuple[Callable[[Expect, ExpectationInputs], Iterator[Result]], ...] = (
 )
 """Expectations about the whole run, in the order of the documentation."""
 
+COUNTED_IN: Mapping[str, frozenset[str]] = {
+    "rejections": frozenset({"produce"}),
+    "unprocessed": frozenset({"consume", "consumer_events"}),
+    "processedTwice": frozenset({"consume", "consumer_events"}),
+    "rebalances": frozenset({"consumer_events"}),
+    "unassignedConsumers": frozenset({"consumer_events"}),
+    "closestReplicaFetches": frozenset({"consumer_events"}),
+    "nonEmptyPartitions": frozenset({"log_end_offsets"}),
+    "partitionsPerKey": frozenset({"log"}),
+}
+"""Expectation → the tables that it is counted in, where no anomaly or reason answers for them."""
+
 OF_FAULT: tuple[Callable[[Expect, FaultSpan, ExpectationInputs], Iterator[Result]], ...] = (
     lambda expect, span, given: leadership.evaluate(
         expect, span, given.states, given.recording.faults
@@ -135,10 +147,25 @@ def _evaluate(expect: Expect, given: ExpectationInputs) -> Iterator[Result]:
     if reason := expect.get("error"):
         expected = f"ends in phase Error with {reason}"
         yield Result("error", expected, "NotMet", "the test ran and its evidence was scored")
+    damaged = _damaged(given)
     for evaluate_run in OF_RUN:
-        yield from evaluate_run(expect, given)
+        for result in evaluate_run(expect, given):
+            lacking = sorted(damaged & COUNTED_IN.get(result.expectation.split()[0], frozenset()))
+            if lacking:
+                cause = f"of {', '.join(lacking)}, not all evidence can be used"
+                yield not_evaluated(result.expectation, result.expected, cause)
+            else:
+                yield result
     for item in expect.get("faults") or ():
         yield from _of_fault(item, given)
+
+
+def _damaged(given: ExpectationInputs) -> frozenset[str]:
+    """Return the tables of which evidence is missing or cannot be used."""
+    inspection = given.recording.inspection
+    reasons = (reason for reason in inspection.reasons if reason.kind == "evidence")
+    unusable = inspection.left_out | inspection.unsound
+    return unusable.union(*(reason.scope.tables for reason in reasons))
 
 
 def _of_fault(expect: Expect, given: ExpectationInputs) -> Iterator[Result]:

@@ -70,11 +70,7 @@ def evaluate(
             yield Result(expectation, duration_bounds(bounds), "NotMet", "no ISR shrank")
         else:
             yield not_evaluated(expectation, duration_bounds(bounds), NO_STATES)
-    bounds = expect.get("isrRestoredAfter")
-    if bounds and states.unobserved(end):
-        expectation = f"{span.name}.isrRestoredAfter"
-        yield not_evaluated(expectation, duration_bounds(bounds), END_UNOBSERVED)
-    elif bounds:
+    if bounds := expect.get("isrRestoredAfter"):
         yield _restored(f"{span.name}.isrRestoredAfter", bounds, span, recoveries, states)
 
 
@@ -85,6 +81,10 @@ def _restored(
     recoveries: Sequence[Recovery],
     states: States,
 ) -> Result:
+    if not states.known:
+        return not_evaluated(expectation, duration_bounds(bounds), NO_STATES)
+    if states.unobserved(span.end):
+        return not_evaluated(expectation, duration_bounds(bounds), END_UNOBSERVED)
     for recovery in recoveries:
         if recovery.fault != span.name:
             continue

@@ -141,9 +141,15 @@ def isr_recoveries(
         # A fault that overlaps the next is judged by what followed both.
         last = window.recovered_at if window.recovered_at is not None else end
         until = min([last, *(at for at in starts if at > last)])
-        shrank = any(short for at, short in changes if window.begin <= at <= until)
+        shrank = window.injected_at is not None and _any_short(changes, window.injected_at, until)
         found.append(IsrRecovery(isr_restored_at(changes, window, until), shrank))
     return found
+
+
+def _any_short(changes: Sequence[tuple[int, int]], since: int, until: int) -> bool:
+    """Whether any ISR was incomplete then, also one that had been before."""
+    before = [short for at, short in changes if at < since][-1:]
+    return any([*before, *(short for at, short in changes if since <= at <= until)])
 
 
 def available_again(

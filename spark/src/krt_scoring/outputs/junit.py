@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from krt_scoring.outputs import objective_values
+from krt_scoring.outputs.unchecked import WHY_UNCHECKED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,8 +88,7 @@ def _add_anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
             rules = ", ".join(sorted(item["rules"]))
             _add_output(case, f"{item['permitted']} permitted by {rules}")
         elif name in unchecked:
-            text = "not checked; set spec.evidence.compareReplicas to compare the replicas"
-            _add_outcome(case, "skipped", text)
+            _add_outcome(case, "skipped", f"not checked; {WHY_UNCHECKED[name]}")
 
 
 def _add_expectations(suite: ET.Element, card: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LATENCY_COLUMNS = ("count", "p50", "p99", "max")
 
-EVENTS: Mapping[Source, tuple[EventName, ...]] = {
+EVENTS: Mapping[str, tuple[EventName, ...]] = {
     **{source: SOURCES[source] for source in (Source.BROKER, Source.CONTROLLER, Source.ZOOKEEPER)},
     Source.MEMBER: (
         EventName.STARTED,
@@ -154,7 +154,7 @@ def _partitions(states: States, timeline: Timeline, end: int) -> list[dict[str, 
 
 
 def _events(timeline: Timeline) -> list[Event]:
-    return [item for item in timeline.events if item.event in EVENTS.get(Source(item.source), ())]
+    return [item for item in timeline.events if item.event in EVENTS.get(item.source, ())]
 
 
 def _event(item: Event) -> tuple[int, str, str, str]:

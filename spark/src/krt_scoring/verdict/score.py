@@ -44,7 +44,8 @@ class ScoreInputs:
         undelivered: acked records some group never got.
         deliveries: all ok deliveries.
         unavailability: (longest gap or detection limit, whichever is longer; limit) in µs for each
-            direction. A gap that could not be seen counts as one that was.
+            direction. A gap that could not be seen counts as one that was; None where gaps were not
+            measured, which counts for nothing.
         recovery: (longest recovery, limit) in µs; None where no fault was to be recovered from.
         violated_kinds: number of anomalies with a violation.
     """
@@ -60,7 +61,7 @@ class ScoreInputs:
     delivered_late: int = 0
     undelivered: int = 0
     deliveries: int = 0
-    unavailability: tuple[tuple[int, int], ...] = ()
+    unavailability: tuple[tuple[int | None, int], ...] = ()
     recovery: tuple[int, int] | None = None
     violated_kinds: int = 0
 
@@ -90,7 +91,12 @@ def compute(inputs: ScoreInputs) -> Score:
         "ordering": _findings(inputs.order_permitted, inputs.order_violations, inputs.acked),
         "delivery": _delivery(inputs),
         "availability": min(
-            (_against_limit(value, limit) for value, limit in inputs.unavailability), default=FULL
+            (
+                _against_limit(value, limit)
+                for value, limit in inputs.unavailability
+                if value is not None
+            ),
+            default=FULL,
         ),
         "recovery": _against_limit(*inputs.recovery) if inputs.recovery else FULL,
     }
@@ -176,6 +182,7 @@ def _inputs(name: str, inputs: ScoreInputs) -> dict[str, int]:
             f"{key}{index}": number
             for index, pair in enumerate(inputs.unavailability)
             for key, number in zip(("value", "limit"), pair, strict=True)
+            if number is not None
         }
     if inputs.recovery is None:
         return {}

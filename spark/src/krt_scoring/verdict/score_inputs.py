@@ -56,7 +56,7 @@ def score_inputs(detection: Detection, decision: Decision) -> ScoreInputs:
         delivered_late=ledger.get("deliveredLate", 0),
         undelivered=ledger.get("undelivered", 0),
         deliveries=ledger.get("deliveries", 0),
-        unavailability=tuple((item.worst or 0, item.limit) for item in gaps if item is not None),
+        unavailability=tuple((item.worst, item.limit) for item in gaps if item is not None),
         recovery=_recovery(by_name.get("maxRecovery")),
         violated_kinds=len(decision.standing),
     )

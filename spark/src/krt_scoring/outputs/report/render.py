@@ -15,6 +15,7 @@ from krt_scoring.outputs.report.charts import drawing
 from krt_scoring.outputs.report.charts.outages import parts_of_longest
 from krt_scoring.outputs.report.charts.panels import panels
 from krt_scoring.outputs.report.figures import figures
+from krt_scoring.outputs.unchecked import WHY_UNCHECKED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +60,7 @@ def render(
     )
     environment.filters.update(FILTERS)
     environment.globals["explain"] = score.explain
+    environment.globals["why_unchecked"] = WHY_UNCHECKED
     unchecked = card.get("uncheckedAnomalies", [])
     axis, found = panels(card, series, events)
     drawn = figures(found)

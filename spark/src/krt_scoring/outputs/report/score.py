@@ -55,12 +55,14 @@ def _findings(inputs: Mapping[str, int]) -> str:
 
 def _availability(inputs: Mapping[str, int]) -> str:
     return (
-        f"Writes: {_against(inputs['value0'], inputs['limit0'])}. "
-        f"Reads: {_against(inputs['value1'], inputs['limit1'])}. The worse of the two counts."
+        f"Writes: {_against(inputs.get('value0'), inputs['limit0'])}. "
+        f"Reads: {_against(inputs.get('value1'), inputs['limit1'])}. The worse of the two counts."
     )
 
 
-def _against(value: int, limit: int) -> str:
+def _against(value: int | None, limit: int) -> str:
+    if value is None:
+        return f"not measured, against an objective of {durations.show(limit)}"
     return (
         f"the longest gap, or the detection limit if that is longer, was {durations.show(value)} "
         f"against an objective of {durations.show(limit)}"

@@ -98,14 +98,18 @@ def _missing(found: layout.Layout) -> Iterator[Reason]:
 def _write_timeline(bundle: Bundle, configured: Settings, processes: list[Sent | Got]) -> None:
     """Write when each process began and how it ended; nothing else is known."""
     writer = TimelineWriter(bundle.timeline, "processes")
+    # A process that wrote no line with a time, because it was killed before, says when it was there
+    # least of all: it must not move the begin of the history.
+    begin = min((item.first for item in processes if item.first), default=0)
     for item in processes:
+        first, last = item.first or begin, item.last or begin
         uid = item.process.incarnation
         component = Component.CONSUMER if item.process.group else Component.PRODUCER
         detail = {"uid": uid, "component": component}
-        writer.write(Event(item.first, item.first, Source.POD, EventName.ADDED, uid, detail))
+        writer.write(Event(first, first, Source.POD, EventName.ADDED, uid, detail))
         if not item.ended and uid in configured.killed:
-            writer.write(Event(item.last, item.last, Source.MEMBER, EventName.KILLED, uid, detail))
+            writer.write(Event(last, last, Source.MEMBER, EventName.KILLED, uid, detail))
         event = EventName.EXITED if item.ended else EventName.DELETED
         code = {"exitCode": 0} if item.ended else {}
-        writer.write(Event(item.last, item.last, Source.POD, event, uid, {**detail, **code}))
+        writer.write(Event(last, last, Source.POD, event, uid, {**detail, **code}))
     writer.close()
