@@ -98,12 +98,16 @@ jars_image() {
 
 # store_image: prints the reference of the embedded evidence store, one program on nothing.
 store_image() {
-  local program folder reference
-  program=$("$HACK/store.sh" program)
+  local architecture program folder reference
+  # The caller takes what is printed, and there bash does not end at a failure by itself: without the returns,
+  # an earlier program would be in the image of these sources.
+  architecture=$(docker info --format '{{.Architecture}}') || return
+  case $architecture in x86_64) architecture=amd64 ;; aarch64) architecture=arm64 ;; esac
+  program=$(GOOS=linux GOARCH=$architecture "$HACK/store.sh" program) || return
   folder=$CACHE/images/store
   mkdir -p "$folder"
-  cp "$program" "$REPO/store/Dockerfile" "$folder/"
-  reference=$REGISTRY_ON_HOST/krt-store:$(sources_key "" store)
+  cp "$program" "$REPO/store/Dockerfile" "$folder/" || return
+  reference=$REGISTRY_ON_HOST/krt-store:$(sources_key "$architecture" store)
   build_image "$reference" "$folder"
   echo "$reference"
 }

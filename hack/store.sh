@@ -21,7 +21,8 @@ compile() {
 
 program() {
   local key folder
-  key=$(cd "$STORE" && sha256 ./*.go go.mod go.sum | sha256 | cut -c 1-12)
+  # Without GOOS and GOARCH it is for this machine; an image needs one for the engine's.
+  key=$(cd "$STORE" && { printf '%s\n' "${GOOS:-}" "${GOARCH:-}" && sha256 ./*.go go.mod go.sum; } | sha256 | cut -c 1-12)
   folder=$CACHE/store-$key
   if [[ ! -x $folder/krt-store ]]; then
     go_ready

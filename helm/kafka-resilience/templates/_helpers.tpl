@@ -101,9 +101,10 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* Name of the objects of the chart's object store. */}}
+{{/* Name of the objects of the chart's object store. Of a StatefulSet, Kubernetes makes a label of at most 63
+characters from the name and a hash of up to ten. */}}
 {{- define "krt.storeName" -}}
-{{- printf "%s-store" (include "krt.fullname" . | trunc 57 | trimSuffix "-") -}}
+{{- printf "%s-store" (include "krt.fullname" . | trunc 46 | trimSuffix "-") -}}
 {{- end -}}
 
 {{/* URL of the chart's object store. */}}

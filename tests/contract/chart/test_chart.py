@@ -97,6 +97,40 @@ def test_wrong_values_are_refused_by_name(helm: str, value: str, named: str) -> 
     assert named in done.stderr
 
 
+def test_store_of_a_long_release_name_can_have_pods(helm: str) -> None:
+    # Kubernetes labels a pod with the name of its StatefulSet and a hash of up to ten characters.
+    long = run(
+        *(helm, "template", "team-payments-resilience-staging-of-europe", str(CHART)),
+        *("--kube-version", "1.34.0", "--show-only", "templates/store.yaml"),
+    )
+    (store,) = [
+        found for found in yaml.safe_load_all(long.stdout) if found["kind"] == "StatefulSet"
+    ]
+    assert len(f"{store['metadata']['name']}-0123456789") <= 63
+
+
+def test_helm_test_is_placed_as_the_controller_and_let_in_by_the_stores_policy(helm: str) -> None:
+    objects = template(helm, "networkPolicy.enabled=true", "nodeSelector.pool=tests")
+    (pod,) = [found for found in objects if found["kind"] == "Pod"]
+    assert pod["spec"]["nodeSelector"] == {"pool": "tests"}
+    (allowed,) = [
+        rule["from"][0]["podSelector"]["matchLabels"]
+        for found in objects
+        if found["kind"] == "NetworkPolicy" and found["metadata"]["name"].endswith("-store")
+        for rule in found["spec"]["ingress"]
+    ]
+    assert allowed.items() <= pod["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize(("value", "group"), [("10001", 10001), ("0", None)])
+def test_group_of_the_stores_volume_can_be_left_to_the_cluster(
+    helm: str, value: str, group: int | None
+) -> None:
+    objects = template(helm, f"evidence.objectStore.fsGroup={value}")
+    (store,) = [found for found in objects if found["kind"] == "StatefulSet"]
+    assert store["spec"]["template"]["spec"]["securityContext"].get("fsGroup") == group
+
+
 def test_template_with_old_value_fails_with_its_new_name(helm: str) -> None:
     value = "releaseOnUninstall=false"
     done = run(helm, "template", "krt", str(CHART), "--kube-version", "1.34.0", "--set", value)

@@ -119,6 +119,28 @@ def test_ci_run_with_wrong_arguments_says_how_it_is_called(
     assert "remedy: hack/ci-run" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [("  phase: Aborted\n  verdict: Inconclusive\n", "Inconclusive"), ("  phase: Pending\n", "")],
+)
+def test_ci_action_of_a_test_without_a_scorecard_takes_the_verdict_of_the_resource(
+    home: dict[str, str], tmp_path: Path, status: str, verdict: str
+) -> None:
+    (tmp_path / "resource").write_text(f"kind: KafkaResilienceTest\nstatus:\n{status}")
+    ci = tmp_path / "ci-run"
+    ci.write_text(f'#!/bin/sh\nmkdir "$OUT"\ncp {tmp_path}/resource "$OUT/resource.yaml"\nexit 3\n')
+    ci.chmod(0o755)
+    inputs = {
+        "FILE": "test.yaml",
+        "OUT": str(tmp_path / "out"),
+        "CI_RUN": str(ci),
+        "GITHUB_OUTPUT": str(tmp_path / "outputs"),
+    }
+    command = [str(REPO / "hack/ci-action")]
+    assert subprocess.run(command, env=home | inputs, check=False).returncode == 3
+    assert (tmp_path / "outputs").read_text().splitlines() == [f"verdict={verdict}", "exit-code=3"]
+
+
 def test_ci_action_passes_inputs_on_and_gives_outputs(home: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     inputs = {
