@@ -181,6 +181,32 @@ def test_evaluate_groups_counts_rebalances_and_unassigned_consumers(tmp_path: Pa
     assert set(results(expect).values()) == {"NotEvaluated"}
 
 
+def revoked(consumer: str, n: int, at: float, partition: int | None) -> dict[str, Any]:
+    return assigned(consumer, n, at, partition) | {"event": "revoked"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "idle"),
+    [
+        # One that joins late takes a partition before the first fault (at 10 s): a has none then.
+        ([assigned("a", 0, 1, 0), revoked("a", 1, 5, 0), assigned("b", 0, 5, 0)], 1),
+        ([assigned("a", 0, 1, 0), revoked("a", 1, 15, 0), assigned("b", 0, 15, 0)], 0),
+        # A cooperative member keeps what it has when it is given nothing more.
+        ([assigned("a", 0, 1, 0), assigned("a", 1, 5, None), assigned("b", 0, 5, 1)], 0),
+        # Only after the drain began.
+        ([assigned("a", 0, 1, 0), assigned("b", 0, 1, None), assigned("b", 5, 55, 1)], 1),
+        ([assigned("a", 0, 1, 0), assigned("a", 1, 5, 1) | {"event": "closed", "topic": None}], 1),
+    ],
+)
+def test_evaluate_unassigned_consumers_are_those_without_a_partition_under_faults(
+    tmp_path: Path, rows: list[dict[str, Any]], idle: int
+) -> None:
+    expect = {"unassignedConsumers": [{"group": "g", "min": idle, "max": idle}]}
+    drains = second_event(50, "phase", "entered", "Draining")
+    files = ledger_file(tmp_path, "consumer_events", rows)
+    assert results(expect, drains, files=files) == {"unassignedConsumers g": "Met"}
+
+
 NEXT = {"incarnation": "next"}
 
 

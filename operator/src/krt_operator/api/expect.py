@@ -142,7 +142,8 @@ class Expect(ApiModel):
     )
     unassigned_consumers: Annotated[tuple[GroupBounds, ...], Field(max_length=MAX_ITEMS)] = Field(
         default=(),
-        description="Members of a group that were never assigned a partition.",
+        description="Members of a group without a partition from the first fault on, or from the "
+        "end of the warm-up where there is no fault.",
         json_schema_extra=list_map("group"),
     )
     non_empty_partitions: Annotated[tuple[TopicBounds, ...], Field(max_length=MAX_ITEMS)] = Field(

@@ -27,6 +27,12 @@ MEMBERS = Noun("member without a partition", "members without a partition")
 REBALANCES = Noun("rebalance of any single member", "rebalances of any single member")
 
 
+Place = tuple[str, int]
+"""Topic and partition."""
+
+LEAVING = (ConsumerEvent.REVOKED, ConsumerEvent.LOST, ConsumerEvent.CLOSED)
+"""Events by which a member gives a partition up."""
+
 FIRST, LAST = "Injecting", "Draining"
 """Phases between which rebalances count: joining and leaving are not caused by faults."""
 
@@ -71,17 +77,48 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
         most = max((_rebalances(found, of_group, start, end) for found in of_group), default=0)
         yield evaluate_count(f"rebalances {item['group']}", item, most, REBALANCES)
     for item in expect.get("unassignedConsumers") or ():
-        busy: dict[str, bool] = {}
-        for (group, consumer, _), found in assigned.items():
-            if group == item["group"]:
-                got = any(assignment.partitions for assignment in found)
-                busy[consumer] = busy.get(consumer, False) or got
+        busy = _busy(recording, item["group"], start, end)
         idle = sorted(consumer for consumer, got in busy.items() if not got)
         rest = f"of {len(busy)} without a partition"
         what = Noun(f"member {rest}", f"members {rest}")
         yield evaluate_count(
             f"unassignedConsumers {item['group']}", item, len(idle), what, where=", ".join(idle)
         )
+
+
+def _busy(recording: Recording, group: str, start: int, end: int) -> dict[str, bool]:
+    """Consumer of a group → whether it had a partition at any time from ``start`` to ``end``.
+
+    What it had before does not count: on a busy machine one consumer may join later than the
+    others, and take a partition from one that is without any from then on.
+    """
+    columns = ("group", "consumer", "incarnation", "event_seq", "at", "event", "topic", "partition")
+    events: dict[tuple[str, str], list[tuple[int, int, str, Place | None]]] = defaultdict(list)
+    for row in read_rows(recording.inspection.files, "consumer_events", *columns):
+        of, consumer, incarnation, number, at, event, topic, partition = row
+        if of == group and event in (ConsumerEvent.ASSIGNED, *LEAVING):
+            place = None if topic is None else (topic, partition)
+            events[consumer, incarnation].append((number, at, event, place))
+    found: dict[str, bool] = {}
+    for (consumer, _), own in events.items():
+        found[consumer] = found.get(consumer, False) or _had(sorted(own), start, end)
+    return found
+
+
+def _had(events: list[tuple[int, int, str, Place | None]], start: int, end: int) -> bool:
+    """Whether a member had a partition between two times, by its events in their order."""
+    held: set[Place] = set()
+    for _, at, event, place in events:
+        if at > end or (at >= start and held):
+            break
+        if place is None:
+            # An assignment without partitions leaves a cooperative member what it has.
+            held = set() if event in (ConsumerEvent.LOST, ConsumerEvent.CLOSED) else held
+        elif event == ConsumerEvent.ASSIGNED:
+            held.add(place)
+        else:
+            held.discard(place)
+    return bool(held)
 
 
 def _injecting(recording: Recording, run_end: int) -> tuple[int, int]:
