@@ -13,7 +13,7 @@ import pytest
 import yaml
 from tests.unit.cli.fake_kubectl import FakeKubectl, event
 
-from krt_cli.errors import CouldNotRunError
+from krt_cli.errors import CouldNotRunError, ExitCode
 from krt_cli.main import run
 from krt_cli.resource import Test
 from krt_cli.scenarios import archive, pages
@@ -718,12 +718,12 @@ def test_run_that_leaves_no_result_fails_the_command(
 
 
 def test_run_whose_worker_fails_unexpectedly_is_no_success(
-    place: Place, kubectl: FakeKubectl
+    place: Place, kubectl: FakeKubectl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.add("one")
     kubectl.answers("get krt --output", "no JSON", always=True)
-    with pytest.raises(json.JSONDecodeError):
-        place.run("run", "one")
+    assert place.run("run", "one") == ExitCode.COULD_NOT_RUN
+    assert "JSONDecodeError" in capsys.readouterr().err
 
 
 def test_run_that_does_not_end_is_stored_with_its_phase(
