@@ -162,8 +162,8 @@ def test_compute_of_gaps_that_were_not_measured_counts_and_shows_none() -> None:
         "limit0": 8_000_000,
         "limit1": 20_000_000,
     }
-    told = explain("availability", availability["inputs"])
-    assert "Reads: not measured, against an objective of 20.00 s." in told
+    text = explain("availability", availability["inputs"])
+    assert "Reads: not measured, against an objective of 20.00 s." in text
 
 
 def test_compute_of_a_clean_run_is_100_and_of_one_lost_record_at_most_50() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from krt_scoring.expectations.results import (
 from krt_scoring.inputs.ledger_columns import read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from krt_scoring.inputs.recording import Recording
 
@@ -30,11 +31,41 @@ REBALANCES = Noun("rebalance of any single member", "rebalances of any single me
 Place = tuple[str, int]
 """Topic and partition."""
 
-LEAVING = (ConsumerEvent.REVOKED, ConsumerEvent.LOST, ConsumerEvent.CLOSED)
-"""Events by which a member gives a partition up."""
+CHANGING = frozenset(
+    {
+        ConsumerEvent.ASSIGNED,
+        ConsumerEvent.REVOKED,
+        ConsumerEvent.LOST,
+        ConsumerEvent.CLOSED,
+    }
+)
+"""Events by which a member gets a partition or gives it up."""
 
 FIRST, LAST = "Injecting", "Draining"
 """Phases between which rebalances count: joining and leaving are not caused by faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberEvent:
+    """An event by which a member gets a partition or gives it up.
+
+    Attributes:
+        number: of the event, in the member's own order.
+        at: when, UTC µs.
+        event: one of ``CHANGING``.
+        generation: of the group; None where the client did not record it.
+        place: the partition; None where the event names none.
+    """
+
+    number: int
+    at: int
+    event: str
+    generation: int | None
+    place: Place | None
+
+
+EventsOfMembers = Mapping[tuple[str, str, str], Sequence[MemberEvent]]
+"""Group, consumer and incarnation → its events, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +101,15 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
                     expectation, count_bounds(item, what), "there are no consumer events"
                 )
         return
-    assigned = _assignments(recording)
+    events = _events(recording)
+    assigned = _assignments(events)
     start, end = _injecting(recording, end)
     for item in expect.get("rebalances") or ():
         of_group = [found for (group, _, _), found in assigned.items() if group == item["group"]]
         most = max((_rebalances(found, of_group, start, end) for found in of_group), default=0)
         yield evaluate_count(f"rebalances {item['group']}", item, most, REBALANCES)
     for item in expect.get("unassignedConsumers") or ():
-        busy = _busy(recording, item["group"], start, end)
+        busy = _busy(events, item["group"], start, end)
         idle = sorted(consumer for consumer, got in busy.items() if not got)
         rest = f"of {len(busy)} without a partition"
         what = Noun(f"member {rest}", f"members {rest}")
@@ -86,38 +118,32 @@ def evaluate(expect: Mapping[str, Any], recording: Recording, end: int) -> Itera
         )
 
 
-def _busy(recording: Recording, group: str, start: int, end: int) -> dict[str, bool]:
+def _busy(events: EventsOfMembers, group: str, start: int, end: int) -> dict[str, bool]:
     """Consumer of a group → whether it had a partition at any time from ``start`` to ``end``.
 
     What it had before does not count: on a busy machine one consumer may join later than the
     others, and take a partition from one that is without any from then on.
     """
-    columns = ("group", "consumer", "incarnation", "event_seq", "at", "event", "topic", "partition")
-    events: dict[tuple[str, str], list[tuple[int, int, str, Place | None]]] = defaultdict(list)
-    for row in read_rows(recording.inspection.files, "consumer_events", *columns):
-        of, consumer, incarnation, number, at, event, topic, partition = row
-        if of == group and event in (ConsumerEvent.ASSIGNED, *LEAVING):
-            place = None if topic is None else (topic, partition)
-            events[consumer, incarnation].append((number, at, event, place))
     found: dict[str, bool] = {}
-    for (consumer, _), own in events.items():
-        found[consumer] = found.get(consumer, False) or _had(sorted(own), start, end)
+    for (of, consumer, _), own in events.items():
+        if of == group:
+            found[consumer] = found.get(consumer, False) or _had(own, start, end)
     return found
 
 
-def _had(events: list[tuple[int, int, str, Place | None]], start: int, end: int) -> bool:
+def _had(events: Sequence[MemberEvent], start: int, end: int) -> bool:
     """Whether a member had a partition between two times, by its events in their order."""
     held: set[Place] = set()
-    for _, at, event, place in events:
-        if at > end or (at >= start and held):
+    for item in events:
+        if item.at > end or (item.at >= start and held):
             break
-        if place is None:
+        if item.place is None:
             # An assignment without partitions leaves a cooperative member what it has.
-            held = set() if event in (ConsumerEvent.LOST, ConsumerEvent.CLOSED) else held
-        elif event == ConsumerEvent.ASSIGNED:
-            held.add(place)
+            held = set() if item.event in (ConsumerEvent.LOST, ConsumerEvent.CLOSED) else held
+        elif item.event == ConsumerEvent.ASSIGNED:
+            held.add(item.place)
         else:
-            held.discard(place)
+            held.discard(item.place)
     return bool(held)
 
 
@@ -145,33 +171,41 @@ def _rebalances(
     return len(rounds) - back
 
 
-def _assignments(recording: Recording) -> dict[tuple[str, str, str], list[Assignment]]:
+def _events(recording: Recording) -> EventsOfMembers:
+    """Group, consumer, incarnation → the events that gave or took a partition, in order."""
+    columns = (
+        *("group", "consumer", "incarnation", "event_seq", "at", "event", "generation"),
+        *("topic", "partition"),
+    )
+    found: dict[tuple[str, str, str], list[MemberEvent]] = defaultdict(list)
+    for row in read_rows(recording.inspection.files, "consumer_events", *columns):
+        group, consumer, incarnation, number, at, event, generation, topic, partition = row
+        if event in CHANGING:
+            place = None if topic is None else (topic, partition)
+            item = MemberEvent(number, at, event, generation, place)
+            found[group, consumer, incarnation].append(item)
+    return {member: sorted(own, key=attrgetter("number")) for member, own in found.items()}
+
+
+def _assignments(events: EventsOfMembers) -> dict[tuple[str, str, str], list[Assignment]]:
     """Group, consumer, incarnation → its assignments, in order.
 
     An assignment is written as a row for each partition, or a row without a partition, at
     consecutive numbers; the next assignment repeats a partition or follows another event.
     """
-    columns = (
-        *("group", "consumer", "incarnation", "event_seq", "at", "event", "generation"),
-        *("topic", "partition"),
-    )
-    rows: dict[tuple[str, str, str], list[tuple[int, int, int | None, tuple[str, int] | None]]] = (
-        defaultdict(list)
-    )
-    for row in read_rows(recording.inspection.files, "consumer_events", *columns):
-        group, consumer, incarnation, number, at, event, generation, topic, partition = row
-        if event == ConsumerEvent.ASSIGNED:
-            place = None if topic is None else (topic, partition)
-            rows[group, consumer, incarnation].append((number, at, generation, place))
     found: dict[tuple[str, str, str], list[Assignment]] = {}
-    for member, events in rows.items():
+    for member, own in events.items():
         rounds: list[Assignment] = []
         last = -2
-        for number, at, generation, place in sorted(events, key=lambda event: event[0]):
+        for item in own:
+            if item.event != ConsumerEvent.ASSIGNED:
+                continue
+            number, place = item.number, item.place
             if number != last + 1 or place is None or place in rounds[-1].partitions:
-                rounds.append(Assignment(at, generation, set()))
+                rounds.append(Assignment(item.at, item.generation, set()))
             if place is not None:
                 rounds[-1].partitions.add(place)
             last = number
-        found[member] = rounds
+        if rounds:
+            found[member] = rounds
     return found

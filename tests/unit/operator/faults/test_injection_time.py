@@ -64,12 +64,16 @@ class InterruptedApi(SlowApi):
         return True
 
 
+def fault_of(action: str, delay: str) -> dict[str, Any]:
+    """The fault `leader-down` with an action that ends pods through the API server."""
+    if action == "RollingRestart":
+        return {"name": "leader-down", "action": action, "target": {"role": "Broker"}}
+    return LEADER | {"action": action, "delay": delay}
+
+
 @pytest.mark.parametrize("action", ["DeletePod", "EvictPod", "RollingRestart"])
 def test_injected_at_is_when_the_request_was_sent_that_no_pass_journalled(action: str) -> None:
-    fault = LEADER | {"action": action, "delay": "600ms"}
-    if action == "RollingRestart":
-        fault = {"name": "leader-down", "action": action, "target": {"role": "Broker"}}
-    sim = InterruptedApi([fault])
+    sim = InterruptedApi([fault_of(action, delay="600ms")])
     while len(sim.requested) < 2:
         try:
             sim.advance(play_pass(sim))
@@ -84,9 +88,6 @@ def test_injected_at_is_when_the_request_was_sent_that_no_pass_journalled(action
 
 @pytest.mark.parametrize("action", ["DeletePod", "EvictPod", "RollingRestart"])
 def test_injected_at_is_when_the_first_request_was_sent(action: str) -> None:
-    fault = LEADER | {"action": action, "delay": "0s"}
-    if action == "RollingRestart":
-        fault = {"name": "leader-down", "action": action, "target": {"role": "Broker"}}
-    sim = SlowApi([fault])
+    sim = SlowApi([fault_of(action, delay="0s")])
     play(sim)
     assert entry(sim, "leader-down").injected_at == sim.requested[0]
