@@ -25,7 +25,7 @@ def not_ready(plan: Plan, observed: Observed, failures: Sequence[StartupFailure]
     Args:
         plan: the members.
         observed: their pods.
-        failures: the members that failed to start.
+        failures: the members that failed to start: what keeps their pods is not repeated.
     """
     pods = {member.member: observed.pod(member.pod) for member in plan.members}
     missing = [name for name, pod in pods.items() if pod is None or not pod.ready]
@@ -34,8 +34,7 @@ def not_ready(plan: Plan, observed: Observed, failures: Sequence[StartupFailure]
     failed = {failure.member.member for failure in failures}
     others = [pod for name, pod in pods.items() if pod is not None and name not in failed]
     waiting = f"waiting for {', '.join(missing)}"
-    # The message is cut at its end, so what failed comes first.
-    return "; ".join([*map(str, failures), waiting, *pod_state.obstacles(others)])
+    return "; ".join([waiting, *pod_state.obstacles(others)])
 
 
 def not_joined(plan: Plan, view: ClusterView) -> str:

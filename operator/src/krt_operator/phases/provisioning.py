@@ -1,6 +1,9 @@
-"""Provisioning: preflight, recorder, members, topics; all are checked before traffic starts.
+"""Provisioning: preflight and members, recorder, topics; all are checked before traffic starts.
 
-A cluster that somebody else runs has no members; `krt_operator.phases.reference` has its topics.
+Members start beside the preflight, which takes as long as binding their volumes. There are topics
+only once the recorder runs: what members do before that, it reads from their logs and from the
+metadata. A cluster that somebody else runs has no members; `krt_operator.phases.reference` has its
+topics.
 """
 
 from __future__ import annotations
@@ -70,46 +73,57 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if names.control(plan.name) not in observed.config_maps:
         desired.append(build_control_map(plan, ControlState.PRODUCE))
 
+    members = [*build_budgets(plan), *build_members(plan, pull)]
     recorder_pod = observed.pod(names.recorder_pod(plan.name))
     if recorder_pod is None:
-        return _preflight(run, plan, observed, ports, desired)
-    preflight_pods_left = _preflight_deletions(observed, plan)
+        message, pods = _preflight(run, plan, observed, ports)
+        desired += [*pods, *members] if pods else []
+        progress = _wait(run, plan, observed, message, desired)
+        return replace(progress, side_effects=_claim(plan, settings.evidence_storage_class))
+    desired += members
     if not recorder_pod.running:
-        # Before the members, so that it records everything they do.
         message = "; ".join(["waiting for the recorder", *pod_state.obstacles([recorder_pod])])
-        waiting = wait_for_cluster(run, observed, message, desired)
-        return replace(waiting, delete=preflight_pods_left)
-
-    if plan.metadata.referenced:
+        progress = _wait(run, plan, observed, message, desired)
+    elif plan.metadata.referenced:
         progress = join_reference(run, plan, observed, ports, desired)
-        return replace(progress, delete=preflight_pods_left)
-    desired += [*build_budgets(plan), *build_members(plan, pull)]
-    failures = find_startup_failures(plan, observed)
-    check_startup(failures)
-    not_ready = cluster.not_ready(plan, observed, failures)
-    if not_ready:
-        waiting = wait_for_cluster(run, observed, not_ready, desired)
-        if failures:
-            waiting = _report_failing(run, observed, failures[0], not_ready, waiting)
-        return replace(waiting, delete=preflight_pods_left)
-    return _join(run, observed, ports, desired)
+    elif not_ready := cluster.not_ready(plan, observed, find_startup_failures(plan, observed)):
+        progress = _wait(run, plan, observed, not_ready, desired)
+    else:
+        progress = _join(run, plan, observed, ports, desired)
+    return replace(progress, delete=_preflight_deletions(observed, plan))
 
 
 def _preflight(
-    run: Run, plan: Plan, observed: Observed, ports: Ports, desired: Sequence[Json]
-) -> Progress:
-    settings = ports.settings
-    pull = settings.image_pull_policy
+    run: Run, plan: Plan, observed: Observed, ports: Ports
+) -> tuple[str, Sequence[Json]]:
+    """What is waited for, and the pods for it; none while something keeps them from starting."""
+    pull = ports.settings.image_pull_policy
     began = provisioning_began(run, observed)
     if passed(plan, observed):
-        message, pods = "starting the recorder", [build_recorder_pod(plan, pull)]
-    elif unbound := unbound_claim(plan, ports.cluster, began, observed.at):
-        message, pods = unbound, []
-    else:
-        message = "checking the place of the evidence from two nodes, and the images"
-        pods = build_preflight_pods(plan, pull)
-    waiting = wait_for_cluster(run, observed, message, [*desired, *pods])
-    return replace(waiting, side_effects=_claim(plan, settings.evidence_storage_class))
+        return "starting the recorder", [build_recorder_pod(plan, pull)]
+    unbound = unbound_claim(plan, ports.cluster, began, observed.at)
+    if unbound:
+        return unbound, ()
+    message = "checking the place of the evidence from two nodes, and the images"
+    return message, build_preflight_pods(plan, pull)
+
+
+def _wait(
+    run: Run, plan: Plan, observed: Observed, message: str, desired: Sequence[Json]
+) -> Progress:
+    """Apply what is desired and look again; report members that failed to start.
+
+    Raises:
+        UserError: a member will not start, however often it is started again.
+    """
+    failures = find_startup_failures(plan, observed)
+    check_startup(failures)
+    if not failures:
+        return wait_for_cluster(run, observed, message, desired)
+    # The message is cut at its end, so what failed comes first.
+    message = "; ".join([*map(str, failures), message])
+    waiting = wait_for_cluster(run, observed, message, desired)
+    return _report_failing(run, observed, failures[0], message, waiting)
 
 
 def _report_failing(
@@ -125,10 +139,7 @@ def _report_failing(
     return replace(waiting, changes=(condition,), events=events)
 
 
-def _join(run: Run, observed: Observed, ports: Ports, desired: list[Json]) -> Progress:
-    plan = run.plan
-    if plan is None:
-        raise TransientError(f"ConfigMap {names.plan(run.name)} does not exist yet")
+def _join(run: Run, plan: Plan, observed: Observed, ports: Ports, desired: list[Json]) -> Progress:
     try:
         with ports.connect(plan, plan.bootstrap) as kafka:
             view = with_quorum(kafka.view(), plan, ports)

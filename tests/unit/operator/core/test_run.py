@@ -120,11 +120,23 @@ def test_run_starts_traffic_after_the_cluster_check(world: World) -> None:
         world.run(seconds=0.5)
 
 
-def test_run_starts_the_recorder_before_members(world: World) -> None:
+def test_run_starts_members_beside_the_preflight(world: World) -> None:
     engine = world.controller()
     while not world.names_of("StatefulSet"):
         world.tick(engine.run_once("t") or 0.01)
-    assert world.objects["Pod", "t-recorder"]["status"]["phase"] == "Running"
+    assert {"t-preflight-write", "t-preflight-read"} <= set(world.names_of("Pod"))
+    assert "t-recorder" not in world.names_of("Pod")
+
+
+def test_run_creates_topics_only_once_the_recorder_runs(world: World) -> None:
+    world.stuck = {"t-recorder"}
+    world.run(until="Provisioning")
+    world.run(seconds=60)
+    assert len(world.names_of("StatefulSet")) == 6
+    assert not world.topics
+    world.stuck.clear()
+    world.run(until="Warmup")
+    assert world.topics
 
 
 def test_run_with_unchanged_status_writes_nothing(world: World) -> None:
