@@ -1,9 +1,9 @@
-"""Provisioning: preflight and members, recorder, topics; all are checked before traffic starts.
+"""Provisioning: preflight and members, recorder, topics; all are checked before the warm-up.
 
 Members start beside the preflight, which takes as long as binding their volumes. There are topics
 only once the recorder runs: what members do before that, it reads from their logs and from the
-metadata. A cluster that somebody else runs has no members; `krt_operator.phases.reference` has its
-topics.
+metadata. Producers and consumers start with the topics. A cluster that somebody else runs has no
+members; `krt_operator.phases.reference` has its topics.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from krt_operator.build.shared import (
     build_scripts_map,
     build_service_accounts,
 )
-from krt_operator.build.traffic import build_recorder_pod
+from krt_operator.build.traffic import build_recorder_pod, build_traffic_pod, traffic_pods
+from krt_operator.constants import BUSY
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, Event, Progress, SideEffect
 from krt_operator.errors import TransientError
@@ -148,7 +149,10 @@ def _join(run: Run, plan: Plan, observed: Observed, ports: Ports, desired: list[
                 return wait_for_cluster(run, observed, missing, desired)
             incomplete = create_missing_topics(kafka, plan, view)
             if incomplete:
-                return wait_for_cluster(run, observed, incomplete, desired)
+                # The topics are there in less time than the clients take to start.
+                desired += _missing_clients(plan, observed, ports)
+                waiting = wait_for_cluster(run, observed, incomplete, desired)
+                return replace(waiting, requeue_after=BUSY / 2)
             racks = kafka.racks()
             reported = kafka.broker_config(plan.brokers[0].ordinal)
             effective = kafka.topic_configs([topic.name for topic in plan.topics])
@@ -187,6 +191,16 @@ def _join(run: Run, plan: Plan, observed: Observed, ports: Ports, desired: list[
             Event("Provisioned", message),
         ),
     )
+
+
+def _missing_clients(plan: Plan, observed: Observed, ports: Ports) -> list[Json]:
+    """The producers and consumers that there are no pods of yet."""
+    pull = ports.settings.image_pull_policy
+    return [
+        build_traffic_pod(plan, client, pull)
+        for client in traffic_pods(plan)
+        if client.pod not in observed.pods
+    ]
 
 
 def _recognized(status: ConditionStatus, reason: str, message: str, observed: Observed) -> Change:

@@ -25,7 +25,6 @@ from krt_operator.build.scoring import build_scoring_job
 from krt_operator.build.shared import with_state
 from krt_operator.constants import (
     BUSY,
-    CALM,
     SCORING_ATTEMPTS,
     SCORING_GRACE,
 )
@@ -84,7 +83,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if lost and attempt < SCORING_ATTEMPTS:
         return _start(plan, attempt + 1, observed, ports)
     failure = _failure(run, observed, job, pod)
-    return failed(run, failure, observed.at) if failure else Progress(requeue_after=CALM)
+    return failed(run, failure, observed.at) if failure else Progress(requeue_after=BUSY)
 
 
 def _failure(run: Run, observed: Observed, job: JobView, pod: PodView | None) -> str:
