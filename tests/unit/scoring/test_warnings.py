@@ -58,6 +58,16 @@ def test_check_of_one_slow_operation_among_others_does_not_warn() -> None:
     assert not list(warnings.check(found))
 
 
+def test_check_of_a_group_without_a_detection_limit_warns() -> None:
+    found = measures(SECOND)
+    found.counts.latencies.add(("read", "audit", "after"), bin_of(SECOND), 3, SECOND)
+    found.counts.latencies.add(("endToEnd", "audit", "after"), bin_of(SECOND), 3, SECOND)
+    (warning,) = warnings.check(found)
+    assert (warning.code, warning.subject) == ("UnavailabilityNotMeasured", "read audit")
+    assert "fewer than 20 waits" in warning.message
+    assert not list(warnings.check(replace(found, detection_limits={})))
+
+
 def test_check_of_a_transform_that_is_not_one_to_one_warns() -> None:
     transform = Transform("billers", 5, 4, 1, 0, 0, 0)
     ended = dict.fromkeys(("committed", "aborted", "undecided"), (1, 5))

@@ -1,4 +1,4 @@
-"""Warnings: numbers of one run that contradict each other.
+"""Warnings: numbers of one run that contradict each other, or that are missing.
 
 A warning decides nothing. Latencies that do not fit the gaps have innocent causes too: a backlog
 that drains slowly delays every record without any time in which nothing succeeded. A transform
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_scoring import durations
+from krt_scoring.metrics.gaps import MIN_WAITS
+from krt_scoring.metrics.operations import READ, WRITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +28,7 @@ operation waits for the gap, and then for the operations ahead of it in the back
 
 @dataclass(frozen=True, slots=True, order=True)
 class MeasurementWarning:
-    """One contradiction.
+    """One contradiction, or one number that is missing.
 
     Attributes:
         code: stable, in CamelCase.
@@ -46,6 +48,7 @@ class MeasurementWarning:
 def check(measures: Measures) -> Iterator[MeasurementWarning]:
     """Yield the warnings of a run, in a fixed order."""
     yield from _latencies(measures)
+    yield from _unmeasured(measures)
     if measures.transactions is not None:
         yield from _transforms(measures.transactions)
 
@@ -60,6 +63,26 @@ def _transforms(transactions: Transactions) -> Iterator[MeasurementWarning]:
                 f"{item.without_input} have no input. See the anomalies for which records"
             )
             yield MeasurementWarning("TransformNotOneToOne", item.group, message)
+
+
+def _unmeasured(measures: Measures) -> Iterator[MeasurementWarning]:
+    """Yield ``UnavailabilityNotMeasured`` for what has no detection limit where others have one.
+
+    Where nothing has one, the objectives are not evaluated, and say so themselves.
+    """
+    operations = {(kind, group) for kind, group, _ in measures.counts.latencies.histograms}
+    unmeasured = {kind for kind in operations if kind[0] in {READ, WRITE}}
+    for direction, group in sorted(unmeasured - measures.detection_limits.keys()):
+        if not measures.detection_limits:
+            return
+        message = (
+            f"there were fewer than {MIN_WAITS} waits between two successes before the first "
+            "fault, so nothing says how long a wait is too long: outages of this kind are in no "
+            "result. Lengthen spec.warmup, or raise recordsPerSecond"
+        )
+        yield MeasurementWarning(
+            "UnavailabilityNotMeasured", f"{direction} {group}".strip(), message
+        )
 
 
 def _latencies(measures: Measures) -> Iterator[MeasurementWarning]:
