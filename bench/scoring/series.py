@@ -7,6 +7,7 @@ and the time that the series' query was under way, which other queries share.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bench.scoring.__main__ import MILLION, history, measure, medians, write_head, write_row
 from bench.scoring.history import BUNDLE
 from krt_scoring import cli
+from krt_scoring.engine.session import PLAIN_ENV, Shortcut
 from krt_scoring.metrics import seconds
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args()
+    os.environ.setdefault(PLAIN_ENV, Shortcut.CLASS_DATA)
     folder, _ = history(int(options.millions * MILLION))
     costs: dict[str, list[Cost]] = {WITHOUT: [], WITH: []}
     for number in range(options.rounds):

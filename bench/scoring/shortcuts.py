@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bench.scoring.__main__ import Cost
 
 ALL = "all shortcuts"
+WRITES_ARCHIVE = 2
+"""Scorings after which there is an archive of classes (``krt_scoring.engine.class_data``)."""
 HEAD = ("session", "score s", "CPU s", "peak MiB", "score, all = 1", "CPU, all = 1")
 
 
@@ -41,6 +43,9 @@ def main() -> None:
     sessions = {ALL: "", **{f"without {name}": name for name in measured}}
     costs: dict[str, list[Cost]] = {name: [] for name in sessions}
     cards = set()
+    os.environ[PLAIN_ENV] = ""
+    for _ in range(WRITES_ARCHIVE):
+        score(folder, options.cores)
     for _ in range(options.rounds):
         for name, plain in sessions.items():
             os.environ[PLAIN_ENV] = plain

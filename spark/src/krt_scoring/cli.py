@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 from krt_contract.bundle import Bundle, write_text
 from krt_contract.errors import ContractError
 from krt_contract.stores.settings import DEFAULT_REGION, ObjectStoreSettings
+from krt_scoring.engine import class_data, session
 from krt_scoring.engine.local_session import LocalSession
 from krt_scoring.errors import (
     NotABundleError,
     NotWritableError,
     PlanError,
+    ScoringError,
     SparkFailedError,
     StoreReadError,
 )
@@ -59,7 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--out takes the scorecard of one bundle; remove it or score them one by one")
     if options.source and any(item.startswith(OBJECTS) for item in options.bundles):
         parser.error("--from needs a directory; copy the tool's output to this machine")
-    with LocalSession(options.cores or os.cpu_count() or 1, options.driver_memory) as spark:
+    cores = options.cores or os.cpu_count() or 1
+    try:
+        archive = None if session.rules_out(session.Shortcut.CLASS_DATA) else class_data.find()
+    except ScoringError as error:
+        parser.error(str(error))
+    with LocalSession(cores, options.driver_memory, archive) as spark:
         return max([_score_and_write(item, options, spark) for item in options.bundles])
 
 
@@ -154,10 +161,10 @@ def _score(place: EvidencePlace, options: argparse.Namespace, spark: LocalSessio
 
 
 def _score_inspected(
-    inspected: Inspection, options: argparse.Namespace, spark: LocalSession
+    inspected: Inspection, options: argparse.Namespace, local: LocalSession
 ) -> Assessment:
     rows = sum(inspected.rows.values())
-    return spark.run(rows, lambda session: assess(session, inspected, self_test=options.self_test))
+    return local.run(rows, lambda spark: assess(spark, inspected, self_test=options.self_test))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,11 +8,13 @@ flags of the JVM) decides whether the next history needs one of its own.
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 
 from krt_scoring.engine import session, shutdown, spark_errors
+from krt_scoring.engine.class_data import Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +22,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from krt_scoring.engine.class_data import ClassData
+
     T = TypeVar("T")
+
+
+ARCHIVING_S = 60
+"""Seconds that a JVM may take to end that writes the classes it loaded into an archive."""
 
 
 class LocalSession:
@@ -29,12 +37,14 @@ class LocalSession:
     Args:
         cores: worker threads.
         memory: heap of the JVM; None: by the rows of a history.
+        class_data: the archive of the classes that it loads; None: it reads them from their jars.
     """
 
-    def __init__(self, cores: int, memory: str | None) -> None:
-        self._cores, self._memory = cores, memory
+    def __init__(self, cores: int, memory: str | None, class_data: ClassData | None = None) -> None:
+        self._cores, self._memory, self._class_data = cores, memory, class_data
         self._spark: SparkSession | None = None
         self._made_for: tuple[str, str] | None = None
+        self._archives = False
 
     def __enter__(self) -> Self:
         """Return the session, which has not begun."""
@@ -42,9 +52,14 @@ class LocalSession:
 
     def __exit__(self, *_: object) -> None:
         """Stop what runs; a JVM that ended by itself was reported by ``run``."""
-        if self._spark is not None:
-            with contextlib.suppress(Py4JError, OSError):
+        if self._spark is None:
+            return
+        with contextlib.suppress(Py4JError, OSError, subprocess.TimeoutExpired):
+            if self._class_data is None or not self._archives:
                 self._spark.stop()
+                return
+            shutdown.stop(self._spark, ARCHIVING_S)
+            self._class_data.keep()
 
     def run(self, rows: int, work: Callable[[SparkSession], T]) -> T:
         """Return what ``work`` returns, done in a session for a history of about ``rows`` rows.
@@ -64,7 +79,9 @@ class LocalSession:
             shutdown.stop(self._spark)
             self._spark = None
         if self._spark is None:
-            self._spark, self._made_for = session.local(sizing.rows, memory, self._cores), needed
+            start = Start() if self._class_data is None else self._class_data.start()
+            self._spark = session.local(sizing.rows, memory, self._cores, start.flags)
+            self._made_for, self._archives = needed, start.writes
         else:
             session.fit(self._spark, sizing)
         return self._spark

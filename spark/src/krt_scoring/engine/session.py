@@ -55,6 +55,8 @@ class Shortcut(StrEnum):
     """Compiler and collector chosen by size (``jvm``)."""
     CACHING = "caching"
     """Cached rows as a plan with a single node (``caching``)."""
+    CLASS_DATA = "class-data"
+    """Classes from an archive of the JVM (``class_data``), by `krt score` only."""
     OFFSET_RANKS = "offset-ranks"
     """Visible offsets as bits instead of rows (``history.offset_ranks``)."""
 
@@ -188,20 +190,30 @@ def takes(spark: SparkSession, shortcut: Shortcut) -> bool:
     return str(shortcut) not in str(spark.conf.get(PLAIN, "")).split(",")
 
 
-def local(rows: int, memory: str = "1g", cores: int | None = None) -> SparkSession:
+def rules_out(shortcut: Shortcut) -> bool:
+    """Return whether the environment rules a shortcut out.
+
+    Raises:
+        ScoringError: it names one that does not exist.
+    """
+    return shortcut in _plain_ways()
+
+
+def local(rows: int, memory: str = "1g", cores: int | None = None, flags: str = "") -> SparkSession:
     """Return a session on this machine, shuffling in a temporary directory of its own.
 
     Args:
         rows: rows the history holds, about.
         memory: heap of the one JVM, as Spark writes sizes.
         cores: worker threads; all cores where None.
+        flags: more flags of the JVM.
     """
     slots = cores or os.cpu_count() or 1
     sizing = Sizing(rows, slots)
     settings = {
         **sizing.settings(),
         # A person waits for one line; warnings about a laptop's network are not it.
-        "spark.driver.extraJavaOptions": f"{sizing.java_flags} -Dkrt.log.level=error",
+        "spark.driver.extraJavaOptions": f"{sizing.java_flags} {flags} -Dkrt.log.level=error",
         "spark.driver.memory": memory,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -17,8 +17,12 @@ PATIENCE_S = 20
 """Seconds that the JVM may take to end."""
 
 
-def stop(spark: SparkSession) -> None:
+def stop(spark: SparkSession, patience_s: int = PATIENCE_S) -> None:
     """Stop a session and end its JVM.
+
+    Args:
+        spark: the session.
+        patience_s: seconds that the JVM may take to end.
 
     Raises:
         Py4JError, OSError, subprocess.TimeoutExpired: it did not end in order.
@@ -31,5 +35,5 @@ def stop(spark: SparkSession) -> None:
     gateway.shutdown()
     # The JVM ends when its standard input does.
     process.stdin.close()
-    process.wait(PATIENCE_S)
+    process.wait(patience_s)
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
