@@ -52,16 +52,18 @@ def drain(kubectl: Kubectl, node: str, selector: str) -> None:
 def without_kubelet(kubectl: Kubectl, node: str) -> Iterator[None]:
     """Stop the kubelet of a node, so that nothing is started, deleted or reported there.
 
-    At the end, it runs again and the node is ready.
+    At the end, it runs again and pods may be scheduled to the node.
     """
     on_node(node, "systemctl", "stop", "kubelet")
     try:
         yield
     finally:
         on_node(node, "systemctl", "start", "kubelet")
-        wait_until(lambda: _ready(kubectl, node), 120, f"{node} ready again")
+        wait_until(lambda: _usable(kubectl, node), 120, f"{node} ready again and without a taint")
 
 
-def _ready(kubectl: Kubectl, node: str) -> bool:
-    conditions = kubectl.get("node", node)["status"]["conditions"]
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+def _usable(kubectl: Kubectl, node: str) -> bool:
+    """Whether a node is ready; the taint of one that was not goes a moment later."""
+    found = kubectl.get("node", node)
+    ready = {each["type"]: each["status"] for each in found["status"]["conditions"]}["Ready"]
+    return ready == "True" and not found["spec"].get("taints")
