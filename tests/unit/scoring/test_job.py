@@ -209,7 +209,11 @@ def test_flags_huge_pages_are_used_where_the_system_offers_them(
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [("", ""), ("1", "caching,class-data,jvm-flags,offset-ranks"), ("jvm-flags,caching", "caching,jvm-flags")],
+    [
+        ("", ""),
+        ("1", "caching,class-data,jvm-flags,offset-ranks"),
+        ("jvm-flags,caching", "caching,jvm-flags"),
+    ],
 )
 def test_settings_name_the_shortcuts_that_the_environment_rules_out(
     text: str, plain: str, monkeypatch: pytest.MonkeyPatch
