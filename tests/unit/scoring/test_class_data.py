@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from krt_scoring.engine import class_data
+from krt_scoring.engine import class_data, local_session, session, shutdown
 from krt_scoring.engine.class_data import ClassData, Start
 
 
@@ -106,3 +107,29 @@ def test_start_removes_what_an_interrupted_jvm_left(java: Path) -> None:
     assert found.start().writes
     assert not left["1.partial"].exists()
     assert left["2.partial"].exists()
+
+
+def test_jvm_that_writes_the_archive_is_given_the_time_for_it(
+    java: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = find(java)
+    assert found is not None
+    found.start()
+    ended: list[float] = []
+
+    def start(_rows: int, _memory: str, _cores: int, flags: str) -> SimpleNamespace:
+        return SimpleNamespace(flags=flags, stop=lambda: ended.append(0))
+
+    def stop(spark: SimpleNamespace, patience_s: int) -> None:
+        written(class_data.Start(spark.flags)).write_bytes(b"classes")
+        ended.append(patience_s)
+
+    monkeypatch.setattr(session, "local", start)
+    monkeypatch.setattr(shutdown, "stop", stop)
+    with local_session.LocalSession(2, None, found) as local:
+        local.run(1_000, lambda _: None)
+        # Of another size, so in another JVM.
+        local.run(10_000_000, lambda _: None)
+        assert ended == [local_session.ARCHIVING_S]
+        assert found.archive.exists()
+    assert ended == [local_session.ARCHIVING_S, 0]

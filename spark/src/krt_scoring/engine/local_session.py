@@ -55,11 +55,10 @@ class LocalSession:
         if self._spark is None:
             return
         with contextlib.suppress(Py4JError, OSError, subprocess.TimeoutExpired):
-            if self._class_data is None or not self._archives:
+            if self._archives:
+                self._end(self._spark)
+            else:
                 self._spark.stop()
-                return
-            shutdown.stop(self._spark, ARCHIVING_S)
-            self._class_data.keep()
 
     def run(self, rows: int, work: Callable[[SparkSession], T]) -> T:
         """Return what ``work`` returns, done in a session for a history of about ``rows`` rows.
@@ -76,7 +75,7 @@ class LocalSession:
     def _fitting(self, sizing: session.Sizing, memory: str) -> SparkSession:
         needed = (memory, sizing.java_flags)
         if self._spark is not None and needed != self._made_for:
-            shutdown.stop(self._spark)
+            self._end(self._spark)
             self._spark = None
         if self._spark is None:
             start = Start() if self._class_data is None else self._class_data.start()
@@ -85,3 +84,11 @@ class LocalSession:
         else:
             session.fit(self._spark, sizing)
         return self._spark
+
+    def _end(self, spark: SparkSession) -> None:
+        """End a session and its JVM, and keep the archive that this one writes, if any."""
+        if self._class_data is None or not self._archives:
+            shutdown.stop(spark)
+            return
+        shutdown.stop(spark, ARCHIVING_S)
+        self._class_data.keep()
