@@ -63,7 +63,7 @@ def without_kubelet(kubectl: Kubectl, node: str) -> Iterator[None]:
 
 
 def _usable(kubectl: Kubectl, node: str) -> bool:
-    """Whether a node is ready; the taint of one that was not goes a moment later."""
+    """Whether a node is ready and has no taint, which goes a moment after it is ready."""
     found = kubectl.get("node", node)
     ready = {each["type"]: each["status"] for each in found["status"]["conditions"]}["Ready"]
     return ready == "True" and not found["spec"].get("taints")

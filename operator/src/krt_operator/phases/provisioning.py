@@ -75,20 +75,21 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
         desired.append(build_control_map(plan, ControlState.PRODUCE))
 
     members = [*build_budgets(plan), *build_members(plan, pull)]
+    failures = find_startup_failures(plan, observed)
     recorder_pod = observed.pod(names.recorder_pod(plan.name))
     if recorder_pod is None:
         message, pods = _preflight(run, plan, observed, ports)
         desired += [*pods, *members] if pods else []
-        progress = _wait(run, plan, observed, message, desired)
+        progress = _wait(run, observed, failures, message, desired)
         return replace(progress, side_effects=_claim(plan, settings.evidence_storage_class))
     desired += members
     if not recorder_pod.running:
         message = "; ".join(["waiting for the recorder", *pod_state.obstacles([recorder_pod])])
-        progress = _wait(run, plan, observed, message, desired)
+        progress = _wait(run, observed, failures, message, desired)
     elif plan.metadata.referenced:
         progress = join_reference(run, plan, observed, ports, desired)
-    elif not_ready := cluster.not_ready(plan, observed, find_startup_failures(plan, observed)):
-        progress = _wait(run, plan, observed, not_ready, desired)
+    elif not_ready := cluster.not_ready(plan, observed, failures):
+        progress = _wait(run, observed, failures, not_ready, desired)
     else:
         progress = _join(run, plan, observed, ports, desired)
     return replace(progress, delete=_preflight_deletions(observed, plan))
@@ -110,14 +111,17 @@ def _preflight(
 
 
 def _wait(
-    run: Run, plan: Plan, observed: Observed, message: str, desired: Sequence[Json]
+    run: Run,
+    observed: Observed,
+    failures: Sequence[StartupFailure],
+    message: str,
+    desired: Sequence[Json],
 ) -> Progress:
     """Apply what is desired and look again; report members that failed to start.
 
     Raises:
         UserError: a member will not start, however often it is started again.
     """
-    failures = find_startup_failures(plan, observed)
     check_startup(failures)
     if not failures:
         return wait_for_cluster(run, observed, message, desired)

@@ -44,7 +44,7 @@ class LocalSession:
         self._cores, self._memory, self._class_data = cores, memory, class_data
         self._spark: SparkSession | None = None
         self._made_for: tuple[str, str] | None = None
-        self._archives = False
+        self._writing: ClassData | None = None
 
     def __enter__(self) -> Self:
         """Return the session, which has not begun."""
@@ -55,10 +55,10 @@ class LocalSession:
         if self._spark is None:
             return
         with contextlib.suppress(Py4JError, OSError, subprocess.TimeoutExpired):
-            if self._archives:
-                self._end(self._spark)
-            else:
+            if self._writing is None:
                 self._spark.stop()
+            else:
+                self._end(self._spark)
 
     def run(self, rows: int, work: Callable[[SparkSession], T]) -> T:
         """Return what ``work`` returns, done in a session for a history of about ``rows`` rows.
@@ -80,15 +80,16 @@ class LocalSession:
         if self._spark is None:
             start = Start() if self._class_data is None else self._class_data.start()
             self._spark = session.local(sizing.rows, memory, self._cores, start.flags)
-            self._made_for, self._archives = needed, start.writes
+            self._made_for = needed
+            self._writing = self._class_data if start.writes else None
         else:
             session.fit(self._spark, sizing)
         return self._spark
 
     def _end(self, spark: SparkSession) -> None:
         """End a session and its JVM, and keep the archive that this one writes, if any."""
-        if self._class_data is None or not self._archives:
+        if self._writing is None:
             shutdown.stop(spark)
             return
         shutdown.stop(spark, ARCHIVING_S)
-        self._class_data.keep()
+        self._writing.keep()

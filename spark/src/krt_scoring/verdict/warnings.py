@@ -70,11 +70,11 @@ def _unmeasured(measures: Measures) -> Iterator[MeasurementWarning]:
 
     Where nothing has one, the objectives are not evaluated, and say so themselves.
     """
+    if not measures.detection_limits:
+        return
     operations = {(kind, group) for kind, group, _ in measures.counts.latencies.histograms}
     unmeasured = {kind for kind in operations if kind[0] in {READ, WRITE}}
     for direction, group in sorted(unmeasured - measures.detection_limits.keys()):
-        if not measures.detection_limits:
-            return
         message = (
             f"there were fewer than {MIN_WAITS} waits between two successes before the first "
             "fault, so nothing says how long a wait is too long: outages of this kind are in no "
