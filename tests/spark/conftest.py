@@ -8,7 +8,7 @@ import pytest
 from tests.spark.interpreted import interpreted
 
 from krt_scoring import cli
-from krt_scoring.engine import session
+from krt_scoring.engine import class_data, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +37,8 @@ def krt_score(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[
     """Run the command line on the session that is there: starting one takes longer than scoring."""
     monkeypatch.setattr(session, "local", lambda *_: spark)
     monkeypatch.setattr(type(spark), "stop", lambda _: None)
+    # A JVM that writes the archive of this machine would have to end after the second scoring.
+    monkeypatch.setattr(class_data, "find", lambda: None)
 
     def run(*arguments: str) -> int:
         return cli.main(arguments)
