@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.unit.scoring.builders import SECOND, second_event
 
 from krt_contract.timeline import EventName, Source
 from krt_scoring.inputs.timeline import Timeline
 from krt_scoring.outputs import report
-from krt_scoring.outputs.report.charts import drawing, lines
+from krt_scoring.outputs.report.charts import drawing, library, lines
 from krt_scoring.outputs.report.charts.axis import Axis, axis_of
 from krt_scoring.outputs.report.charts.base import shades
 from krt_scoring.outputs.report.charts.panels import panels
 from krt_scoring.outputs.report.charts.tables import by_stretch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 NOTHING = Timeline(())
 MARKUP = "</script><b>x</b>"
@@ -270,5 +275,22 @@ def test_render_of_names_with_markup_shows_them_as_text() -> None:
 
 
 def test_library_cannot_end_its_script_element() -> None:
-    assert "</script" not in drawing.library().lower()
+    assert "</script" not in library.library().lower()
     assert drawing.as_script('{"a":"</script>"}') == '{"a":"\\u003c/script>"}'
+
+
+def test_library_that_is_kept_is_the_one_that_would_be_bundled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "KEPT", tmp_path / library.KEPT.name)
+    library.keep()
+    assert library.KEPT.read_text(encoding="utf-8") == library.bundle()
+    monkeypatch.setattr(library, "bundle", lambda: "bundled")
+    library.library.cache_clear()
+    try:
+        assert library.library() == library.KEPT.read_text(encoding="utf-8")
+        library.KEPT.unlink()
+        library.library.cache_clear()
+        assert library.library() == "bundled"
+    finally:
+        library.library.cache_clear()

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from krt_scoring import durations
 from krt_scoring.outputs import objective_values
 from krt_scoring.outputs.report import findings, head, ledger, score, tested, words
-from krt_scoring.outputs.report.charts import drawing
+from krt_scoring.outputs.report.charts.library import library
 from krt_scoring.outputs.report.charts.outages import parts_of_longest
 from krt_scoring.outputs.report.charts.panels import panels
 from krt_scoring.outputs.report.figures import figures
@@ -83,7 +83,7 @@ def render(
         figures=drawn,
         zooms=_zooms(card, axis),
         has_series=series is not None and series["count"] > 0,
-        library=Markup(drawing.library()) if interactive else "",  # noqa: S704 (the library's own)
+        library=Markup(library()) if interactive else "",  # noqa: S704 (the library's own)
     )
 
 

@@ -1,28 +1,19 @@
-"""Draws charts as SVG, and gives the script that draws them in a browser. Nothing is loaded.
-
-vl-convert holds Vega, Vega-Lite and the engine that runs them.
-"""
+"""Draws charts as SVG: vl-convert holds Vega, Vega-Lite and the engine that runs them."""
 
 from __future__ import annotations
 
 import copy
 import json
 import re
-from functools import cache
 from typing import TYPE_CHECKING
 
 import vl_convert
 
 from krt_scoring.outputs.report.charts.base import NARROW, WIDE
+from krt_scoring.outputs.report.charts.library import VEGA_LITE
 
 if TYPE_CHECKING:
     from krt_scoring.outputs.report.charts.base import Panel, Spec
-
-VERSION = "6.1"
-"""Of Vega-Lite."""
-
-SNIPPET = "window.vegaEmbed = vegaEmbed;"
-"""What the script defines for the page."""
 
 _ID = re.compile(r'(id="|url\(#)(\w+)')
 
@@ -36,7 +27,7 @@ def svg(panel: Panel, width: int) -> str:
     """
     spec = copy.copy(panel.spec or {})
     spec["width"] = width
-    text = vl_convert.vegalite_to_svg(spec, vl_version=VERSION)
+    text = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     # Ids are unique in a file; several of them stand in one page.
     named = _ID.sub(rf"\g<1>{panel.name}-{width}-\g<2>", text)
     return named.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
@@ -55,9 +46,3 @@ def embedded(spec: Spec) -> str:
 def as_script(text: str) -> str:
     """Return JSON that a script element can hold: nothing in it can end the element."""
     return text.replace("<", "\\u003c")
-
-
-@cache
-def library() -> str:
-    """Return the script that draws specifications in a browser: Vega, Vega-Lite and Vega-Embed."""
-    return vl_convert.javascript_bundle(SNIPPET, VERSION)
