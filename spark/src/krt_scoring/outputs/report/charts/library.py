@@ -9,6 +9,7 @@ when it is needed.
 from __future__ import annotations
 
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,7 @@ SNIPPET: Final = "window.vegaEmbed = vegaEmbed;"
 """What the script defines for the page."""
 
 KEPT: Final = Path(__file__).with_name(
-    f"vega-lite-{VEGA_LITE}-vl-convert-{vl_convert.__version__}.js"
+    f"vega-lite-{VEGA_LITE}-vl-convert-{metadata.version('vl-convert-python')}.js"
 )
 """Where the bundle is kept. Another version of what is in it has another name."""
 
