@@ -7,9 +7,11 @@ numbered parts, and what is written again takes the next *generation* of its num
     produce/main-0-<uid>-000003.000007.parquet    timeline/recorder-<uid>-000012.000000.jsonl
     logs/<pod>-<uid>-000000.000000.log            run-000000.000002.json
     log/<attempt>/part-….parquet                  log_end_offsets/<attempt>-000000.000000.parquet
+    log/<attempt>/scoring-000000.000000.parquet
 
-Of each number the highest generation counts. In a folder, a bundle has the layout of
-``krt_contract.bundle``; ``resolve`` names the keys that each of its files is made of.
+Spark's executors write the log, or the driver where its records are few. Of each number the
+highest generation counts. In a folder, a bundle has the layout of ``krt_contract.bundle``;
+``resolve`` names the keys that each of its files is made of.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ TABLE_SUFFIX = ".parquet"
 LOG_TABLE = "log"
 LOG_ENDS = "log_end_offsets"
 SCORING_STEM = "scoring"
-"""Stem of the file of ``log_end_offsets`` in a folder, whichever attempt wrote it."""
+"""Stem of what the driver writes itself, whichever attempt it is."""
 
 _PART = re.compile(r"^(?P<stem>.+)-(?P<number>\d{6})\.(?P<generation>\d{6})(?P<suffix>\.[a-z]+)$")
 
@@ -119,16 +121,17 @@ def _file_of(path: str, attempt: str | None) -> tuple[str, int, int] | None:
     if name.startswith("_") or "/_" in f"/{folder}":
         return None  # what Spark notes beside what it writes
     if folder.partition("/")[0] == LOG_TABLE:
-        named = folder.partition("/")[2]
-        return (f"{LOG_TABLE}/{name}", 0, 0) if attempt is not None and named == attempt else None
+        if attempt is None or folder.partition("/")[2] != attempt:
+            return None
+        folder = LOG_TABLE
+    above = f"{folder}/" if folder else ""
     part = parse_part(name)
     if part is None:
-        return path, 0, 0
+        return f"{above}{name}", 0, 0
     if folder == LOG_ENDS:
         if part.stem != attempt:
             return None
         part = part._replace(stem=SCORING_STEM)
-    above = f"{folder}/" if folder else ""
     if part.suffix == TABLE_SUFFIX:
         return f"{above}{part.stem}-{part.number:06d}{part.suffix}", 0, part.generation
     return f"{above}{part.stem}{part.suffix}", part.number, part.generation

@@ -181,7 +181,7 @@ def run(settings: Settings) -> Assessment:
         inspected = place.inspect()
         rows = sum(inspected.rows.values())
         session.fit(spark, session.Sizing(rows, settings.cluster.executors))
-        assessment = assess(spark, inspected)
+        assessment = assess(spark, place.spread(spark, inspected))
         clock.lap("rules")
         version = spark.version
     finally:

@@ -9,10 +9,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
+import pytest
 from confluent_kafka import Producer
 
 from krt_contract.payload import Encoder
 from krt_contract.schemas import LOG
+from krt_scoring.inputs import topics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +27,8 @@ from krt_contract.bundle import Bundle
 from krt_scoring.engine import session
 from krt_scoring.inputs import run_info, topics
 from krt_scoring.inputs.log_places import FolderLog
-plan, bounds, root = map(pathlib.Path, sys.argv[1:])
+plan, bounds, root = map(pathlib.Path, sys.argv[1:4])
+topics.FEW_RECORDS = int(sys.argv[4])
 spark = session.local(rows=100, cores=2)
 parsed = topics.parse_bounds(bounds.read_text())
 topics.read(spark, run_info.load(plan), parsed, FolderLog(Bundle(root)))
@@ -52,8 +55,10 @@ PLAN: dict[str, Any] = {
 }
 
 
-def _send(kafka: LocalKafka) -> None:
+@pytest.fixture(scope="module")
+def sent(kafka: LocalKafka) -> None:
     """Partition 0: plain 0..4, a foreign record; partition 1: one aborted, one committed."""
+    kafka.create_topic("foo", 2)
     encoder = Encoder("run", "plain-0", "uid-p", 150)
     plain = Producer({"bootstrap.servers": kafka.bootstrap})
     for seq in range(5):
@@ -87,18 +92,18 @@ def _bound(partition: int, end: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize("few", [0, topics.FEW_RECORDS], ids=["by executors", "by the driver"])
 def test_topics_are_read_between_their_bounds(
-    kafka: LocalKafka, connector: str, tmp_path: Path
+    kafka: LocalKafka, connector: str, tmp_path: Path, few: int
 ) -> None:
-    kafka.create_topic("foo", 2)
-    _send(kafka)
     plan, bounds, root = tmp_path / "plan.json", tmp_path / "bounds", tmp_path / "bundle"
     root.mkdir()
     plan.write_text(json.dumps({**PLAN, "bootstrap": kafka.bootstrap}))
     # Partition 1 holds two records and two transaction markers.
     bounds.write_text(json.dumps([_bound(0, 7), _bound(1, 4)]))
     subprocess.run(
-        [sys.executable, "-c", READ, str(plan), str(bounds), str(root)],
+        [sys.executable, "-c", READ, str(plan), str(bounds), str(root), str(few)],
         check=True,
         env={**os.environ, "PYSPARK_SUBMIT_ARGS": f"--jars {connector} pyspark-shell"},
     )

@@ -16,16 +16,20 @@ import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 
-from krt_scoring.engine import executors, kubernetes_pods, session
+from krt_scoring.engine import executor_files, executors, kubernetes_pods, session
 from krt_scoring.errors import NoExecutorsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXECUTOR = Path(__file__).parents[3] / "hack/images/spark/executor"
 SECRET = "_SPARK_AUTH_SECRET"  # noqa: S105 (a variable's name)
 ADDRESS = "127.0.0.1"
+TABLE = "ns/test/uid/produce/p-0-u-000000.parquet"
 REGISTRATION_SECONDS = 90
 """Long enough for a JVM to start on a busy machine; an executor that ends is noticed before."""
 
@@ -40,6 +44,7 @@ class Asked:
         self.started = threading.Event()
         self.ended: int | None = None
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.directory = Path(tempfile.mkdtemp())
 
 
 class Api(BaseHTTPRequestHandler):
@@ -102,7 +107,9 @@ class Api(BaseHTTPRequestHandler):
             "JAVA_TOOL_OPTIONS": "-Dspark.rpc.askTimeout=20s",
         }
         self.asked.processes.append(
-            subprocess.Popen(["bash", EXECUTOR], env={**os.environ, **environment})
+            subprocess.Popen(
+                ["bash", EXECUTOR], env={**os.environ, **environment}, cwd=self.asked.directory
+            )
         )
         self.asked.started.set()
 
@@ -134,6 +141,13 @@ def settings(port: int) -> dict[str, str]:
     return kept | {"spark.master": f"k8s://http://{ADDRESS}:{port}"}
 
 
+def _send(spark: SparkSession) -> None:
+    directory = Path(tempfile.mkdtemp())
+    (directory / TABLE).parent.mkdir(parents=True)
+    (directory / TABLE).write_text("rows")
+    executor_files.send(spark, directory, [directory / TABLE])
+
+
 def main(*, keep: bool) -> dict[str, Any]:
     """Start a driver and its executor; return what came of it."""
     asked = Asked(keep=keep)
@@ -144,11 +158,13 @@ def main(*, keep: bool) -> dict[str, Any]:
         # The driver would wait so long for an executor that never comes; what follows waits itself.
         conf["spark.scheduler.maxRegisteredResourcesWaitingTime"] = "1s"
     spark = session._start(conf.pop("spark.master"), conf)  # noqa: SLF001 (another master)
-    registered, rows = True, 0
+    registered, rows, copied = True, 0, ""
     try:
         if keep:
             executors.wait(spark, 1, REGISTRATION_SECONDS)
+            _send(spark)
             rows = spark.range(1000).repartition(2).count()
+            copied = (asked.directory / TABLE).read_text()
         else:
             asked.started.wait(REGISTRATION_SECONDS)
             asked.ended = asked.processes[0].wait(REGISTRATION_SECONDS)
@@ -161,6 +177,7 @@ def main(*, keep: bool) -> dict[str, Any]:
     return {
         "registered": registered,
         "rows": rows,
+        "copied": copied,
         "secret": asked.secret,
         "ended": asked.ended,
         "calls": sorted(asked.calls),

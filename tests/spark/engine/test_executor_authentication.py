@@ -28,6 +28,7 @@ def test_executor_with_the_secret_of_its_driver_registers_and_works() -> None:
     found = run("KEEP")
     assert found["secret"], "Spark passed no secret to its executor"
     assert (found["registered"], found["rows"]) == (True, 1000)
+    assert found["copied"] == "rows", "the driver's file is not below the executor's directory"
     # The driver's role: rbac/tests.yaml.
     assert found["calls"] == [["DELETE", "pods"], ["GET", "pods"], ["POST", "pods"]]
 

@@ -73,6 +73,20 @@ def test_resolve_takes_the_log_of_the_attempt_that_wrote_its_ends() -> None:
     }
 
 
+def test_resolve_takes_the_last_generation_of_a_log_that_the_driver_wrote() -> None:
+    assert files(
+        "log/t-scoring-1/scoring-000000.000000.parquet",
+        "log/t-scoring-2/scoring-000000.000000.parquet",
+        "log/t-scoring-2/scoring-000000.000001.parquet",
+        "log_end_offsets/t-scoring-2-000000.000000.parquet",
+    ) == {
+        "log/scoring-000000.parquet": ["log/t-scoring-2/scoring-000000.000001.parquet"],
+        "log_end_offsets/scoring-000000.parquet": [
+            "log_end_offsets/t-scoring-2-000000.000000.parquet"
+        ],
+    }
+
+
 def test_resolve_of_a_log_without_its_ends_leaves_it_out() -> None:
     assert not files("log/t-scoring-1/part-0.parquet")
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import zipfile
+from typing import TYPE_CHECKING, Any, cast
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.unit.scoring.builders import END_ROW
 
 from krt_contract.bundle import write_json
+from krt_contract.schemas import LOG
 from krt_contract.sinks.store import StoreSink
 from krt_contract.stores.folder import FolderStore
 from krt_contract.stores.settings import ObjectStoreSettings
 from krt_contract.stores.store import StoreError
 from krt_scoring.engine import s3a
 from krt_scoring.errors import NotABundleError, StoreReadError
+from krt_scoring.inputs import evidence_places
 from krt_scoring.inputs.evidence_places import FolderPlace, StorePlace, of
 from krt_scoring.outputs import files
 
@@ -33,6 +38,26 @@ SUMMARY: dict[str, list[Any]] = {
     "unknown": [0],
     "at": [5],
 }
+
+LOG_ROW = pa.Table.from_pylist(
+    [
+        {
+            "topic": "foo",
+            "partition": 0,
+            "offset": 3,
+            "key": "k",
+            "run_uid": "uid",
+            "producer": "p-0",
+            "producer_incarnation": "u",
+            "seq": 1,
+            "checksum_ok": True,
+            "size": 200,
+            "timestamp": 7,
+            "state": "plain",
+        }
+    ],
+    schema=LOG,
+)
 
 
 @pytest.fixture
@@ -84,6 +109,65 @@ def test_log_of_an_attempt_counts_once_its_ends_are_written(
     place.inspect()
     assert (place.bundle.table("log") / "part-0.parquet").read_bytes() == b"complete"
     assert (place.bundle.table("log_end_offsets") / "scoring-000000.parquet").exists()
+
+
+def test_log_that_the_driver_writes_is_the_bundles(store: FolderStore, tmp_path: Path) -> None:
+    place = StorePlace(store, KEY, tmp_path / "copy")
+    log = place.log("t-scoring-1")
+    log.begin()
+    writer = log.records()
+    writer.write_open(LOG_ROW)
+    writer.roll()
+    log.publish()
+    log.ends().write(END_ROW)
+    (file,) = place.inspect().files["log"]
+    assert pq.read_table(file, partitioning=None).equals(LOG_ROW)
+
+
+class Archives:
+    """Takes what a Spark context would send to its executors."""
+
+    def __init__(self) -> None:
+        self.sparkContext = self
+        self.sent: list[str] = []
+
+    def addArchive(self, path: str) -> None:  # noqa: N802 (as Spark names it)
+        self.sent.append(path)
+
+
+def test_spread_sends_small_tables_below_the_working_directory(
+    store: FolderStore, tmp_path: Path
+) -> None:
+    place, spark = StorePlace(store, KEY, tmp_path / "copy"), Archives()
+    inspected = place.inspect()
+    spread = place.spread(cast("Any", spark), inspected)
+    assert not spread.uris
+    assert spread.files == inspected.files
+    (sent,) = spark.sent
+    archive, _, folder = sent.partition("#")
+    with zipfile.ZipFile(archive) as packed:
+        assert [f"{folder}/{name}" for name in packed.namelist()] == [
+            f"{KEY}/producer_summary/p-0-u-000000.parquet"
+        ]
+
+
+def test_spread_of_large_tables_leaves_them_in_the_store(
+    store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, spark = StorePlace(store, KEY, tmp_path / "copy"), Archives()
+    inspected = place.inspect()
+    (file,) = inspected.files["producer_summary"]
+    monkeypatch.setattr(evidence_places, "SENT_BYTES", file.stat().st_size - 1)
+    assert place.spread(cast("Any", spark), inspected) == inspected
+    assert not spark.sent
+
+
+def test_spread_of_a_bundle_without_tables_sends_nothing(tmp_path: Path) -> None:
+    empty = FolderStore(tmp_path / "objects")
+    StoreSink(empty, KEY, lambda *_: None).run_json().write({"schemaVersion": 2})
+    place, spark = StorePlace(empty, KEY, tmp_path / "copy"), Archives()
+    place.spread(cast("Any", spark), place.inspect())
+    assert not spark.sent
 
 
 def test_keep_stores_the_results_that_are_there_and_replaces_earlier_ones(

@@ -5,6 +5,7 @@ from pathlib import Path
 from tests.unit.scoring.builders import END_ROW
 
 from krt_contract.bundle import Bundle
+from krt_contract.schemas import LOG
 from krt_scoring.inputs.log_places import FolderLog
 
 
@@ -22,6 +23,17 @@ def test_folder_log_published_has_the_tables_and_nothing_that_spark_noted(tmp_pa
     place.publish()
     assert [path.name for path in (tmp_path / "log").iterdir()] == ["part-0.parquet"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log"]
+
+
+def test_folder_log_that_the_driver_writes_is_published_like_any_other(tmp_path: Path) -> None:
+    place = FolderLog(Bundle(tmp_path))
+    spark_writes(place.begin(), "of an attempt that ended")
+    place.begin()
+    writer = place.records()
+    writer.write_open(LOG.empty_table())
+    writer.roll()
+    place.publish()
+    assert [path.name for path in (tmp_path / "log").iterdir()] == ["scoring-000000.parquet"]
 
 
 def test_folder_log_of_a_later_attempt_replaces_one_without_its_ends(tmp_path: Path) -> None:

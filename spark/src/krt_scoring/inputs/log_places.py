@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from krt_contract.bundle import DIRECTORY_MODE, make_directory, sync_directory
 from krt_contract.ledger import LedgerWriter
 from krt_contract.object_layout import LOG_ENDS, LOG_TABLE, SCORING_STEM, counted_attempt
+from krt_contract.sinks.generations import GenerationWriter
 from krt_contract.sinks.store import StoreSink
 
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ class LogPlace(Protocol):
     def begin(self) -> str:
         """Return where Spark is to write the records."""
 
+    def records(self) -> TableWriter:
+        """Return what writes the records where the driver has them, after ``begin``."""
+
     def publish(self) -> None:
-        """Make the records Spark wrote those of the bundle."""
+        """Make the records that were written those of the bundle."""
 
     def ends(self) -> TableWriter:
         """Return what writes ``log_end_offsets``, whose row group is the last to be written."""
@@ -55,6 +59,10 @@ class FolderLog:
         for leftover in (self._final, self._partial):
             shutil.rmtree(leftover, ignore_errors=True)
         return str(self._partial.resolve())
+
+    def records(self) -> LedgerWriter:
+        """Return the writer; see ``LogPlace.records``."""
+        return LedgerWriter(self._partial, LOG_TABLE, SCORING_STEM)
 
     def publish(self) -> None:
         """Rename the folder; see ``LogPlace.publish``."""
@@ -87,15 +95,26 @@ class StoreLog:
 
     def begin(self) -> str:
         """Return the attempt's folder; see ``LogPlace.begin``."""
-        return self._store.uri(f"{self._bundle}/{LOG_TABLE}/{self._attempt}")
+        return self._store.uri(self._folder)
+
+    def records(self) -> TableWriter:
+        """Return the writer; see ``LogPlace.records``."""
+        patience = self._sink().patience
+        return GenerationWriter(self._store, patience, self._folder, LOG_TABLE, SCORING_STEM)
 
     def publish(self) -> None:
         """Do nothing: the ends name the attempt; see ``LogPlace.publish``."""
 
     def ends(self) -> TableWriter:
         """Return the writer; see ``LogPlace.ends``."""
-        sink = StoreSink(self._store, self._bundle, lambda *_silence: None)
-        return sink.table(LOG_ENDS, self._attempt)
+        return self._sink().table(LOG_ENDS, self._attempt)
+
+    @property
+    def _folder(self) -> str:
+        return f"{self._bundle}/{LOG_TABLE}/{self._attempt}"
+
+    def _sink(self) -> StoreSink:
+        return StoreSink(self._store, self._bundle, lambda *_silence: None)
 
 
 def _keep_tables(folder: Path) -> None:

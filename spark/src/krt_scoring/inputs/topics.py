@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,11 @@ LAYOUT = {
 }
 """How the table is laid out in its files: as ledgers are (``krt_contract.ledger.layout``), numbers
 that grow by the steps they grow by, which only the second version of the writer does."""
+
+FEW_RECORDS = 500_000
+"""Up to so many records the driver collects and writes the log itself (some 75 MB while it does):
+executors would each start a client of the object store, which takes seconds, or set up and commit
+a write of their own."""
 
 NO_LEADER = -1
 
@@ -121,9 +127,13 @@ def read(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound], place
     if place.complete():
         return
     readable = [bound for bound in bounds if bound.readable]
-    counts: dict[tuple[str, int], int] = {}
-    if any(bound.high_watermark > bound.log_start for bound in readable):
-        counts = _store(records(spark, run, readable), readable, place)
+    counts: Mapping[tuple[str, int], int] = {}
+    # With the markers of transactions, which are no records.
+    offsets = sum(bound.high_watermark - bound.log_start for bound in readable)
+    if offsets:
+        rows = records(spark, run, readable)
+        few = offsets <= FEW_RECORDS
+        counts = _collect(rows, place) if few else _store(rows, readable, place)
     _write_bounds(bounds, counts, place)
 
 
@@ -208,10 +218,28 @@ def _login(run: Plan) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in settings.items()}
 
 
+def _collect(rows: DataFrame, place: LogPlace) -> Counter[tuple[str, int]]:
+    """Write the records by the driver; see ``_store``."""
+    found = rows.toArrow().cast(LOG)
+    place.begin()
+    writer = place.records()
+    writer.write_open(found)
+    writer.roll()
+    place.publish()
+    counted = found.group_by(["topic", "partition"]).aggregate([([], "count_all")])
+    return Counter(
+        {(row["topic"], row["partition"]): row["count_all"] for row in counted.to_pylist()}
+    )
+
+
 def _store(
     rows: DataFrame, bounds: Sequence[PartitionBound], place: LogPlace
 ) -> dict[tuple[str, int], int]:
-    """Write the records, and make them those of the bundle when they are complete."""
+    """Write the records by the executors, and make them those of the bundle when complete.
+
+    Returns:
+        Partition → its records.
+    """
     target = place.begin()
     observation = Observation()
     counts = [

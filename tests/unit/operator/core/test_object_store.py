@@ -94,6 +94,16 @@ def test_run_with_a_bucket_of_its_own_gives_every_pod_its_settings_and_no_claim(
     assert world.run()["verdict"] == "Passed"
 
 
+def test_executors_work_where_the_driver_has_its_copy_of_an_object_store() -> None:
+    """Spark unpacks copies of small tables below it: one path names a file on each of them."""
+    for evidence, directory in (({"objectStore": OWN}, "/evidence"), ({}, None)):
+        world = World(evidence=evidence)
+        world.run(until="Injecting")
+        (container,) = pods_of(world)["executor"]["containers"]
+        assert container.get("workingDir") == directory
+        assert {"name": "evidence", "mountPath": "/evidence"} in container["volumeMounts"]
+
+
 def test_run_with_a_bucket_without_keys_leaves_them_to_the_identity_of_the_pods() -> None:
     world = World(evidence={"objectStore": {"bucket": "our-bucket"}})
     world.run(until="Injecting")
