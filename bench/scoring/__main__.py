@@ -40,7 +40,7 @@ USER, SYSTEM = 11, 12
 MILLION = 1_000_000
 LINES = "lines"
 
-READERS = ("__main__.py", "plain.py", "series.py", "shortcuts.py")
+READERS = ("__main__.py", "cluster.py", "plain.py", "series.py", "shortcuts.py")
 """Modules that only read a history: a change of them makes no other one."""
 
 
