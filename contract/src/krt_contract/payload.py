@@ -96,11 +96,7 @@ def decode(value: bytes | None) -> Payload | None:
     names = _names(run_uid, producer, incarnation)
     if names is None:
         return None
-    try:
-        given = int(crc, 16)
-    except ValueError:
-        given = None
-    checksum_ok = len(crc) == CRC_LENGTH and given == zlib.crc32(value[: -(CRC_LENGTH + 1)])
+    checksum_ok = crc == b"%08x" % zlib.crc32(value[: -(CRC_LENGTH + 1)])
     return Payload(*names, int(seq), checksum_ok)
 
 

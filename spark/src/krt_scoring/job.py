@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,14 @@ from py4j.protocol import Py4JError
 from krt_contract.bundle import write_json
 from krt_contract.control import BOUNDED, BOUNDS_KEY, ControlState
 from krt_contract.stores.settings import ObjectStoreSettings
-from krt_scoring.engine import executors, kubernetes_pods, session, shutdown, spark_errors
+from krt_scoring.engine import (
+    concurrency,
+    executors,
+    kubernetes_pods,
+    session,
+    shutdown,
+    spark_errors,
+)
 from krt_scoring.errors import (
     NoExecutorsError,
     NotWritableError,
@@ -46,6 +54,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from krt_contract.bundle import Bundle
+    from krt_contract.plan import Plan
+    from krt_scoring.inputs.log_places import LogPlace
     from krt_scoring.inputs.topics import PartitionBound
     from krt_scoring.pipeline import Assessment
 
@@ -167,14 +177,14 @@ def run(settings: Settings) -> Assessment:
     # The log will hold about as many records as were sent until now.
     rows = sum(ledgers.values()) + ledgers.get(PRODUCE, 0)
     clock.lap("inspect")
+    log_place = place.log(settings.cluster.prefix)
+    few = concurrency.start(partial(_read_few, settings, plan, log_place))
     spark = session.kubernetes(settings.cluster, rows, settings.store)
     try:
         clock.lap("driver")
         _await_executors(spark, settings)
         clock.lap("executors")
-        bounds = _bounds(settings)
-        clock.lap("bounds")
-        topics.read(spark, plan, bounds, place.log(settings.cluster.prefix))
+        topics.read(spark, plan, few.result(), log_place)
         clock.lap("topics")
         control.wait_for({ControlState.SCORE}, settings.namespace, settings.control)
         clock.lap("evidence")
@@ -222,9 +232,12 @@ def _await_executors(spark: SparkSession, settings: Settings) -> None:
         executors.wait(spark, cluster.executors, cluster.registration_s)
 
 
-def _bounds(settings: Settings) -> list[PartitionBound]:
+def _read_few(settings: Settings, plan: Plan, place: LogPlace) -> list[PartitionBound]:
+    """Return the bounds once they are known, and read the topics if they hold little."""
     data = control.wait_for(BOUNDED, settings.namespace, settings.control)
-    return topics.parse_bounds(data.get(BOUNDS_KEY, ""))
+    bounds = topics.parse_bounds(data.get(BOUNDS_KEY, ""))
+    topics.read_few(plan, bounds, place)
+    return bounds
 
 
 class _Clock:

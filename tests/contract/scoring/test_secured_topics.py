@@ -1,4 +1,5 @@
-"""The topics of a real broker that wants TLS and a password or a certificate, read by Spark."""
+"""The topics of a real broker that wants TLS and a password or a certificate, read
+by the driver's client and by Spark."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 from tests.certificates import certificate
+from tests.contract.scoring import test_topics
 from tests.contract.scoring.test_topics import PLAN, READ
 from tests.contract.traffic.local_secure import BETWEEN, PASSWORD, USER, login, security
 
@@ -34,11 +36,12 @@ WAYS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 """Where to read, what the plan says, and what is mounted."""
 
 
+@pytest.mark.parametrize("reader", test_topics.WAYS)
 @pytest.mark.parametrize("way", WAYS)
 def test_topics_of_a_secured_cluster_are_read_and_no_password_is_printed(
-    secure: SecureKafka, connector: str, tmp_path: Path, way: str
+    secure: SecureKafka, connector: str, tmp_path: Path, way: str, reader: str
 ) -> None:
-    topic = f"krt-{way}"
+    topic = f"krt-{way}-{reader}"
     secure.create_topic(topic, 1)
     writer = Producer({"bootstrap.servers": secure.address("PLAINTEXT")})
     encoder = Encoder("run", "plain-0", "uid-p", 150)
@@ -74,7 +77,7 @@ def test_topics_of_a_secured_cluster_are_read_and_no_password_is_printed(
     }
     bounds.write_text(json.dumps([bound]))
     done = subprocess.run(
-        [sys.executable, "-c", READ, str(plan), str(bounds), str(root)],
+        [sys.executable, "-c", READ, str(plan), str(bounds), str(root), reader],
         capture_output=True,
         text=True,
         env={

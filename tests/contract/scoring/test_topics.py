@@ -1,4 +1,4 @@
-"""The topics of a real broker, read by Spark's own Kafka connector."""
+"""The topics of a real broker, read by the driver's client and by Spark's own Kafka connector."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 
 from krt_contract.payload import Encoder
 from krt_contract.schemas import LOG
-from krt_scoring.inputs import topics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,11 +27,15 @@ from krt_scoring.engine import session
 from krt_scoring.inputs import run_info, topics
 from krt_scoring.inputs.log_places import FolderLog
 plan, bounds, root = map(pathlib.Path, sys.argv[1:4])
-topics.FEW_RECORDS = int(sys.argv[4])
-spark = session.local(rows=100, cores=2)
+run, place = run_info.load(plan), FolderLog(Bundle(root))
 parsed = topics.parse_bounds(bounds.read_text())
-topics.read(spark, run_info.load(plan), parsed, FolderLog(Bundle(root)))
+if sys.argv[4] == "client":
+    topics.read_few(run, parsed, place)
+else:
+    topics.read(session.local(rows=100, cores=2), run, parsed, place)
 """
+WAYS = ("client", "spark")
+"""By the driver's own client, where records are few, or by Spark's connector."""
 
 PLAN: dict[str, Any] = {
     "schemaVersion": 2,
@@ -92,21 +95,33 @@ def _bound(partition: int, end: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.usefixtures("sent")
-@pytest.mark.parametrize("few", [0, topics.FEW_RECORDS], ids=["by executors", "by the driver"])
-def test_topics_are_read_between_their_bounds(
-    kafka: LocalKafka, connector: str, tmp_path: Path, few: int
-) -> None:
-    plan, bounds, root = tmp_path / "plan.json", tmp_path / "bounds", tmp_path / "bundle"
+def read(
+    kafka: LocalKafka, connector: str, root: Path, way: str, bounds: list[dict[str, Any]]
+) -> subprocess.CompletedProcess[str]:
+    """Read topics into the bundle at ``root`` in a process of its own."""
     root.mkdir()
-    plan.write_text(json.dumps({**PLAN, "bootstrap": kafka.bootstrap}))
-    # Partition 1 holds two records and two transaction markers.
-    bounds.write_text(json.dumps([_bound(0, 7), _bound(1, 4)]))
-    subprocess.run(
-        [sys.executable, "-c", READ, str(plan), str(bounds), str(root), str(few)],
-        check=True,
+    files = {"plan.json": {**PLAN, "bootstrap": kafka.bootstrap}, "bounds": bounds}
+    for name, document in files.items():
+        root.with_name(name).write_text(json.dumps(document))
+    paths = [str(root.with_name(name)) for name in files]
+    return subprocess.run(
+        [sys.executable, "-c", READ, *paths, str(root), way],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYSPARK_SUBMIT_ARGS": f"--jars {connector} pyspark-shell"},
     )
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize("way", WAYS)
+def test_topics_are_read_between_their_bounds(
+    kafka: LocalKafka, connector: str, tmp_path: Path, way: str
+) -> None:
+    root = tmp_path / "bundle"
+    # Partition 1 holds two records and two transaction markers.
+    done = read(kafka, connector, root, way, [_bound(0, 7), _bound(1, 4)])
+    assert done.returncode == 0, done.stderr
     table = pq.read_table(root / "log")
     assert table.schema.names == LOG.names
     rows = sorted(table.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
@@ -125,7 +140,54 @@ def test_topics_are_read_between_their_bounds(
     assert {row["key"] for row in rows if row["partition"] == 1} == {"t"}
     assert all(row["timestamp"] > 1_700_000_000_000_000 for row in rows)
     first = pq.read_metadata(next((root / "log").iterdir())).row_group(0)
-    assert first.column(LOG.names.index("offset")).encodings == ("DELTA_BINARY_PACKED",)
+    encodings = set(first.column(LOG.names.index("offset")).encodings)
+    assert encodings - {"RLE"} == {"DELTA_BINARY_PACKED"}, "RLE: which values are there"
     counted = pq.read_table(root / "log_end_offsets").to_pylist()
     assert [(row["read_to"], row["rows_read"]) for row in counted] == [(7, 7), (4, 2)]
     assert oct((root / "log").stat().st_mode)[-4:] == "2775"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_transaction_that_nobody_ended_is_open(
+    kafka: LocalKafka, connector: str, tmp_path: Path, way: str
+) -> None:
+    topic = f"open-{way}"
+    kafka.create_topic(topic, 1)
+    writer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    writer.init_transactions(30)
+    tx = Encoder("run", "tx-0", "uid-t", 150)
+    for seq, end in enumerate((writer.commit_transaction, None)):
+        writer.begin_transaction()
+        writer.produce(topic, tx.encode(seq))
+        assert writer.flush(30) == 0
+        if end is not None:
+            end(30)
+    # A record, its marker, and a record without one.
+    bound = {**_bound(0, 3), "topic": topic, "lastStable": 2}
+    done = read(kafka, connector, tmp_path / "bundle", way, [bound])
+    assert done.returncode == 0, done.stderr
+    rows = pq.read_table(tmp_path / "bundle/log").to_pylist()
+    states = sorted((row["offset"], row["state"]) for row in rows)
+    assert states == [(0, "committed"), (2, "open")]
+    writer.abort_transaction(30)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_records_that_are_gone_fail_instead_of_shrinking_the_evidence(
+    kafka: LocalKafka, connector: str, tmp_path: Path, way: str
+) -> None:
+    topic = f"cut-{way}"
+    kafka.create_topic(topic, 1)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    for seq in range(3):
+        producer.produce(topic, Encoder("run", "plain-0", "uid-p", 150).encode(seq))
+    assert producer.flush(30) == 0
+    admin = kafka.admin()  # kept: the client ends with its last reference
+    (cut,) = admin.delete_records([TopicPartition(topic, 0, 1)]).values()
+    cut.result(30)
+    bound = {**_bound(0, 3), "topic": topic}
+    done = read(kafka, connector, tmp_path / "bundle", way, [bound])
+    assert done.returncode != 0
+    assert not (tmp_path / "bundle/log_end_offsets").exists()
+    if way == "client":
+        assert f"partition {topic}-0 no longer holds the records of the run" in done.stderr

@@ -23,6 +23,8 @@ VALUES = [
     GOOD.replace(b";7;", b";7x;"),
     GOOD.replace(b"xxx", b"x;x", 1),
     GOOD.replace(b"xxx", b"\x00\xff\x80", 1),
+    GOOD[:-8] + GOOD[-8:].upper(),
+    GOOD[:-8] + GOOD[-8:].replace(b"0", b"_"),
     b"krt2" + GOOD[4:],
     b"krt1;",
     b"",

@@ -5,7 +5,8 @@ While a query of the one is planned, which keeps one core busy, a query of the o
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,7 +14,6 @@ from pyspark import inheritable_thread_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
 
     from pyspark.sql import SparkSession
 
@@ -25,3 +25,17 @@ def in_background(spark: SparkSession, work: Callable[[], Result]) -> Iterator[F
     """Run work in a thread of the session's during the block, which ends when both are done."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         yield pool.submit(inheritable_thread_target(spark)(work))
+
+
+def start(work: Callable[[], Result]) -> Future[Result]:
+    """Run work in a thread that the process does not wait for when it ends."""
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 (whoever asks for the result gets it)
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future

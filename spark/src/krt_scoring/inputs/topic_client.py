@@ -1,0 +1,206 @@
+"""The topics' records by a Kafka client of the driver, for as long as they are few.
+
+Spark's connector starts a consumer in each executor, after the executors themselves: seconds for
+what the driver reads in less than one, while its JVM starts. Both give the same rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from krt_contract import payload
+from krt_contract.cluster_security import security_of
+from krt_contract.errors import ContractError
+from krt_contract.kafka_login import Login
+from krt_contract.kafka_security import FOLDER, SECRETS_VARIABLE
+from krt_contract.outcomes import LogState
+from krt_contract.schemas import LOG
+from krt_scoring.errors import TopicReadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from confluent_kafka import Message
+
+    from krt_contract.payload import Payload
+    from krt_contract.plan import Plan
+    from krt_scoring.inputs.topics import PartitionBound
+
+BATCH: Final = 10_000
+"""Records that are asked for at a time."""
+
+PREFETCH_KIB: Final = 16 * 1024
+"""Memory for records that are fetched ahead; the client's own default is 64 MiB."""
+
+WAIT_S: Final = 0.5
+"""Longest wait in seconds for records that are not there yet."""
+
+SILENCE_S: Final = 30.0
+"""Seconds without a record after which a partition is given up, as Spark's connector does."""
+
+MS: Final = 1_000
+"""Microseconds of a millisecond."""
+
+LONGEST: Final = 2**63 - 1
+"""Highest number that a column of the table holds."""
+
+CHUNK: Final = 50_000
+"""Records that are turned into columns at a time: as objects of Python they take 20 MB."""
+
+Partition = tuple[str, int]
+"""A topic and the number of its partition."""
+
+
+def read(run: Plan, bounds: Sequence[PartitionBound]) -> pa.Table:
+    """Return the records between their bounds, with the columns of ``log/``.
+
+    Args:
+        run: the plan.
+        bounds: of partitions that can be read.
+
+    Raises:
+        TopicReadError: they cannot be read to their ends.
+    """
+    stable = {(bound.topic, bound.partition): bound.last_stable for bound in bounds}
+    committed: dict[Partition, set[int]] = {partition: set() for partition in stable}
+    if run.transactional:
+        ends = [(bound, min(bound.last_stable, bound.high_watermark)) for bound in bounds]
+        for message in _messages(run, ends, "read_committed"):
+            committed[_partition(message)].add(_offset(message))
+    transactional = {
+        name for producer in run.writers if producer.transactional for name in producer.identities
+    }
+    every = _messages(run, [(bound, bound.high_watermark) for bound in bounds], "read_uncommitted")
+    found = []
+    while batch := list(itertools.islice(every, CHUNK)):
+        columns: dict[str, list[Any]] = {name: [] for name in LOG.names}
+        add = [columns[name].append for name in LOG.names]
+        for message in batch:
+            value = payload.decode(message.value())
+            state = LogState.PLAIN
+            if value is not None and value.producer in transactional:
+                partition = _partition(message)
+                state = _state(_offset(message), committed[partition], stable[partition])
+            for append, cell in zip(add, _row(message, value, state), strict=True):
+                append(cell)
+        found.append(pa.table(columns, schema=LOG))
+    return pa.concat_tables(found) if found else LOG.empty_table()
+
+
+def _row(message: Message, value: Payload | None, state: LogState) -> tuple[Any, ...]:
+    """Return a row in the order of the table's columns."""
+    key = message.key()
+    place = (
+        *(*_partition(message), _offset(message)),
+        key.decode("utf-8", "replace") if isinstance(key, bytes) else key,
+    )
+    rest = len(message.value() or b""), message.timestamp()[1] * MS, str(state)
+    if value is None:
+        return *place, None, None, None, None, False, *rest
+    seq = value.seq if value.seq <= LONGEST else None
+    names = value.run_uid, value.producer, value.producer_incarnation
+    return *place, *names, seq, value.checksum_ok, *rest
+
+
+def _state(offset: int, committed: set[int], stable: int) -> LogState:
+    if offset in committed:
+        return LogState.COMMITTED
+    return LogState.OPEN if offset >= stable else LogState.ABORTED
+
+
+def _partition(message: Message) -> Partition:
+    return message.topic(), message.partition()  # type: ignore[return-value]
+
+
+def _offset(message: Message) -> int:
+    return message.offset()  # type: ignore[return-value]
+
+
+def _messages(
+    run: Plan, bounds: Sequence[tuple[PartitionBound, int]], isolation: str
+) -> Iterator[Message]:
+    """Yield the records of partitions, in order of each, up to the end that stands beside it."""
+    left = {(bound.topic, bound.partition): end for bound, end in bounds if end > bound.log_start}
+    consumer = _client(run, isolation)
+    try:
+        consumer.assign(
+            [
+                TopicPartition(bound.topic, bound.partition, bound.log_start)
+                for bound, _ in bounds
+                if (bound.topic, bound.partition) in left
+            ]
+        )
+        heard, trouble = time.monotonic(), ""
+        while left:
+            for message in consumer.consume(BATCH, WAIT_S):
+                place, error = _partition(message), message.error()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
+                    trouble = _trouble(place, error)
+                    continue
+                if place not in left:
+                    continue
+                heard, offset = time.monotonic(), _offset(message)
+                if error is None and offset < left[place]:
+                    yield message
+                    offset += 1
+                # The client names the end behind markers of transactions, which are no records.
+                if offset >= left[place]:
+                    del left[place]
+                    consumer.pause([TopicPartition(*place)])
+            if time.monotonic() - heard > SILENCE_S:
+                names = ", ".join(f"{topic}-{number}" for topic, number in sorted(left))
+                raise TopicReadError(
+                    f"no record of {names} came for {SILENCE_S:.0f} s although its end is not "
+                    f"reached{trouble}; look at the brokers' logs"
+                )
+    except KafkaException as error:
+        raise TopicReadError(f"the topics cannot be read: {error.args[0].str()}") from error
+    finally:
+        consumer.close()
+
+
+def _trouble(place: Partition, error: KafkaError) -> str:
+    """Return what to add to a message about silence.
+
+    Raises:
+        TopicReadError: the log no longer holds what was bounded, or must not be read.
+    """
+    if error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - no public name
+        raise TopicReadError(
+            f"partition {place[0]}-{place[1]} no longer holds the records of the run "
+            f"({error.str()}): raise retention.ms or retention.bytes of the topic"
+        )
+    return f" ({error.str()})"
+
+
+def _client(run: Plan, isolation: str) -> Consumer:
+    folder = Path(os.environ.get(SECRETS_VARIABLE) or FOLDER)
+    try:
+        login = Login.mounted(security_of(run), folder)
+    except ContractError as error:
+        raise TopicReadError(str(error)) from error
+    settings = {
+        "bootstrap.servers": run.bootstrap,
+        **login.client_settings(),
+        # Nothing is committed, and no group is joined: partitions are assigned by hand.
+        "group.id": f"krt-scoring-{run.uid}",
+        "enable.auto.commit": False,
+        "isolation.level": isolation,
+        # A log that no longer holds what was bounded must fail, not shrink the evidence.
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+        "allow.auto.create.topics": False,
+        "enable.metrics.push": False,
+        "fetch.wait.max.ms": 10,
+        "queued.max.messages.kbytes": PREFETCH_KIB,
+        # From critical on: errors of partitions arrive as messages, too.
+        "log_level": 2,
+    }
+    return Consumer(settings)
