@@ -1,19 +1,23 @@
-"""The detection: every rule over one history, counted in one aggregation."""
+"""The detection: every rule over one history, and all that they find counted together."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from krt_scoring.anomalies import context, example_history, surviving_replicas, voids
+from krt_scoring.anomalies import (
+    context,
+    example_history,
+    examples,
+    surviving_replicas,
+    voids,
+)
 from krt_scoring.anomalies.registry import RULES, UNITS
-from krt_scoring.anomalies.results import MAX_EXAMPLES, AnomalyResult, Detection, summarize
-from krt_scoring.anomalies.schema import FINDING
+from krt_scoring.anomalies.results import AnomalyResult, Detection, summarize
 from krt_scoring.engine.caching import cache
 from krt_scoring.engine.dataframes import coalesced, union_all
 from krt_scoring.history import ledger_identity, missing
@@ -22,12 +26,20 @@ from krt_scoring.inputs.reasons import wholly_invalidated
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from krt_scoring.anomalies.context import Context
     from krt_scoring.anomalies.registry import Rule
     from krt_scoring.history.tables import Tables
     from krt_scoring.inputs.reasons import Reason
+
+
+FEW = 10_000
+"""Up to so many findings (some 5 MB) the driver collects, counts and sorts itself: two queries less
+to compile, which on a small history take longer than they run."""
+
+Kind = tuple[str, str | None, str | None]
+"""Anomaly, rule that permits it, tag."""
 
 
 def detect(history: Tables) -> Detection:
@@ -82,7 +94,8 @@ def count_findings(ctx: Context, findings: DataFrame | None) -> Detection:
 
     Args:
         ctx: the history and what its configuration allows.
-        findings: the findings of every rule; they are read twice, so they should be cached.
+        findings: the findings of every rule; they are read up to three times, so they should be
+            cached.
     """
     ledger, reasons = balance_ledger(ctx)
     return Detection(
@@ -112,16 +125,16 @@ def with_voids(
     scopes = voids.narrow_scopes(reasons)
     void = voids.count(findings, wholly_invalidated(reasons), scopes, detection.violations)
     partly = {name: scopes[name] for name in void if name in scopes}
-    examples: dict[str, list[dict[str, Any]]] = {}
+    chosen: dict[str, list[dict[str, Any]]] = {}
     if findings is not None and partly:
         concerned = findings.filter(sf.col("anomaly").isin(*partly))
-        examples = _examples(concerned, voids.within(partly))
-        _complete(ctx, examples)
+        chosen = examples.choose(concerned, voids.within(partly))
+        _complete(ctx, chosen)
     anomalies = tuple(
         replace(
             item,
             void=void.get(item.name, 0),
-            examples=tuple(examples.get(item.name, item.examples)),
+            examples=tuple(chosen.get(item.name, item.examples)),
         )
         for item in detection.anomalies
     )
@@ -139,57 +152,33 @@ def balance_ledger(ctx: Context) -> tuple[dict[str, int], tuple[Reason, ...]]:
 def _results(findings: DataFrame | None, ctx: Context) -> tuple[AnomalyResult, ...]:
     counts: dict[str, dict[str | None, int]] = {name: {} for name in UNITS}
     tags: dict[str, dict[str, int]] = {name: {} for name in UNITS}
-    examples: dict[str, list[dict[str, Any]]] = {name: [] for name in UNITS}
+    shown: dict[str, list[dict[str, Any]]] = {name: [] for name in UNITS}
     if findings is not None:
-        rows = findings.groupBy("anomaly", "rule", "tag").count().collect()
-        for row in rows:
-            by_rule = counts[row["anomaly"]]
-            by_rule[row["rule"]] = by_rule.get(row["rule"], 0) + row["count"]
-            if row["tag"] is not None:
-                by_tag = tags[row["anomaly"]]
-                by_tag[row["tag"]] = by_tag.get(row["tag"], 0) + row["count"]
-        if rows:
-            examples |= _examples(findings)
-            _complete(ctx, examples)
+        counted, chosen = count_kinds(findings)
+        for (name, rule, tag), count in counted.items():
+            counts[name][rule] = counts[name].get(rule, 0) + count
+            if tag is not None:
+                tags[name][tag] = tags[name].get(tag, 0) + count
+        shown |= chosen
+        _complete(ctx, shown)
     return tuple(
-        summarize(name, unit, counts[name], tags[name], tuple(examples[name]))
+        summarize(name, unit, counts[name], tags[name], tuple(shown[name]))
         for name, unit in UNITS.items()
     )
 
 
-EXAMPLE_ORDER = (
-    *("topic", "partition", "offset", "seq", "producer", "producer_incarnation", "grp"),
-    *("consumer", "incarnation", "event_seq", "tag", "rule", "detail"),
-)
-"""Order of examples: a total one, so that the same findings are shown every time."""
+def count_kinds(findings: DataFrame) -> tuple[Counter[Kind], dict[str, list[dict[str, Any]]]]:
+    """Return how many findings there are of each kind, and the examples of each anomaly."""
+    few = [row.asDict() for row in findings.limit(FEW + 1).collect()]
+    if len(few) <= FEW:
+        kinds = Counter((row["anomaly"], row["rule"], row["tag"]) for row in few)
+        return kinds, examples.choose_from(few)
+    rows = findings.groupBy("anomaly", "rule", "tag").count().collect()
+    kinds = Counter({(row["anomaly"], row["rule"], row["tag"]): row["count"] for row in rows})
+    return kinds, examples.choose(findings)
 
 
-def _complete(ctx: Context, examples: dict[str, list[dict[str, Any]]]) -> None:
-    """Add to the examples what the history holds around them."""
-    example_history.add(ctx, examples)
-    surviving_replicas.add(ctx, examples)
-
-
-def _examples(findings: DataFrame, void: Column | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Choose examples: violations that stand first, then void ones, then what is permitted."""
-    order = [sf.col(name).asc_nulls_first() for name in EXAMPLE_ORDER]
-    marked = findings.withColumn("void", sf.lit(col=False) if void is None else void)
-    window = Window.partitionBy("anomaly").orderBy(sf.col("rule").isNotNull(), "void", *order)
-    shown = (
-        marked.withColumn("rank", sf.row_number().over(window))
-        .filter(sf.col("rank") <= MAX_EXAMPLES)
-        .collect()
-    )
-    examples: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(shown, key=lambda row: (row["anomaly"], row["rank"])):
-        example = {
-            name: row[name]
-            for name in FINDING.names[1:]
-            if name != "detail" and row[name] is not None
-        }
-        if row["detail"]:
-            example |= json.loads(row["detail"])
-        if row["void"]:
-            example["void"] = True
-        examples.setdefault(row["anomaly"], []).append(example)
-    return examples
+def _complete(ctx: Context, chosen: dict[str, list[dict[str, Any]]]) -> None:
+    """Add to examples what the history holds around them."""
+    example_history.add(ctx, chosen)
+    surviving_replicas.add(ctx, chosen)

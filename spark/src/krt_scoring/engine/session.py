@@ -76,6 +76,9 @@ ALWAYS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     # Spark's own list but for kafka: the old reader turns every record into an object and back.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+    # Whether there are any rows, or few, is asked where there are mostly none: of all partitions at
+    # once, not of one, then of four more, and so on.
+    "spark.sql.limit.initialNumPartitions": "100000",
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.ansi.enabled": "true",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
