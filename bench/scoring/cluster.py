@@ -40,6 +40,7 @@ ON_NODE: Final = "/evidence"
 EVENTS: Final = "spark-events"
 CONFIGURATION: Final = {
     "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
     "spark.eventLog.dir": f"file:/evidence/{EVENTS}",
     "spark.executor.processTreeMetrics.enabled": "true",
 }
@@ -55,7 +56,7 @@ HEAD = (
     "executors",
     "rules s",
     "executors' CPU s",
-    "read B/record",
+    "read B/record, files and cache",
     "shuffled B/record",
     "spilled MiB",
     "peak heap of an executor, MiB",
@@ -218,10 +219,9 @@ def run(
 
 
 def _events(folder: Path) -> Iterable[dict[str, Any]]:
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        if not path.name.startswith("appstatus"):
-            with path.open(encoding="utf-8") as lines:
-                yield from map(json.loads, lines)
+    for path in sorted(folder.rglob("events_*")):
+        with path.open(encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
 
 
 def images() -> dict[str, str]:
