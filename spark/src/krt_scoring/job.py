@@ -202,10 +202,7 @@ def run(settings: Settings) -> Assessment:
         _write_scoring(bundle, settings, rows, version, clock)
         place.keep(files.results(bundle))
     except OSError as error:
-        raise NotWritableError(
-            f"the scorecard cannot be written into the evidence ({error.strerror or error}): check "
-            "the free space and the permissions of the claim, or the object store, in spec.evidence"
-        ) from error
+        raise _not_writable("scorecard", error) from error
     return assessment
 
 
@@ -236,8 +233,18 @@ def _read_few(settings: Settings, plan: Plan, place: LogPlace) -> list[Partition
     """Return the bounds once they are known, and read the topics if they hold little."""
     data = control.wait_for(BOUNDED, settings.namespace, settings.control)
     bounds = topics.parse_bounds(data.get(BOUNDS_KEY, ""))
-    topics.read_few(plan, bounds, place)
+    try:
+        topics.read_few(plan, bounds, place)
+    except OSError as error:
+        raise _not_writable("log of the topics", error) from error
     return bounds
+
+
+def _not_writable(what: str, error: OSError) -> NotWritableError:
+    return NotWritableError(
+        f"the {what} cannot be written into the evidence ({error.strerror or error}): check "
+        "the free space and the permissions of the claim, or the object store, in spec.evidence"
+    )
 
 
 class _Clock:

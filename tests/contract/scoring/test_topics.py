@@ -66,7 +66,7 @@ def sent(kafka: LocalKafka) -> None:
     plain = Producer({"bootstrap.servers": kafka.bootstrap})
     for seq in range(5):
         plain.produce("foo", encoder.encode(seq), key=b"k", partition=0)
-    plain.produce("foo", b"not ours", partition=0)
+    plain.produce("foo", b"not ours", key=b"\xff\xe4k", partition=0)
     damaged = encoder.encode(5).replace(b"xx", b"xy", 1)
     plain.produce("foo", damaged, key=b"k", partition=0)
     assert plain.flush(30) == 0
@@ -138,6 +138,7 @@ def test_topics_are_read_between_their_bounds(
     ]
     assert [row["state"] for row in rows] == ["plain"] * 7 + ["aborted", "committed"]
     assert {row["key"] for row in rows if row["partition"] == 1} == {"t"}
+    assert rows[5]["key"] == "\ufffd\ufffdk", "bytes that are no text"
     assert all(row["timestamp"] > 1_700_000_000_000_000 for row in rows)
     first = pq.read_metadata(next((root / "log").iterdir())).row_group(0)
     encodings = set(first.column(LOG.names.index("offset")).encodings)

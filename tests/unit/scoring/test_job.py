@@ -13,6 +13,7 @@ from krt_scoring import job
 from krt_scoring.engine import executors, jvm, session
 from krt_scoring.errors import (
     NoExecutorsError,
+    NotWritableError,
     PlanError,
     ScoringError,
     TopicReadError,
@@ -86,6 +87,21 @@ def test_main_of_a_failure_returns_its_exit_code_and_writes_the_reason(
         monkeypatch.setenv(name, value)
     assert job.main() == code
     assert message.read_text() == "x"
+
+
+def test_log_that_the_evidence_does_not_take_is_reported_with_what_to_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(control, "wait_for", lambda *_: {"bounds": "[]"})
+    monkeypatch.setattr(topics, "read_few", full)
+    any_place: Any = None
+    with pytest.raises(
+        NotWritableError, match=r"the log .*No space left.*spec\.evidence"
+    ):
+        job._read_few(job.Settings.of(ENV), any_place, any_place)  # noqa: SLF001 (a thread's)
 
 
 def prepared(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:

@@ -6,7 +6,6 @@ what the driver reads in less than one, while its JVM starts. Both give the same
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from pathlib import Path
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.inputs.topics import PartitionBound
 
-BATCH: Final = 10_000
-"""Records that are asked for at a time."""
+BATCH: Final = 100
+"""Records that are asked for at a time: of the largest, 100 MB."""
 
 PREFETCH_KIB: Final = 16 * 1024
 """Memory for records that are fetched ahead; the client's own default is 64 MiB."""
@@ -77,21 +76,36 @@ def read(run: Plan, bounds: Sequence[PartitionBound]) -> pa.Table:
     transactional = {
         name for producer in run.writers if producer.transactional for name in producer.identities
     }
-    every = _messages(run, [(bound, bound.high_watermark) for bound in bounds], "read_uncommitted")
-    found = []
-    while batch := list(itertools.islice(every, CHUNK)):
-        columns: dict[str, list[Any]] = {name: [] for name in LOG.names}
-        add = [columns[name].append for name in LOG.names]
-        for message in batch:
-            value = payload.decode(message.value())
-            state = LogState.PLAIN
-            if value is not None and value.producer in transactional:
-                partition = _partition(message)
-                state = _state(_offset(message), committed[partition], stable[partition])
-            for append, cell in zip(add, _row(message, value, state), strict=True):
-                append(cell)
-        found.append(pa.table(columns, schema=LOG))
-    return pa.concat_tables(found) if found else LOG.empty_table()
+    found, columns = [], _Columns()
+    for message in _messages(
+        run, [(bound, bound.high_watermark) for bound in bounds], "read_uncommitted"
+    ):
+        value, state = payload.decode(message.value()), LogState.PLAIN
+        if value is not None and value.producer in transactional:
+            partition = _partition(message)
+            state = _state(_offset(message), committed[partition], stable[partition])
+        columns.add(_row(message, value, state))
+        if columns.rows == CHUNK:
+            found.append(columns.table())
+            columns = _Columns()
+    return pa.concat_tables([*found, columns.table()])
+
+
+class _Columns:
+    """Rows of ``log/`` as they are collected."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._values: dict[str, list[Any]] = {name: [] for name in LOG.names}
+        self._append = [self._values[name].append for name in LOG.names]
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        self.rows += 1
+        for append, cell in zip(self._append, row, strict=True):
+            append(cell)
+
+    def table(self) -> pa.Table:
+        return pa.table(self._values, schema=LOG)
 
 
 def _row(message: Message, value: Payload | None, state: LogState) -> tuple[Any, ...]:
@@ -161,9 +175,13 @@ def _messages(
                     f"reached{trouble}; look at the brokers' logs"
                 )
     except KafkaException as error:
-        raise TopicReadError(f"the topics cannot be read: {error.args[0].str()}") from error
+        raise _unreadable(error) from error
     finally:
         consumer.close()
+
+
+def _unreadable(error: KafkaException) -> TopicReadError:
+    return TopicReadError(f"the topics cannot be read: {error.args[0].str()}")
 
 
 def _trouble(place: Partition, error: KafkaError) -> str:
@@ -203,4 +221,7 @@ def _client(run: Plan, isolation: str) -> Consumer:
         # From critical on: errors of partitions arrive as messages, too.
         "log_level": 2,
     }
-    return Consumer(settings)
+    try:
+        return Consumer(settings)
+    except KafkaException as error:
+        raise _unreadable(error) from error

@@ -123,6 +123,7 @@ def read_few(run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> No
 
     Raises:
         TopicReadError: the topics could not be read between their bounds.
+        OSError: the evidence does not take the records.
     """
     readable = [bound for bound in bounds if bound.readable]
     # Markers of transactions, which are no records, count as well.
@@ -172,7 +173,7 @@ def records(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound]) ->
         "topic",
         "partition",
         "offset",
-        sf.decode("key", "UTF-8").alias("key"),
+        sf.make_valid_utf8(sf.col("key").cast("string")).alias("key"),
         "run_uid",
         "producer",
         "producer_incarnation",
