@@ -98,9 +98,7 @@ def test_log_that_the_evidence_does_not_take_is_reported_with_what_to_check(
     monkeypatch.setattr(control, "wait_for", lambda *_: {"bounds": "[]"})
     monkeypatch.setattr(topics, "read_few", full)
     any_place: Any = None
-    with pytest.raises(
-        NotWritableError, match=r"the log .*No space left.*spec\.evidence"
-    ):
+    with pytest.raises(NotWritableError, match=r"the log .*No space left.*spec\.evidence"):
         job._read_few(job.Settings.of(ENV), any_place, any_place)  # noqa: SLF001 (a thread's)
 
 
