@@ -110,6 +110,16 @@ def test_read_counts_tables_as_spark_does(spark: SparkSession, root: Path) -> No
         assert found.counted[table] == getattr(found, table).count() > 0
 
 
+def test_read_names_the_writers_of_tables_as_spark_does(spark: SparkSession, root: Path) -> None:
+    bundle = Bundle(root)
+    recorded = recording.load(bundle_files.inspect(bundle), run_info.load(bundle.run_json))
+    found = ledger_tables.read(spark, recorded)
+    for table, column in (("produce", "producer_incarnation"), ("consume", "incarnation")):
+        rows = getattr(found, table).select(column).distinct().collect()
+        assert found.writers[table] == {row[column] for row in rows}
+    assert "log" not in found.writers
+
+
 @pytest.mark.long
 def test_krt_score_of_several_bundles_gives_each_the_same_bytes(
     root: Path, result: Assessment, tmp_path: Path

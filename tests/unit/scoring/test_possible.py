@@ -109,5 +109,28 @@ def test_possible_of_precommitted_read_needs_a_committed_read_of_an_own_write(
     groups = [SimpleNamespace(committed_only=False), SimpleNamespace(committed_only=committed)]
     run = SimpleNamespace(transactional=transactional)
     facts = SimpleNamespace(groups=groups, run=run)
-    ctx: Any = SimpleNamespace(history=SimpleNamespace(facts=facts))
+    tables = SimpleNamespace(writers={})
+    ctx: Any = SimpleNamespace(history=SimpleNamespace(facts=facts, tables=tables))
+    assert precommitted_read.possible(ctx) is expected
+
+
+@pytest.mark.parametrize(
+    ("writers", "expected"),
+    [
+        ({}, True),
+        ({"produce": {"u"}}, True),
+        ({"produce": {"u", "v"}, "consume": {"v"}}, True),
+        ({"produce": {"u"}, "consume": {"v"}}, False),
+        ({"produce": set(), "consume": {"v"}}, False),
+    ],
+)
+def test_possible_of_precommitted_read_where_nobody_reads_and_writes_asks_no_query(
+    monkeypatch: pytest.MonkeyPatch, writers: dict[str, set[str]], *, expected: bool
+) -> None:
+    monkeypatch.setattr(precommitted_read, "_own", lambda _: SimpleNamespace(isEmpty=lambda: False))
+    facts = SimpleNamespace(
+        groups=[SimpleNamespace(committed_only=True)], run=SimpleNamespace(transactional=True)
+    )
+    tables = SimpleNamespace(writers=writers)
+    ctx: Any = SimpleNamespace(history=SimpleNamespace(facts=facts, tables=tables))
     assert precommitted_read.possible(ctx) is expected

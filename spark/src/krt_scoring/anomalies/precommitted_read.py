@@ -11,6 +11,7 @@ from krt_scoring.anomalies.schema import finding
 from krt_scoring.history import intervals
 from krt_scoring.history.identity import key
 from krt_scoring.history.records import with_offsets
+from krt_scoring.inputs.evidence import CONSUME, PRODUCE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,7 +27,12 @@ def possible(ctx: Context) -> bool:
     Looking for those first is far less than putting every transaction in order for nothing.
     """
     committed = any(group.committed_only for group in ctx.history.facts.groups)
-    return ctx.history.facts.run.transactional and committed and not _own(ctx).isEmpty()
+    if not (committed and ctx.history.facts.run.transactional):
+        return False
+    writers = ctx.history.tables.writers
+    if PRODUCE in writers and CONSUME in writers and not writers[PRODUCE] & writers[CONSUME]:
+        return False
+    return not _own(ctx).isEmpty()
 
 
 def _own(ctx: Context) -> DataFrame:

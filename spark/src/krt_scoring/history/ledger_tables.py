@@ -11,6 +11,7 @@ from pyspark.sql import functions as sf
 from krt_contract.schemas import TABLES
 from krt_scoring.engine import local_rows
 from krt_scoring.history import tables
+from krt_scoring.inputs.footers import IDENTITY
 from krt_scoring.inputs.row_limits import GROUPED
 
 if TYPE_CHECKING:
@@ -43,7 +44,13 @@ def read(spark: SparkSession, recording: Recording) -> Tables:
         for table in inspection.unsound:
             rows[table] = rows[table].filter(_sound(table, recording.limits))
     counted = {table: inspection.rows[table] for table in rows if table not in inspection.unsound}
-    return tables.build(recording.run, rows, recording.timeline.events, counted)
+    # A file of ours has rows of one incarnation; of an imported one the footer names two of many.
+    known = () if recording.run.imported else IDENTITY
+    writers = {
+        table: frozenset(incarnation for _, incarnation in inspection.incarnations[table])
+        for table in known
+    }
+    return tables.build(recording.run, rows, recording.timeline.events, counted, writers)
 
 
 def _sound(table: str, limits: RowLimits) -> Column:

@@ -72,6 +72,8 @@ class Tables:
         replica_log, replica_bounds: what each broker holds; empty where the run did not ask for it.
         timeline: events in order of ``at``; equal times in order of their text.
         counted: rows of the tables whose files' footers say it.
+        writers: incarnations that wrote a table, as its files' footers name them; a table that is
+            not here may be anybody's.
     """
 
     run: Plan
@@ -85,6 +87,7 @@ class Tables:
     replica_bounds: DataFrame
     timeline: tuple[Event, ...]
     counted: Mapping[str, int] = field(default_factory=dict)
+    writers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def count(self, table: str) -> int:
         """Return how many rows a table has."""
@@ -114,6 +117,7 @@ def build(
     tables: Mapping[str, DataFrame],
     events: Iterable[Event],
     counted: Mapping[str, int] | None = None,
+    writers: Mapping[str, frozenset[str]] | None = None,
 ) -> Tables:
     """Return the evidence made of given tables and events, the events in order of time.
 
@@ -122,9 +126,10 @@ def build(
         tables: table → its rows.
         events: of the timeline.
         counted: rows of the tables whose number is known.
+        writers: incarnations that wrote the tables of which that is known.
     """
     ordered = tuple(sorted(events, key=lambda event: (event.at, event.line())))
-    return Tables(run=run, timeline=ordered, counted=counted or {}, **tables)
+    return Tables(run=run, timeline=ordered, counted=counted or {}, writers=writers or {}, **tables)
 
 
 def _table(spark: SparkSession, folder: Path, table: str) -> DataFrame:
