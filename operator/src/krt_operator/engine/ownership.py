@@ -67,14 +67,12 @@ def pods_of(
     mine = {uid, *(obj["metadata"]["uid"] for obj in own.values())}
     foreign = {obj["metadata"]["uid"] for obj in workloads.values()} - mine
 
-    def is_of_run(found: Json | None, owner_uid: str) -> bool:
-        return found is None or found["metadata"]["uid"] != owner_uid or is_owned(found, uid)
-
     def is_own(owner: Json) -> bool:
         if owner["uid"] in mine or owner["uid"] in foreign:
             return owner["uid"] in mine
         # A StatefulSet or Job of the run that was deleted before its pod; if it exists, it tells by
-        # its own owner to whom its pods belong.
+        # its own owner to whom its pods belong. Where somebody else's has the name by now, so may
+        # the deleted one have been, and Kubernetes deletes the pod in either case.
         kind, name = owner.get("kind", ""), owner.get("name", "")
         pattern = WORKLOADS.get(kind)
         suffix = name.removeprefix(f"{test}-")
@@ -83,7 +81,7 @@ def pods_of(
             and suffix != name
             and pattern.fullmatch(suffix) is not None
             and (kind, name) not in own
-            and is_of_run(get(kind, name), owner["uid"])
+            and ((there := get(kind, name)) is None or is_owned(there, uid))
         )
 
     found = {name: pod for name, pod in pods.items() if any(map(is_own, owners(pod)))}

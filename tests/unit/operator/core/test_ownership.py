@@ -84,8 +84,9 @@ def test_pod_follows_its_stateful_set() -> None:
     assert not is_of_run(SET, listed=theirs)
     assert is_of_run(SET, read=mine)
     assert not is_of_run(SET, read=theirs)
-    # Another one has the name by now; this pod is left from the run's.
-    assert is_of_run(SET, read=owned("uid-later"))
+    # Somebody else's has the name by now: whose the pod's own was, nobody knows any more.
+    assert not is_of_run(SET, read=owned("uid-later"))
+    assert not is_of_run(SET, listed=owned("uid-later"), read=owned("uid-later"))
     assert not is_of_run(SET, listed=owned("uid-later", THE_TEST))
 
 

@@ -59,6 +59,14 @@ def test_run_touches_no_object_of_somebody_else(run: str, plants: list[Plant]) -
     assert world.status["phase"] in {"Completed", "Error", "Aborted"}
 
 
+def test_pod_of_a_stateful_set_that_a_user_replaced_twice_is_left_alone() -> None:
+    key = ("StatefulSet", "t-kafka-0")
+    plants = [Plant(Trick.RECREATED, phase, key=key) for phase in ("Warmup", "CleaningUp")]
+    with memoized():
+        world = played("crash", plants)
+    assert world.trespasses == []
+
+
 def test_claim_that_a_pod_of_somebody_else_keeps_does_not_hold_up_the_run() -> None:
     # A copy of the struck broker's pod: it uses the claim that the fault deletes.
     with memoized():
