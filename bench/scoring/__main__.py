@@ -27,7 +27,7 @@ from krt_contract.bundle import Bundle
 from krt_scoring.engine.session import PLAIN_ENV, Shortcut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 POLL_S = 0.2
 """Seconds between looks at the processes; their own high-water marks and clocks are read."""
@@ -122,15 +122,24 @@ def cache() -> Path:
 
 def history(sends: int) -> tuple[Path, float]:
     """Return the folder of a history, and the seconds it took where it was not there yet."""
-    final = cache() / str(sends)
     started = time.monotonic()
+
+    def make(partial: Path) -> None:
+        tables.generate(partial, sends)
+        lines.write(Bundle(partial / BUNDLE), partial / LINES)
+
+    return cached(str(sends), make), time.monotonic() - started
+
+
+def cached(name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder of the cache, made where it is not there."""
+    final = cache() / name
     if not final.exists():
         partial = final.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        tables.generate(partial, sends)
-        lines.write(Bundle(partial / BUNDLE), partial / LINES)
+        make(partial)
         partial.rename(final)
-    return final, time.monotonic() - started
+    return final
 
 
 def score(folder: Path, cores: int, driver_memory: str | None = None) -> tuple[Cost, bytes]:

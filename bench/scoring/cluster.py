@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -22,8 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from bench.scoring import tables
-from bench.scoring.__main__ import MILLION, cache, differences, write_head, write_row
+from bench.scoring.__main__ import MILLION, cache, cached, differences, write_head, write_row
 from bench.scoring.history import BUNDLE, PLAIN, RUN_UID
+from krt_cli.installation import find_controllers
+from krt_cli.kubectl import Kubectl
 from krt_contract.bundle import Bundle
 from krt_contract.control import ControlState
 from krt_operator import names
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 NAMESPACE, NAME, _ = BUNDLE.split("/")
+KUBECTL: Final = Kubectl(NAMESPACE)
 ON_NODE: Final = "/evidence"
 """Where every node of the cluster of hack/up mounts the folder of the evidence."""
 
@@ -44,7 +46,6 @@ CONFIGURATION: Final = {
     "spark.eventLog.dir": f"file:/evidence/{EVENTS}",
     "spark.executor.processTreeMetrics.enabled": "true",
 }
-IMAGE: Final = "KRT_IMAGE_"
 PULL_POLICY: Final = "IfNotPresent"
 CONFIGURED_AT: Final = "/etc/krt/spark"
 MIB: Final = 2**20
@@ -100,15 +101,11 @@ class Work:
 
 
 def bundle(sends: int) -> Path:
-    """Return the bundle of a history, made where it is not in the cache."""
-    for folder in (cache() / str(sends), cache() / f"{sends}.tables"):
-        if folder.exists():
-            return folder / BUNDLE
-    partial = folder.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    tables.generate(partial, sends)
-    partial.rename(folder)
-    return folder / BUNDLE
+    """Return the bundle of a history, made where it is not in the cache, without lines of text."""
+    whole = cache() / str(sends)
+    if whole.exists():
+        return whole / BUNDLE
+    return cached(f"{sends}.tables", lambda folder: tables.generate(folder, sends)) / BUNDLE
 
 
 def place(source: Path, evidence: Path) -> Bundle:
@@ -174,18 +171,6 @@ def _mount(pod: dict[str, Any]) -> None:
             volume["hostPath"] = {"path": ON_NODE}
 
 
-def kubectl(*arguments: str, stdin: str | None = None) -> str:
-    """Run kubectl and return what it printed."""
-    done = subprocess.run(  # noqa: S603
-        ["kubectl", *arguments],  # noqa: S607
-        input=stdin,
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return done.stdout
-
-
 def run(
     evidence: Path, source: Path, pulled: dict[str, str], executors: int, memory: str
 ) -> tuple[dict[str, Any], dict[str, Any], Work]:
@@ -194,21 +179,21 @@ def run(
     Raises:
         SystemExit: the Job failed.
     """
-    kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
+    KUBECTL("delete", "namespace", NAMESPACE, "--ignore-not-found")
     shutil.rmtree(evidence / EVENTS, ignore_errors=True)
     placed = place(source, evidence)
     built = list(objects(placed.run_json.read_text(encoding="utf-8"), pulled, executors, memory))
     for item in built:
         item["metadata"].pop("ownerReferences", None)
-    kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(built))
+    KUBECTL("apply", "-f", "-", stdin=yaml.safe_dump_all(built))
     job = f"job/{names.scoring_job(NAME, 1)}"
     deadline = time.monotonic() + LONGEST_S
     while True:
-        status = json.loads(kubectl("-n", NAMESPACE, "get", job, "-o", "json")).get("status", {})
+        status = KUBECTL.get(job).get("status", {})
         if status.get("succeeded"):
             break
         if status.get("failed") or time.monotonic() > deadline:
-            sys.exit(kubectl("-n", NAMESPACE, "logs", job, "--tail=20"))
+            sys.exit(KUBECTL("logs", job, "--tail=20"))
         time.sleep(1)
     work = Work()
     for event in _events(evidence / EVENTS):
@@ -224,23 +209,6 @@ def _events(folder: Path) -> Iterable[dict[str, Any]]:
             yield from map(json.loads, lines)
 
 
-def images() -> dict[str, str]:
-    """Return the images that the controller on the cluster uses, by the plan's names for them."""
-    deployments = json.loads(
-        kubectl(
-            *("-n", "krt-system", "get", "deployments", "-o", "json"),
-            *("-l", "app.kubernetes.io/component=operator"),
-        )
-    )
-    (deployment,) = deployments["items"]
-    variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
-    return {
-        item["name"].removeprefix(IMAGE).lower(): item["value"]
-        for item in variables
-        if item["name"].startswith(IMAGE) and "PULL" not in item["name"]
-    }
-
-
 def main() -> None:
     """Score each size with each number of executors and print the table.
 
@@ -251,7 +219,8 @@ def main() -> None:
     parser.add_argument("--executors", type=int, nargs="+", default=[2, 4, 8])
     parser.add_argument("--memory", default="1Gi", help="heap of an executor (1Gi)")
     options = parser.parse_args()
-    evidence, pulled = Path(os.environ["KRT_EVIDENCE"]), images()
+    (controller,) = find_controllers(KUBECTL)
+    evidence, pulled = Path(os.environ["KRT_EVIDENCE"]), controller.images
     write_head(HEAD)
     wrong = False
     for millions in options.millions:
@@ -277,7 +246,7 @@ def main() -> None:
             for line in differences(sends, card, None):
                 wrong = True
                 sys.stderr.write(f"{sends:,} sends: {line}\n")
-    kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
+    KUBECTL("delete", "namespace", NAMESPACE, "--ignore-not-found")
     sys.exit(1 if wrong else 0)
 
 

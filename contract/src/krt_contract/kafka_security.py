@@ -7,6 +7,7 @@ Java's their paths (`Security.java_settings`).
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -30,6 +31,11 @@ PROVIDER: Final = "krt"
 DIRECTORY_PROVIDER: Final = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
 """Reads a value from a file of a folder where the client is made, in the driver and in each
 executor. So no secret is in Spark's options, plans or tasks."""
+
+
+def mounted_folder(variables: Mapping[str, str] = os.environ) -> str:
+    """Return the folder where this process finds the files."""
+    return variables.get(SECRETS_VARIABLE) or FOLDER
 
 
 class Mechanism(StrEnum):

@@ -172,6 +172,13 @@ class Plan:
         """Whether any producer writes in transactions."""
         return any(item.transactional for item in self.writers)
 
+    @property
+    def transactional_identities(self) -> frozenset[str]:
+        """Identities of the producers that write in transactions."""
+        return frozenset(
+            name for item in self.writers if item.transactional for name in item.identities
+        )
+
     def producer(self, name: str) -> ProducerSpec:
         """Return the entry of ``spec.traffic.producers`` of this name.
 

@@ -3,10 +3,6 @@ by the driver's client and by Spark."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -14,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 from tests.certificates import certificate
 from tests.contract.scoring import test_topics
-from tests.contract.scoring.test_topics import PLAN, READ
+from tests.contract.scoring.test_topics import PLAN, read
 from tests.contract.traffic.local_secure import BETWEEN, PASSWORD, USER, login, security
 
 from krt_contract.payload import Encoder
@@ -60,9 +56,6 @@ def test_topics_of_a_secured_cluster_are_read_and_no_password_is_printed(
             "traffic": {"producers": producers, "consumers": []},
         },
     }
-    plan, bounds, root = tmp_path / "plan.json", tmp_path / "bounds", tmp_path / "bundle"
-    root.mkdir()
-    plan.write_text(json.dumps(document))
     bound = {
         "topic": topic,
         "partition": 0,
@@ -75,18 +68,9 @@ def test_topics_of_a_secured_cluster_are_read_and_no_password_is_printed(
         "isr": [1],
         "settled": True,
     }
-    bounds.write_text(json.dumps([bound]))
-    done = subprocess.run(
-        [sys.executable, "-c", READ, str(plan), str(bounds), str(root), reader],
-        capture_output=True,
-        text=True,
-        env={
-            **os.environ,
-            "PYSPARK_SUBMIT_ARGS": f"--jars {connector} pyspark-shell",
-            "KRT_KAFKA_SECRETS": str(tmp_path / "secrets"),
-        },
-        check=False,
-    )
+    root = tmp_path / "bundle"
+    secrets = str(tmp_path / "secrets")
+    done = read(document, connector, root, reader, [bound], KRT_KAFKA_SECRETS=secrets)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = pq.read_table(root / "log").to_pylist()
     assert sorted(row["seq"] for row in rows) == list(range(RECORDS))

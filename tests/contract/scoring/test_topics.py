@@ -80,6 +80,10 @@ def sent(kafka: LocalKafka) -> None:
         finish(30)
 
 
+def plan_of(kafka: LocalKafka) -> dict[str, Any]:
+    return {**PLAN, "bootstrap": kafka.bootstrap}
+
+
 def _bound(partition: int, end: int) -> dict[str, Any]:
     return {
         "topic": "foo",
@@ -96,11 +100,16 @@ def _bound(partition: int, end: int) -> dict[str, Any]:
 
 
 def read(
-    kafka: LocalKafka, connector: str, root: Path, way: str, bounds: list[dict[str, Any]]
+    plan: dict[str, Any],
+    connector: str,
+    root: Path,
+    way: str,
+    bounds: list[dict[str, Any]],
+    **variables: str,
 ) -> subprocess.CompletedProcess[str]:
     """Read topics into the bundle at ``root`` in a process of its own."""
     root.mkdir()
-    files = {"plan.json": {**PLAN, "bootstrap": kafka.bootstrap}, "bounds": bounds}
+    files = {"plan.json": plan, "bounds": bounds}
     for name, document in files.items():
         root.with_name(name).write_text(json.dumps(document))
     paths = [str(root.with_name(name)) for name in files]
@@ -109,7 +118,11 @@ def read(
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYSPARK_SUBMIT_ARGS": f"--jars {connector} pyspark-shell"},
+        env={
+            **os.environ,
+            "PYSPARK_SUBMIT_ARGS": f"--jars {connector} pyspark-shell",
+            **variables,
+        },
     )
 
 
@@ -120,7 +133,7 @@ def test_topics_are_read_between_their_bounds(
 ) -> None:
     root = tmp_path / "bundle"
     # Partition 1 holds two records and two transaction markers.
-    done = read(kafka, connector, root, way, [_bound(0, 7), _bound(1, 4)])
+    done = read(plan_of(kafka), connector, root, way, [_bound(0, 7), _bound(1, 4)])
     assert done.returncode == 0, done.stderr
     table = pq.read_table(root / "log")
     assert table.schema.names == LOG.names
@@ -165,7 +178,7 @@ def test_transaction_that_nobody_ended_is_open(
             end(30)
     # A record, its marker, and a record without one.
     bound = {**_bound(0, 3), "topic": topic, "lastStable": 2}
-    done = read(kafka, connector, tmp_path / "bundle", way, [bound])
+    done = read(plan_of(kafka), connector, tmp_path / "bundle", way, [bound])
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(tmp_path / "bundle/log").to_pylist()
     states = sorted((row["offset"], row["state"]) for row in rows)
@@ -187,7 +200,7 @@ def test_records_that_are_gone_fail_instead_of_shrinking_the_evidence(
     (cut,) = admin.delete_records([TopicPartition(topic, 0, 1)]).values()
     cut.result(30)
     bound = {**_bound(0, 3), "topic": topic}
-    done = read(kafka, connector, tmp_path / "bundle", way, [bound])
+    done = read(plan_of(kafka), connector, tmp_path / "bundle", way, [bound])
     assert done.returncode != 0
     assert not (tmp_path / "bundle/log_end_offsets").exists()
     if way == "client":

@@ -105,12 +105,12 @@ class _Lookup:
         return _among(PLACE, self.places) | _among(RECORD, self.records)
 
 
-def _among(names: Sequence[str], wanted: Mapping[tuple[Any, ...], Any]) -> Column:
+def _among(names: Sequence[str], tuples: Mapping[tuple[Any, ...], Any]) -> Column:
     """Return whether each column of a row has one of the values that it has in some tuple."""
     condition: Column = sf.lit(col=True)
-    if not wanted:
+    if not tuples:
         return sf.lit(col=False)
-    for name, values in zip(names, zip(*wanted, strict=True), strict=True):
+    for name, values in zip(names, zip(*tuples, strict=True), strict=True):
         condition = condition & _one_of(name, set(values))
     return condition
 

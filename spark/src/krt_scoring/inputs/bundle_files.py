@@ -101,10 +101,16 @@ class Inspection:
             with pq.ParquetFile(path) as file:
                 for number in range(file.num_row_groups):
                     rows = file.read_row_group(number, columns=["topic", "partition"])
-                    counted = rows.group_by(rows.column_names).aggregate([([], "count_all")])
-                    for row in counted.to_pylist():
-                        found[row["topic"], row["partition"]] += row["count_all"]
+                    found += count_by_partition(rows)
         return found
+
+
+def count_by_partition(rows: pa.Table) -> Counter[tuple[str, int]]:
+    """Count rows that have a topic and a partition."""
+    counted = rows.group_by(["topic", "partition"]).aggregate([([], "count_all")])
+    return Counter(
+        {(row["topic"], row["partition"]): row["count_all"] for row in counted.to_pylist()}
+    )
 
 
 def require_bundle(root: Path) -> Bundle:

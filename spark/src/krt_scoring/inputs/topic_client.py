@@ -6,7 +6,6 @@ what the driver reads in less than one, while its JVM starts. Both give the same
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +17,7 @@ from krt_contract import payload
 from krt_contract.cluster_security import security_of
 from krt_contract.errors import ContractError
 from krt_contract.kafka_login import Login
-from krt_contract.kafka_security import FOLDER, SECRETS_VARIABLE
+from krt_contract.kafka_security import mounted_folder
 from krt_contract.outcomes import LogState
 from krt_contract.schemas import LOG
 from krt_scoring.errors import TopicReadError
@@ -70,16 +69,11 @@ def read(run: Plan, bounds: Sequence[PartitionBound]) -> pa.Table:
     stable = {(bound.topic, bound.partition): bound.last_stable for bound in bounds}
     committed: dict[Partition, set[int]] = {partition: set() for partition in stable}
     if run.transactional:
-        ends = [(bound, min(bound.last_stable, bound.high_watermark)) for bound in bounds]
-        for message in _messages(run, ends, "read_committed"):
+        for message in _messages(run, bounds, committed=True):
             committed[_partition(message)].add(_offset(message))
-    transactional = {
-        name for producer in run.writers if producer.transactional for name in producer.identities
-    }
+    transactional = run.transactional_identities
     found, columns = [], _Columns()
-    for message in _messages(
-        run, [(bound, bound.high_watermark) for bound in bounds], "read_uncommitted"
-    ):
+    for message in _messages(run, bounds, committed=False):
         value, state = payload.decode(message.value()), LogState.PLAIN
         if value is not None and value.producer in transactional:
             partition = _partition(message)
@@ -137,19 +131,14 @@ def _offset(message: Message) -> int:
     return message.offset()  # type: ignore[return-value]
 
 
-def _messages(
-    run: Plan, bounds: Sequence[tuple[PartitionBound, int]], isolation: str
-) -> Iterator[Message]:
-    """Yield the records of partitions, in order of each, up to the end that stands beside it."""
-    left = {(bound.topic, bound.partition): end for bound, end in bounds if end > bound.log_start}
-    consumer = _client(run, isolation)
+def _messages(run: Plan, bounds: Sequence[PartitionBound], *, committed: bool) -> Iterator[Message]:
+    """Yield the records of partitions, those of each in order, up to its end for such a reader."""
+    unread = [bound for bound in bounds if bound.end(committed=committed) > bound.log_start]
+    left = {(bound.topic, bound.partition): bound.end(committed=committed) for bound in unread}
+    consumer = _client(run, "read_committed" if committed else "read_uncommitted")
     try:
         consumer.assign(
-            [
-                TopicPartition(bound.topic, bound.partition, bound.log_start)
-                for bound, _ in bounds
-                if (bound.topic, bound.partition) in left
-            ]
+            [TopicPartition(bound.topic, bound.partition, bound.log_start) for bound in unread]
         )
         heard, trouble = time.monotonic(), ""
         while left:
@@ -199,9 +188,8 @@ def _trouble(place: Partition, error: KafkaError) -> str:
 
 
 def _client(run: Plan, isolation: str) -> Consumer:
-    folder = Path(os.environ.get(SECRETS_VARIABLE) or FOLDER)
     try:
-        login = Login.mounted(security_of(run), folder)
+        login = Login.mounted(security_of(run), Path(mounted_folder()))
     except ContractError as error:
         raise TopicReadError(str(error)) from error
     settings = {

@@ -8,8 +8,6 @@ transactions the topics are read a second time as committed, to see what was abo
 from __future__ import annotations
 
 import json
-import os
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +15,14 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
 from krt_contract.cluster_security import security_of
-from krt_contract.kafka_security import FOLDER, SECRETS_VARIABLE
+from krt_contract.kafka_security import mounted_folder
 from krt_contract.outcomes import LogState
 from krt_contract.schemas import LOG, LOG_END_OFFSETS
 from krt_scoring.engine import payload
 from krt_scoring.engine.session import partitions
 from krt_scoring.errors import TopicReadError
 from krt_scoring.inputs import topic_client
+from krt_scoring.inputs.bundle_files import count_by_partition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,6 +85,12 @@ class PartitionBound:
         """Whether there is a leader to read from."""
         return self.leader != NO_LEADER and self.high_watermark >= self.log_start
 
+    def end(self, *, committed: bool) -> int:
+        """Return up to where a reader gets: a committed one to the first transaction left open."""
+        if not committed:
+            return self.high_watermark
+        return max(self.log_start, min(self.last_stable, self.high_watermark))
+
 
 def parse_bounds(text: str) -> list[PartitionBound]:
     """Return the bounds of the control ConfigMap, in order of topic and partition.
@@ -130,7 +135,7 @@ def read_few(run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> No
     offsets = sum(bound.high_watermark - bound.log_start for bound in readable)
     if offsets > FEW_RECORDS or place.complete():
         return
-    counts: Counter[tuple[str, int]] = Counter()
+    counts: Mapping[tuple[str, int], int] = {}
     if offsets:
         found = topic_client.read(run, readable)
         place.begin()
@@ -138,9 +143,7 @@ def read_few(run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> No
         writer.write_open(found)
         writer.roll()
         place.publish()
-        counted = found.group_by(["topic", "partition"]).aggregate([([], "count_all")])
-        for row in counted.to_pylist():
-            counts[row["topic"], row["partition"]] = row["count_all"]
+        counts = count_by_partition(found)
     _write_bounds(bounds, counts, place)
 
 
@@ -186,9 +189,7 @@ def records(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound]) ->
 
 
 def _state(run: Plan, bounds: Sequence[PartitionBound]) -> Column:
-    identities = [
-        name for producer in run.writers if producer.transactional for name in producer.identities
-    ]
+    identities = sorted(run.transactional_identities)
     still_open = sf.lit(False)  # noqa: FBT003 (a literal of Spark, not a flag)
     for bound in bounds:
         if bound.last_stable < bound.high_watermark:
@@ -211,9 +212,7 @@ def _source(
     for bound in bounds:
         assigned.setdefault(bound.topic, []).append(bound.partition)
         starting.setdefault(bound.topic, {})[str(bound.partition)] = bound.log_start
-        # A committed reader gets no further than the first transaction that nobody ended.
-        end = min(bound.last_stable, bound.high_watermark) if committed else bound.high_watermark
-        ending.setdefault(bound.topic, {})[str(bound.partition)] = max(bound.log_start, end)
+        ending.setdefault(bound.topic, {})[str(bound.partition)] = bound.end(committed=committed)
     return (
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", run.bootstrap)
@@ -237,8 +236,7 @@ def _login(run: Plan) -> dict[str, str]:
 
     Driver and executors mount the same files.
     """
-    folder = os.environ.get(SECRETS_VARIABLE) or FOLDER
-    settings = security_of(run).java_settings(folder)
+    settings = security_of(run).java_settings(mounted_folder())
     return {f"kafka.{name}": value for name, value in settings.items()}
 
 
