@@ -12,6 +12,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from krt_contract.bundle import write_text
 from krt_contract.stores.settings import ObjectStoreSettings
@@ -20,6 +21,11 @@ from krt_scoring.engine.local_session import LocalSession
 from krt_scoring.inputs import evidence_places
 from krt_scoring.outputs.scorecard import dump
 from krt_scoring.pipeline import assess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from krt_scoring.pipeline import Assessment
 
 FOLDER, COPY, STORE = "folder", "copy", "store"
 
@@ -48,11 +54,12 @@ def main(way: str, folder: str, key: str, out: str, cores: str) -> None:
         configure(store, os.environ[JARS], Path(conf))
         place = evidence_places.of(None if way == FOLDER else store, Path(folder), key)
         inspected = place.inspect()
-        if way == COPY:
-            inspected = replace(inspected, uris={})
-        rows = sum(inspected.rows.values())
-        result = spark.run(rows, lambda session: assess(session, inspected, self_test=False))
-        write_text(Path(out), dump(result.card))
+
+        def score(session: SparkSession) -> Assessment:
+            copies = replace(inspected, uris={})
+            return assess(session, place.spread(session, inspected) if way == STORE else copies)
+
+        write_text(Path(out), dump(spark.run(sum(inspected.rows.values()), score).card))
 
 
 if __name__ == "__main__":

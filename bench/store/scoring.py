@@ -1,8 +1,9 @@
 """How long it takes to score one history, from a folder and from the store.
 
 Each scoring is a process of its own, from nothing to the scorecard. From the store the rows are
-read in two ways: from a copy, as krt-score and krt evidence make one, and by Spark's S3 client, as
-the executors of a test's Job do. All three must give the same bytes.
+read in two ways: from a copy, as krt-score and krt evidence make one, and as the executors of a
+test's Job get them, small tables sent by the driver and larger ones by Spark's S3 client. All three
+must give the same bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ WAYS = (FOLDER, COPY, STORE)
 LABELS = {
     FOLDER: "folder",
     COPY: "store, copied first (krt-score)",
-    STORE: "store, rows by Spark's S3 client (a test's Job)",
+    STORE: "store, as a test's Job",
 }
 HEAD = (
     "evidence in",
