@@ -126,9 +126,9 @@ def _terms(facts: Facts) -> dict[str, Column]:
         "doubled": may_be_listed_twice(),
         "vanished": absent & ~in_log,
         "displaced": absent & in_log,
-        "misplaced": (sf.col("got_first") != sf.col("position"))
-        | (sf.col("got_last") != sf.col("position"))
-        | (sf.col("ack_position") != sf.col("position"))
+        "misplaced": _elsewhere("got_first")
+        | _elsewhere("got_last")
+        | _elsewhere("ack_position")
         | (~sf.col("present") & (got | acked)),
         "missing": ~sf.col("present") & ~sf.col("below_start") & (acked | doubtful),
         "copied": (sf.col("log_first") != sf.col("log_last"))
@@ -140,10 +140,33 @@ def _terms(facts: Facts) -> dict[str, Column]:
         "strange": (unsent & (got | (sf.col("log_rows") > 0)))
         | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_first", "got_first")))
         | (sf.col("ledger_tp") != tp_of(sf.coalesce("log_last", "got_last"))),
-        "oddly": again
-        | (sf.col("got_first") != sf.col("got_last"))
-        | (sf.coalesce("log_first", sf.lit(-1)) != sf.col("got_first")),
+        "oddly": ~_once_each()
+        & (
+            again
+            | (sf.col("got_first") != sf.col("got_last"))
+            | (sf.coalesce("log_first", sf.lit(-1)) != sf.col("got_first"))
+        ),
     }
+
+
+def _elsewhere(report: str) -> Column:
+    """Whether a record was reported at a place that is not the first nor the last of its own."""
+    place = sf.col(report)
+    return (place != sf.col("position")) & sf.coalesce(
+        place != sf.col("log_last"), sf.lit(col=True)
+    )
+
+
+def _once_each() -> Column:
+    """Whether all that was delivered of a record is one delivery from each of two places.
+
+    Of two copies in the log both are handed out: no offset was delivered twice.
+    """
+    places = (("got_first", "log_first"), ("got_last", "log_last"))
+    copies = sf.col("got_first") != sf.col("got_last")
+    for delivered, held in places:
+        copies = copies & (sf.col(delivered) == sf.col(held))
+    return sf.coalesce(copies & (sf.col("got_rows") == len(places)), sf.lit(col=False))
 
 
 def ledger(totals: Totals, facts: Facts) -> tuple[dict[str, int], tuple[Reason, ...]]:
