@@ -27,8 +27,9 @@ def _skips(spark: SparkSession, cases: list[Case], *, plain: bool) -> list[Row]:
     before = str(spark.conf.get(session.PLAIN))
     spark.conf.set(session.PLAIN, session.Shortcut.OFFSET_RANKS if plain else "")
     try:
-        steps = offset_jumps.build(tables, facts)
-        return sorted(offset_jumps.skips(steps, tables, facts).collect())
+        steps = offset_jumps.build(tables, facts).filter(offset_jumps.is_step())
+        forward = offset_jumps.directions(steps).forward
+        return sorted(offset_jumps.skips(steps, tables, facts, forward).collect())
     finally:
         spark.conf.set(session.PLAIN, before)
 

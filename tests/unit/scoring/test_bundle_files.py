@@ -150,6 +150,27 @@ def test_inspect_outcome_equal_in_every_row_is_a_constant(
     assert bundle_files.inspect(bundle).constants[table] == {column: "x"}
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ([[True, True], [True]], {"checksum_ok": True}),
+        ([[True, False]], {}),
+        ([[True], [False]], {}),
+        ([[True, None]], {}),
+    ],
+)
+def test_inspect_checksum_equal_in_every_row_is_a_constant(
+    files: list[list[bool | None]], expected: dict[str, bool], bundle: Bundle
+) -> None:
+    folder = bundle.table("log")
+    folder.mkdir()
+    for number, sums in enumerate(files):
+        columns = {field.name: pa.nulls(len(sums), field.type) for field in TABLES["log"]}
+        columns["checksum_ok"] = pa.array(sums, pa.bool_())
+        pq.write_table(pa.table(columns), folder / f"{number}.parquet")
+    assert bundle_files.inspect(bundle).constants["log"] == expected
+
+
 def test_require_bundle_other_path_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

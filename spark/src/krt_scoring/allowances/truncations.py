@@ -25,12 +25,14 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from krt_contract.clients import Acks
 from krt_scoring.engine import local_rows
 from krt_scoring.history import freezes
 from krt_scoring.history.elections import Election, Electorate, elections
 from krt_scoring.history.positions import offset_of
 from krt_scoring.history.record_columns import ACKED
 from krt_scoring.inputs import broker_session
+from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.inputs.timeline import CLOCK_SLACK, FOREVER
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ SCHEMA = StructType([StructField("tp", LongType()), StructField("cuts", ArrayTyp
 """One row a partition with its cuts; ``rule`` is null where the cut permits acks=all nothing,
 ``latest`` the last instant at which the leader before may still have acked (µs)."""
 
+
+ALL = Acks.ALL.value
 
 UNCLEAN = "unclean-election"
 """The rule of an election from outside ISR and ELR, where the topic allows one."""
@@ -130,7 +134,12 @@ def derive(history: History) -> tuple[Truncation, ...]:
         return ()
     grace = facts.run.broker_session.micros
     restarts = broker_session.controller_elections(history.tables.timeline)
-    sent = records.rows.join(sf.broadcast(records.names), "pk")
+    strict = [
+        pk
+        for pk, item in facts.incarnations.items()
+        if producer_settings(facts.run, item.producer).acks == ALL
+    ]
+    sent = records.rows.withColumn("acks", sf.when(sf.col("pk").isin(*strict), ALL))
     lowest = first_offsets_cut(moments(found, facts, grace), sent)
     frozen = freezes.collect(history.tables.timeline)
     truncations = []
@@ -189,7 +198,7 @@ def first_offsets_cut(
     in_sync = sf.col("done_at").between(sf.col("strict"), sf.col("until") - 1)
     joined = kept.join(sf.broadcast(moments_of), "tp").filter(
         (sf.col("done_at") < sf.col("earliest"))
-        & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == "all") & in_sync))
+        & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == ALL) & in_sync))
     )
     above = sf.max(offset_of(sf.col("position"))) + 1
     found = joined.groupBy("tp", "at").agg(above.alias("offset")).collect()

@@ -18,7 +18,7 @@ from krt_scoring.history.positions import Positions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
     from krt_contract.plan import Plan
     from krt_scoring.history.groups import Group
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 MOVING = (ConsumerEvent.SEEK, ConsumerEvent.RESET)
 """Consumer events by which a member moves its position on a partition it keeps."""
+
+LANE = ("group", "topic", "partition")
+ORDER = ("at", "consumer", "incarnation", "event_seq")
+"""What puts the events of a lane in order, equal times of two members always in the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ def collect(tables: Tables) -> Facts:
 
 def _bounds(rows: DataFrame, positions: Positions) -> dict[int, Bounds]:
     found = {}
-    for row in rows.orderBy("taken_at").collect():
+    for row in sorted(rows.collect(), key=lambda row: row["taken_at"]):
         if positions.known(row["topic"]):
             tp = positions.tp(row["topic"], row["partition"])
             found[tp] = Bounds(row["log_start"], row["high_watermark"], row["settled"])
@@ -143,32 +147,28 @@ def _bounds(rows: DataFrame, positions: Positions) -> dict[int, Bounds]:
 def _starts(
     events: DataFrame, positions: Positions, groups: tuple[Group, ...]
 ) -> dict[tuple[int, int], Start]:
-    first = sf.min(
-        sf.when(
-            sf.col("event") == ConsumerEvent.ASSIGNED,
-            sf.struct("at", "consumer", "incarnation", "event_seq", "offset"),
-        )
-    )
     rows = (
         events.filter(
             sf.col("event").isin(ConsumerEvent.ASSIGNED, ConsumerEvent.DRAINED, *MOVING)
             & sf.col("topic").isNotNull()
         )
-        .groupBy("group", "topic", "partition")
-        .agg(
-            first.alias("first"),
-            sf.max((sf.col("event") == ConsumerEvent.DRAINED).cast("int")).alias("drained"),
-            sf.max(sf.col("event").isin(*MOVING).cast("int")).alias("moved"),
-        )
+        .select(*LANE, *ORDER, "event", "offset")
         .collect()
     )
     index = {group.name: group.index for group in groups}
-    found = {}
+    by_lane: dict[tuple[int, int], list[Row]] = {}
     for row in rows:
-        if row["first"] is None or row["group"] not in index or not positions.known(row["topic"]):
-            continue
-        position = index[row["group"]], positions.tp(row["topic"], row["partition"])
-        found[position] = Start(row["first"]["offset"], bool(row["drained"]), bool(row["moved"]))
+        if row["group"] in index and positions.known(row["topic"]):
+            lane = index[row["group"]], positions.tp(row["topic"], row["partition"])
+            by_lane.setdefault(lane, []).append(row)
+    found = {}
+    for lane, its in by_lane.items():
+        assigned = [row for row in its if row["event"] == ConsumerEvent.ASSIGNED]
+        if assigned:
+            first = min(assigned, key=lambda row: tuple(row[name] for name in ORDER))
+            events_of = {row["event"] for row in its}
+            drained = ConsumerEvent.DRAINED in events_of
+            found[lane] = Start(first["offset"], drained, not events_of.isdisjoint(MOVING))
     return found
 
 

@@ -79,7 +79,7 @@ def _table(spark: SparkSession, inspection: Inspection, table: str) -> DataFrame
         rows = reader.parquet(str(inspection.bundle.table(table).resolve()))
     # A value that is the same in every row need not be read, nor compared row by row.
     same = inspection.constants.get(table, {})
-    return rows.withColumns({name: sf.lit(text) for name, text in same.items()})
+    return rows.withColumns({name: sf.lit(value) for name, value in same.items()})
 
 
 def _read(files: Iterable[Path], schema: pa.Schema) -> pa.Table:

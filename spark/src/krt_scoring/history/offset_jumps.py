@@ -19,6 +19,8 @@ from krt_scoring.history.neighbours import with_previous
 from krt_scoring.history.positions import offset_of, partition_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pyspark.sql import Column, DataFrame
 
     from krt_scoring.history.facts import Facts
@@ -112,36 +114,67 @@ def is_step() -> Column:
     return sf.col("prev_position") != MARK
 
 
-def lanes(steps: DataFrame) -> dict[Lane, int]:
+@dataclass(frozen=True, slots=True)
+class Directions:
+    """Where steps lead.
+
+    Attributes:
+        forward: topic-partition ids on which some lead to a higher offset.
+        back: where some lead to no higher offset, and the lowest and highest position of any.
+    """
+
+    forward: frozenset[int]
+    back: dict[Lane, tuple[int, int]]
+
+
+def directions(steps: DataFrame) -> Directions:
+    """Return where steps lead, in one query."""
+    falling = ~is_forward()
+    lanes = (
+        steps.groupBy("grp", "tp")
+        .agg(
+            sf.max(is_forward()).alias("forward"),
+            sf.min(sf.when(falling, sf.col("position"))).alias("low"),
+            sf.max(sf.when(falling, sf.col("prev_position"))).alias("high"),
+        )
+        .collect()
+    )
+    return Directions(
+        frozenset(row["tp"] for row in lanes if row["forward"]),
+        {
+            (row["grp"], row["tp"]): (row["low"], row["high"])
+            for row in lanes
+            if row["low"] is not None
+        },
+    )
+
+
+def count_by_lane(steps: DataFrame) -> dict[Lane, int]:
     """Return where there are steps, and how many."""
     counted = steps.groupBy("grp", "tp").count().collect()
     return {(row["grp"], row["tp"]): row["count"] for row in counted}
 
 
-def back(steps: DataFrame) -> dict[Lane, tuple[int, int]]:
-    """Return where steps lead to no higher offset, and the lowest and highest position of any."""
-    ranges = (
-        steps.filter(~is_forward())
-        .groupBy("grp", "tp")
-        .agg(sf.min("position").alias("low"), sf.max("prev_position").alias("high"))
-        .collect()
-    )
-    return {(row["grp"], row["tp"]): (row["low"], row["high"]) for row in ranges}
-
-
-def skips(steps: DataFrame, tables: Tables, facts: Facts) -> DataFrame:
+def skips(steps: DataFrame, tables: Tables, facts: Facts, concerned: Collection[int]) -> DataFrame:
     """Return the forward steps over at least one record visible to their group.
 
     Columns as of the steps, with ``skipped``, the number of those records.
+
+    Args:
+        steps: those of ``build``.
+        tables: the evidence.
+        facts: the run's.
+        concerned: topic-partition ids on which there are forward steps.
     """
+    if not concerned:
+        return steps.filter(sf.lit(col=False)).withColumn("skipped", sf.lit(0).cast("long"))
     forward = steps.filter(is_forward())
-    concerned = sorted({tp for _, tp in lanes(forward)})
     committed = [group.index for group in facts.groups if group.committed_only]
     ranked = offset_ranks.with_ranks(
         forward.withColumn("committed_only", sf.col("grp").isin(committed)),
         tables,
         facts,
-        concerned,
+        sorted(concerned),
         {"position": "rank", "prev_position": "prev_rank"},
     )
     skipped = ranked.withColumn("skipped", sf.col("rank") - sf.col("prev_rank") - 1)

@@ -26,7 +26,7 @@ class Reading:
     Attributes:
         steps: those that are not to the next offset (``offset_jumps.build``).
         back: where steps lead to no higher offset, and the range of positions they lead over
-            (``offset_jumps.back``).
+            (``offset_jumps.Directions``).
         skips: the steps over records (``offset_jumps.skips``).
         skipped: where steps lead over records, and how many.
         starts: where deliveries begin after an assignment, a seek or a reset.
@@ -50,12 +50,16 @@ def build(tables: Tables, facts: Facts) -> Reading:
     """Build the steps; of the facts those that do not depend on the records."""
     built = cache(offset_jumps.build(tables, facts))
     steps = built.rows.filter(offset_jumps.is_step())
-    skips = cache(offset_jumps.skips(steps, tables, facts))
+    directions = offset_jumps.directions(steps)
+    cached, skips = [built], offset_jumps.skips(steps, tables, facts, directions.forward)
+    if directions.forward:
+        cached.append(cache(skips))
+        skips = cached[-1].rows
     return Reading(
         steps=steps,
-        back=offset_jumps.back(steps),
-        skips=skips.rows,
-        skipped=offset_jumps.lanes(skips.rows),
+        back=directions.back,
+        skips=skips,
+        skipped=offset_jumps.count_by_lane(skips) if directions.forward else {},
         starts=offset_jumps.starts(built.rows),
-        cached=(built, skips),
+        cached=tuple(cached),
     )

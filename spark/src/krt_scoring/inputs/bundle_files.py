@@ -19,7 +19,14 @@ from krt_contract.bundle import Bundle
 from krt_contract.schemas import ADDED, TABLES
 from krt_scoring.errors import NotABundleError
 from krt_scoring.inputs.evidence import LOG_END_OFFSETS, PRODUCE
-from krt_scoring.inputs.footers import COUNTED, IDENTITY, Counted, Statistics, sum_counters
+from krt_scoring.inputs.footers import (
+    COUNTED,
+    IDENTITY,
+    Counted,
+    Statistics,
+    Value,
+    sum_counters,
+)
 from krt_scoring.inputs.reasons import BY_TABLE, Reason
 from krt_scoring.inputs.scope import Scope
 
@@ -42,7 +49,7 @@ class Inspection:
         reasons: which files are left out, and why.
         left_out: tables of which some file is not used.
         counters: (consumer, incarnation) → what it counted of deliveries and events.
-        constants: table → columns that have the same text in every row, and the text.
+        constants: table → columns that have the same value in every row, and the value.
         groups: consumer incarnation → its consumer groups, as far as a footer names them.
         unsound: tables with rows that are outside of the run's limits, and are left out.
         uris: file → where Spark reads it, of a bundle in an object store; empty of one in a folder.
@@ -56,7 +63,7 @@ class Inspection:
     reasons: tuple[Reason, ...] = field(default=())
     left_out: frozenset[str] = frozenset()
     counters: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
-    constants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    constants: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsound: frozenset[str] = frozenset()
     uris: Mapping[Path, str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Footers: what a ledger file says about its rows without being read.
 
-Writers, counters, ranges of times, and columns with the same text in every row.
+Writers, counters, ranges of times, and columns with the same value in every row.
 """
 
 from __future__ import annotations
@@ -36,11 +36,15 @@ COUNTED = (CONSUME, CONSUMER_EVENTS)
 
 CONSTANT = {
     "produce": ("topic", "outcome"),
-    "consume": ("run_uid", "topic", "group", "outcome"),
-    "log": ("run_uid", "topic", "state"),
+    "consume": ("run_uid", "topic", "group", "outcome", "checksum_ok"),
+    "log": ("run_uid", "topic", "state", "checksum_ok"),
 }
-"""Columns that may have the same text in every row: the run, its only topic or group, or an outcome
-where nothing failed. Queries compare them several times a row, which a constant saves."""
+"""Columns that may have the same value in every row: the run, its only topic or group, an outcome
+where nothing failed, a checksum where nothing was damaged. Queries compare them several times a
+row, which a constant saves; one that looks for another value is not run at all."""
+
+Value = str | bool
+"""What such a column holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Statistics:
         writers: (identity, incarnation) pairs that wrote them.
         times: column → earliest and latest value, UTC µs.
         counters: (consumer, incarnation) → what it counted of deliveries and events.
-        texts: column → the text of each row group, None where one may have several.
+        values: column → the value of each row group, None where one may have several.
         groups: consumer incarnation → its consumer groups.
     """
 
@@ -68,14 +72,14 @@ class Statistics:
     writers: set[tuple[str, str]] = field(default_factory=set)
     times: dict[str, tuple[int, int]] = field(default_factory=dict)
     counters: dict[tuple[str, str], Counted] = field(default_factory=dict)
-    texts: dict[str, set[str | None]] = field(default_factory=dict)
+    values: dict[str, set[Value | None]] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
 
     @property
-    def constants(self) -> dict[str, str]:
-        """Columns that have the same text in every row, and the text."""
-        same = {name: texts for name, texts in self.texts.items() if len(texts) == 1}
-        return {name: text for name, texts in same.items() for text in texts if text is not None}
+    def constants(self) -> dict[str, Value]:
+        """Columns that have the same value in every row, and the value."""
+        same = {name: found for name, found in self.values.items() if len(found) == 1}
+        return {name: one for name, found in same.items() for one in found if one is not None}
 
     def add(self, metadata: pq.FileMetaData, table: str) -> None:
         """Add the footer of a file."""
@@ -90,7 +94,7 @@ class Statistics:
                 before = self.times.get(column, (low, high))
                 self.times[column] = min(before[0], low), max(before[1], high)
         for column in CONSTANT.get(table, ()):
-            self.texts.setdefault(column, set()).update(_texts(metadata, column))
+            self.values.setdefault(column, set()).update(_values(metadata, column))
 
 
 def sum_counters(
@@ -144,11 +148,15 @@ def _ranges(metadata: pq.FileMetaData, column: str) -> Iterator[tuple[Any, Any]]
             yield statistics.min, statistics.max
 
 
-def _texts(metadata: pq.FileMetaData, column: str) -> Iterator[str | None]:
-    """Yield the text that all rows of a row group have in a column, None where they may differ."""
+def _values(metadata: pq.FileMetaData, column: str) -> Iterator[Value | None]:
+    """Yield the value that all rows of a row group have in a column, None where they may differ."""
     for statistics in _statistics(metadata, column):
         known = statistics is not None and statistics.has_min_max and statistics.null_count == 0
-        yield str(statistics.min) if known and statistics.min == statistics.max else None
+        if known and statistics.min == statistics.max:
+            found: Value = statistics.min
+            yield found
+        else:
+            yield None
 
 
 def _statistics(metadata: pq.FileMetaData, column: str) -> Iterator[Any]:
