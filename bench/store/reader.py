@@ -1,7 +1,7 @@
 """Scores one bundle in this process, from a folder or from a store, and writes the scorecard.
 
-Arguments: how rows are read (``folder``, ``copy``, ``store``), the folder with the bundle or an
-empty one for the copy, the key of the bundle, the file for the scorecard, worker threads. The
+Arguments: how rows are read (``folder``, ``copy``, ``sent``, ``store``), the folder with the bundle
+or an empty one for the copy, the key of the bundle, the file for the scorecard, worker threads. The
 environment has the settings of the store.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from krt_scoring.pipeline import Assessment
 
-FOLDER, COPY, STORE = "folder", "copy", "store"
+FOLDER, COPY, SENT, STORE = "folder", "copy", "sent", "store"
 
 JARS = "KRT_BENCH_JARS"
 """The environment variable with the folder of the S3 client's jars."""
@@ -56,8 +56,9 @@ def main(way: str, folder: str, key: str, out: str, cores: str) -> None:
         inspected = place.inspect()
 
         def score(session: SparkSession) -> Assessment:
-            copies = replace(inspected, uris={})
-            return assess(session, place.spread(session, inspected) if way == STORE else copies)
+            if way == SENT:
+                return assess(session, place.spread(session, inspected))
+            return assess(session, inspected if way == STORE else replace(inspected, uris={}))
 
         write_text(Path(out), dump(spark.run(sum(inspected.rows.values()), score).card))
 

@@ -1,9 +1,9 @@
 """How long it takes to score one history, from a folder and from the store.
 
 Each scoring is a process of its own, from nothing to the scorecard. From the store the rows are
-read in two ways: from a copy, as krt-score and krt evidence make one, and as the executors of a
-test's Job get them, small tables sent by the driver and larger ones by Spark's S3 client. All three
-must give the same bytes.
+read in three ways: from a copy, as krt-score and krt evidence make one; from copies that the driver
+sends to the executors, as a test's Job does with small tables; and by Spark's S3 client, as it does
+with larger ones. All must give the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bench.scoring.__main__ import Cost, measure, write_head, write_row
 from bench.scoring.history import BUNDLE
 from bench.store.bundles import upload
 from bench.store.numbers import ratios, spread
-from bench.store.reader import COPY, FOLDER, JARS, STORE
+from bench.store.reader import COPY, FOLDER, JARS, SENT, STORE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from krt_contract.stores.objects import ObjectStore
 
 ROOT = Path(__file__).parents[2]
-WAYS = (FOLDER, COPY, STORE)
+WAYS = (FOLDER, COPY, SENT, STORE)
 LABELS = {
     FOLDER: "folder",
     COPY: "store, copied first (krt-score)",
-    STORE: "store, as a test's Job",
+    SENT: "store, sent to the executors (a test's Job)",
+    STORE: "store, rows by Spark's S3 client (a test's Job of large tables)",
 }
 HEAD = (
     "evidence in",
