@@ -175,6 +175,9 @@ def check(spark: SparkSession, folder: str) -> None:
     if len(rows) != partitions:
         sys.exit(f"the queries gave {len(rows)} rows, expected {partitions}: {rows}")
     spark.createDataFrame([("a", 1)], "a string, b int").filter("b > 0").collect()
+    # By it Spark writes broadcasts to disk when memory runs out.
+    context: Any = spark.sparkContext
+    context._jvm.org.apache.spark.serializer.KryoSerializer(context._jsc.sc().getConf()).newKryo()  # noqa: SLF001  # the only way to the Java process
     spark.read.format("kafka").option("kafka.bootstrap.servers", f"{ADDRESS}:1").option(
         "subscribe", "none"
     ).load()

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from krt_scoring.engine import spark_errors
 from krt_scoring.errors import SparkFailedError
@@ -75,6 +75,24 @@ def test_translate_errors_of_a_jvm_that_still_runs_names_the_connection(
     jvm("import time; time.sleep(60)")
     message = failure(ConnectionResetError(104, "Connection reset by peer"))
     assert message == ("the connection to Spark's JVM failed: [Errno 104] Connection reset by peer")
+
+
+class Thrown:
+    """An exception of a JVM that is gone."""
+
+    _target_id = "o1"
+
+    def getCause(self) -> None:  # noqa: N802 (Java's name)
+        raise LOST
+
+
+def test_translate_errors_of_a_jvm_that_was_killed_after_it_threw_names_the_remedy(
+    jvm: Callable[[str], None],
+) -> None:
+    jvm("import os; os.kill(os.getpid(), 9)")
+    message = failure(Py4JJavaError("An error occurred while calling o1.collect", Thrown()))
+    assert "killed (SIGKILL)" in message
+    assert message.endswith(f": {REMEDY}")
 
 
 def test_translate_errors_without_a_jvm_names_the_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,11 @@ def translate_errors(memory: str) -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        cause = _cause(error)
+        try:
+            cause = _cause(error)
+        except (Py4JError, OSError):
+            # The JVM threw it, and was gone before it could be asked what it was.
+            raise SparkFailedError(_ended(_process(), str(error.errmsg), memory)) from error
         if SHUT_DOWN in cause:
             raise SparkFailedError(_ended(_process(), cause, memory)) from error
         raise SparkFailedError(_message(cause, memory)) from error
@@ -101,11 +105,12 @@ def _process() -> subprocess.Popen[Any] | None:
 
 
 def _cause(error: Py4JJavaError) -> str:
-    """Return the innermost exception of the JVM in one line, or else Python's text of it."""
-    try:
-        thrown = error.java_exception
-        while thrown.getCause() is not None:
-            thrown = thrown.getCause()
-        return " ".join(str(thrown.toString()).split())
-    except (Py4JError, OSError):
-        return str(error).strip().splitlines()[0]
+    """Return the innermost exception of the JVM in one line.
+
+    Raises:
+        Py4JError, OSError: the JVM, which is asked, is gone.
+    """
+    thrown = error.java_exception
+    while thrown.getCause() is not None:
+        thrown = thrown.getCause()
+    return " ".join(str(thrown.toString()).split())
