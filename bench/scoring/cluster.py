@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from bench.scoring import tables
-from bench.scoring.__main__ import MILLION, cache, cached, differences, write_head, write_row
+from bench.scoring.__main__ import (
+    KIB_PER_MIB,
+    MILLION,
+    cache,
+    cached,
+    differences,
+    write_head,
+    write_row,
+)
 from bench.scoring.history import BUNDLE, PLAIN, RUN_UID
 from krt_cli.installation import find_controllers
 from krt_cli.kubectl import Kubectl
@@ -63,6 +71,7 @@ HEAD = (
     "peak heap of an executor, MiB",
     "peak memory of an executor, MiB",
     "longest task s",
+    "peak memory of the driver's Python, MiB",
 )
 
 
@@ -123,7 +132,24 @@ def place(source: Path, evidence: Path) -> Bundle:
     return Bundle(target)
 
 
-def objects(run_json: str, pulled: dict[str, str], executors: int, memory: str) -> Iterator[Any]:
+@dataclass(frozen=True)
+class Request:
+    """What a scoring is to have: heaps as Kubernetes writes them."""
+
+    executors: int
+    memory: str
+    driver_memory: str
+
+    def spec(self) -> dict[str, Any]:
+        """Return it as ``spec.scoring``."""
+        return {
+            "executors": self.executors,
+            "executor": {"memory": self.memory},
+            "driver": {"memory": self.driver_memory},
+        }
+
+
+def objects(run_json: str, pulled: dict[str, str], request: Request) -> Iterator[Any]:
     """Yield what the Job needs, in order; none of it has an owner."""
     spec = {
         "topics": [{"name": PLAIN, "replicationFactor": 3}],
@@ -131,7 +157,7 @@ def objects(run_json: str, pulled: dict[str, str], executors: int, memory: str) 
             "producers": [{"name": "p", "topic": PLAIN}],
             "consumers": [{"name": "c", "topics": [PLAIN], "group": "g"}],
         },
-        "scoring": {"executors": executors, "executor": {"memory": memory}},
+        "scoring": request.spec(),
         "evidence": {"claimName": "krt-evidence"},
     }
     plan = Plan(NAMESPACE, NAME, RUN_UID, 1, resolved_spec=spec, topics=(), images=pulled)
@@ -172,7 +198,7 @@ def _mount(pod: dict[str, Any]) -> None:
 
 
 def run(
-    evidence: Path, source: Path, pulled: dict[str, str], executors: int, memory: str
+    evidence: Path, source: Path, pulled: dict[str, str], request: Request
 ) -> tuple[dict[str, Any], dict[str, Any], Work]:
     """Score a history by a Job; return its scorecard, scoring.json and the work of the tasks.
 
@@ -182,7 +208,7 @@ def run(
     KUBECTL("delete", "namespace", NAMESPACE, "--ignore-not-found")
     shutil.rmtree(evidence / EVENTS, ignore_errors=True)
     placed = place(source, evidence)
-    built = list(objects(placed.run_json.read_text(encoding="utf-8"), pulled, executors, memory))
+    built = list(objects(placed.run_json.read_text(encoding="utf-8"), pulled, request))
     for item in built:
         item["metadata"].pop("ownerReferences", None)
     KUBECTL("apply", "-f", "-", stdin=yaml.safe_dump_all(built))
@@ -218,6 +244,7 @@ def main() -> None:
     parser.add_argument("millions", type=float, nargs="+", help="million sends")
     parser.add_argument("--executors", type=int, nargs="+", default=[2, 4, 8])
     parser.add_argument("--memory", default="1Gi", help="heap of an executor (1Gi)")
+    parser.add_argument("--driver-memory", default="1Gi", help="heap of the driver (1Gi)")
     options = parser.parse_args()
     (controller,) = find_controllers(KUBECTL)
     evidence, pulled = Path(os.environ["KRT_EVIDENCE"]), controller.images
@@ -227,7 +254,8 @@ def main() -> None:
         sends = int(millions * MILLION)
         source = bundle(sends)
         for executors in options.executors:
-            card, timed, work = run(evidence, source, pulled, executors, options.memory)
+            request = Request(executors, options.memory, options.driver_memory)
+            card, timed, work = run(evidence, source, pulled, request)
             records = card["ledger"]["attempted"] + card["ledger"]["deliveries"]
             write_row(
                 (
@@ -241,6 +269,7 @@ def main() -> None:
                     f"{work.heap / MIB:.0f}",
                     f"{work.resident / MIB:.0f}",
                     f"{work.longest_ms / 1000:.1f}",
+                    f"{timed['pythonPeakKib'] / KIB_PER_MIB:.0f}",
                 )
             )
             for line in differences(sends, card, None):

@@ -56,7 +56,7 @@ SCHEMA = StructType([StructField("tp", LongType()), StructField("cuts", ArrayTyp
 ``latest`` the last instant at which the leader before may still have acked (µs)."""
 
 
-ALL = Acks.ALL.value
+ACKS_ALL = Acks.ALL.value
 
 UNCLEAN = "unclean-election"
 """The rule of an election from outside ISR and ELR, where the topic allows one."""
@@ -137,9 +137,9 @@ def derive(history: History) -> tuple[Truncation, ...]:
     strict = [
         pk
         for pk, item in facts.incarnations.items()
-        if producer_settings(facts.run, item.producer).acks == ALL
+        if producer_settings(facts.run, item.producer).acks == ACKS_ALL
     ]
-    sent = records.rows.withColumn("acks", sf.when(sf.col("pk").isin(*strict), ALL))
+    sent = records.rows.withColumn("acks", sf.when(sf.col("pk").isin(*strict), ACKS_ALL))
     lowest = first_offsets_cut(moments(found, facts, grace), sent)
     frozen = freezes.collect(history.tables.timeline)
     truncations = []
@@ -190,7 +190,8 @@ def first_offsets_cut(
 
     Args:
         elected: ``MOMENTS`` of each election.
-        records: all records, with ``tp, position, acks, outcome, as_acked, sent_at, done_at``.
+        records: all records, with ``tp, position, outcome, as_acked, sent_at, done_at``, and
+            ``acks``, of which only ``all`` counts.
     """
     schema = StructType([StructField(name, LongType()) for name in MOMENTS])
     moments_of = local_rows.frame(records.sparkSession, elected, schema)
@@ -198,7 +199,7 @@ def first_offsets_cut(
     in_sync = sf.col("done_at").between(sf.col("strict"), sf.col("until") - 1)
     joined = kept.join(sf.broadcast(moments_of), "tp").filter(
         (sf.col("done_at") < sf.col("earliest"))
-        & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == ALL) & in_sync))
+        & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == ACKS_ALL) & in_sync))
     )
     above = sf.max(offset_of(sf.col("position"))) + 1
     found = joined.groupBy("tp", "at").agg(above.alias("offset")).collect()
