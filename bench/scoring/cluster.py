@@ -111,9 +111,9 @@ class Work:
 
 def bundle(sends: int) -> Path:
     """Return the bundle of a history, made where it is not in the cache, without lines of text."""
-    whole = cache() / str(sends)
-    if whole.exists():
-        return whole / BUNDLE
+    with_lines = cache() / str(sends)
+    if with_lines.exists():
+        return with_lines / BUNDLE
     return cached(f"{sends}.tables", lambda folder: tables.generate(folder, sends)) / BUNDLE
 
 

@@ -39,7 +39,7 @@ def test_blocks_of_bytes_are_written_to_disk_without_the_unused_jars(tmp_path: P
         text=True,
         check=False,
         timeout=240,
-        env={**os.environ, "SPARK_HOME": str(tmp_path), "KRT_PLAIN_SPARK": "class-data"},
+        env={**os.environ, "SPARK_HOME": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split()[-1] == "1000"

@@ -114,23 +114,30 @@ def test_inspect_other_schema_is_left_out(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "expected"),
+    ("column", "files", "expected"),
     [
-        ([["r", "r"], ["r"]], {"run_uid": "r"}),
-        ([["r"], ["other"]], {}),
-        ([["r", "other"]], {}),
-        ([["r", None]], {}),
-        ([[None]], {}),
+        ("run_uid", [["r", "r"], ["r"]], {"run_uid": "r"}),
+        ("run_uid", [["r"], ["other"]], {}),
+        ("run_uid", [["r", "other"]], {}),
+        ("run_uid", [["r", None]], {}),
+        ("run_uid", [[None]], {}),
+        ("checksum_ok", [[True, True], [True]], {"checksum_ok": True}),
+        ("checksum_ok", [[True, False]], {}),
+        ("checksum_ok", [[True], [False]], {}),
+        ("checksum_ok", [[True, None]], {}),
     ],
 )
-def test_inspect_text_equal_in_every_row_is_a_constant(
-    files: list[list[str | None]], expected: dict[str, str], bundle: Bundle
+def test_inspect_value_equal_in_every_row_is_a_constant(
+    column: str,
+    files: list[list[str | bool | None]],
+    expected: dict[str, str | bool],
+    bundle: Bundle,
 ) -> None:
     folder = bundle.table("log")
     folder.mkdir()
-    for number, runs in enumerate(files):
-        columns = {field.name: pa.nulls(len(runs), field.type) for field in TABLES["log"]}
-        columns["run_uid"] = pa.array(runs, pa.string())
+    for number, values in enumerate(files):
+        columns = {field.name: pa.nulls(len(values), field.type) for field in TABLES["log"]}
+        columns[column] = pa.array(values, columns[column].type)
         pq.write_table(pa.table(columns), folder / f"{number}.parquet")
     assert bundle_files.inspect(bundle).constants["log"] == expected
 
@@ -148,27 +155,6 @@ def test_inspect_outcome_equal_in_every_row_is_a_constant(
     metadata = TABLES[table].metadata
     pq.write_table(pa.table(columns).replace_schema_metadata(metadata), folder / "0.parquet")
     assert bundle_files.inspect(bundle).constants[table] == {column: "x"}
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ([[True, True], [True]], {"checksum_ok": True}),
-        ([[True, False]], {}),
-        ([[True], [False]], {}),
-        ([[True, None]], {}),
-    ],
-)
-def test_inspect_checksum_equal_in_every_row_is_a_constant(
-    files: list[list[bool | None]], expected: dict[str, bool], bundle: Bundle
-) -> None:
-    folder = bundle.table("log")
-    folder.mkdir()
-    for number, sums in enumerate(files):
-        columns = {field.name: pa.nulls(len(sums), field.type) for field in TABLES["log"]}
-        columns["checksum_ok"] = pa.array(sums, pa.bool_())
-        pq.write_table(pa.table(columns), folder / f"{number}.parquet")
-    assert bundle_files.inspect(bundle).constants["log"] == expected
 
 
 def test_require_bundle_other_path_is_refused(

@@ -152,11 +152,7 @@ def _values(metadata: pq.FileMetaData, column: str) -> Iterator[Value | None]:
     """Yield the value that all rows of a row group have in a column, None where they may differ."""
     for statistics in _statistics(metadata, column):
         known = statistics is not None and statistics.has_min_max and statistics.null_count == 0
-        if known and statistics.min == statistics.max:
-            found: Value = statistics.min
-            yield found
-        else:
-            yield None
+        yield statistics.min if known and statistics.min == statistics.max else None
 
 
 def _statistics(metadata: pq.FileMetaData, column: str) -> Iterator[Any]:
