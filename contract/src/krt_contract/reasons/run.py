@@ -101,7 +101,8 @@ RUN: Final = (
     Reason(
         "OperatorInterrupted",
         "the controller did not run, or was too slow, when a fault was to be injected or reverted",
-        "run the test again, on a cluster that is less busy",
+        "run the test again, on a cluster that is less busy; the controller's log says where the "
+        "time of a slow pass went",
         kind=COVERAGE,
     ),
     Reason(

@@ -16,6 +16,7 @@ from krt_contract.labels import ANNOTATION_APPLIED
 from krt_operator.api.status import Phase
 from krt_operator.engine import journal, reconciling
 from krt_operator.engine.events import EventQueue, build_event
+from krt_operator.engine.laps import Laps
 from krt_operator.engine.ownership import with_uid
 from krt_operator.engine.progress import Event
 from krt_operator.engine.reading import observe, read_run, with_broker_pods, with_plan
@@ -114,12 +115,16 @@ class Reconciler:
         if run.status.phase is not None and run.status.phase.terminal:
             return EVENTS_PAUSE if self._events.waiting else None
         written = _Written(run.raw, run.status)
+        laps = Laps(self._ports.clock)
         try:
             observed = observe(self._ports, run.name, run.uid, run.status.phase)
             run = with_plan(run, observed)
             observed = with_broker_pods(run, observed, self._ports)
+            laps.end("reading")
             progress = self._step(run, observed, self._ports)
+            laps.end("deciding, with requests to Kafka")
             delay = self._carry_out(run, observed, progress, written)
+            laps.end("changing")
         except ConflictError as conflict:
             _LOG.debug("%s/%s: %s", run.namespace, run.name, conflict)
             self._conflicts += 1
@@ -133,6 +138,12 @@ class Reconciler:
         except Exception as error:
             self._report(run, written, error)
             raise
+        finally:
+            slow = laps.slow()
+            if slow:
+                # What a fault that is late, or a deadline that passed, is explained by.
+                where = f"{run.namespace}/{run.name}"
+                _LOG.warning("%s: a pass in %s took %s", where, run.status.phase, slow)
         self._conflicts = 0
         return delay
 

@@ -85,6 +85,23 @@ def test_step_late_revert_is_reported_as_interruption() -> None:
     assert "reverted" in sim.status.inconclusive_reasons[0].message
 
 
+def test_step_recovery_is_when_kafka_had_answered_so_no_next_fault_is_late() -> None:
+    again = {
+        "name": "again",
+        "delay": "2s",
+        "action": "External",
+        "target": {"role": "Partition", "topic": "foo"},
+        "duration": "10s",
+    }
+    sim = SimulatedCluster([LEADER | {"delay": "0s"}, again])
+    play_until_active(sim)
+    sim.answers_after = 4.0
+    play(sim)
+    assert "OperatorInterrupted" not in codes(sim)
+    at = times(sim, "leader-down")
+    assert at.recovered + timedelta(seconds=2) == times(sim, "again").due
+
+
 def test_step_kafka_that_does_not_answer_delays_no_revert() -> None:
     sim = SimulatedCluster([LEADER | {"delay": "0s"}])
     play_until_active(sim)

@@ -114,6 +114,8 @@ class SimulatedCluster(SimulatedApi):
         self.elections = 0
         self.controller = 0
         self.silent = False
+        self.answers_after = 0.0
+        """Seconds that Kafka takes for an answer."""
         self.recovers = True
 
     def ports(self) -> Ports:

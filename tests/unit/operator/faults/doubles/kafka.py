@@ -45,8 +45,7 @@ class SimulatedKafka:
         return
 
     def view(self) -> ClusterView:
-        if self._silent:
-            self.sim.time += timedelta(seconds=5)
+        self.sim.time += timedelta(seconds=5 if self._silent else self.sim.answers_after)
         if self._silent or not self.sim.view().brokers:
             raise TransientError("no broker answers")
         return self.sim.view()
