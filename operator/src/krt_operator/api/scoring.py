@@ -48,7 +48,8 @@ class SparkPod(ApiModel):
     cpu: Quantity = Field(default="200m", description="CPU requested; not limited.")
     memory: MemoryMi = Field(
         default="512Mi",
-        description="Heap of the JVM; the pod may use 384Mi more.",
+        description="Heap of the JVM. The pod may use a quarter of it and 256Mi more, and at least "
+        "384Mi.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import Component
+from krt_contract.spark_memory import overhead_mib
 from krt_operator import names
 from krt_operator.api.resources import mebibytes
 from krt_operator.build.decorate import decorate_objects
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.engine.views import Json
 
-OVERHEAD_MIB: Final = 384
-"""MiB beyond the driver's heap, for the JVM's own memory and the Python process (measured at 512
-MiB of heap: 390 to 430 MiB and 50 MiB in all). Also Spark's minimum overhead of an executor."""
-
 DRAINING_STEPS: Final = 4
 """Steps of Draining that may each take spec.timeouts.drain; see `phases.draining`."""
 
@@ -34,7 +31,7 @@ def build_scoring_job(plan: Plan, attempt: int, pull_policy: str) -> Json:
     """The Job that scores the run; `attempt` counts from 1."""
     scoring = plan.spec.scoring
     driver = mebibytes(scoring.driver.memory)
-    memory = f"{driver + OVERHEAD_MIB}Mi"
+    memory = f"{driver + overhead_mib(driver)}Mi"
     objects = render(
         "scoring-job.yaml.j2",
         name=names.scoring_job(plan.name, attempt),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from krt_contract.spark_memory import overhead_mib
+
 DRIVER_PORT = 7078
 BLOCK_MANAGER_PORT = 7079
 
@@ -55,10 +57,6 @@ PODS_ALONE = {
 }
 """Spark then touches pods and no other objects, so the driver's role needs no right to others."""
 
-OVERHEAD_MIB = 384
-"""Memory of an executor pod beyond its heap: metaspace, code cache, threads, buffers (measured:
-390 to 430 MiB resident in all with a 512 MiB heap)."""
-
 
 def settings(cluster: ClusterSettings, java_flags: str) -> dict[str, str]:
     """Return the settings of driver and executors; ``java_flags`` are of the executors' JVMs."""
@@ -74,7 +72,7 @@ def settings(cluster: ClusterSettings, java_flags: str) -> dict[str, str]:
         "spark.executor.instances": str(cluster.executors),
         "spark.executor.cores": "1",
         "spark.executor.memory": f"{cluster.executor_memory_mib}m",
-        "spark.executor.memoryOverhead": f"{OVERHEAD_MIB}m",
+        "spark.executor.memoryOverhead": f"{overhead_mib(cluster.executor_memory_mib)}m",
         "spark.executor.extraJavaOptions": java_flags,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{cluster.registration_s}s",

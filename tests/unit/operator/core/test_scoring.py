@@ -130,3 +130,13 @@ def test_cleanup_keeps_scoring_that_has_given_its_result_and_not_ended_yet(world
             pod["status"] = {"phase": "Running"}
     assert world.run(controller=engine)["phase"] == "Completed"
     assert world.objects["Job", "t-scoring-1"]["metadata"]["uid"] == job["metadata"]["uid"]
+
+
+def test_driver_pod_with_a_large_heap_may_use_more_beside_it(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(scoring={"driver": {"memory": "2Gi"}})
+    world.run(until="Scoring")
+    (job,) = (obj for (kind, _), obj in world.objects.items() if kind == "Job")
+    (driver,) = job["spec"]["template"]["spec"]["containers"]
+    assert driver["resources"]["limits"]["memory"] == "2816Mi"
