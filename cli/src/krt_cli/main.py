@@ -86,9 +86,9 @@ def run_file(  # noqa: PLR0913 - the options of a command
 
     The exit code follows the verdict: 0 Passed, 1 Failed, 2 Degraded, 3 Inconclusive.
 
-    It is 4 where the command could not run: the API server refuses the test, a test of that name
-    has ended already, the test was deleted, kubectl failed, wrong arguments. It is 130 after
-    Ctrl-C; the test then goes on.
+    It is 4 where the test could not run (phase Error, whatever --accept says) or the command could
+    not: the API server refuses the test, a test of that name has ended already, the test was
+    deleted, kubectl failed, wrong arguments. It is 130 after Ctrl-C; the test then goes on.
     """
     manifest = read_manifest(file)
     kubectl = Kubectl(namespace, context, kubeconfig)
@@ -111,8 +111,9 @@ def watch(  # noqa: PLR0913 - the options of a command
 
     The exit code follows the verdict: 0 Passed, 1 Failed, 2 Degraded, 3 Inconclusive.
 
-    It is 4 where the command could not run: no such test, the test was deleted, kubectl failed,
-    wrong arguments. It is 130 after Ctrl-C; the test then goes on.
+    It is 4 where the test could not run (phase Error, whatever --accept says) or the command could
+    not: no such test, the test was deleted, kubectl failed, wrong arguments. It is 130 after
+    Ctrl-C; the test then goes on.
     """
     kubectl = Kubectl(namespace, context, kubeconfig)
     with _interruptible(name):

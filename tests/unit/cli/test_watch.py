@@ -184,6 +184,13 @@ def test_watch_exit_code_follows_the_verdict(kubectl: FakeKubectl, verdict: str,
     assert run(["watch", "sample"]) == code
 
 
+def test_watch_of_a_test_that_could_not_run_ends_with_4_whatever_is_accepted(
+    kubectl: FakeKubectl,
+) -> None:
+    kubectl.answers("get krt", event(changed(phase="Error", verdict="Inconclusive")))
+    assert run(["watch", "sample", "--accept", "Inconclusive"]) == ExitCode.COULD_NOT_RUN
+
+
 @pytest.mark.usefixtures("quick")
 def test_watch_that_the_server_ends_is_started_again(
     kubectl: FakeKubectl, capsys: pytest.CaptureFixture[str]
@@ -265,7 +272,7 @@ def test_watch_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str])
     assert run(["watch", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "0 Passed, 1 Failed, 2 Degraded, 3 Inconclusive" in text
-    assert "4 where the command could not run" in text
+    assert "4 where the test could not run" in text
 
 
 def _waiting(reason: str, message: str) -> Test:

@@ -28,11 +28,15 @@ VERDICTS = {
     "Inconclusive": ExitCode.INCONCLUSIVE,
 }
 
+COULD_NOT_RUN = "Error"
+"""Phase of a test that the controller ended before there was anything to judge."""
+
 STYLES = {
     ExitCode.PASSED: "bold green",
     ExitCode.DEGRADED: "bold yellow",
     ExitCode.FAILED: "bold red",
     ExitCode.INCONCLUSIVE: "bold magenta",
+    ExitCode.COULD_NOT_RUN: "bold magenta",
 }
 
 
@@ -63,6 +67,8 @@ def watch(kubectl: Kubectl, name: str, evidence: Path | None, console: Console) 
 
 def _close(test: Test, evidence: Path | None, console: Console) -> ExitCode:
     code = VERDICTS.get(test.status.get("verdict", ""), ExitCode.INCONCLUSIVE)
+    if test.status.get("phase") == COULD_NOT_RUN:
+        code = ExitCode.COULD_NOT_RUN
     console.print()
     for label, text in closing(test, evidence):
         style = STYLES[code] if label == "verdict" else ""
