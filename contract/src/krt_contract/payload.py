@@ -22,6 +22,11 @@ SEPARATOR = ";"
 CRC_LENGTH = 8
 """Hex digits of the checksum."""
 
+BLOCK = 1000
+"""Values in a row that are built from one another: those that differ in the last three digits."""
+
+LOW_DIGITS = 3
+
 FIELDS = 7
 """Fields of a value: magic, run uid, producer, incarnation, seq, padding, checksum."""
 
@@ -61,22 +66,62 @@ class Encoder:
         self._head = f"{MAGIC};{run_uid};{producer};{incarnation};".encode("ascii")
         self._head_crc = zlib.crc32(self._head)
         self._size = size
-        self._paddings: dict[int, bytes] = {}
+        self._high, self._prefix, self._rest, self._crc = 0, b"", b"", 0
+        self._lows: list[tuple[bytes, int]] = []
 
     def encode(self, seq: int) -> bytes:
         """Return the value of record ``seq``."""
-        # Only the digits differ from one value to the next: what is around them is kept, and the
-        # checksum goes on from that of the head.
-        digits = b"%d" % seq
-        padding = self._paddings.get(len(digits)) or self._pad(len(digits))
-        tail = digits + padding
+        # Of a thousand values in a row, three digits and the checksum differ.
+        high, low = divmod(seq, BLOCK)
+        if high != self._high or not high:
+            if not high:
+                return self._build(b"%d" % seq)
+            self._begin(high)
+        text, difference = self._lows[low]
+        return b"%s%s%s%08x" % (self._prefix, text, self._rest, self._crc ^ difference)
+
+    def _build(self, digits: bytes) -> bytes:
+        tail = digits + self._pad(len(digits))
         return b"%s%s;%08x" % (self._head, tail, zlib.crc32(tail, self._head_crc))
 
+    def _begin(self, high: int) -> None:
+        """Keep what the values of a block share."""
+        digits = b"%d" % high
+        rest = self._pad(len(digits) + LOW_DIGITS)
+        if rest + b";" != self._rest:
+            self._rest = rest + b";"
+            self._lows = _differences(rest)
+        self._high, self._prefix = high, self._head + digits
+        self._crc = zlib.crc32(b"000" + rest, zlib.crc32(digits, self._head_crc))
+
     def _pad(self, digits: int) -> bytes:
-        """Return the separator and the padding behind a seq of so many digits; keep them."""
+        """Return the separator and the padding behind a seq of so many digits."""
         rest = self._size - len(self._head) - digits - len(SEPARATOR) * 2 - CRC_LENGTH
-        padding = self._paddings[digits] = b";" + b"x" * max(0, rest)
-        return padding
+        return b";" + b"x" * max(0, rest)
+
+
+def _differences(rest: bytes) -> list[tuple[bytes, int]]:
+    """Return the last digits of each value of a block, and what they make of the first's checksum.
+
+    A checksum is linear: texts of one length that differ in the same places by the same bits have
+    checksums that differ (by exclusive or) by the same, whatever else is in them. And what several
+    digits change is what each of them changes, put together.
+
+    Args:
+        rest: what follows the digits, up to the checksum's separator.
+    """
+    first = zlib.crc32(b"000" + rest)
+    hundreds, tens, ones = (
+        [
+            zlib.crc32((b"000%d" % (digit * place))[-LOW_DIGITS:] + rest) ^ first
+            for digit in range(10)
+        ]
+        for place in (100, 10, 1)
+    )
+    return [
+        (b"%03d" % low, hundreds[low // 100] ^ tens[low // 10 % 10] ^ ones[low % 10])
+        for low in range(BLOCK)
+    ]
 
 
 def decode(value: bytes | None) -> Payload | None:

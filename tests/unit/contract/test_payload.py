@@ -40,6 +40,15 @@ def test_encode_with_what_it_keeps_gives_the_bytes_of_the_layout(
         assert encoder.encode(seq) == body + b";%08x" % zlib.crc32(body)
 
 
+@pytest.mark.parametrize("size", [0, 110, 200])
+def test_encode_of_values_in_a_row_gives_the_bytes_of_the_layout(size: int) -> None:
+    encoder = Encoder(RUN, PRODUCER, INCARNATION, size)
+    for seq in (*range(2_100), *range(9_990, 11_010), *range(99_990, 100_010), 5):
+        body = f"krt1;{RUN};{PRODUCER};{INCARNATION};{seq};".encode()
+        body += b"x" * (size - len(body) - 9)
+        assert encoder.encode(seq) == body + b";%08x" % zlib.crc32(body)
+
+
 def test_decode_of_a_checksum_that_is_no_number_keeps_the_identity() -> None:
     value = Encoder(RUN, PRODUCER, INCARNATION, 200).encode(7)
     found = decode(value[:-8] + b"notahex!")

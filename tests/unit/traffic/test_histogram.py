@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.traffic.scrapes import scrape
@@ -33,6 +34,15 @@ def test_observe_in_parts_counts_what_each_value_alone_would(parts: list[list[in
         histogram.observe(part)
     within = tuple(sum(value <= bound for value in values) for bound in BOUNDS)
     assert histogram.read() == (within, len(values), sum(values))
+
+
+@given(st.lists(st.integers(-50, 2000), max_size=20), st.lists(st.integers(-50, 2000), max_size=20))
+def test_observe_column_counts_what_observe_counts(first: list[int], second: list[int]) -> None:
+    listed, columns = Histogram(BOUNDS), Histogram(BOUNDS)
+    for part in (first, second):
+        columns.observe_column(pa.array(part, pa.int64()))
+        listed.observe(part)
+    assert columns.read() == listed.read()
 
 
 def test_distribution_is_cumulative_and_in_seconds() -> None:

@@ -66,7 +66,7 @@ class HalfMoved(Records):
         super().done(record)
         self.in_flight.update(before)
 
-    def acked(self, seq: int, sent: Sent, at: int, mono: int, offset: int | None) -> None:
+    def acked(self, seq: int, sent: Sent, at: int, mono: int, offset: int) -> None:
         before = self.in_flight.copy()
         super().acked(seq, sent, at, mono, offset)
         self.in_flight.update(before)
@@ -117,6 +117,33 @@ def test_acked_leaves_what_report_leaves() -> None:
     assert acked.in_flight == reported.in_flight
     assert acked.snapshot()[0].equals(reported.snapshot()[0])
     assert acked.waiting_bytes == 0
+
+
+def test_acked_rows_have_the_columns_of_reported_ones_whatever_their_number() -> None:
+    reported, acked = records(), records()
+    for all_sends in (reported, acked):
+        all_sends.schedule = Schedule(500, 1_000)
+        all_sends.in_flight.update(dict.fromkeys(range(12), sent()))
+    for seq in range(12):
+        reported.report(done(seq))
+        acked.acked(seq, sent(), 5_000_100, 2_100, 10 + seq)
+    assert acked.snapshot()[0].equals(reported.snapshot()[0])
+    assert acked.latency.read() == reported.latency.read()
+    assert acked.unacknowledged == reported.unacknowledged == set()
+
+
+def test_snapshot_has_acked_rows_and_others_together() -> None:
+    all_sends = records()
+    all_sends.in_flight.update(dict.fromkeys(range(3), sent()))
+    all_sends.acked(0, sent(), 5_000_100, 2_100, 10)
+    all_sends.done(done(1)._replace(outcome=SendOutcome.FAILED, offset=None, error="_TIMED_OUT"))
+    settled, rest = all_sends.snapshot()
+    assert settled.select(["seq", "outcome", "offset"]).to_pylist() == [
+        {"seq": 0, "outcome": "acked", "offset": 10},
+        {"seq": 1, "outcome": "failed", "offset": None},
+    ]
+    assert rest["seq"].to_pylist() == [2]
+    assert all_sends.unacknowledged == {1, 2}
 
 
 def test_partition_of_a_key_is_fixed_and_every_partition_has_keys() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,13 @@ def test_due_counts_a_record_from_its_time_on_and_not_before(rate: int, seq: int
     at = schedule.at(seq)
     assert schedule.due(at) >= seq + 1
     assert schedule.due(at - 1) <= seq
+
+
+@given(RATES, st.lists(st.integers(0, 10**12), max_size=20))
+def test_at_all_is_at_of_each(rate: int, seqs: list[int]) -> None:
+    schedule = Schedule(1_000, rate)
+    found = schedule.at_all(pa.array(seqs, pa.int64())).to_pylist()
+    assert found == [schedule.at(seq) for seq in seqs]
 
 
 @given(RATES, st.integers(0, 600))

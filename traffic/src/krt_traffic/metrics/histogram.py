@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LATENCY_MICROS: Final = (
     *(1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000),
@@ -35,13 +40,23 @@ class Histogram:
         if not values:
             return
         values.sort()
-        below, count, total = self._state
         more = [bisect_right(values, bound) for bound in self.bounds]
-        added = sum(values[bisect_left(values, 0) :])
+        self._add(more, len(values), sum(values[bisect_left(values, 0) :]))
+
+    def observe_column(self, values: pa.Int64Array) -> None:
+        """Take the values of a column, none of them null, as ``observe`` takes those of a list."""
+        if not len(values):
+            return
+        more = [pc.sum(pc.less_equal(values, bound)).as_py() for bound in self.bounds]
+        self._add(more, len(values), pc.sum(pc.max_element_wise(values, 0)).as_py())
+
+    def _add(self, within: list[int], values: int, total: int) -> None:
+        """Add values of which so many are within each bound, and which have this total."""
+        below, count, before = self._state
         self._state = (
-            tuple(map(sum, zip(below, more, strict=True))),
-            count + len(values),
-            total + added,
+            tuple(map(sum, zip(below, within, strict=True))),
+            count + values,
+            before + total,
         )
 
     def read(self) -> tuple[tuple[int, ...], int, int]:

@@ -18,6 +18,7 @@ from krt_traffic.client import make_producer, producer_field
 from krt_traffic.clock import EventClock, both, mono
 from krt_traffic.error_throttle import ErrorThrottle
 from krt_traffic.errors import FatalClientError
+from krt_traffic.sending.acknowledgements import NO_OFFSET
 from krt_traffic.sending.outcomes import (
     PURGED,
     Circumstances,
@@ -195,14 +196,18 @@ class Sender:
         records = self._records
         sent = records.in_flight[seq]
         if error is None:
-            offset = self._offset(message)
             self._circumstances.ever_acked = True
-            if offset is not None:
-                self._last_acked[message.partition()] = offset
+            offset = NO_OFFSET
+            if self._offsets_known:
+                found = message.offset()
+                if found is not None and found >= 0:
+                    offset = found
+                    self._last_acked[message.partition()] = found
             if sent.transaction is None:
                 records.acked(seq, sent, at, now, offset)
                 return
-            done = Done(seq, sent, at, now, offset, SendOutcome.ACKED, None)
+            known = None if offset == NO_OFFSET else offset
+            done = Done(seq, sent, at, now, known, SendOutcome.ACKED, None)
         else:
             outcome = outcome_of(error.code(), self._circumstances)
             done = Done(seq, sent, at, now, None, outcome, error.name())
@@ -216,10 +221,6 @@ class Sender:
                 self._purged.append(done)
                 return
         records.report(done)
-
-    def _offset(self, message: Message) -> int | None:
-        offset = message.offset() if self._offsets_known else None
-        return offset if offset is not None and offset >= 0 else None
 
     def _refused(self, seq: int, sent: Sent, error: BufferError | KafkaException) -> None:
         cause = error.args[0] if error.args else None
