@@ -28,6 +28,20 @@ def test_add_of_an_input_gives_its_output_the_key_and_a_partition_of_it() -> Non
     assert not records.snapshot()[0].to_pylist()
 
 
+def test_acked_output_has_the_columns_of_a_reported_one() -> None:
+    reported, acked = DerivedRecords(PLAN, "make-0", "u1"), DerivedRecords(PLAN, "make-0", "u1")
+    sent = Sent(1, 1, None)
+    for records in (reported, acked):
+        records.add(Message(topic="foo", partition=0, offset=5, key=b"k", value=b"x"), 3)
+        records.attempted = 1
+        records.in_flight[0] = sent
+    reported.report(Done(0, sent, 2, 2, 7, SendOutcome.ACKED, None))
+    acked.acked(0, sent, 2, 2, 7)
+    found = acked.snapshot()[0]
+    assert found.equals(reported.snapshot()[0])
+    assert found["key"].to_pylist() == ["k"]
+
+
 def test_snapshot_of_a_send_that_lingers_in_flight_after_its_row_was_taken_leaves_it_out() -> None:
     records = DerivedRecords(PLAN, "make-0", "u1")
     records.add(Message(topic="foo", partition=0, offset=5, key=b"k", value=b"x"), 1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from krt_traffic.sending.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
     from confluent_kafka import Message
 
     from krt_contract.clients import ProducerSpec
@@ -52,6 +53,14 @@ class DerivedRecords(Records):
     def routes(self, seqs: Sequence[int]) -> list[Route]:
         """Return the routes of sends."""
         return [self._routed[seq] for seq in seqs]
+
+    def route_columns(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
+        """Return the keys and the partitions of sends."""
+        routes = self.routes(seqs.to_pylist())
+        return (
+            pa.array([key for key, _ in routes], pa.string()),
+            pa.array([partition for _, partition in routes], pa.int32()),
+        )
 
     def snapshot(self) -> tuple[pa.Table, pa.Table]:
         """Return the sends done since the last call, and all others as unknown so far."""

@@ -196,6 +196,12 @@ class Records:
         routes, count = self._routes, len(self._routes)
         return [routes[seq % count] for seq in seqs]
 
+    def route_columns(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
+        """Return the keys and the partitions of sends, as ``route`` gives them."""
+        count = len(self._routes)
+        index = pc.subtract(seqs, pc.multiply(pc.divide(seqs, count), count))
+        return self._keys.take(index), self._route_partitions.take(index)
+
     def _measure(
         self, acked: Acknowledged, done: Sequence[Done], in_flight: dict[int, Sent]
     ) -> None:
@@ -213,9 +219,8 @@ class Records:
 
     def _acked_table(self, acked: Acknowledged) -> pa.Table:
         count, nothing = len(acked), pa.nulls(len(acked))
-        route = pc.subtract(
-            acked.seq, pc.multiply(pc.divide(acked.seq, len(self._routes)), len(self._routes))
-        )
+        keys, partitions = self.route_columns(acked.seq)
+        unknown = pa.repeat(TransactionOutcome.UNKNOWN.value, count)
         return table_of(
             "produce",
             {
@@ -223,8 +228,8 @@ class Records:
                 "producer_incarnation": pa.repeat(self._incarnation, count),
                 "seq": acked.seq,
                 "topic": pa.repeat(self._plan.topic, count),
-                "partition": self._route_partitions.take(route),
-                "key": self._keys.take(route),
+                "partition": partitions,
+                "key": keys,
                 "scheduled_at": acked.scheduled_at(self.schedule),
                 "sent_at": acked.sent_at,
                 "done_at": acked.done_at,
@@ -234,7 +239,7 @@ class Records:
                 "offset": acked.offset,
                 "error": nothing,
                 "transaction": nothing,
-                "transaction_outcome": nothing,
+                "transaction_outcome": nothing if self._plan.transactions is None else unknown,
             },
         )
 
