@@ -3,7 +3,7 @@ from __future__ import annotations
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krt_contract.payload import Encoder, decode
@@ -12,6 +12,7 @@ RUN, PRODUCER, INCARNATION = "5d0c", "steady-0", "a1b2"
 names = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=40)
 
 
+@settings(deadline=None)
 @given(names, names, names, st.integers(0, 2**62), st.integers(0, 600))
 def test_a_value_says_who_sent_it(
     run: str, producer: str, incarnation: str, seq: int, size: int
@@ -29,6 +30,7 @@ def test_a_value_says_who_sent_it(
     assert len(value) == max(size, len(Encoder(run, producer, incarnation, 0).encode(seq)))
 
 
+@settings(deadline=None)
 @given(names, names, names, st.lists(st.integers(0, 2**62), min_size=1), st.integers(0, 600))
 def test_encode_with_what_it_keeps_gives_the_bytes_of_the_layout(
     run: str, producer: str, incarnation: str, seqs: list[int], size: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krt_traffic.producer.schedule import Schedule
@@ -24,6 +24,7 @@ def packed(rows: list[tuple[int, ...]]) -> Acknowledgements:
     return found
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_take_gives_what_was_packed_and_leaves_nothing(rows: list[tuple[int, ...]]) -> None:
     waiting = packed(rows)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.traffic.scrapes import scrape
 
@@ -36,6 +36,7 @@ def test_observe_in_parts_counts_what_each_value_alone_would(parts: list[list[in
     assert histogram.read() == (within, len(values), sum(values))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-50, 2000), max_size=20), st.lists(st.integers(-50, 2000), max_size=20))
 def test_observe_column_counts_what_observe_counts(first: list[int], second: list[int]) -> None:
     listed, columns = Histogram(BOUNDS), Histogram(BOUNDS)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krt_traffic.producer.schedule import Schedule
@@ -17,6 +17,7 @@ def test_due_counts_a_record_from_its_time_on_and_not_before(rate: int, seq: int
     assert schedule.due(at - 1) <= seq
 
 
+@settings(deadline=None)
 @given(RATES, st.lists(st.integers(0, 10**12), max_size=20))
 def test_at_all_is_at_of_each(rate: int, seqs: list[int]) -> None:
     schedule = Schedule(1_000, rate)

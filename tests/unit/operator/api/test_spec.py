@@ -32,7 +32,10 @@ def test_sample_has_the_documented_spec() -> None:
     body = yaml.safe_load((ROOT / "manifests/sample.yaml").read_text())
     spec = Spec.model_validate(body["spec"]).resolve()
     assert (spec.kafka.replicas, spec.ensemble.replicas) == (3, 3)
-    assert spec.kafka.config == {"zookeeper.session.timeout.ms": "6000"}
+    assert spec.kafka.config == {
+        "zookeeper.session.timeout.ms": "6000",
+        "offsets.topic.num.partitions": "10",
+    }
     (topic,) = spec.topics
     assert (topic.partitions, topic.replication_factor) == (3, 3)
     assert topic.config == {"min.insync.replicas": "2"}
