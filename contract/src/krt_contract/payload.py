@@ -73,12 +73,12 @@ class Encoder:
         """Return the value of record ``seq``."""
         # Of a thousand values in a row, three digits and the checksum differ.
         high, low = divmod(seq, BLOCK)
-        if high != self._high or not high:
-            if not high:
-                return self._build(b"%d" % seq)
+        if not high:
+            return self._build(b"%d" % seq)
+        if high != self._high:
             self._begin(high)
         text, difference = self._lows[low]
-        return b"%s%s%s%08x" % (self._prefix, text, self._rest, self._crc ^ difference)
+        return b"%s%s%s;%08x" % (self._prefix, text, self._rest, self._crc ^ difference)
 
     def _build(self, digits: bytes) -> bytes:
         tail = digits + self._pad(len(digits))
@@ -88,9 +88,8 @@ class Encoder:
         """Keep what the values of a block share."""
         digits = b"%d" % high
         rest = self._pad(len(digits) + LOW_DIGITS)
-        if rest + b";" != self._rest:
-            self._rest = rest + b";"
-            self._lows = _differences(rest)
+        if rest != self._rest:
+            self._rest, self._lows = rest, _differences(rest)
         self._high, self._prefix = high, self._head + digits
         self._crc = zlib.crc32(b"000" + rest, zlib.crc32(digits, self._head_crc))
 
@@ -112,10 +111,7 @@ def _differences(rest: bytes) -> list[tuple[bytes, int]]:
     """
     first = zlib.crc32(b"000" + rest)
     hundreds, tens, ones = (
-        [
-            zlib.crc32((b"000%d" % (digit * place))[-LOW_DIGITS:] + rest) ^ first
-            for digit in range(10)
-        ]
+        [zlib.crc32(b"%03d" % (digit * place) + rest) ^ first for digit in range(10)]
         for place in (100, 10, 1)
     )
     return [

@@ -38,10 +38,10 @@ def test_observe_in_parts_counts_what_each_value_alone_would(parts: list[list[in
 
 @settings(deadline=None)
 @given(st.lists(st.integers(-50, 2000), max_size=20), st.lists(st.integers(-50, 2000), max_size=20))
-def test_observe_column_counts_what_observe_counts(first: list[int], second: list[int]) -> None:
+def test_observe_of_a_column_counts_what_a_list_counts(first: list[int], second: list[int]) -> None:
     listed, columns = Histogram(BOUNDS), Histogram(BOUNDS)
     for part in (first, second):
-        columns.observe_column(pa.array(part, pa.int64()))
+        columns.observe(pa.array(part, pa.int64()))
         listed.observe(part)
     assert columns.read() == listed.read()
 

@@ -9,8 +9,6 @@ import pyarrow as pa
 from krt_traffic.sending.records import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from confluent_kafka import Message
 
     from krt_contract.clients import ProducerSpec
@@ -50,13 +48,9 @@ class DerivedRecords(Records):
         """Return the key of its input, and the partition that follows from its input's."""
         return self._routed[seq]
 
-    def routes(self, seqs: Sequence[int]) -> list[Route]:
-        """Return the routes of sends."""
-        return [self._routed[seq] for seq in seqs]
-
-    def route_columns(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
+    def routes(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
         """Return the keys and the partitions of sends."""
-        routes = self.routes(seqs.to_pylist())
+        routes = [self._routed[seq] for seq in seqs.to_pylist()]
         return (
             pa.array([key for key, _ in routes], pa.string()),
             pa.array([partition for _, partition in routes], pa.int32()),

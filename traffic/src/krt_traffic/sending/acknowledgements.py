@@ -1,7 +1,7 @@
 """Acknowledged sends outside transactions: packed when they come, columns when they are flushed.
 
 They are nearly all rows of a producer. As objects they cost the ledger's thread a microsecond each,
-of an interpreter that both threads share; of packed rows, it cuts out whole columns.
+of an interpreter that both threads share; of packed rows, it cuts out columns.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ FIELDS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledged:
-    """Acknowledged sends as columns of int64, all of one length.
+class Columns:
+    """Sends that are done, or reported as unknown so far, as columns of int64 of one length.
 
     Attributes:
         seq, offset: of each; ``offset`` null where it is not known.
@@ -54,7 +54,7 @@ class Acknowledged:
         return pc.add(pc.subtract(schedule.at_all(self.seq), self.sent_mono), self.sent_at)
 
     def latencies(self, schedule: Schedule | None) -> pa.Int64Array:
-        """Return the microseconds from when each was due, or sent, to its acknowledgement."""
+        """Return the microseconds from when each was due, or sent, to its outcome."""
         due = self.sent_mono if schedule is None else schedule.at_all(self.seq)
         return pc.subtract(self.done_mono, due)
 
@@ -77,7 +77,7 @@ class Acknowledgements:
         """How many there are."""
         return len(self.packed) // ROW.size
 
-    def take(self) -> Acknowledged:
+    def take(self) -> Columns:
         """Take all rows, as columns."""
         taken = self.packed[:]
         del self.packed[: len(taken)]
@@ -88,7 +88,7 @@ class Acknowledgements:
             return pa.Array.from_buffers(pa.int64(), len(values) // FIELDS, [None, buffer])
 
         offset = column(5)
-        return Acknowledged(
+        return Columns(
             seq=column(0),
             sent_at=column(1),
             sent_mono=column(2),

@@ -18,10 +18,10 @@ from krt_contract.ledger import table_of
 from krt_contract.outcomes import SendOutcome, TransactionOutcome
 from krt_traffic.clock import both, wall
 from krt_traffic.metrics.histogram import Histogram
-from krt_traffic.sending.acknowledgements import PACK, Acknowledged, Acknowledgements
+from krt_traffic.sending.acknowledgements import PACK, Acknowledgements, Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from krt_contract.clients import ProducerSpec
     from krt_traffic.producer.schedule import Schedule
@@ -104,7 +104,7 @@ class Records:
             (f"k{index}", index % plan.partitions) for index in range(plan.key_count)
         ]
         self._keys = pa.array([key for key, _ in self._routes], pa.string())
-        self._route_partitions = pa.array([at for _, at in self._routes], pa.int32())
+        self._partitions_of_keys = pa.array([at for _, at in self._routes], pa.int32())
 
     @property
     def waiting_bytes(self) -> int:
@@ -191,95 +191,80 @@ class Records:
             "at": [wall()],
         }
 
-    def routes(self, seqs: Sequence[int]) -> list[Route]:
-        """Return the routes of sends, as ``route`` gives them."""
-        routes, count = self._routes, len(self._routes)
-        return [routes[seq % count] for seq in seqs]
-
-    def route_columns(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
+    def routes(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
         """Return the keys and the partitions of sends, as ``route`` gives them."""
         count = len(self._routes)
         index = pc.subtract(seqs, pc.multiply(pc.divide(seqs, count), count))
-        return self._keys.take(index), self._route_partitions.take(index)
+        return self._keys.take(index), self._partitions_of_keys.take(index)
 
-    def _measure(
-        self, acked: Acknowledged, done: Sequence[Done], in_flight: dict[int, Sent]
-    ) -> None:
-        due = None if self.schedule is None else self.schedule.at
-        latencies = [
-            record.mono - (record.sent.mono if due is None else due(record.seq))
-            for record in done
-            if record.outcome is ACKED
-        ]
+    def _measure(self, acked: Columns, done: Sequence[Done], in_flight: dict[int, Sent]) -> None:
         open_seqs = [seq for seq in in_flight if seq not in self._lingering]
         open_seqs += [record.seq for record in done if record.outcome is not ACKED]
-        self.unacknowledged = {partition for _, partition in self.routes(open_seqs)}
-        self.latency.observe(latencies)
-        self.latency.observe_column(acked.latencies(self.schedule))
+        _, partitions = self.routes(pa.array(open_seqs, pa.int64()))
+        self.unacknowledged = set(partitions.to_pylist())
+        for sends in (acked, _columns([record for record in done if record.outcome is ACKED])):
+            self.latency.observe(sends.latencies(self.schedule))
 
-    def _acked_table(self, acked: Acknowledged) -> pa.Table:
-        count, nothing = len(acked), pa.nulls(len(acked))
-        keys, partitions = self.route_columns(acked.seq)
-        unknown = pa.repeat(TransactionOutcome.UNKNOWN.value, count)
-        return table_of(
-            "produce",
-            {
-                "producer": pa.repeat(self._member, count),
-                "producer_incarnation": pa.repeat(self._incarnation, count),
-                "seq": acked.seq,
-                "topic": pa.repeat(self._plan.topic, count),
-                "partition": partitions,
-                "key": keys,
-                "scheduled_at": acked.scheduled_at(self.schedule),
-                "sent_at": acked.sent_at,
-                "done_at": acked.done_at,
-                "sent_mono": acked.sent_mono,
-                "done_mono": acked.done_mono,
-                "outcome": pa.repeat(ACKED.value, count),
-                "offset": acked.offset,
-                "error": nothing,
-                "transaction": nothing,
-                "transaction_outcome": nothing if self._plan.transactions is None else unknown,
-            },
+    def _acked_table(self, acked: Columns) -> pa.Table:
+        nothing = pa.nulls(len(acked))
+        return self._ledger_rows(
+            acked,
+            outcome=pa.repeat(ACKED.value, len(acked)),
+            error=nothing,
+            transaction=nothing,
+            transaction_outcome=nothing,
         )
 
     def _table(self, rows: Sequence[Done]) -> pa.Table:
-        count = len(rows)
-        columns: list[Any] = [list(column) for column in zip(*rows, strict=True)] or [[]] * 8
-        seqs, sents, done_at, done_mono, offsets, outcomes, errors, transaction_outcomes = columns
-        routes = self.routes(seqs)
-        transactional = self._plan.transactions is not None
+        return self._ledger_rows(
+            _columns(rows),
+            outcome=[record.outcome for record in rows],
+            error=[record.error for record in rows],
+            transaction=[record.sent.transaction for record in rows],
+            transaction_outcome=[record.transaction_outcome for record in rows],
+        )
+
+    def _ledger_rows(
+        self, sends: Columns, *, transaction_outcome: Sequence[Any], **columns: Sequence[Any]
+    ) -> pa.Table:
+        """Return rows of ``produce``: the columns given, and those that are derived."""
+        count = len(sends)
+        keys, partitions = self.routes(sends.seq)
+        outcomes = pa.array(transaction_outcome, pa.string())
+        if self._plan.transactions is not None:
+            outcomes = pc.fill_null(outcomes, TransactionOutcome.UNKNOWN.value)
         return table_of(
             "produce",
             {
                 "producer": pa.repeat(self._member, count),
                 "producer_incarnation": pa.repeat(self._incarnation, count),
-                "seq": seqs,
+                "seq": sends.seq,
                 "topic": pa.repeat(self._plan.topic, count),
-                "partition": [partition for _, partition in routes],
-                "key": [key for key, _ in routes],
-                "scheduled_at": self._scheduled(seqs, sents),
-                "sent_at": [sent.at for sent in sents],
-                "done_at": done_at,
-                "sent_mono": [sent.mono for sent in sents],
-                "done_mono": done_mono,
-                "outcome": outcomes,
-                "offset": offsets,
-                "error": errors,
-                "transaction": [sent.transaction for sent in sents]
-                if transactional
-                else [None] * count,
-                "transaction_outcome": [
-                    outcome or TransactionOutcome.UNKNOWN for outcome in transaction_outcomes
-                ]
-                if transactional
-                else transaction_outcomes,
+                "partition": partitions,
+                "key": keys,
+                "scheduled_at": sends.scheduled_at(self.schedule),
+                "sent_at": sends.sent_at,
+                "done_at": sends.done_at,
+                "sent_mono": sends.sent_mono,
+                "done_mono": sends.done_mono,
+                "offset": sends.offset,
+                "transaction_outcome": outcomes,
+                **columns,
             },
         )
 
-    def _scheduled(self, seqs: Sequence[int], sents: Sequence[Sent]) -> list[int]:
-        if self.schedule is None:
-            return [sent.at for sent in sents]
-        at = self.schedule.at
-        # Both clocks as read at the send, so that sent_at - scheduled_at is a true duration.
-        return [at(seq) - sent.mono + sent.at for seq, sent in zip(seqs, sents, strict=True)]
+
+def _columns(rows: Sequence[Done]) -> Columns:
+    """Return what the rows have as numbers, but for their transaction."""
+
+    def column(values: Iterable[int | None]) -> pa.Int64Array:
+        return pa.array(values, pa.int64())
+
+    return Columns(
+        seq=column(record.seq for record in rows),
+        sent_at=column(record.sent.at for record in rows),
+        sent_mono=column(record.sent.mono for record in rows),
+        done_at=column(record.at for record in rows),
+        done_mono=column(record.mono for record in rows),
+        offset=column(record.offset for record in rows),
+    )
