@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_cli.advice import VERDICT_WORDS, Advice, conditions, expectations, findings, reasons
 from krt_cli.errors import KubectlError
-from krt_cli.resource import Test
+from krt_cli.resource import ERROR, Test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ def _next(test: Test, found: list[Advice]) -> Iterator[str]:
     if not test.finished:
         yield f"krt watch {name} {where}"
         return
-    if status.get("phase") == "Error":
+    if status.get("phase") == ERROR:
         yield f"kubectl describe krt/{name} {where}"
         yield f"krt doctor FILE {where}, with the file of the test"
         yield f"krt run FILE {where} --replace, once the cause is removed"

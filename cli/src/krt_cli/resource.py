@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-TERMINAL = ("Completed", "Error", "Aborted")
+ERROR = "Error"
+"""Phase of a test that the controller ended before there was anything to judge."""
+
+TERMINAL = ("Completed", ERROR, "Aborted")
 """Phases after which nothing changes."""
 
 UNKNOWN = "Unknown"

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from krt_cli.errors import ExitCode
 from krt_cli.following import follow
+from krt_cli.resource import ERROR
 from krt_cli.watch.closing import LABEL, closing
 from krt_cli.watch.live import Live
 from krt_cli.watch.progress import Progress
@@ -27,9 +28,6 @@ VERDICTS = {
     "Failed": ExitCode.FAILED,
     "Inconclusive": ExitCode.INCONCLUSIVE,
 }
-
-COULD_NOT_RUN = "Error"
-"""Phase of a test that the controller ended before there was anything to judge."""
 
 STYLES = {
     ExitCode.PASSED: "bold green",
@@ -67,7 +65,7 @@ def watch(kubectl: Kubectl, name: str, evidence: Path | None, console: Console) 
 
 def _close(test: Test, evidence: Path | None, console: Console) -> ExitCode:
     code = VERDICTS.get(test.status.get("verdict", ""), ExitCode.INCONCLUSIVE)
-    if test.status.get("phase") == COULD_NOT_RUN:
+    if test.status.get("phase") == ERROR:
         code = ExitCode.COULD_NOT_RUN
     console.print()
     for label, text in closing(test, evidence):
