@@ -1,4 +1,4 @@
-"""What a Spark pod may use beside its heap."""
+"""What a Spark pod may use beyond its heap."""
 
 from __future__ import annotations
 

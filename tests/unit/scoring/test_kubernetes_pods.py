@@ -5,7 +5,7 @@ from __future__ import annotations
 from krt_scoring.engine.kubernetes_pods import ClusterSettings, settings
 
 
-def test_executor_pod_with_a_large_heap_may_use_more_beside_it() -> None:
+def test_executor_pod_with_a_large_heap_may_use_more_beyond_it() -> None:
     cluster = ClusterSettings(
         namespace="ns",
         pod="driver",

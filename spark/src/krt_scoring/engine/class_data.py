@@ -36,8 +36,8 @@ ABANDONED_S: Final = 3600
 QUIET: Final = "-XX:+IgnoreUnrecognizedVMOptions -Xlog:cds*=off"
 
 FIXED_ADDRESS: Final = "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0"
-"""Maps the archive at the address it was written for. Java 17.0.15 maps it at a random one, unless
-it is told, and changes every pointer in it: 80 MiB of memory that no other JVM shares, and 0.16 of
+"""Maps the archive at the address it was written for. Java 17.0.15 maps it at a random one
+by default, and changes every pointer in it: 80 MiB of memory that no other JVM shares, and 0.16 of
 the 2 s of processor time that ``SparkSubmit --version`` takes. The images' JVMs have it, too."""
 
 

@@ -132,7 +132,7 @@ def test_cleanup_keeps_scoring_that_has_given_its_result_and_not_ended_yet(world
     assert world.objects["Job", "t-scoring-1"]["metadata"]["uid"] == job["metadata"]["uid"]
 
 
-def test_driver_pod_with_a_large_heap_may_use_more_beside_it(
+def test_driver_pod_with_a_large_heap_may_use_more_beyond_it(
     make_world: Callable[..., World],
 ) -> None:
     world = make_world(scoring={"driver": {"memory": "2Gi"}})
