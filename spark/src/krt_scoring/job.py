@@ -181,19 +181,21 @@ def run(settings: Settings) -> Assessment:
     few = concurrency.start(partial(_read_few, settings, plan, log_place))
     spark = session.kubernetes(settings.cluster, rows, settings.store)
     try:
-        clock.lap("driver")
-        _await_executors(spark, settings)
-        clock.lap("executors")
-        topics.read(spark, plan, few.result(), log_place)
-        clock.lap("topics")
-        control.wait_for({ControlState.SCORE}, settings.namespace, settings.control)
-        clock.lap("evidence")
-        inspected = place.inspect()
-        rows = sum(inspected.rows.values())
-        session.fit(spark, session.Sizing(rows, settings.cluster.executors))
-        assessment = assess(spark, place.spread(spark, inspected))
-        clock.lap("rules")
-        version = spark.version
+        # The JVM is asked what it threw, so before it ends.
+        with spark_errors.translate_errors(MORE_MEMORY):
+            clock.lap("driver")
+            _await_executors(spark, settings)
+            clock.lap("executors")
+            topics.read(spark, plan, few.result(), log_place)
+            clock.lap("topics")
+            control.wait_for({ControlState.SCORE}, settings.namespace, settings.control)
+            clock.lap("evidence")
+            inspected = place.inspect()
+            rows = sum(inspected.rows.values())
+            session.fit(spark, session.Sizing(rows, settings.cluster.executors))
+            assessment = assess(spark, place.spread(spark, inspected))
+            clock.lap("rules")
+            version = spark.version
     finally:
         _stop(spark)
     bundle = place.bundle

@@ -8,17 +8,19 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 
 from krt_scoring import job
-from krt_scoring.engine import executors, jvm, session
+from krt_scoring.engine import executors, jvm, session, shutdown
 from krt_scoring.errors import (
     NoExecutorsError,
     NotWritableError,
     PlanError,
     ScoringError,
+    SparkFailedError,
     TopicReadError,
 )
-from krt_scoring.inputs import control, topics
+from krt_scoring.inputs import control, evidence_places, run_info, topics
 from krt_scoring.outputs import config_map
 
 if TYPE_CHECKING:
@@ -87,6 +89,54 @@ def test_main_of_a_failure_returns_its_exit_code_and_writes_the_reason(
         monkeypatch.setenv(name, value)
     assert job.main() == code
     assert message.read_text() == "x"
+
+
+class Thrown:
+    """An exception of a JVM, which can be asked about it until it is ended."""
+
+    _target_id = "o1"
+
+    def __init__(self) -> None:
+        self.jvm_is_ended = False
+
+    def getCause(self) -> None:  # noqa: N802 (Java's name)
+        if self.jvm_is_ended:
+            raise Py4JNetworkError("the gateway is shut down")
+
+    def toString(self) -> str:  # noqa: N802 (Java's name)
+        return "SparkException: no disk"
+
+
+def test_run_whose_rules_fail_asks_the_jvm_for_the_cause_before_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thrown = Thrown()
+
+    def fail(*_: object) -> None:
+        raise Py4JJavaError("An error occurred while calling o1.collectToPython", thrown)
+
+    def stop(_: object) -> None:
+        thrown.jvm_is_ended = True
+
+    place = SimpleNamespace(
+        inspect=lambda: SimpleNamespace(rows={}),
+        log=lambda _: None,
+        spread=lambda _, inspected: inspected,
+    )
+    plan = SimpleNamespace(bundle=None)
+    monkeypatch.setattr(run_info, "load", lambda _: plan)
+    monkeypatch.setattr(evidence_places, "of", lambda *_: place)
+    monkeypatch.setattr(session, "kubernetes", lambda *_: SimpleNamespace(version="4"))
+    monkeypatch.setattr(session, "fit", lambda *_: None)
+    monkeypatch.setattr(executors, "wait", lambda *_: 2)
+    monkeypatch.setattr(control, "wait_for", lambda *_: {"bounds": "[]"})
+    monkeypatch.setattr(topics, "read_few", lambda *_: None)
+    monkeypatch.setattr(topics, "read", lambda *_: None)
+    monkeypatch.setattr(job, "assess", fail)
+    monkeypatch.setattr(shutdown, "stop", stop)
+    with pytest.raises(SparkFailedError, match=r"^Spark failed: SparkException: no disk$"):
+        job.run(job.Settings.of(ENV))
+    assert thrown.jvm_is_ended
 
 
 def test_log_that_the_evidence_does_not_take_is_reported_with_what_to_check(
@@ -167,6 +217,7 @@ def test_kubernetes_settings_take_the_controllers_values() -> None:
     assert settings["spark.kubernetes.executor.podNamePrefix"] == "t-scoring-1"
     assert settings["spark.kubernetes.container.image.pullPolicy"] == "Always"
     assert settings["spark.sql.adaptive.enabled"] == "false"
+    assert settings["spark.sql.broadcastTimeout"] == "-1"  # none: what is broadcast takes its time
     assert "TieredStopAtLevel=1" in settings["spark.executor.extraJavaOptions"]
     assert "-Xmx" not in settings["spark.executor.extraJavaOptions"]
 

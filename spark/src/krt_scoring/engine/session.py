@@ -79,6 +79,9 @@ ALWAYS = {
     # Whether there are any rows, or few, is asked where there are mostly none: of all partitions at
     # once, not of one, then of four more, and so on.
     "spark.sql.limit.initialNumPartitions": "100000",
+    # Without a limit: what is broadcast may be what is left of all records, which takes longer than
+    # Spark's five minutes from 100 million on. The Job itself is limited.
+    "spark.sql.broadcastTimeout": "-1",
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.ansi.enabled": "true",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
