@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import zlib
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAGIC = "krt1"
 """First field of every value; what lacks it is foreign to every run of ours."""
@@ -22,10 +25,13 @@ SEPARATOR = ";"
 CRC_LENGTH = 8
 """Hex digits of the checksum."""
 
-BLOCK = 1000
-"""Values in a row that are built from one another: those that differ in the last three digits."""
+CRC_BYTES = CRC_LENGTH // 2
 
 LOW_DIGITS = 3
+"""Last digits of a seq in which the values of a block differ: 1000 values, where they fit."""
+
+BLOCK_BYTES = 1 << 20
+"""Most bytes of a block; large values have blocks of 100, 10 or 1. An encoder keeps two of them."""
 
 FIELDS = 7
 """Fields of a value: magic, run uid, producer, incarnation, seq, padding, checksum."""
@@ -66,32 +72,45 @@ class Encoder:
         self._head = f"{MAGIC};{run_uid};{producer};{incarnation};".encode("ascii")
         self._head_crc = zlib.crc32(self._head)
         self._size = size
-        self._high, self._prefix, self._rest, self._crc = 0, b"", b"", 0
-        self._lows: list[tuple[bytes, int]] = []
+        low_digits = LOW_DIGITS
+        while low_digits and len(self.encode(0)) * 10**low_digits > BLOCK_BYTES:
+            low_digits -= 1
+        self._low_digits = low_digits
+        self._template: _Template | None = None
+        self._high, self._block = -1, list[bytes]()
 
     def encode(self, seq: int) -> bytes:
         """Return the value of record ``seq``."""
-        # Of a thousand values in a row, three digits and the checksum differ.
-        high, low = divmod(seq, BLOCK)
-        if not high:
-            return self._build(b"%d" % seq)
-        if high != self._high:
-            self._begin(high)
-        text, difference = self._lows[low]
-        return b"%s%s%s;%08x" % (self._prefix, text, self._rest, self._crc ^ difference)
-
-    def _build(self, digits: bytes) -> bytes:
-        tail = digits + self._pad(len(digits))
+        tail = b"%d" % seq
+        tail += self._pad(len(tail))
         return b"%s%s;%08x" % (self._head, tail, zlib.crc32(tail, self._head_crc))
 
-    def _begin(self, high: int) -> None:
-        """Keep what the values of a block share."""
+    def values(self, first: int, count: int) -> list[bytes]:
+        """Return the values of ``count`` records from record ``first`` on.
+
+        They are what ``encode`` returns, for less where many are asked for in turn.
+        """
+        found: list[bytes] = []
+        while count > 0:
+            high, low = divmod(first, 10**self._low_digits)
+            if high != self._high:
+                self._high, self._block = high, self._build(high)
+            part = self._block[low : low + count]
+            found += part
+            first += len(part)
+            count -= len(part)
+        return found
+
+    def _build(self, high: int) -> list[bytes]:
+        """Return all values whose seqs begin with the digits of ``high``."""
+        count = 10**self._low_digits
+        if not high or count == 1:  # seqs of unequal length, or nothing to share
+            return [self.encode(seq) for seq in range(high * count, (high + 1) * count)]
         digits = b"%d" % high
-        rest = self._pad(len(digits) + LOW_DIGITS)
-        if rest != self._rest:
-            self._rest, self._lows = rest, _differences(rest)
-        self._high, self._prefix = high, self._head + digits
-        self._crc = zlib.crc32(b"000" + rest, zlib.crc32(digits, self._head_crc))
+        if self._template is None or self._template.digits != len(digits):
+            padding = self._pad(len(digits) + self._low_digits)
+            self._template = _Template(self._head, len(digits), self._low_digits, padding)
+        return self._template.fill(digits)
 
     def _pad(self, digits: int) -> bytes:
         """Return the separator and the padding behind a seq of so many digits."""
@@ -99,25 +118,52 @@ class Encoder:
         return b";" + b"x" * max(0, rest)
 
 
-def _differences(rest: bytes) -> list[tuple[bytes, int]]:
-    """Return the last digits of each value of a block, and what they make of the first's checksum.
+class _Template:
+    """The values of a block in one run of bytes: only its shared digits and checksums change.
 
     A checksum is linear: texts of one length that differ in the same places by the same bits have
-    checksums that differ (by exclusive or) by the same, whatever else is in them. And what several
-    digits change is what each of them changes, put together.
+    checksums that differ (by exclusive or) by the same, whatever else is in them. So what the last
+    digits make of the first value's checksum is the same in each block.
 
     Args:
-        rest: what follows the digits, up to the checksum's separator.
+        head: what precedes the seq.
+        digits: how many digits of the seq the values of a block share.
+        low_digits: how many follow, in which they differ.
+        padding: what follows the seq, up to the checksum's separator.
+
+    Attributes:
+        digits: as above.
     """
-    first = zlib.crc32(b"000" + rest)
-    hundreds, tens, ones = (
-        [zlib.crc32(b"%03d" % (digit * place) + rest) ^ first for digit in range(10)]
-        for place in (100, 10, 1)
-    )
-    return [
-        (b"%03d" % low, hundreds[low // 100] ^ tens[low // 10 % 10] ^ ones[low % 10])
-        for low in range(BLOCK)
-    ]
+
+    def __init__(self, head: bytes, digits: int, low_digits: int, padding: bytes) -> None:
+        self.digits = digits
+        self._at, self._count = len(head), 10**low_digits
+        self._tail, self._head_crc = b"0" * low_digits + padding, zlib.crc32(head)
+        shared = head + b"0" * digits
+        tails = [b"%0*d" % (low_digits, low) + padding for low in range(self._count)]
+        first = zlib.crc32(tails[0])
+        self._differences = _joined(zlib.crc32(tail) ^ first for tail in tails)
+        whole = b"".join(shared + tail + b";%08x" % 0 for tail in tails)
+        self._bytes, self._size = bytearray(whole), len(whole) // self._count
+        self._cuts = [slice(at, at + self._size) for at in range(0, len(whole), self._size)]
+
+    def fill(self, digits: bytes) -> list[bytes]:
+        """Return the values whose seqs begin with these digits."""
+        whole, size = self._bytes, self._size
+        for at, digit in enumerate(digits, self._at):
+            whole[at::size] = bytes((digit,)) * self._count
+        first = zlib.crc32(self._tail, zlib.crc32(digits, self._head_crc))
+        checksums = self._differences ^ _joined([first] * self._count)
+        text = checksums.to_bytes(CRC_BYTES * self._count, "big").hex().encode("ascii")
+        for index in range(CRC_LENGTH):
+            whole[size - CRC_LENGTH + index :: size] = text[index::CRC_LENGTH]
+        block = bytes(whole)
+        return [block[cut] for cut in self._cuts]
+
+
+def _joined(checksums: Iterable[int]) -> int:
+    """Return checksums as the digits of one number, which changes all of them in one step."""
+    return int.from_bytes(b"".join(crc.to_bytes(CRC_BYTES, "big") for crc in checksums), "big")
 
 
 def decode(value: bytes | None) -> Payload | None:

@@ -30,25 +30,46 @@ def test_a_value_says_who_sent_it(
     assert len(value) == max(size, len(Encoder(run, producer, incarnation, 0).encode(seq)))
 
 
+def laid_out(head: str, seq: int, size: int) -> bytes:
+    body = f"{head};{seq};".encode()
+    body += b"x" * (size - len(body) - 9)
+    return body + b";%08x" % zlib.crc32(body)
+
+
 @settings(deadline=None)
-@given(names, names, names, st.lists(st.integers(0, 2**62), min_size=1), st.integers(0, 600))
-def test_encode_with_what_it_keeps_gives_the_bytes_of_the_layout(
-    run: str, producer: str, incarnation: str, seqs: list[int], size: int
+@given(
+    names,
+    names,
+    names,
+    st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 1200)), min_size=1, max_size=4),
+    st.integers(0, 600),
+)
+def test_values_have_the_bytes_of_the_layout(
+    run: str, producer: str, incarnation: str, calls: list[tuple[int, int]], size: int
 ) -> None:
-    encoder = Encoder(run, producer, incarnation, size)
-    for seq in seqs:
-        body = f"krt1;{run};{producer};{incarnation};{seq};".encode()
-        body += b"x" * (size - len(body) - 9)
-        assert encoder.encode(seq) == body + b";%08x" % zlib.crc32(body)
+    encoder, head = (
+        Encoder(run, producer, incarnation, size),
+        f"krt1;{run};{producer};{incarnation}",
+    )
+    for first, count in calls:
+        expected = [laid_out(head, seq, size) for seq in range(first, first + count)]
+        assert encoder.values(first, count) == expected
+        assert encoder.encode(first) == laid_out(head, first, size)
 
 
-@pytest.mark.parametrize("size", [0, 110, 200])
-def test_encode_of_values_in_a_row_gives_the_bytes_of_the_layout(size: int) -> None:
-    encoder = Encoder(RUN, PRODUCER, INCARNATION, size)
-    for seq in (*range(2_100), *range(9_990, 11_010), *range(99_990, 100_010), 5):
-        body = f"krt1;{RUN};{PRODUCER};{INCARNATION};{seq};".encode()
-        body += b"x" * (size - len(body) - 9)
-        assert encoder.encode(seq) == body + b";%08x" % zlib.crc32(body)
+@pytest.mark.parametrize(
+    "size", [0, 110, 200, 1_100, 11_000, 200_000], ids="{} bytes a value".format
+)
+def test_values_in_a_row_have_the_bytes_of_the_layout(size: int) -> None:
+    encoder, head = (
+        Encoder(RUN, PRODUCER, INCARNATION, size),
+        f"krt1;{RUN};{PRODUCER};{INCARNATION}",
+    )
+    most = 10**7 // (size + 1)
+    for first, end in ((0, 2_100), (9_990, 11_010), (99_990, 100_010), (5, 6)):
+        count = min(end - first, most)
+        expected = [laid_out(head, seq, size) for seq in range(first, first + count)]
+        assert encoder.values(first, count) == expected
 
 
 def test_decode_of_a_checksum_that_is_no_number_keeps_the_identity() -> None:

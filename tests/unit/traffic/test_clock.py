@@ -72,5 +72,24 @@ def test_event_clock_shows_a_clock_that_was_set_within_its_bound(
     assert stamps.both() == (clock.wall(), clock.mono())
 
 
+def test_event_clock_holds_the_first_stamp_of_what_is_there_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clocks = SetClock(monkeypatch)
+    stamps = clock.EventClock()
+    seen = [stamps.held]
+    with stamps.at_once():
+        seen.append(stamps.held)
+        clocks.mono += MILLISECOND
+        first = stamps.both()
+        clocks.mono += MILLISECOND
+        seen.append(stamps.held)
+    seen.append(stamps.held)
+    later = stamps.both()
+    seen.append(stamps.held)
+    assert seen == [None, None, first, None, None]
+    assert later == (clock.wall(), clock.mono())
+
+
 def test_both_with_a_core_always_lost_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drift(Machine(*range(100)), monkeypatch) > 0

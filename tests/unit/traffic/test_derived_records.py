@@ -17,7 +17,7 @@ PLAN = ProducerSpec(
 def test_add_of_an_input_gives_its_output_the_key_and_a_partition_of_it() -> None:
     records = DerivedRecords(PLAN, "make-0", "u1")
     seq = records.add(Message(topic="foo", partition=0, offset=5, key=b"k", value=b"x"), 3)
-    assert (seq, *records.route(seq)) == (0, "k", 1)
+    assert (seq, records.next_routes(1)) == (0, [("k", 1)])
     records.attempted = 1
     records.done(
         Done(0, Sent(1, 1, 0), 2, 2, 7, SendOutcome.ACKED, None, TransactionOutcome.COMMITTED)

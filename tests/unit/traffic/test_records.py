@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from krt_contract.clients import Acks, ProducerSpec, Transactions
@@ -146,11 +147,20 @@ def test_snapshot_has_acked_rows_and_others_together() -> None:
     assert all_sends.unacknowledged == {1, 2}
 
 
-def test_partition_of_a_key_is_fixed_and_every_partition_has_keys() -> None:
+@pytest.mark.parametrize("count", [1, 2, 7, 100])
+def test_next_routes_are_those_that_rows_get(count: int) -> None:
     all_sends = records()
+    found: list[tuple[str | None, int]] = []
+    for _ in range(5):
+        found += all_sends.next_routes(count)
+        all_sends.attempted += count
+    keys, partitions = all_sends.routes(pa.array(range(5 * count), pa.int64()))
+    assert found == list(zip(keys.to_pylist(), partitions.to_pylist(), strict=True))
+
+
+def test_partition_of_a_key_is_fixed_and_every_partition_has_keys() -> None:
     partitions_of: dict[str | None, set[int]] = {}
-    for seq in range(100):
-        key, partition = all_sends.route(seq)
+    for key, partition in records().next_routes(100):
         partitions_of.setdefault(key, set()).add(partition)
     assert all(len(partitions) == 1 for partitions in partitions_of.values())
     assert set.union(*partitions_of.values()) == {0, 1, 2}

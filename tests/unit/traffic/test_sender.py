@@ -104,14 +104,45 @@ def test_send_gives_each_record_its_value_key_and_partition(
 ) -> None:
     client = AnsweringClient()
     sender.client = cast("Producer", client)
+    routes = records.next_routes(7)
     sender.send(7)
     given = [(decode(value), key, partition) for value, key, partition, _ in client.given]
     assert [payload and payload.seq for payload, _, _ in given] == list(range(7))
-    assert [(key, partition) for _, key, partition in given] == [records.route(n) for n in range(7)]
+    assert [(key, partition) for _, key, partition in given] == routes
     assert records.attempted == len(records.in_flight) == 7
     sender.serve(0)
     assert not records.in_flight
     assert sender.positions == {"foo-0": 5, "foo-1": 6, "foo-2": 2}
+
+
+def test_reports_of_one_poll_have_the_time_of_the_first(
+    sender: Sender, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(10**12, 2 * 10**12, 5_000_000))
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock))
+    sender.client = cast("Producer", AnsweringClient())
+    times = []
+    for _ in range(2):
+        sender.send(3)
+        sender.serve(0)
+        times.append({row["done_mono"] for row in records.snapshot()[0].to_pylist()})
+    (first,), (second,) = times
+    assert first < second
+
+
+def test_reports_outside_a_poll_have_their_own_time(
+    sender: Sender, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(10**12, 2 * 10**12, 5_000_000))
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock))
+    client = AnsweringClient()
+    sender.client = cast("Producer", client)
+    sender.send(1)
+    sender.serve(0)
+    sender.send(3)
+    client.poll(0)  # as flush and the end of a transaction call them
+    rows = records.snapshot()[0].to_pylist()
+    assert len({row["done_mono"] for row in rows}) == len(rows) == 4
 
 
 @pytest.mark.parametrize("step", [-3_600_000_000, 50_000])

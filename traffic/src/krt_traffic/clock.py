@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SECOND_MICROS = 1_000_000
 """Microseconds in a second."""
@@ -54,9 +59,15 @@ class EventClock:
     read within the last ``REREAD_MICROS``.
 
     Not thread-safe.
+
+    Attributes:
+        held: the stamp of all events that are there at once, from the first on; None where each
+            has its own.
     """
 
     def __init__(self) -> None:
+        self.held: tuple[int, int] | None = None
+        self._holding = False
         self._ahead = 0
         self._reread_at = 0
 
@@ -64,7 +75,19 @@ class EventClock:
         """Return ``wall()`` and ``mono()`` of now."""
         now = time.monotonic_ns() // 1000
         if now < self._reread_at:
-            return now + self._ahead, now
-        at, now = both()
-        self._ahead, self._reread_at = at - now, now + REREAD_MICROS
+            at = now + self._ahead
+        else:
+            at, now = both()
+            self._ahead, self._reread_at = at - now, now + REREAD_MICROS
+        if self._holding:
+            self.held = at, now
         return at, now
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Hold the time of the first event of the block: the others were there with it."""
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding, self.held = False, None

@@ -44,9 +44,9 @@ class DerivedRecords(Records):
         self._routed[seq] = (text, partition % self._partitions)
         return seq
 
-    def route(self, seq: int) -> Route:
-        """Return the key of its input, and the partition that follows from its input's."""
-        return self._routed[seq]
+    def next_routes(self, count: int) -> list[Route]:
+        """Return the keys of their inputs, and the partitions that follow from their inputs'."""
+        return [self._routed[seq] for seq in range(self.attempted, self.attempted + count)]
 
     def routes(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
         """Return the keys and the partitions of sends."""

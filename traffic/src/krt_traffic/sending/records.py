@@ -9,7 +9,7 @@ sees each send at least once, and knows which it sees twice.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 IN_FLIGHT = "in flight when last flushed"
 """Error of a row written before its send was done; stays only when the incarnation is killed."""
 
-ACKED = SendOutcome.ACKED
-"""Looked up once, not for every record."""
+ACKED: Final = SendOutcome.ACKED
+ACKED_TEXT: Final = ACKED.value
+"""Key of its count, which changes with every record: a member of the enumeration has to be compared
+with the keys."""
 
 ROW_BYTES = 250
 """Memory of a done send until a flush has written it, for the bound on what waits: as an object, by
@@ -121,12 +123,17 @@ class Records:
         """Partitions that are sent to."""
         return sorted({partition for _, partition in self._routes})
 
-    def route(self, seq: int) -> Route:
-        """Return key and partition of record ``seq``: round robin over keys dealt out in turn.
+    def next_routes(self, count: int) -> list[Route]:
+        """Return key and partition of the next records: round robin over keys dealt out in turn.
 
         Not chosen by a hash, so that each partition has operations due at a steady rate.
         """
-        return self._routes[seq % len(self._routes)]
+        routes = self._routes
+        start = self.attempted % len(routes)
+        found = routes[start : start + count]
+        while len(found) < count:
+            found += routes[: count - len(found)]
+        return found
 
     def report(self, record: Done) -> None:
         """Take the client's report on a send: done, unless its transaction is open."""
@@ -141,7 +148,7 @@ class Records:
 
         The same as ``report``, for the one outcome that comes by the hundred thousand.
         """
-        self.counts[ACKED] += 1
+        self.counts[ACKED_TEXT] += 1
         self._acked.packed.extend(PACK(seq, sent[0], sent[1], at, mono, offset))
         del self.in_flight[seq]
 
@@ -192,7 +199,7 @@ class Records:
         }
 
     def routes(self, seqs: pa.Int64Array) -> tuple[pa.StringArray, pa.Int32Array]:
-        """Return the keys and the partitions of sends, as ``route`` gives them."""
+        """Return the keys and the partitions of sends, as ``next_routes`` gives them."""
         count = len(self._routes)
         index = pc.subtract(seqs, pc.multiply(pc.divide(seqs, count), count))
         return self._keys.take(index), self._partitions_of_keys.take(index)
@@ -209,7 +216,7 @@ class Records:
         nothing = pa.nulls(len(acked))
         return self._ledger_rows(
             acked,
-            outcome=pa.repeat(ACKED.value, len(acked)),
+            outcome=pa.repeat(ACKED_TEXT, len(acked)),
             error=nothing,
             transaction=nothing,
             transaction_outcome=nothing,

@@ -69,7 +69,7 @@ class Sender:
     ) -> None:
         settings = client_settings(plan, entry, member, login)
         self._entry, self._records = entry, records
-        self._encode = Encoder(plan.uid, member, incarnation, entry.value_bytes).encode
+        self._encoder = Encoder(plan.uid, member, incarnation, entry.value_bytes)
         self._offsets_known = entry.acks is not Acks.NONE
         self._circumstances = Circumstances(single_attempt=single_attempt(settings))
         self._statistics = 0
@@ -106,27 +106,35 @@ class Sender:
         """
         records = self._records
         sent = Sent(*both(), transaction)
-        # Looked up once, not for every record: this loop is the most that a producer costs.
-        produce, topic, encode = self.client.produce, self._entry.topic, self._encode
-        route, in_flight, delivered = records.route, records.in_flight, self._delivered
-        for seq in range(records.attempted, records.attempted + count):
+        # Looked up once, not for every record: this loop and _delivered are what a producer costs.
+        produce, topic, delivered = self.client.produce, self._entry.topic, self._delivered
+        first, in_flight = records.attempted, records.in_flight
+        values, routes = self._encoder.values(first, count), records.next_routes(count)
+        for seq, value, (key, partition) in zip(
+            range(first, first + count), values, routes, strict=True
+        ):
             records.attempted = seq + 1
             in_flight[seq] = sent
             try:
-                produce(topic, encode(seq), *route(seq), partial(delivered, seq))
+                produce(topic, value, key, partition, partial(delivered, seq))
             except (BufferError, KafkaException) as error:
                 self._refused(seq, sent, error)
         if self.fatal is not None:
             raise FatalClientError(str(self.fatal))
 
     def serve(self, seconds: float) -> None:
-        """Take delivery reports, waiting up to ``seconds`` for a first one.
+        """Take delivery reports, waiting up to ``seconds`` (below 0.2) for a first one.
+
+        They have the time of the first: the client waits for one, takes all that are there, and
+        hands them over one by one (``rd_kafka_q_serve``), which is our time, not the brokers'. Of a
+        longer wait, it would make several.
 
         Raises:
             FatalClientError: the client is over.
         """
         try:
-            self.client.poll(seconds)
+            with self._clock.at_once():
+                self.client.poll(seconds)
         except KafkaException as exception:
             self._end(exception)
 
@@ -192,35 +200,33 @@ class Sender:
             self._circumstances.ever_connected = True
 
     def _delivered(self, seq: int, error: KafkaError | None, message: Message) -> None:
-        at, now = self._clock.both()
+        at, now = self._clock.held or self._clock.both()
         records = self._records
         sent = records.in_flight[seq]
-        if error is None:
-            self._circumstances.ever_acked = True
+        if error is not None:
+            self._failed(seq, sent, at, now, error)
+            return
+        self._circumstances.ever_acked = True
+        offset = message.offset() if self._offsets_known else None
+        if offset is None or offset < 0:
             offset = NO_OFFSET
-            if self._offsets_known:
-                found = message.offset()
-                if found is not None and found >= 0:
-                    offset = found
-                    self._last_acked[message.partition()] = found
-            if sent.transaction is None:
-                records.acked(seq, sent, at, now, offset)
-                return
-            known = None if offset == NO_OFFSET else offset
-            done = Done(seq, sent, at, now, known, SendOutcome.ACKED, None)
         else:
-            outcome = outcome_of(error.code(), self._circumstances)
-            done = Done(seq, sent, at, now, None, outcome, error.name())
-            if error.fatal():
-                self.fatal = error
-            if (
-                error.code() in PURGED
-                and outcome is SendOutcome.FAILED
-                and sent.transaction is None
-            ):
-                self._purged.append(done)
-                return
-        records.report(done)
+            self._last_acked[message.partition()] = offset
+        if sent.transaction is None:
+            records.acked(seq, sent, at, now, offset)
+        else:
+            known = None if offset == NO_OFFSET else offset
+            records.report(Done(seq, sent, at, now, known, SendOutcome.ACKED, None))
+
+    def _failed(self, seq: int, sent: Sent, at: int, now: int, error: KafkaError) -> None:
+        outcome = outcome_of(error.code(), self._circumstances)
+        done = Done(seq, sent, at, now, None, outcome, error.name())
+        if error.fatal():
+            self.fatal = error
+        if error.code() in PURGED and outcome is SendOutcome.FAILED and sent.transaction is None:
+            self._purged.append(done)
+        else:
+            self._records.report(done)
 
     def _refused(self, seq: int, sent: Sent, error: BufferError | KafkaException) -> None:
         cause = error.args[0] if error.args else None
