@@ -27,6 +27,8 @@ ANNOTATION_APPLIED: Final = f"{GROUP}/applied"
 """Annotation: hash of what was applied, so that an unchanged object is not applied again."""
 ANNOTATION_RESTARTS: Final = f"{GROUP}/restarts"
 """Annotation of a traffic pod: how many restarts in succession it is; absent: none."""
+ANNOTATION_TOPICS_READ: Final = f"{GROUP}/topics-read"
+"""Annotation of the scoring driver's pod, "true" once what the brokers hold is in the evidence."""
 
 
 class Component(StrEnum):

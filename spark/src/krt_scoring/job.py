@@ -45,7 +45,7 @@ from krt_scoring.errors import (
 )
 from krt_scoring.inputs import control, evidence_places, run_info, topics
 from krt_scoring.inputs.evidence import PRODUCE
-from krt_scoring.outputs import config_map, files, termination
+from krt_scoring.outputs import config_map, files, termination, topics_read
 from krt_scoring.pipeline import assess
 
 if TYPE_CHECKING:
@@ -186,7 +186,10 @@ def run(settings: Settings) -> Assessment:
             clock.lap("driver")
             _await_executors(spark, settings)
             clock.lap("executors")
-            topics.read(spark, plan, few.result(), log_place)
+            bounds, are_read = few.result()
+            if not are_read:
+                topics.read(spark, plan, bounds, log_place)
+                _note_topics_read(settings)
             clock.lap("topics")
             control.wait_for({ControlState.SCORE}, settings.namespace, settings.control)
             clock.lap("evidence")
@@ -231,15 +234,22 @@ def _await_executors(spark: SparkSession, settings: Settings) -> None:
         executors.wait(spark, cluster.executors, cluster.registration_s)
 
 
-def _read_few(settings: Settings, plan: Plan, place: LogPlace) -> list[PartitionBound]:
-    """Return the bounds once they are known, and read the topics if they hold little."""
+def _read_few(settings: Settings, plan: Plan, place: LogPlace) -> tuple[list[PartitionBound], bool]:
+    """Return the bounds once they are known, and whether the topics held little and are read."""
     data = control.wait_for(BOUNDED, settings.namespace, settings.control)
     bounds = topics.parse_bounds(data.get(BOUNDS_KEY, ""))
     try:
-        topics.read_few(plan, bounds, place)
+        are_read = topics.read_few(plan, bounds, place)
     except OSError as error:
         raise _not_writable("log of the topics", error) from error
-    return bounds
+    if are_read:
+        _note_topics_read(settings)
+    return bounds, are_read
+
+
+def _note_topics_read(settings: Settings) -> None:
+    """Note it on the driver's pod, beside the work."""
+    concurrency.start(partial(topics_read.note, settings.namespace, settings.cluster.pod))
 
 
 def _not_writable(what: str, error: OSError) -> NotWritableError:

@@ -62,7 +62,7 @@ def test_the_controller_may_reach_every_kind_it_touches(kind: str) -> None:
 
 
 def test_the_driver_may_change_pods_and_read_and_write_its_config_maps_alone() -> None:
-    pods = {"get", "list", "watch", "create", "delete", "deletecollection"}
+    pods = {"get", "list", "watch", "create", "patch", "delete", "deletecollection"}
     assert granted("krt-driver") == {
         *(("", "pods", verb) for verb in pods),
         *(("", "configmaps", verb) for verb in ("create", "get", "patch")),

@@ -33,13 +33,18 @@ class Api:
         self, *script: int | Exception | Json, headers: dict[str, str] | None = None
     ) -> None:
         self.script, self.headers = list(script), headers or {}
-        self.requests: list[str] = []
+        self.sent: list[httpx2.Request] = []
+
+    @property
+    def requests(self) -> list[str]:
+        """Paths of the requests."""
+        return [request.url.path for request in self.sent]
 
     def connect(self) -> Client:
         return Client(config=API, transport=httpx2.MockTransport(self._answer))
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        self.requests.append(request.url.path)
+        self.sent.append(request)
         step = self.script.pop(0) if self.script else 200
         if isinstance(step, Exception):
             raise step

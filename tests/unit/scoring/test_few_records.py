@@ -44,7 +44,7 @@ def ends(root: Path) -> list[tuple[int, int, int]]:
 def test_few_records_are_read_once(tmp_path: Path, reads: list[Any]) -> None:
     away = replace(BOUND, partition=1, leader=topics.NO_LEADER)
     for _ in range(2):
-        topics.read_few(ANY, [BOUND, away], FolderLog(Bundle(tmp_path)))
+        assert topics.read_few(ANY, [BOUND, away], FolderLog(Bundle(tmp_path)))
     assert reads == [[BOUND]]
     assert pq.read_table(tmp_path / "log").equals(LOG_ROW)
     assert ends(tmp_path) == [(2, 5, 1), (2, 2, 0)]
@@ -52,13 +52,23 @@ def test_few_records_are_read_once(tmp_path: Path, reads: list[Any]) -> None:
 
 def test_many_records_are_left_to_spark(tmp_path: Path, reads: list[Any]) -> None:
     many = replace(BOUND, high_watermark=2 + topics.FEW_RECORDS + 1)
-    topics.read_few(ANY, [many], FolderLog(Bundle(tmp_path)))
+    assert not topics.read_few(ANY, [many], FolderLog(Bundle(tmp_path)))
     assert not reads
     assert not list(tmp_path.iterdir())
 
 
+def test_many_records_that_an_attempt_has_read_are_not_read_again(
+    tmp_path: Path, reads: list[Any]
+) -> None:
+    place = FolderLog(Bundle(tmp_path))
+    topics.read_few(ANY, [BOUND], place)
+    many = replace(BOUND, high_watermark=2 + topics.FEW_RECORDS + 1)
+    assert topics.read_few(ANY, [many], place)
+    assert reads == [[BOUND]]
+
+
 def test_topics_without_a_record_have_their_ends_alone(tmp_path: Path, reads: list[Any]) -> None:
-    topics.read_few(ANY, [replace(BOUND, high_watermark=2)], FolderLog(Bundle(tmp_path)))
+    assert topics.read_few(ANY, [replace(BOUND, high_watermark=2)], FolderLog(Bundle(tmp_path)))
     assert not reads
     assert ends(tmp_path) == [(2, 2, 0)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 
 from krt_scoring import job
-from krt_scoring.engine import executors, jvm, session, shutdown
+from krt_scoring.engine import concurrency, executors, jvm, session, shutdown
 from krt_scoring.errors import (
     NoExecutorsError,
     NotWritableError,
@@ -21,9 +22,10 @@ from krt_scoring.errors import (
     TopicReadError,
 )
 from krt_scoring.inputs import control, evidence_places, run_info, topics
-from krt_scoring.outputs import config_map
+from krt_scoring.outputs import config_map, topics_read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ENV = {
@@ -107,6 +109,54 @@ class Thrown:
         return "SparkException: no disk"
 
 
+def prepare_run(monkeypatch: pytest.MonkeyPatch, *, few: bool) -> list[str]:
+    """Let the Job run with nothing to read; return what it does, in order."""
+    done: list[str] = []
+    place = SimpleNamespace(
+        inspect=lambda: SimpleNamespace(rows={}),
+        log=lambda _: None,
+        spread=lambda _, inspected: inspected,
+    )
+    monkeypatch.setattr(run_info, "load", lambda _: SimpleNamespace(bundle=None))
+    monkeypatch.setattr(evidence_places, "of", lambda *_: place)
+    monkeypatch.setattr(session, "kubernetes", lambda *_: SimpleNamespace(version="4"))
+    monkeypatch.setattr(session, "fit", lambda *_: None)
+    monkeypatch.setattr(executors, "wait", lambda *_: 2)
+    monkeypatch.setattr(control, "wait_for", lambda *_: {"bounds": "[]"})
+
+    def read_few(*_: object) -> bool:
+        done.append("few")
+        return few
+
+    monkeypatch.setattr(topics, "read_few", read_few)
+    monkeypatch.setattr(topics, "read", lambda *_: done.append("all"))
+    monkeypatch.setattr(concurrency, "start", done_at_once)
+    monkeypatch.setattr(topics_read, "note", lambda *where: done.append(f"note {where}"))
+    monkeypatch.setattr(shutdown, "stop", lambda _: done.append("stop"))
+    return done
+
+
+def done_at_once(work: Callable[[], Any]) -> Future[Any]:
+    found: Future[Any] = Future()
+    found.set_result(work())
+    return found
+
+
+@pytest.mark.parametrize(("few", "read"), [(True, ["few"]), (False, ["few", "all"])])
+def test_run_notes_on_its_pod_that_the_topics_are_read(
+    monkeypatch: pytest.MonkeyPatch, read: list[str], *, few: bool
+) -> None:
+    def judge(*_: object) -> None:
+        done.append("judge")
+        raise ScoringError("enough")
+
+    done = prepare_run(monkeypatch, few=few)
+    monkeypatch.setattr(job, "assess", judge)
+    with pytest.raises(ScoringError, match="enough"):
+        job.run(job.Settings.of(ENV))
+    assert done == [*read, "note ('ns', 't-scoring-1-abcde')", "judge", "stop"]
+
+
 def test_run_whose_rules_fail_asks_the_jvm_for_the_cause_before_it_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -118,20 +168,7 @@ def test_run_whose_rules_fail_asks_the_jvm_for_the_cause_before_it_ends(
     def stop(_: object) -> None:
         thrown.jvm_is_ended = True
 
-    place = SimpleNamespace(
-        inspect=lambda: SimpleNamespace(rows={}),
-        log=lambda _: None,
-        spread=lambda _, inspected: inspected,
-    )
-    plan = SimpleNamespace(bundle=None)
-    monkeypatch.setattr(run_info, "load", lambda _: plan)
-    monkeypatch.setattr(evidence_places, "of", lambda *_: place)
-    monkeypatch.setattr(session, "kubernetes", lambda *_: SimpleNamespace(version="4"))
-    monkeypatch.setattr(session, "fit", lambda *_: None)
-    monkeypatch.setattr(executors, "wait", lambda *_: 2)
-    monkeypatch.setattr(control, "wait_for", lambda *_: {"bounds": "[]"})
-    monkeypatch.setattr(topics, "read_few", lambda *_: None)
-    monkeypatch.setattr(topics, "read", lambda *_: None)
+    prepare_run(monkeypatch, few=True)
     monkeypatch.setattr(job, "assess", fail)
     monkeypatch.setattr(shutdown, "stop", stop)
     with pytest.raises(SparkFailedError, match=r"^Spark failed: SparkException: no disk$"):

@@ -19,35 +19,18 @@ from krt_operator.build.members import build_members
 from krt_operator.build.shared import with_state
 from krt_operator.constants import BUSY, CLEANUP_PATIENCE, CLOSING_PATIENCE
 from krt_operator.engine import journal
-from krt_operator.engine.progress import Deletion, Progress
-from krt_operator.engine.reading import NETWORK_POLICY
-from krt_operator.engine.views import JobView, ObjectView
+from krt_operator.engine.progress import Progress
 from krt_operator.faults.actions import freeze_pod
 from krt_operator.faults.hold import end_open_faults, stateful_sets_to_scale
-from krt_operator.phases import outcome
+from krt_operator.phases import deletions, outcome
 from krt_operator.phases.reference import deletion_of_kafka_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Observed, Run, SideEffect
-    from krt_operator.engine.views import Json
-
-TRANSIENT: Final = frozenset(
-    {
-        Component.KAFKA,
-        Component.ZOOKEEPER,
-        Component.CONTROLLER,
-        Component.PRODUCER,
-        Component.CONSUMER,
-        Component.RECORDER,
-        Component.PREFLIGHT,
-        Component.TOOL,
-    }
-)
-"""Components whose objects are deleted at the end."""
 
 WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RECORDER})
 """Components that write evidence and are given time to finish first."""
@@ -55,9 +38,6 @@ WRITERS: Final = frozenset({Component.PRODUCER, Component.CONSUMER, Component.RE
 THAW_PATIENCE: Final = 10.0
 """Seconds that the end of a run waits for brokers of somebody else to be thawed. A container in
 each pod thaws its process when its duration is over, whatever happens here."""
-
-MEMBER_GRACE: Final = 1
-"""Grace period of a member's pod in seconds: its volume is deleted with it."""
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
@@ -89,18 +69,14 @@ def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
     writing = [
         pod
         for pod in observed.pod_views()
-        if _component(pod) in WRITERS and not pod.ended and not pod.deleting
+        if pod.labels.get(LABEL_COMPONENT) in WRITERS and not pod.ended and not pod.deleting
     ]
     if writing and since < timedelta(seconds=CLOSING_PATIENCE):
         return Progress(requeue_after=BUSY / 2)
     scored = journal.is_true(run.status, ConditionType.SCORED)
-    left = _deletions(observed, scored=scored)
+    left = deletions.at_the_end(observed, scored=scored)
     if left and since <= timedelta(seconds=CLEANUP_PATIENCE):
-        deleting = {pod.uid for pod in observed.pod_views() if pod.deleting}
-        return Progress(
-            requeue_after=BUSY,
-            delete=tuple(deletion for deletion in left if deletion.uid not in deleting),
-        )
+        return Progress(requeue_after=BUSY, delete=deletions.not_begun(left, observed))
     effect = deletion_of_kafka_objects(run.spec, run.status)
     if effect is not None:
         # After the clients: many clusters create a topic again that a client asks for.
@@ -159,57 +135,6 @@ def _thaws(run: Run, observed: Observed, *, retained: bool) -> Iterator[SideEffe
         ]
         if frozen:
             yield freeze_pod.thaw_now(entry, frozen, observed, run.spec)
-
-
-def _deletions(observed: Observed, *, scored: bool) -> list[Deletion]:
-    """What is left to delete, pods first.
-
-    The kubelet uses the grace period of the first deletion. If a StatefulSet were deleted before
-    its pod, that would be the pod's own grace period, all of which brokers without ZooKeeper use.
-    No pod is created meanwhile: a StatefulSet waits until its pod is gone. NetworkPolicies are
-    last, so that a pod which is still there keeps its own.
-    """
-    pods = [pod for pod in observed.pod_views() if _component(pod) in TRANSIENT]
-    found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
-    found += _deletions_of("StatefulSet", observed.stateful_sets.values())
-    found += [_deletion("Job", job) for job in _jobs_to_delete(observed, scored=scored)]
-    found += _deletions_of("PersistentVolumeClaim", observed.claims.values())
-    found += _other_deletions(observed)
-    policies = [obj for (kind, _), obj in observed.others.items() if kind == NETWORK_POLICY]
-    return found or _deletions_of(NETWORK_POLICY, policies)
-
-
-def _jobs_to_delete(observed: Observed, *, scored: bool) -> list[JobView]:
-    """Tools; and scoring that would go on without its cluster. What has ended stays for its log.
-
-    Scoring that has given its result ends by itself in a moment.
-    """
-    found = []
-    for job in map(JobView, observed.jobs.values()):
-        pod = job.pod(observed.pods.values())
-        ended = job.ended or (pod is not None and pod.ended)
-        if _component(job) == Component.TOOL or not (ended or scored):
-            found.append(job)
-    return found
-
-
-def _other_deletions(observed: Observed) -> list[Deletion]:
-    """Of the other objects of transient components; plan, control, scripts and scoring stay."""
-    objects = [("ConfigMap", ObjectView(obj)) for obj in observed.config_maps.values()]
-    objects += [(kind, ObjectView(obj)) for (kind, _), obj in sorted(observed.others.items())]
-    return [_deletion(kind, obj) for kind, obj in objects if _component(obj) in TRANSIENT]
-
-
-def _deletions_of(kind: str, objects: Iterable[Json]) -> list[Deletion]:
-    return [_deletion(kind, ObjectView(obj)) for obj in objects]
-
-
-def _deletion(kind: str, obj: ObjectView, grace_seconds: int | None = None) -> Deletion:
-    return Deletion(kind, obj.name, obj.uid, grace_seconds)
-
-
-def _component(obj: ObjectView) -> str:
-    return obj.labels.get(LABEL_COMPONENT, "")
 
 
 def _built(observed: Observed, plan: Plan) -> bool:

@@ -1,6 +1,7 @@
 """Scoring: one Job, the termination message of its driver, the verdict.
 
-The Job has been there since Draining began. Its driver judges once the control says Score.
+The Job has been there since Draining began. Its driver judges once the control says Score. Once it
+has read the topics, members are deleted beside it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.control import ControlState
+from krt_contract.labels import ANNOTATION_TOPICS_READ
 from krt_operator import names
+from krt_operator.api.spec import Cleanup
 from krt_operator.api.status import (
     ConditionStatus,
     ConditionType,
@@ -34,14 +37,14 @@ from krt_operator.engine.remedies import MAX_MESSAGE, cut
 from krt_operator.errors import TransientError
 from krt_operator.health import pod_state
 from krt_operator.health.traffic import control_state
-from krt_operator.phases import expectation_results, outcome
+from krt_operator.phases import deletions, expectation_results, outcome
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
-    from krt_operator.engine.progress import Observed, Run
+    from krt_operator.engine.progress import Deletion, Observed, Run
     from krt_operator.engine.views import JobView, Json, PodView
 
 SCORECARD: Final = "scorecard.json"
@@ -83,7 +86,19 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if lost and attempt < SCORING_ATTEMPTS:
         return _start(plan, attempt + 1, observed, ports)
     failure = _failure(run, observed, job, pod)
-    return failed(run, failure, observed.at) if failure else Progress(requeue_after=BUSY)
+    waiting = Progress(requeue_after=BUSY, delete=_not_needed(run, observed, pod))
+    return failed(run, failure, observed.at) if failure else waiting
+
+
+def _not_needed(run: Run, observed: Observed, pod: PodView | None) -> tuple[Deletion, ...]:
+    """What the driver can do without: it then has the processors that the brokers had.
+
+    A second attempt of the Job takes what the first one read.
+    """
+    are_read = pod is not None and ANNOTATION_TOPICS_READ in pod.annotations
+    if not are_read or run.spec.cleanup is Cleanup.RETAIN:
+        return ()
+    return deletions.not_begun(deletions.once_topics_are_read(observed), observed)
 
 
 def _failure(run: Run, observed: Observed, job: JobView, pod: PodView | None) -> str:

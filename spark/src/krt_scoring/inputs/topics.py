@@ -123,8 +123,11 @@ def _bound(item: Mapping[str, Any]) -> PartitionBound:
     )
 
 
-def read_few(run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> None:
+def read_few(run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> bool:
     """Do what ``read`` does without Spark, if the records are few; nothing otherwise.
+
+    Returns:
+        Whether the topics are read now.
 
     Raises:
         TopicReadError: the topics could not be read between their bounds.
@@ -133,8 +136,10 @@ def read_few(run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> No
     readable = [bound for bound in bounds if bound.readable]
     # Markers of transactions, which are no records, count as well.
     offsets = sum(bound.high_watermark - bound.log_start for bound in readable)
-    if offsets > FEW_RECORDS or place.complete():
-        return
+    if place.complete():
+        return True
+    if offsets > FEW_RECORDS:
+        return False
     counts: Mapping[tuple[str, int], int] = {}
     if offsets:
         found = topic_client.read(run, readable)
@@ -145,6 +150,7 @@ def read_few(run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> No
         place.publish()
         counts = count_by_partition(found)
     _write_bounds(bounds, counts, place)
+    return True
 
 
 def read(spark: SparkSession, run: Plan, bounds: Sequence[PartitionBound], place: LogPlace) -> None:

@@ -140,3 +140,66 @@ def test_driver_pod_with_a_large_heap_may_use_more_beyond_it(
     (job,) = (obj for (kind, _), obj in world.objects.items() if kind == "Job")
     (driver,) = job["spec"]["template"]["spec"]["containers"]
     assert driver["resources"]["limits"]["memory"] == "2816Mi"
+
+
+def _seen_while_scoring(world: World) -> tuple[set[str], set[str]]:
+    """Names of pods, StatefulSets and claims when scoring began, and before its driver ended."""
+    world.run(until="Scoring")
+    before = _built(world)
+    engine = world.controller()
+    while not world.over("t-scoring-1-x"):
+        left = _built(world)
+        world.tick(engine.run_once("t") or 0.01)
+    assert world.status["phase"] == "Scoring"
+    return before, left
+
+
+def _built(world: World) -> set[str]:
+    return {
+        name
+        for kind in ("Pod", "StatefulSet", "PersistentVolumeClaim")
+        for name in world.names_of(kind)
+        if "scoring" not in name and name != "krt-evidence"
+    }
+
+
+def test_scoring_deletes_members_and_ended_traffic_once_the_topics_are_read(world: World) -> None:
+    before, left = _seen_while_scoring(world)
+    assert {"t-kafka-0", "t-kafka-0-0", "t-zk-0-0"} < before
+    assert left == set()
+    assert world.run()["verdict"] == "Passed"
+
+
+def test_scoring_whose_topics_are_not_read_keeps_the_members(world: World) -> None:
+    world.notes_topics_read = False
+    before, left = _seen_while_scoring(world)
+    assert left == before
+    assert world.run()["verdict"] == "Passed"
+    assert _built(world) == set()
+
+
+def test_scoring_of_a_run_that_is_to_be_retained_keeps_the_members(
+    make_world: Callable[..., World],
+) -> None:
+    before, left = _seen_while_scoring(make_world(cleanup="Retain"))
+    assert left == before
+
+
+def test_scoring_keeps_traffic_that_has_not_ended(world: World) -> None:
+    world.run(until="Scoring")
+    world.objects["Pod", "t-recorder"]["status"] = {"phase": "Running"}
+    world.frozen["t-recorder"] = world.time
+    _, left = _seen_while_scoring(world)
+    assert left == {"t-recorder"}
+
+
+def test_scoring_tried_again_after_its_members_are_gone_gives_the_verdict(world: World) -> None:
+    engine = world.controller()
+    world.run(until="Scoring", controller=engine)
+    while _built(world):
+        world.tick(engine.run_once("t") or 0.01)
+    del world.objects["Pod", "t-scoring-1-x"]
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+    world.objects["Job", "t-scoring-1"]["status"] = {"conditions": [failed]}
+    status = world.run(controller=engine)
+    assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 2)

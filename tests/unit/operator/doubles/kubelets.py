@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from tests.unit.operator.doubles.objects import copied, node, read
 
+from krt_contract.control import BOUNDED
 from krt_contract.labels import (
+    ANNOTATION_TOPICS_READ,
     KIND,
     LABEL_COMPONENT,
     LABEL_MEMBER,
@@ -73,6 +75,7 @@ class Kubelets:
         """Why pods of StatefulSets and Jobs are refused; empty where they are not."""
         self.result: tuple[int, str] = (0, json.dumps(RESULT))
         self.publishes = True
+        self.notes_topics_read = True
         self.dumped: tuple[int, str] = (0, json.dumps(DUMPED))
         self.preflight: tuple[int, str] | None = (0, "shared")
         self.binding_mode = "Immediate"
@@ -95,7 +98,7 @@ class Kubelets:
         """What was done to which pod, claim or partition while faults were injected, in order."""
         self.created: Counter[tuple[str, str]] = Counter()
         """How often an object of this kind and name was created, but for pods that StatefulSets
-        start while a run is cleaned up: their pods go first, so that a call that fails in between
+        start while members are deleted: their pods go first, so that a call that fails in between
         leaves a StatefulSet without its pod."""
         self.unschedulable: set[str] = set()
         self.failing: dict[str, Callable[[int], Json]] = {}
@@ -138,7 +141,7 @@ class Kubelets:
     def _counts(self, obj: Json) -> bool:
         owners = {one.get("kind") for one in obj["metadata"].get("ownerReferences", [])}
         test = self.objects.get((KIND, TEST), {}).get("status", {})
-        return "StatefulSet" not in owners or test.get("phase") != "CleaningUp"
+        return "StatefulSet" not in owners or test.get("phase") not in {"Scoring", "CleaningUp"}
 
     def remove(self, kind: str, name: str) -> None:
         """Take an object away; what runs in a pod ends with it."""
@@ -413,6 +416,8 @@ class Kubelets:
             "scoring": lambda: self.result if control == "Score" and age >= SCORED else None,
             "tool": lambda: self._run_tool(pod),
         }
+        if component == "scoring" and control in BOUNDED and self.notes_topics_read:
+            pod["metadata"].setdefault("annotations", {})[ANNOTATION_TOPICS_READ] = "true"
         over = endings.get(str(component), lambda: None)()
         if over is not None and name not in self.frozen:
             if component == "scoring" and self.publishes:
