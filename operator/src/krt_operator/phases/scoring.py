@@ -6,6 +6,7 @@ has read the topics, members are deleted beside it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -32,19 +33,20 @@ from krt_operator.constants import (
     SCORING_GRACE,
 )
 from krt_operator.engine import journal
-from krt_operator.engine.progress import Event, Progress
+from krt_operator.engine.progress import Event, Progress, SideEffect
 from krt_operator.engine.remedies import MAX_MESSAGE, cut
-from krt_operator.errors import TransientError
+from krt_operator.errors import NameTakenError, RefusedError, TransientError
 from krt_operator.health import pod_state
 from krt_operator.health.traffic import control_state
 from krt_operator.phases import deletions, expectation_results, outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
-    from krt_operator.engine.progress import Deletion, Observed, Run
+    from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import JobView, Json, PodView
 
 SCORECARD: Final = "scorecard.json"
@@ -86,19 +88,28 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     if lost and attempt < SCORING_ATTEMPTS:
         return _start(plan, attempt + 1, observed, ports)
     failure = _failure(run, observed, job, pod)
-    waiting = Progress(requeue_after=BUSY, delete=_not_needed(run, observed, pod))
-    return failed(run, failure, observed.at) if failure else waiting
+    return failed(run, failure, observed.at) if failure else _wait(run, observed, pod)
 
 
-def _not_needed(run: Run, observed: Observed, pod: PodView | None) -> tuple[Deletion, ...]:
-    """What the driver can do without: it then has the processors that the brokers had.
+def _wait(run: Run, observed: Observed, pod: PodView | None) -> Progress:
+    """Wait for the driver; meanwhile, delete what it can do without, whose processors it then has.
 
-    A second attempt of the Job takes what the first one read.
+    A second attempt of the Job takes what the first one read. What may not be deleted now is left
+    to CleaningUp, which reports it.
     """
     are_read = pod is not None and ANNOTATION_TOPICS_READ in pod.annotations
     if not are_read or run.spec.cleanup is Cleanup.RETAIN:
+        return Progress(requeue_after=BUSY)
+    found = deletions.not_begun(deletions.once_topics_are_read(observed), observed)
+
+    def perform(ports: Ports) -> Sequence[Change]:
+        for deletion in found:
+            with suppress(RefusedError, NameTakenError):
+                ports.cluster.delete(deletion)
         return ()
-    return deletions.not_begun(deletions.once_topics_are_read(observed), observed)
+
+    effect = SideEffect("delete the members, whose topics are read", perform)
+    return Progress(requeue_after=BUSY, side_effects=(effect,) if found else ())
 
 
 def _failure(run: Run, observed: Observed, job: JobView, pod: PodView | None) -> str:

@@ -337,7 +337,8 @@ def test_cleanup_that_fails_finishes_and_says_what_is_left(
 
 
 def test_cleanup_whose_deletions_are_refused_deletes_the_rest_and_names_what_is_left() -> None:
-    world = in_phase("Scoring")
+    world = in_phase("Injecting")
+    world.notes_topics_read = False
     world.run(until="CleaningUp")
 
     world.answers = lambda verb, _, name: (

@@ -203,3 +203,17 @@ def test_scoring_tried_again_after_its_members_are_gone_gives_the_verdict(world:
     world.objects["Job", "t-scoring-1"]["status"] = {"conditions": [failed]}
     status = world.run(controller=engine)
     assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 2)
+
+
+def test_scoring_whose_members_may_not_be_deleted_goes_on_and_leaves_them_to_the_end(
+    world: World,
+) -> None:
+    world.run(until="Scoring")
+    refused = RefusedError("no")
+    world.answers = lambda verb, _, name: refused if (verb, name) == ("delete", "t-zk-0") else None
+    world.run_on(until="CleaningUp")
+    assert not [event for event in world.events if event["type"] == "Warning"]
+    assert _built(world) == {"t-zk-0", "t-zk-0-0"}
+    status = world.run_on(seconds=300)
+    assert (status["phase"], status["verdict"]) == ("Completed", "Passed")
+    assert "StatefulSet t-zk-0" in world.condition("Finished")["message"]
