@@ -21,7 +21,7 @@ from krt_traffic.metrics.histogram import Histogram
 from krt_traffic.sending.acknowledgements import PACK, Acknowledgements, Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from krt_contract.clients import ProducerSpec
     from krt_traffic.producer.schedule import Schedule
@@ -167,26 +167,14 @@ class Records:
         in_flight, in_transaction = self.in_flight.copy(), self.in_transaction.copy()
         acked = self._acked.take()
         done = [self._done.popleft() for _ in range(len(self._done))]
-        # Done, and not yet removed when it was copied: now or at an earlier call.
-        copied = [*in_flight, *in_transaction]
-        now_acked = pc.is_in(pa.array(copied, pa.int64()), acked.seq).to_pylist()
-        settled = self._lingering.union(record.seq for record in done)
-        self._lingering = {
-            seq
-            for seq, is_acked in zip(copied, now_acked, strict=True)
-            if is_acked or seq in settled
-        }
-        self._measure(acked, done, in_flight)
-        at, now = both()
-        sents = in_flight | {seq: record.sent for seq, record in in_transaction.items()}
-        rows = [
-            Done(seq, sent, at, now, None, SendOutcome.UNKNOWN, IN_FLIGHT)
-            for seq, sent in sents.items()
-            if seq not in self._lingering
-        ]
+        sends = in_flight | {seq: record.sent for seq, record in in_transaction.items()}
+        self._lingering = self._find_lingering(sends, acked, done)
+        for seq in self._lingering:
+            del sends[seq]
+        self._measure(acked, done, in_flight.keys() & sends.keys())
         tables = [self._acked_table(acked)] if len(acked) else []
         tables += [self._table(done)] if done or not tables else []
-        return pa.concat_tables(tables), self._table(rows)
+        return pa.concat_tables(tables), self._unknown_table(sends)
 
     def summary(self) -> dict[str, Sequence[Any]]:
         """Return the row of ``producer_summary``: counts kept apart from the rows."""
@@ -204,11 +192,21 @@ class Records:
         index = pc.subtract(seqs, pc.multiply(pc.divide(seqs, count), count))
         return self._keys.take(index), self._partitions_of_keys.take(index)
 
-    def _measure(self, acked: Columns, done: Sequence[Done], in_flight: dict[int, Sent]) -> None:
-        open_seqs = [seq for seq in in_flight if seq not in self._lingering]
-        open_seqs += [record.seq for record in done if record.outcome is not ACKED]
+    def _find_lingering(
+        self, sends: Mapping[int, Sent], acked: Columns, done: Sequence[Done]
+    ) -> set[int]:
+        """Return those that were done and not yet removed when they were copied, now or before."""
+        settled = self._lingering.union(record.seq for record in done)
+        if sends:
+            # As numbers of Python, only the few that can be among them.
+            late = acked.seq.filter(pc.greater_equal(acked.seq, min(sends)))
+            settled.update(late.to_pylist())
+        return settled.intersection(sends)
+
+    def _measure(self, acked: Columns, done: Sequence[Done], in_flight: Collection[int]) -> None:
+        open_seqs = [*in_flight, *(one.seq for one in done if one.outcome is not ACKED)]
         _, partitions = self.routes(pa.array(open_seqs, pa.int64()))
-        self.unacknowledged = set(partitions.to_pylist())
+        self.unacknowledged = set(pc.unique(partitions).to_pylist())
         for sends in (acked, _columns([record for record in done if record.outcome is ACKED])):
             self.latency.observe(sends.latencies(self.schedule))
 
@@ -220,6 +218,25 @@ class Records:
             error=nothing,
             transaction=nothing,
             transaction_outcome=nothing,
+        )
+
+    def _unknown_table(self, sends: Mapping[int, Sent]) -> pa.Table:
+        """Return rows of sends that are not done."""
+        count, sents = len(sends), list(sends.values())
+        at, now = both()
+        return self._ledger_rows(
+            Columns(
+                seq=pa.array(list(sends), pa.int64()),
+                sent_at=pa.array([sent.at for sent in sents], pa.int64()),
+                sent_mono=pa.array([sent.mono for sent in sents], pa.int64()),
+                done_at=pa.repeat(at, count),
+                done_mono=pa.repeat(now, count),
+                offset=pa.nulls(count, pa.int64()),
+            ),
+            outcome=pa.repeat(SendOutcome.UNKNOWN.value, count),
+            error=pa.repeat(IN_FLIGHT, count),
+            transaction=[sent.transaction for sent in sents],
+            transaction_outcome=pa.nulls(count),
         )
 
     def _table(self, rows: Sequence[Done]) -> pa.Table:
