@@ -20,18 +20,13 @@ if TYPE_CHECKING:
 
 MEMBERS: Final = frozenset({Component.KAFKA, Component.ZOOKEEPER, Component.CONTROLLER})
 
-TRANSIENT: Final = frozenset(
-    {
-        Component.KAFKA,
-        Component.ZOOKEEPER,
-        Component.CONTROLLER,
-        Component.PRODUCER,
-        Component.CONSUMER,
-        Component.RECORDER,
-        Component.PREFLIGHT,
-        Component.TOOL,
-    }
-)
+TRANSIENT: Final = MEMBERS | {
+    Component.PRODUCER,
+    Component.CONSUMER,
+    Component.RECORDER,
+    Component.PREFLIGHT,
+    Component.TOOL,
+}
 """Components whose objects are deleted at the end."""
 
 MEMBER_GRACE: Final = 1
