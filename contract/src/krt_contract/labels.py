@@ -52,6 +52,10 @@ class Component(StrEnum):
     """The NetworkPolicies of the run."""
 
 
+MEMBERS: Final = (Component.KAFKA, Component.ZOOKEEPER, Component.CONTROLLER)
+"""The components of the cluster under test."""
+
+
 class FieldManager(StrEnum):
     """Who owns a field by server-side apply."""
 

@@ -143,21 +143,21 @@ class _Template:
         tails = [b"%0*d" % (low_digits, low) + padding for low in range(self._count)]
         first = zlib.crc32(tails[0])
         self._differences = _joined(zlib.crc32(tail) ^ first for tail in tails)
-        whole = b"".join(shared + tail + b";%08x" % 0 for tail in tails)
-        self._bytes, self._size = bytearray(whole), len(whole) // self._count
-        self._cuts = [slice(at, at + self._size) for at in range(0, len(whole), self._size)]
+        values = b"".join(shared + tail + b";%08x" % 0 for tail in tails)
+        self._bytes, self._size = bytearray(values), len(values) // self._count
+        self._cuts = [slice(at, at + self._size) for at in range(0, len(values), self._size)]
 
     def fill(self, digits: bytes) -> list[bytes]:
         """Return the values whose seqs begin with these digits."""
-        whole, size = self._bytes, self._size
+        values, size = self._bytes, self._size
         for at, digit in enumerate(digits, self._at):
-            whole[at::size] = bytes((digit,)) * self._count
+            values[at::size] = bytes((digit,)) * self._count
         first = zlib.crc32(self._tail, zlib.crc32(digits, self._head_crc))
         checksums = self._differences ^ _joined([first] * self._count)
         text = checksums.to_bytes(CRC_BYTES * self._count, "big").hex().encode("ascii")
         for index in range(CRC_LENGTH):
-            whole[size - CRC_LENGTH + index :: size] = text[index::CRC_LENGTH]
-        block = bytes(whole)
+            values[size - CRC_LENGTH + index :: size] = text[index::CRC_LENGTH]
+        block = bytes(values)
         return [block[cut] for cut in self._cuts]
 
 

@@ -42,9 +42,9 @@ def ends(root: Path) -> list[tuple[int, int, int]]:
 
 
 def test_few_records_are_read_once(tmp_path: Path, reads: list[Any]) -> None:
-    away = replace(BOUND, partition=1, leader=topics.NO_LEADER)
+    leaderless = replace(BOUND, partition=1, leader=topics.NO_LEADER)
     for _ in range(2):
-        assert topics.read_few(ANY, [BOUND, away], FolderLog(Bundle(tmp_path)))
+        assert topics.read_few(ANY, [BOUND, leaderless], FolderLog(Bundle(tmp_path)))
     assert reads == [[BOUND]]
     assert pq.read_table(tmp_path / "log").equals(LOG_ROW)
     assert ends(tmp_path) == [(2, 5, 1), (2, 2, 0)]

@@ -72,21 +72,21 @@ def test_event_clock_shows_a_clock_that_was_set_within_its_bound(
     assert stamps.both() == (clock.wall(), clock.mono())
 
 
-def test_event_clock_holds_the_first_stamp_of_what_is_there_at_once(
+def test_event_clock_gives_what_is_there_at_once_the_first_stamp(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clocks = SetClock(monkeypatch)
     stamps = clock.EventClock()
-    seen = [stamps.held]
+    seen = [stamps.shared]
     with stamps.at_once():
-        seen.append(stamps.held)
+        seen.append(stamps.shared)
         clocks.mono += MILLISECOND
         first = stamps.both()
         clocks.mono += MILLISECOND
-        seen.append(stamps.held)
-    seen.append(stamps.held)
+        seen.append(stamps.shared)
+    seen.append(stamps.shared)
     later = stamps.both()
-    seen.append(stamps.held)
+    seen.append(stamps.shared)
     assert seen == [None, None, first, None, None]
     assert later == (clock.wall(), clock.mono())
 

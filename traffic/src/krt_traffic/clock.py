@@ -61,13 +61,13 @@ class EventClock:
     Not thread-safe.
 
     Attributes:
-        held: the stamp of all events that are there at once, from the first on; None where each
+        shared: the stamp of all events that are there at once, from the first on; None where each
             has its own.
     """
 
     def __init__(self) -> None:
-        self.held: tuple[int, int] | None = None
-        self._holding = False
+        self.shared: tuple[int, int] | None = None
+        self._sharing = False
         self._ahead = 0
         self._reread_at = 0
 
@@ -79,15 +79,15 @@ class EventClock:
         else:
             at, now = both()
             self._ahead, self._reread_at = at - now, now + REREAD_MICROS
-        if self._holding:
-            self.held = at, now
+        if self._sharing:
+            self.shared = at, now
         return at, now
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Hold the time of the first event of the block: the others were there with it."""
-        self._holding = True
+        """Give all events of the block the time of the first: the others were there with it."""
+        self._sharing = True
         try:
             yield
         finally:
-            self._holding, self.held = False, None
+            self._sharing, self.shared = False, None

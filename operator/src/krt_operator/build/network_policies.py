@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract import metrics
-from krt_contract.labels import LABEL_COMPONENT, Component
+from krt_contract.labels import LABEL_COMPONENT, MEMBERS, Component
 from krt_contract.members import CONTROLLER_PORT, KAFKA_PORT, ZOOKEEPER_PORT
 from krt_operator import names
 from krt_operator.build.decorate import decorate_objects, selector
@@ -68,7 +68,6 @@ CLIENTS: Final = (
 )
 """Clients of the brokers. Scoring reads the topics, in the driver and in the executors."""
 
-MEMBERS: Final = (Component.KAFKA, Component.ZOOKEEPER, Component.CONTROLLER)
 
 ACCESS: Final[Mapping[Component, tuple[Access, ...]]] = {
     Component.KAFKA: (

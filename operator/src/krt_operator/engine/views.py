@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from krt_contract.labels import LABEL_COMPONENT
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -65,6 +67,11 @@ class ObjectView:
         """metadata.labels."""
         found: dict[str, str] = self.raw["metadata"].get("labels") or {}
         return found
+
+    @property
+    def component(self) -> str:
+        """Which part of the run it is, a `Component`; empty where no label says so."""
+        return self.labels.get(LABEL_COMPONENT, "")
 
     @property
     def annotations(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.labels import LABEL_COMPONENT, Component
+from krt_contract.labels import Component
 from krt_operator.engine.views import JobView, ObjectView
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def uncreated_pods(observed: Observed, *, scoring: bool) -> list[Json]:
             found.append((stateful_set, pod))
     for obj in observed.jobs.values():
         job = JobView(obj)
-        early = job.labels.get(LABEL_COMPONENT) == Component.SCORING and not scoring
+        early = job.component == Component.SCORING and not scoring
         if not early and not job.ended and job.pod(observed.pods.values()) is None:
             found.append((job, f"{job.name}-0"))
     return [

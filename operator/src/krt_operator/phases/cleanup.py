@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.control import ENDING, STATE_KEY, ControlState
-from krt_contract.labels import LABEL_COMPONENT, Component
+from krt_contract.labels import Component
 from krt_operator import names
 from krt_operator.api.conditions import ConditionType
 from krt_operator.api.spec import Cleanup
@@ -69,7 +69,7 @@ def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
     writing = [
         pod
         for pod in observed.pod_views()
-        if pod.labels.get(LABEL_COMPONENT) in WRITERS and not pod.ended and not pod.deleting
+        if pod.component in WRITERS and not pod.ended and not pod.deleting
     ]
     if writing and since < timedelta(seconds=CLOSING_PATIENCE):
         return Progress(requeue_after=BUSY / 2)

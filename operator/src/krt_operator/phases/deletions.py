@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.labels import LABEL_COMPONENT, Component
+from krt_contract.labels import MEMBERS, Component
 from krt_operator.engine.progress import Deletion
 from krt_operator.engine.reading import NETWORK_POLICY
 from krt_operator.engine.views import JobView, ObjectView
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from krt_operator.engine.progress import Observed
     from krt_operator.engine.views import Json
 
-MEMBERS: Final = frozenset({Component.KAFKA, Component.ZOOKEEPER, Component.CONTROLLER})
-
-TRANSIENT: Final = MEMBERS | {
-    Component.PRODUCER,
-    Component.CONSUMER,
-    Component.RECORDER,
-    Component.PREFLIGHT,
-    Component.TOOL,
-}
+TRANSIENT: Final = frozenset(
+    {
+        *MEMBERS,
+        Component.PRODUCER,
+        Component.CONSUMER,
+        Component.RECORDER,
+        Component.PREFLIGHT,
+        Component.TOOL,
+    }
+)
 """Components whose objects are deleted at the end."""
 
 MEMBER_GRACE: Final = 1
@@ -41,7 +42,7 @@ def at_the_end(observed: Observed, *, scored: bool) -> list[Deletion]:
     No pod is created meanwhile: a StatefulSet waits until its pod is gone. NetworkPolicies are
     last, so that a pod which is still there keeps its own.
     """
-    pods = [pod for pod in observed.pod_views() if _component(pod) in TRANSIENT]
+    pods = [pod for pod in observed.pod_views() if pod.component in TRANSIENT]
     found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
     found += _deletions_of("StatefulSet", observed.stateful_sets.values())
     found += [_deletion("Job", job) for job in _jobs_to_delete(observed, scored=scored)]
@@ -60,7 +61,7 @@ def once_topics_are_read(observed: Observed) -> list[Deletion]:
     pods = [
         pod
         for pod in observed.pod_views()
-        if _component(pod) in MEMBERS or (_component(pod) in TRANSIENT and pod.ended)
+        if pod.component in MEMBERS or (pod.component in TRANSIENT and pod.ended)
     ]
     found = [_deletion("Pod", pod, MEMBER_GRACE) for pod in pods]
     found += _deletions_of("StatefulSet", observed.stateful_sets.values())
@@ -83,7 +84,7 @@ def _jobs_to_delete(observed: Observed, *, scored: bool) -> list[JobView]:
     for job in map(JobView, observed.jobs.values()):
         pod = job.pod(observed.pods.values())
         ended = job.ended or (pod is not None and pod.ended)
-        if _component(job) == Component.TOOL or not (ended or scored):
+        if job.component == Component.TOOL or not (ended or scored):
             found.append(job)
     return found
 
@@ -92,7 +93,7 @@ def _other_deletions(observed: Observed) -> list[Deletion]:
     """Of the other objects of transient components; plan, control, scripts and scoring stay."""
     objects = [("ConfigMap", ObjectView(obj)) for obj in observed.config_maps.values()]
     objects += [(kind, ObjectView(obj)) for (kind, _), obj in sorted(observed.others.items())]
-    return [_deletion(kind, obj) for kind, obj in objects if _component(obj) in TRANSIENT]
+    return [_deletion(kind, obj) for kind, obj in objects if obj.component in TRANSIENT]
 
 
 def _deletions_of(kind: str, objects: Iterable[Json]) -> list[Deletion]:
@@ -101,7 +102,3 @@ def _deletions_of(kind: str, objects: Iterable[Json]) -> list[Deletion]:
 
 def _deletion(kind: str, obj: ObjectView, grace_seconds: int | None = None) -> Deletion:
     return Deletion(kind, obj.name, obj.uid, grace_seconds)
-
-
-def _component(obj: ObjectView) -> str:
-    return obj.labels.get(LABEL_COMPONENT, "")

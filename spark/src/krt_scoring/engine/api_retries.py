@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import tenacity
+from lightkube.core.exceptions import ConfigError
 
 if TYPE_CHECKING:
     from tenacity.stop import stop_base
@@ -15,6 +16,9 @@ FIRST_PAUSE, LAST_PAUSE = 0.5, 10.0
 """Seconds between two attempts, doubled from first to last; longer where the server asks for it."""
 
 CONFLICT, TOO_MANY_REQUESTS, SERVER_ERROR = 409, 429, 500
+
+FAILURES = (httpx2.HTTPError, ConfigError, OSError)
+"""What a request may end with, tried again or not."""
 
 _BACKOFF = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LAST_PAUSE)
 

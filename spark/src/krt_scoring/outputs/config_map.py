@@ -8,10 +8,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import tenacity
 from lightkube.core.client import Client
-from lightkube.core.exceptions import ConfigError
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from lightkube.resources.core_v1 import ConfigMap
 
@@ -82,7 +80,7 @@ def publish(config_map: ConfigMap, connect: Callable[[], Client] = Client) -> bo
     retrying = api_retries.retrying(log, tenacity.stop_before_delay(DEADLINE_SECONDS))
     try:
         retrying(_apply, config_map, connect)
-    except (httpx2.HTTPError, ConfigError, OSError) as error:
+    except api_retries.FAILURES as error:
         log.error(  # noqa: TRY400 (the message says it all; a trace would not)
             "ConfigMap %s could not be published (%s); the scorecard lies in the evidence",
             config_map.metadata.name if config_map.metadata else "",

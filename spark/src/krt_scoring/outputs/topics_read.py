@@ -8,10 +8,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-import httpx2
 import tenacity
 from lightkube.core.client import Client
-from lightkube.core.exceptions import ConfigError
 from lightkube.resources.core_v1 import Pod
 
 from krt_contract.labels import ANNOTATION_TOPICS_READ
@@ -38,7 +36,7 @@ def note(namespace: str, pod: str, connect: Callable[[], Client] = Client) -> No
     retrying = api_retries.retrying(log, tenacity.stop_after_delay(DEADLINE_S))
     try:
         retrying(lambda: connect().patch(Pod, pod, patch, namespace=namespace))
-    except (httpx2.HTTPError, ConfigError, OSError) as error:
+    except api_retries.FAILURES as error:
         log.warning(
             "pod %s could not be annotated (%s), so the members stay until the verdict is there. "
             "Grant the driver's service account patch on pods, as the chart's role krt-driver does",

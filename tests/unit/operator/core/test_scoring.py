@@ -69,13 +69,17 @@ def test_scoring_after_an_upgrade_of_a_controller_that_started_no_job_starts_one
     assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 1)
 
 
+def _lose_driver(world: World) -> None:
+    del world.objects["Pod", "t-scoring-1-x"]
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+    world.objects["Job", "t-scoring-1"]["status"] = {"conditions": [failed]}
+
+
 def test_scoring_with_lost_driver_is_tried_again(world: World) -> None:
     engine = world.controller()
     world.run(until="Scoring", controller=engine)
     world.run(seconds=3, controller=engine)
-    del world.objects["Pod", "t-scoring-1-x"]
-    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
-    world.objects["Job", "t-scoring-1"]["status"] = {"conditions": [failed]}
+    _lose_driver(world)
     status = world.run(controller=engine)
     assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 2)
 
@@ -198,9 +202,7 @@ def test_scoring_tried_again_after_its_members_are_gone_gives_the_verdict(world:
     world.run(until="Scoring", controller=engine)
     while _built(world):
         world.tick(engine.run_once("t") or 0.01)
-    del world.objects["Pod", "t-scoring-1-x"]
-    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
-    world.objects["Job", "t-scoring-1"]["status"] = {"conditions": [failed]}
+    _lose_driver(world)
     status = world.run(controller=engine)
     assert (status["verdict"], status["scoringAttempt"]) == ("Passed", 2)
 

@@ -200,7 +200,7 @@ class Sender:
             self._circumstances.ever_connected = True
 
     def _delivered(self, seq: int, error: KafkaError | None, message: Message) -> None:
-        at, now = self._clock.held or self._clock.both()
+        at, now = self._clock.shared or self._clock.both()
         records = self._records
         sent = records.in_flight[seq]
         if error is not None:
