@@ -29,6 +29,8 @@ ANNOTATION_RESTARTS: Final = f"{GROUP}/restarts"
 """Annotation of a traffic pod: how many restarts in succession it is; absent: none."""
 ANNOTATION_TOPICS_READ: Final = f"{GROUP}/topics-read"
 """Annotation of the scoring driver's pod, "true" once what the brokers hold is in the evidence."""
+ANNOTATION_MOUNT_RETRIED: Final = f"{GROUP}/mount-retried-at"
+"""Annotation of a pod whose kubelet was made to mount its volumes again: when, UTC."""
 
 
 class Component(StrEnum):

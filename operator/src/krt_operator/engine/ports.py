@@ -98,6 +98,10 @@ class Cluster(Protocol):
         """
         ...
 
+    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> bool:
+        """Annotate the pod with that uid; False where it is gone."""
+        ...
+
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
         """Add an ephemeral container to the pod with that uid, once by its name.
 

@@ -10,6 +10,7 @@ from krt_operator.api.status import ConditionType, Phase
 from krt_operator.engine.progress import SideEffect
 from krt_operator.errors import UserError
 from krt_operator.health.uncreated_pods import uncreated_pods
+from krt_operator.health.unmounted_pods import mount_retries
 from krt_operator.phases import (
     cleanup,
     draining,
@@ -72,6 +73,9 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
             progress,
             side_effects=(*progress.side_effects, *map(_check_create, missing)),
         )
+    if phase is not Phase.CLEANING_UP:
+        retries = mount_retries(observed)
+        progress = replace(progress, side_effects=(*progress.side_effects, *retries))
     if phase in AT_WORK and run.plan is not None:
         return _merge(progress, keepalive(run, run.plan, observed, ports))
     return progress

@@ -109,6 +109,9 @@ class ApiServer(Rest):
                 return world.check_create(body)
             case "POST":
                 return world.emit(body) if request.kind == "Event" else world.create(body)
+            case "PATCH" if request.kind == "Pod" and "spec" not in body:
+                meta = body["metadata"]
+                return world.annotate_pod(request.name, meta["uid"], meta["annotations"])
             case "PATCH":
                 return world.apply(body)
             case _:

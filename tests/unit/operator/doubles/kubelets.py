@@ -39,6 +39,8 @@ BINDING = timedelta(seconds=3)
 """From a claim's creation until it is bound."""
 STARTED = timedelta(seconds=2)
 """From a pod's creation until it runs and is ready."""
+BACK_OFF = timedelta(seconds=13)
+"""From when volumes could not be mounted until kubelet tries again, unless the pod changes."""
 RESTARTED = timedelta(seconds=1)
 """From a process' end until kubelet has started it again in its pod."""
 SESSION = timedelta(seconds=6)
@@ -101,6 +103,8 @@ class Kubelets:
         start while members are deleted: their pods go first, so that a call that fails in between
         leaves a StatefulSet without its pod."""
         self.unschedulable: set[str] = set()
+        self.unmounted: set[str] = set()
+        """Pods whose claims kubelet asks for too early."""
         self.failing: dict[str, Callable[[int], Json]] = {}
         """Pod to how its container ends, by the number of its start from 1."""
         self.dying: dict[str, tuple[int, str]] = {}
@@ -372,6 +376,8 @@ class Kubelets:
         age, phase = self.time - pod["born"], pod["status"]["phase"]
         if name in self.stuck or phase in {"Succeeded", "Failed"}:
             return
+        if phase == "Pending" and name in self.unmounted and not self._mount(pod):
+            return
         if pod["metadata"]["uid"] in self.unschedulable:
             refused = {
                 "type": "PodScheduled",
@@ -402,6 +408,14 @@ class Kubelets:
                 del pod["back"], pod["dead"]
                 pod["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
             self._work(name, pod, age)
+
+    def _mount(self, pod: Json) -> bool:
+        """Whether the pod has its volumes: at kubelet's second try, not at its first."""
+        second = pod.get("changed", pod["born"] + BACK_OFF)
+        if self.time >= second + STARTED:
+            return True
+        pod["status"] = {"phase": "Pending", "conditions": not_mounted(pod["born"])}
+        return False
 
     def _work(self, name: str, pod: Json, age: timedelta) -> None:
         """End a pod whose work is done."""
@@ -529,3 +543,12 @@ def _scorecard(test: str, driver: Json) -> dict[str, Any]:
         },
         "data": {"scorecard.json": "{}"},
     }
+
+
+def not_mounted(scheduled: datetime) -> list[Json]:
+    """Return the conditions of a pod whose volumes are not mounted, scheduled at that time."""
+    since = scheduled.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": since},
+        {"type": "PodReadyToStartContainers", "status": "False", "lastTransitionTime": since},
+    ]

@@ -340,6 +340,16 @@ class World(Kubelets):
         if self.terminate(deletion.name):
             self._deleted("evict", "Pod", deletion.name)
 
+    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> Json:
+        self._call("annotate", "Pod", pod)
+        self._precondition("Pod", pod, uid)
+        self._remember("Pod", pod)
+        there = self.objects["Pod", pod]
+        there["metadata"]["resourceVersion"] = str(next(self.versions))
+        there["metadata"].setdefault("annotations", {}).update(annotations)
+        there["changed"] = self.time
+        return read(there)
+
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
         self._call("signal", "Pod", pod)
         self._precondition("Pod", pod, uid)

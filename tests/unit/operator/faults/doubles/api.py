@@ -81,6 +81,9 @@ class SimulatedApi(SimulatedNodes):
     def create_unread(self, obj: Json) -> None:
         raise NotImplementedError
 
+    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> bool:
+        raise NotImplementedError
+
     def create(self, obj: Json) -> Json:
         """Faults create only Jobs; the tool of a Job reports after 3 s."""
         name = obj["metadata"]["name"]
