@@ -35,6 +35,7 @@ def test_sample_has_the_documented_spec() -> None:
     assert spec.kafka.config == {
         "zookeeper.session.timeout.ms": "6000",
         "offsets.topic.num.partitions": "10",
+        "group.initial.rebalance.delay.ms": "0",
     }
     (topic,) = spec.topics
     assert (topic.partitions, topic.replication_factor) == (3, 3)
