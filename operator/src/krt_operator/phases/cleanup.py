@@ -76,7 +76,7 @@ def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
     scored = journal.is_true(run.status, ConditionType.SCORED)
     left = deletions.at_the_end(observed, scored=scored)
     if left and since <= timedelta(seconds=CLEANUP_PATIENCE):
-        return Progress(requeue_after=BUSY, delete=deletions.not_begun(left, observed))
+        return Progress(requeue_after=BUSY / 2, delete=deletions.not_begun(left, observed))
     effect = deletion_of_kafka_objects(run.spec, run.status)
     if effect is not None:
         # After the clients: many clusters create a topic again that a client asks for.
