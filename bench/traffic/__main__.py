@@ -7,7 +7,9 @@ turn, with the same acks, batch.size, linger.ms and number of requests in flight
 
 Ours is the traffic image's command, set to send as fast as it can (recordsPerSecond 0): each send
 has its unique payload with a checksum, its delivery report and its row in the ledger. Its rate is
-what was acknowledged, over first send to last acknowledgement. The others then send as many.
+what was acknowledged, over first send to last acknowledgement. The others send as many as ours did
+last. A round that is not counted comes first. In the others the order changes, so that three
+producers have had each order after six rounds: which one runs before has an effect.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -33,7 +37,7 @@ from bench.traffic.tools import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 OURS, BESIDE = "ours", "ours, other checkout"
 PERFORMANCE, VERIFIABLE = "ProducerPerformance", "VerifiableProducer"
@@ -42,18 +46,56 @@ KEPT_BYTES = 256 << 20
 """Retention of each partition of the topic, so that rounds do not fill the disk."""
 
 
-def run_round(
-    kafka: LocalKafka, load: Load, options: argparse.Namespace, folder: Path
-) -> dict[str, Cost]:
-    """Return the cost of each producer, run one after the other."""
-    folder.mkdir()
-    costs = {OURS: run_ours(kafka, load, options.seconds, folder / "ours")}
+Runner = Callable[[int, Path], Cost]
+"""Runs a producer: takes how many records it is to send (ours: for how long, by its options), and
+a folder for what it writes."""
+
+
+def runners(kafka: LocalKafka, load: Load, options: argparse.Namespace) -> dict[str, Runner]:
+    """Return the producers that take part, ours first."""
+
+    def ours(folder: Path, checkout: Path | None = None) -> Cost:
+        return run_ours(kafka, load, options.seconds, folder, checkout)
+
+    found: dict[str, Runner] = {OURS: lambda _, folder: ours(folder / "ours")}
     if options.beside is not None:
-        costs[BESIDE] = run_ours(kafka, load, options.seconds, folder / "beside", options.beside)
-    records = costs[OURS].records
-    costs[PERFORMANCE] = run_performance(kafka, load, records, folder)
-    costs[VERIFIABLE] = run_verifiable(kafka, load, records, folder)
-    return costs
+        found[BESIDE] = lambda _, folder: ours(folder / "beside", options.beside)
+    found[PERFORMANCE] = partial(run_performance, kafka, load)
+    found[VERIFIABLE] = partial(run_verifiable, kafka, load)
+    return found
+
+
+def order(names: Sequence[str], number: int) -> Sequence[str]:
+    """Return the order of a round: of each two, one begins with the next name, and one ends so.
+
+    In the round -1, which does not count, the first name comes first.
+    """
+    first = max(number, 0) // 2 % len(names)
+    forward = (*names[first:], *names[:first])
+    return forward if number < 0 or number % 2 == 0 else forward[::-1]
+
+
+def run_rounds(
+    producers: Mapping[str, Runner], rounds: int, root: Path
+) -> Iterator[dict[str, Cost]]:
+    """Yield the costs of each round, in which the producers run one after the other.
+
+    Args:
+        producers: those that take part, ours among them.
+        rounds: how many are counted.
+        root: a folder for each round is made in it.
+    """
+    names = list(producers)
+    records = 0
+    for number in range(-1, rounds):
+        folder = root / f"round-{number}"
+        folder.mkdir()
+        costs = {}
+        for name in order(names, number):
+            costs[name] = producers[name](records, folder)
+            records = costs[OURS].records if name == OURS else records
+        if number >= 0:
+            yield {name: costs[name] for name in names}
 
 
 def spread(values: Sequence[float], form: str) -> str:
@@ -119,12 +161,12 @@ def main() -> None:
         try:
             kafka.start()
             kafka.create_topic(TOPIC, PARTITIONS, **{"retention.bytes": str(KEPT_BYTES)})
-            run_performance(kafka, load, 200_000, Path(name))  # warms the broker
-            for number in range(options.rounds):
-                rounds.append(run_round(kafka, load, options, Path(name) / f"round-{number}"))
+            producers = runners(kafka, load, options)
+            for costs in run_rounds(producers, options.rounds, Path(name)):
+                rounds.append(costs)
                 print(
-                    f"round {number + 1}: "
-                    + ", ".join(f"{who} {cost.rate:,.0f}/s" for who, cost in rounds[-1].items()),
+                    f"round {len(rounds)}: "
+                    + ", ".join(f"{who} {cost.rate:,.0f}/s" for who, cost in costs.items()),
                     flush=True,
                 )
         finally:

@@ -1,9 +1,43 @@
-"""The table that the comparison of producers ends with."""
+"""The rounds in which producers are compared, and the table that the comparison ends with."""
 
 from __future__ import annotations
 
-from bench.traffic.__main__ import OURS, PERFORMANCE, table
-from bench.traffic.tools import Cost
+import subprocess
+import sys
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from bench.traffic.__main__ import OURS, PERFORMANCE, order, run_rounds, table
+from bench.traffic.tools import Cost, _wait
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_three_producers_have_each_order_after_six_rounds() -> None:
+    names = ("a", "b", "c")
+    assert order(names, -1) == names
+    assert {order(names, number) for number in range(6)} == set(permutations(names))
+
+
+def test_others_send_as_many_records_as_ours_did_last(tmp_path: Path) -> None:
+    ran: list[tuple[str, int]] = []
+
+    def run(name: str, records: int) -> Cost:
+        ran.append((name, records))
+        # Ours sends for a time: more records in each round.
+        return Cost(len(ran) if name == OURS else records, 1.0, 1.0, 1.0)
+
+    names = (OURS, PERFORMANCE)
+    producers = {name: lambda records, _, name=name: run(name, records) for name in names}
+    found = list(run_rounds(producers, 2, tmp_path))
+    assert ran == [
+        *((OURS, 0), (PERFORMANCE, 1)),
+        *((OURS, 1), (PERFORMANCE, 3)),
+        *((PERFORMANCE, 3), (OURS, 3)),
+    ]
+    assert [tuple(one) for one in found] == [names] * 2
+    assert [one[OURS].records for one in found] == [3, 6]
 
 
 def test_table_compares_producers_of_the_same_round() -> None:
@@ -24,3 +58,10 @@ def test_table_compares_producers_of_the_same_round() -> None:
         "0.50 / 1.00 / 1.00",
     ]
     assert kafka == f"| {PERFORMANCE} | {' | '.join(cells)} |"
+
+
+def test_peak_is_that_of_the_process_not_of_the_one_that_started_it(tmp_path: Path) -> None:
+    here = bytearray(256 << 20)
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.2)"])
+    _, peak = _wait(process, tmp_path / "log")
+    assert 4 < peak < len(here) >> 20
