@@ -98,8 +98,8 @@ class Cluster(Protocol):
         """
         ...
 
-    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> bool:
-        """Annotate the pod with that uid; False where it is gone."""
+    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> None:
+        """Annotate the pod with that uid, unless it is gone."""
         ...
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:

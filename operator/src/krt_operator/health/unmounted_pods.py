@@ -9,12 +9,14 @@ pod makes it try at once: an annotation is enough, and it changes nothing else.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import ANNOTATION_MOUNT_RETRIED
 from krt_operator.api.times import format_time
 from krt_operator.engine.progress import SideEffect
+from krt_operator.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +52,10 @@ def _due(pod: PodView, at: datetime) -> bool:
 
 def _retry(pod: PodView, at: datetime) -> SideEffect:
     def perform(ports: Ports) -> Sequence[Change]:
-        ports.cluster.annotate_pod(pod.name, pod.uid, {ANNOTATION_MOUNT_RETRIED: format_time(at)})
+        # Where a policy refuses it, the pod starts as late as it would have.
+        with suppress(RefusedError):
+            annotations = {ANNOTATION_MOUNT_RETRIED: format_time(at)}
+            ports.cluster.annotate_pod(pod.name, pod.uid, annotations)
         return ()
 
     return SideEffect(f"have the kubelet mount the volumes of {pod.name}", perform)

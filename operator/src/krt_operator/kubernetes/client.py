@@ -210,17 +210,12 @@ class ApiCluster:
             return Eviction(refused=refusal)
         return Eviction(evicted=True)
 
-    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> bool:
-        """Annotate the pod with that uid; False where it is gone."""
+    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> None:
+        """Annotate the pod with that uid, unless it is gone."""
         body = {"metadata": {"uid": uid, "annotations": dict(annotations)}}
-        try:
+        # Without a resourceVersion, only the uid can be in conflict.
+        with contextlib.suppress(NotFoundError, ConflictError):
             self._rest.call("PATCH", self._path("Pod", pod), body=body, content_type=STRATEGIC)
-        except NotFoundError:
-            return False
-        except ConflictError:
-            # Without a resourceVersion, only the uid can be in conflict.
-            return False
-        return True
 
     def add_ephemeral_container(
         self, pod: str, uid: str, container: Json, resource_version: str = ""

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.operator.doubles.kubelets import BACK_OFF
 
 from krt_contract.labels import ANNOTATION_MOUNT_RETRIED
+from krt_operator.errors import RefusedError
 
 if TYPE_CHECKING:
     from tests.unit.operator.doubles.world import World
@@ -38,3 +39,21 @@ def test_no_other_pod_is_annotated(world: World) -> None:
         if kind == "Pod" and ANNOTATION_MOUNT_RETRIED in obj["metadata"].get("annotations", {})
     }
     assert annotated == {"t-consumer-c-0"}
+
+
+def test_policy_that_refuses_the_annotation_delays_the_pod_alone(world: World) -> None:
+    pod = "t-consumer-c-0"
+    world.unmounted = {pod}
+    refused: list[str] = []
+
+    def refuse(verb: str, _kind: str, name: str) -> Exception | None:
+        if verb != "annotate":
+            return None
+        refused.append(name)
+        return RefusedError("HTTP 403: denied by policy")
+
+    world.answers = refuse
+    status = world.run()
+    assert status["verdict"] == "Passed"
+    assert set(refused) == {pod}
+    assert "reconcileFailure" not in status

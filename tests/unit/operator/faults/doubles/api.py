@@ -81,7 +81,7 @@ class SimulatedApi(SimulatedNodes):
     def create_unread(self, obj: Json) -> None:
         raise NotImplementedError
 
-    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> bool:
+    def annotate_pod(self, pod: str, uid: str, annotations: Mapping[str, str]) -> None:
         raise NotImplementedError
 
     def create(self, obj: Json) -> Json:
