@@ -66,9 +66,10 @@ def runners(kafka: LocalKafka, load: Load, options: argparse.Namespace) -> dict[
 
 
 def order(names: Sequence[str], number: int) -> Sequence[str]:
-    """Return the order of a round: of each two, one begins with the next name, and one ends so.
+    """Return the order of a round.
 
-    In the round -1, which does not count, the first name comes first.
+    Rounds come in pairs: the first of a pair begins with the next name, the second is the first
+    one backwards. The round -1, which does not count, begins with the first name.
     """
     first = max(number, 0) // 2 % len(names)
     forward = (*names[first:], *names[:first])

@@ -61,7 +61,7 @@ def test_table_compares_producers_of_the_same_round() -> None:
 
 
 def test_peak_is_that_of_the_process_not_of_the_one_that_started_it(tmp_path: Path) -> None:
-    here = bytearray(256 << 20)
+    here = b"x" * (256 << 20)
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.2)"])
     _, peak = _wait(process, tmp_path / "log")
     assert 4 < peak < len(here) >> 20
