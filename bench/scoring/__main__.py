@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from bench.processes import peak_kib
 from bench.scoring import lines, tables
 from bench.scoring.history import BUNDLE, Planted
 from krt_contract.bundle import Bundle
@@ -70,10 +71,8 @@ class _Watched:
 
     def record(self, pid: int) -> None:
         """Record what a process and its descendants have taken so far."""
-        with contextlib.suppress(OSError, StopIteration):
-            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-            self.memory[pid] = max(peak, self.memory.get(pid, 0))
+        with contextlib.suppress(OSError):
+            self.memory[pid] = max(peak_kib(pid), self.memory.get(pid, 0))
             stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
             self.ticks[pid] = int(stat[USER]) + int(stat[SYSTEM])
             for task in Path(f"/proc/{pid}/task").iterdir():

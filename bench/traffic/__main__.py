@@ -66,37 +66,50 @@ def runners(kafka: LocalKafka, load: Load, options: argparse.Namespace) -> dict[
 
 
 def order(names: Sequence[str], number: int) -> Sequence[str]:
-    """Return the order of a round.
+    """Return the order of a round, counted from 0.
 
     Rounds come in pairs: the first of a pair begins with the next name, the second is the first
-    one backwards. The round -1, which does not count, begins with the first name.
+    one backwards.
     """
-    first = max(number, 0) // 2 % len(names)
+    first = number // 2 % len(names)
     forward = (*names[first:], *names[:first])
-    return forward if number < 0 or number % 2 == 0 else forward[::-1]
+    return forward[::-1] if number % 2 else forward
+
+
+def run_round(
+    producers: Mapping[str, Runner], names: Sequence[str], records: int, folder: Path
+) -> dict[str, Cost]:
+    """Return the cost of each producer, run one after the other.
+
+    Args:
+        producers: those that take part, ours among them.
+        names: their order.
+        records: how many the others send until ours has run.
+        folder: for what they write; it is made.
+    """
+    folder.mkdir()
+    costs: dict[str, Cost] = {}
+    for name in names:
+        costs[name] = producers[name](costs[OURS].records if OURS in costs else records, folder)
+    return {name: costs[name] for name in producers}
 
 
 def run_rounds(
     producers: Mapping[str, Runner], rounds: int, root: Path
 ) -> Iterator[dict[str, Cost]]:
-    """Yield the costs of each round, in which the producers run one after the other.
+    """Yield the costs of each round after one that does not count, in which ours runs first.
 
     Args:
-        producers: those that take part, ours among them.
+        producers: those that take part, ours first.
         rounds: how many are counted.
         root: a folder for each round is made in it.
     """
     names = list(producers)
-    records = 0
-    for number in range(-1, rounds):
-        folder = root / f"round-{number}"
-        folder.mkdir()
-        costs = {}
-        for name in order(names, number):
-            costs[name] = producers[name](records, folder)
-            records = costs[OURS].records if name == OURS else records
-        if number >= 0:
-            yield {name: costs[name] for name in names}
+    costs = run_round(producers, names, 0, root / "uncounted")
+    for number in range(rounds):
+        records = costs[OURS].records
+        costs = run_round(producers, order(names, number), records, root / f"round-{number}")
+        yield costs
 
 
 def spread(values: Sequence[float], form: str) -> str:

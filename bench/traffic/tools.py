@@ -8,9 +8,8 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -19,15 +18,17 @@ from tests.contract.traffic.control_api import ControlApi
 from tests.contract.traffic.local_kafka import wait_until
 from tests.contract.traffic.pods import Pods, plan_document
 
+from bench.processes import peak_kib
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from tests.contract.traffic.local_kafka import LocalKafka
 
 TOPIC = "bench"
 PARTITIONS = 3
 RATE = re.compile(r"([\d.]+) records/sec")
-PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 POLL_S = 0.02
 """Seconds between looks at a process' memory, whose highest value the kernel keeps."""
 LAST_LINE_BYTES = 4096
@@ -179,22 +180,14 @@ def _run_java(kafka: LocalKafka, tool: str, arguments: list[str], out: Path) -> 
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path) -> tuple[float, float]:
-    """Return processor seconds and peak memory (MiB) of a process, when it has ended.
-
-    Not ``ru_maxrss``: of a process that was started by a larger one, it is the larger one's.
-    """
+    """Return processor seconds and peak memory (MiB) of a process, when it has ended."""
     ended, peak = 0, 0
     while not ended:
-        peak = _peak_kib(process.pid) or peak
+        with suppress(OSError):
+            peak = peak_kib(process.pid)
         ended, status, used = os.wait4(process.pid, os.WNOHANG)
         time.sleep(0 if ended else POLL_S)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{process.args!r} failed:\n{log.read_text()[-2000:]}")
     return used.ru_utime + used.ru_stime, peak / 1024
-
-
-def _peak_kib(pid: int) -> int:
-    """Return the most memory that a process has had so far, KiB; 0 where it has none any more."""
-    found = PEAK.search(Path(f"/proc/{pid}/status").read_text(encoding="ascii"))
-    return int(found[1]) if found else 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from krt_contract.labels import ANNOTATION_MOUNT_RETRIED, LABEL_COMPONENT
+from krt_contract.labels import LABEL_COMPONENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -212,12 +212,6 @@ class PodView(ObjectView):
         containers = self.containers
         ready = bool(containers) and all(container.ready for container in containers)
         return ready and self.condition("Ready", "False") is not None
-
-    @property
-    def mount_retried(self) -> datetime | None:
-        """When its kubelet was last made to mount its volumes again; None where it was not."""
-        found = self.annotations.get(ANNOTATION_MOUNT_RETRIED)
-        return None if found is None else datetime.fromisoformat(found)
 
     @property
     def running(self) -> bool:

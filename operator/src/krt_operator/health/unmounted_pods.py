@@ -10,7 +10,7 @@ pod makes it try at once: an annotation is enough, and it changes nothing else.
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from krt_contract.labels import ANNOTATION_MOUNT_RETRIED
@@ -20,7 +20,6 @@ from krt_operator.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed
@@ -46,8 +45,9 @@ def _due(pod: PodView, at: datetime) -> bool:
     mounted = pod.condition("PodReadyToStartContainers") is not None
     if scheduled is None or mounted or pod.deleting or pod.phase != "Pending":
         return False
-    last = max(scheduled.since, pod.mount_retried or scheduled.since)
-    return at >= last + PATIENCE and at <= scheduled.since + LIMIT
+    retried = pod.annotations.get(ANNOTATION_MOUNT_RETRIED)
+    last = scheduled.since if retried is None else datetime.fromisoformat(retried)
+    return last + PATIENCE <= at <= scheduled.since + LIMIT
 
 
 def _retry(pod: PodView, at: datetime) -> SideEffect:

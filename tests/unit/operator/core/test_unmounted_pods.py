@@ -1,4 +1,4 @@
-"""Pods whose volumes kubelet could not mount at its first try, in a whole run."""
+"""Pods whose volumes kubelet could not mount at its first try, in a run."""
 
 from __future__ import annotations
 
