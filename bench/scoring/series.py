@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from bench.rounds import order
 from bench.scoring.__main__ import MILLION, history, measure, medians, write_head, write_row
 from bench.scoring.history import BUNDLE
 from krt_scoring import cli
@@ -57,7 +58,7 @@ def main() -> None:
     folder, _ = history(int(options.millions * MILLION))
     costs: dict[str, list[Cost]] = {WITHOUT: [], WITH: []}
     for number in range(options.rounds):
-        for mode in (WITHOUT, WITH) if number % 2 == 0 else (WITH, WITHOUT):
+        for mode in order(costs, number):
             with tempfile.TemporaryDirectory() as temporary:
                 out = str(Path(temporary) / "scorecard.json")
                 command = [sys.executable, "-m", "bench.scoring.series", "run", mode]

@@ -1,6 +1,6 @@
 """Measures what each shortcut of the scoring's Spark session gains, against the plain way.
 
-A history is scored with every shortcut and then without each one, in alternating rounds. The
+A history is scored with every shortcut and without each one, in rounds whose order changes. The
 scorecards must be the same bytes. Printed are the medians and, for each shortcut, how much more
 time its plain way takes.
 """
@@ -13,6 +13,7 @@ import sys
 from statistics import median
 from typing import TYPE_CHECKING
 
+from bench.rounds import order
 from bench.scoring.__main__ import MILLION, history, medians, score, write_head, write_row
 from krt_scoring.engine.session import PLAIN_ENV, Shortcut
 
@@ -46,8 +47,8 @@ def main() -> None:
     os.environ[PLAIN_ENV] = ""
     for _ in range(WRITES_ARCHIVE):
         score(folder, options.cores)
-    for _ in range(options.rounds):
-        for name, plain in sessions.items():
+    for number in range(options.rounds):
+        for name, plain in order(sessions.items(), number):
             os.environ[PLAIN_ENV] = plain
             cost, card = score(folder, options.cores)
             costs[name].append(cost)

@@ -1,6 +1,6 @@
 """How long it takes until bytes, or the rows of a flush, are durable: in a folder and in the store.
 
-Both are below one folder, so on one disk. They take turns, and who begins changes each time.
+Both are below one folder, so on one disk. They take turns, in an order that changes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
+from bench.rounds import order
 from bench.scoring.__main__ import write_head, write_row
 from bench.store.numbers import percentile
 from krt_contract.ledger import LedgerWriter
@@ -48,8 +49,7 @@ def in_turn(
     """Return the seconds that each took, turn by turn."""
     taken: tuple[list[float], list[float]] = ([], [])
     for turn in range(WARM + turns):
-        pairs = list(zip((folder, store), taken, strict=True))
-        for work, seconds in pairs if turn % 2 == 0 else reversed(pairs):
+        for work, seconds in order(zip((folder, store), taken, strict=True), turn):
             started = time.perf_counter()
             work()
             if turn >= WARM:

@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from bench.rounds import order
 from bench.scoring.__main__ import Cost, measure, write_head, write_row
 from bench.scoring.history import BUNDLE
 from bench.store.bundles import upload
@@ -54,7 +55,7 @@ def compare(
         history: the folder of a generated history.
         objects: the store.
         variables: the environment that names the store.
-        rounds: how often each way is taken; who begins changes.
+        rounds: how often each way is taken, in an order that changes.
         cores: worker threads.
     """
     upload(history / BUNDLE, objects, str(BUNDLE))
@@ -63,8 +64,7 @@ def compare(
     costs: dict[str, list[Cost]] = {way: [] for way in WAYS}
     cards = set()
     for turn in range(rounds):
-        first = turn % len(WAYS)
-        for way in (*WAYS[first:], *WAYS[:first]):
+        for way in order(WAYS, turn):
             with tempfile.TemporaryDirectory() as temporary:
                 out = Path(temporary) / "scorecard.json"
                 place = history if way == FOLDER else Path(temporary) / "copy"

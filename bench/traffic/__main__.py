@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from tests.contract.traffic.local_kafka import LocalKafka, jars, missing
 
+from bench.rounds import order
 from bench.traffic.tools import (
     PARTITIONS,
     TOPIC,
@@ -63,17 +64,6 @@ def runners(kafka: LocalKafka, load: Load, options: argparse.Namespace) -> dict[
     found[PERFORMANCE] = partial(run_performance, kafka, load)
     found[VERIFIABLE] = partial(run_verifiable, kafka, load)
     return found
-
-
-def order(names: Sequence[str], number: int) -> Sequence[str]:
-    """Return the order of a round, counted from 0.
-
-    Rounds come in pairs: the first of a pair begins with the next name, the second is the first
-    one backwards.
-    """
-    first = number // 2 % len(names)
-    forward = (*names[first:], *names[:first])
-    return forward[::-1] if number % 2 else forward
 
 
 def run_round(
