@@ -6,9 +6,10 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaException
 
 from krt_contract.outcomes import ConsumerEvent
+from krt_traffic.consumer.log_bounds import log_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from krt_traffic.consumer.positions import Partition, Positions
 
 log = logging.getLogger(__name__)
-
-CALL_SECONDS = 5.0
-"""How long one request to a broker may take before the controller's instructions are read again."""
 
 TRUNCATED_AT = re.compile(r"broker end offset is (\d+)")
 """The part of the client's error with the offset where the logs diverged (rdkafka_offset.c)."""
@@ -68,9 +66,7 @@ class LostPositions:
             if found := TRUNCATED_AT.search(reason):
                 target = int(found.group(1))
             else:
-                low, high = client.get_watermark_offsets(
-                    TopicPartition(*partition), timeout=CALL_SECONDS, cached=False
-                )
+                low, high = log_bounds(client, partition)
                 target = min(max(position, low), high)
             self._restart(partition, target)
         except KafkaException as exception:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import OFFSET_INVALID, KafkaException, TopicPartition
 
+from krt_traffic.consumer.log_bounds import CALL_SECONDS, log_bounds
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from confluent_kafka import Consumer
 
 log = logging.getLogger(__name__)
-
-CALL_SECONDS = 5.0
-"""How long one request to a broker may take before the controller's instructions are read again."""
 
 PAUSE_SECONDS = 0.2
 """Until a request is repeated: some are refused at once, and would be sent thousands of times."""
@@ -57,12 +56,12 @@ class StartOffsets:
         begin = self._begin(item.topic, item.partition)
         for _ in self._attempts():
             try:
-                low, _ = client.get_watermark_offsets(item, timeout=CALL_SECONDS, cached=False)
+                low, _ = log_bounds(client, (item.topic, item.partition))
             except KafkaException as exception:
                 partition = f"{item.topic}-{item.partition}"
                 log.warning("%s: log start not available yet: %s", partition, exception)
                 continue
-            return max(int(low), begin)
+            return max(low, begin)
         return begin
 
     def _attempts(self) -> Iterator[None]:
