@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from krt_contract.outcomes import ConsumerEvent
-from krt_traffic.consumer.log_bounds import log_bounds
+from krt_traffic.consumer.partition_bounds import partition_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class LostPositions:
             if found := TRUNCATED_AT.search(reason):
                 target = int(found.group(1))
             else:
-                low, high = log_bounds(client, partition)
+                low, high = partition_bounds(client, partition)
                 target = min(max(position, low), high)
             self._restart(partition, target)
         except KafkaException as exception:

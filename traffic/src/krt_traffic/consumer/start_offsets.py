@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import OFFSET_INVALID, KafkaException, TopicPartition
 
-from krt_traffic.consumer.log_bounds import CALL_SECONDS, log_bounds
+from krt_traffic.consumer.partition_bounds import CALL_SECONDS, partition_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ class StartOffsets:
         begin = self._begin(item.topic, item.partition)
         for _ in self._attempts():
             try:
-                low, _ = log_bounds(client, (item.topic, item.partition))
+                low, _ = partition_bounds(client, (item.topic, item.partition))
             except KafkaException as exception:
                 partition = f"{item.topic}-{item.partition}"
                 log.warning("%s: log start not available yet: %s", partition, exception)

@@ -16,7 +16,7 @@ CALL_SECONDS = 5.0
 """How long one request to a broker may take before the controller's instructions are read again."""
 
 
-def log_bounds(client: Consumer, partition: Partition) -> tuple[int, int]:
+def partition_bounds(client: Consumer, partition: Partition) -> tuple[int, int]:
     """Return the first offset of a partition's log and the one behind its last, from its leader.
 
     A broker that has just started, or has not heard of all of a new topic yet, names only some of
