@@ -10,6 +10,7 @@ from krt_traffic import rolling_writer
 from krt_traffic.rolling_writer import RollingWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pyarrow as pa
@@ -58,6 +59,27 @@ def test_flush_of_a_full_file_numbers_it_and_keeps_provisional_rows(
     assert len(list(folder.iterdir())) == 2
     table.close(rows())
     assert stored(folder) == [1, 2]
+
+
+def test_flush_killed_while_a_file_gets_its_number_lacks_only_provisional_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rolling_writer, "ROLL_ROWS", 2)
+    table, folder = rolling(tmp_path), tmp_path / "producer_summary"
+    durable: list[list[int]] = []
+
+    def watched(step: Callable[..., object]) -> Callable[..., None]:
+        def call(*arguments: pa.Table) -> None:
+            step(*arguments)
+            durable.append(stored(folder))
+
+        return call
+
+    for name in ("write_open", "roll"):
+        monkeypatch.setattr(table.writer, name, watched(getattr(table.writer, name)))
+    table.flush(rows(1), rows(8, 9))
+    table.flush(rows(2), rows(8, 9))
+    assert durable == [[1, 8, 9], [1, 2], [1, 2], [1, 2, 8, 9]]
 
 
 def test_flush_without_roll_keeps_a_full_file_open(

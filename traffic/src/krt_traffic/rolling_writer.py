@@ -1,8 +1,9 @@
 """One table's rows in files of bounded size, durable at every flush.
 
 Rows go to one *open* file that is replaced at every flush; when it has grown, it gets its final
-number (``TableWriter``). A kill between two flushes loses what came since the first of them and
-never leaves a row twice.
+number (``TableWriter``). A kill loses what came since the last flush and never leaves a row twice.
+A kill while a file gets its number also loses provisional rows: two files cannot be replaced in one
+step, and a row that is there twice would be worse than one that is not there.
 """
 
 from __future__ import annotations
