@@ -17,6 +17,8 @@ BOUNDS_KEY = "bounds"
 class ControlState(StrEnum):
     """What the pods of a run are asked to do; only ever forward, or to ABORT."""
 
+    WAIT = "Wait"
+    """Producers and consumers, where they have started, wait: brokers may not know the topics."""
     PRODUCE = "Produce"
     """Producers send, consumers read."""
     STOP_PRODUCING = "StopProducing"

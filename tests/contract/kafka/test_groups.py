@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from tests.contract.traffic.local_kafka import wait_until
-from tests.contract.traffic.local_kraft import BROKERS, NEWEST, OLDEST, LocalKraft, lent
+from tests.contract.traffic.local_kraft import BROKERS, NEWEST, OLDEST
 
 from krt_operator.errors import TransientError
 from krt_operator.kafka.admin import KafkaAdmin
@@ -19,6 +19,8 @@ from krt_operator.kafka.reader import CLIENT_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.contract.traffic.local_kraft import LocalKraft
+
     from krt_operator.kafka.views import GroupView
 
 TOPIC, PARTITIONS = "foo", 2
@@ -26,14 +28,9 @@ PROTOCOLS = {OLDEST: ("classic",), NEWEST: ("classic", "consumer")}
 """Version of Kafka to the protocols that its brokers have by default."""
 
 
-@pytest.fixture(scope="module", params=[OLDEST, NEWEST])
-def kraft(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LocalKraft]:
-    with lent(tmp_path_factory.mktemp("kraft"), request.param) as local:
-        local.start()
-        local.create_topic(TOPIC, PARTITIONS)
-        yield local
+@pytest.fixture(scope="module", autouse=True)
+def topic(kraft: LocalKraft) -> None:
+    kraft.create_topic(TOPIC, PARTITIONS)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ def test_parse_reads_state_and_end_offsets() -> None:
     assert instruction is not None
     assert instruction.producers_stop
     assert parse({}) is None
+    assert parse({"state": "Wait"}) is None
 
 
 @pytest.mark.parametrize("kind", ["DELETED", "MODIFIED"])

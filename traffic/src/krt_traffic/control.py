@@ -40,16 +40,17 @@ class Instruction:
 
 
 def parse(data: Mapping[str, str]) -> Instruction | None:
-    """Return the instruction in the ConfigMap's data, or None where it has none yet.
+    """Return the instruction in the ConfigMap's data, or None where it is to wait for one.
 
     Raises:
         ValueError: the state is unknown, or the offsets are not those of partitions.
     """
-    if not data.get(STATE_KEY):
+    state = ControlState(data.get(STATE_KEY) or ControlState.WAIT)
+    if state is ControlState.WAIT:
         return None
     offsets = json.loads(data.get(END_OFFSETS_KEY) or "{}")
     return Instruction(
-        ControlState(data[STATE_KEY]),
+        state,
         {
             topic: {int(partition): int(offset) for partition, offset in partitions.items()}
             for topic, partitions in offsets.items()

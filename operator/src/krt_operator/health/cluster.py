@@ -12,6 +12,7 @@ from krt_operator.health.quorum import missing_voter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from krt_operator.api.plan import Plan
     from krt_operator.engine.progress import Observed
@@ -67,6 +68,29 @@ def not_replicated(plan: Plan, view: ClusterView) -> str:
     relevant = relevant_partitions(plan, view)
     short = [partition.name for partition in relevant if not partition.fully_replicated]
     return f"waiting for leaders and in-sync replicas of {', '.join(short[:8])}" if short else ""
+
+
+def not_known(plan: Plan, known: Mapping[int, AbstractSet[tuple[str, int]]]) -> str:
+    """Which partitions brokers do not know a leader of yet; empty when all know all.
+
+    Clients get a topic's metadata from any broker and keep it for minutes: a producer that got half
+    of a new topic would fail every send to the other half, and a group leader would assign none of
+    it.
+
+    Args:
+        plan: the topics.
+        known: broker id → the partitions that it knows a leader of.
+    """
+    named = [
+        (f"{topic.name}-{number}", (topic.name, number))
+        for topic in plan.topics
+        for number in range(topic.partitions)
+    ]
+    for broker, partitions in sorted(known.items()):
+        missing = [name for name, partition in named if partition not in partitions]
+        if missing:
+            return f"waiting for broker {broker} to know a leader of {', '.join(missing[:8])}"
+    return ""
 
 
 def check_racks(plan: Plan, view: ClusterView, racks: Mapping[int, str]) -> None:

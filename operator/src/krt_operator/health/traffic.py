@@ -25,14 +25,14 @@ GIVEN_UP: Final = frozenset({TrafficExit.BEHIND, TrafficExit.UNUSABLE})
 
 
 def control_state(observed: Observed, plan: Plan) -> ControlState:
-    """The state in the control ConfigMap; Produce where there is none yet."""
+    """The state in the control ConfigMap; Wait where there is none yet."""
     control = observed.config_maps.get(names.control(plan.name))
-    return ControlState.PRODUCE if control is None else read_state(control)
+    return ControlState.WAIT if control is None else read_state(control)
 
 
 def read_state(control: Json) -> ControlState:
-    """The state that a control ConfigMap names; Produce where it names none yet."""
-    return ControlState(control["data"].get(STATE_KEY, ControlState.PRODUCE))
+    """The state that a control ConfigMap names; Wait where it names none yet."""
+    return ControlState(control["data"].get(STATE_KEY, ControlState.WAIT))
 
 
 def producer(pod: TrafficPod) -> bool:

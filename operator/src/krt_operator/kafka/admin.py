@@ -52,7 +52,7 @@ ELECTED: Final = frozenset({KafkaError.NO_ERROR, KafkaError.ELECTION_NOT_NEEDED}
 
 
 class KafkaAdmin(KafkaReader):
-    """An admin client of the cluster behind a bootstrap string; see `engine.ports.Kafka`.
+    """An admin client of the cluster behind a bootstrap string; see `engine.kafka.Kafka`.
 
     Errors as of `KafkaReader`.
     """

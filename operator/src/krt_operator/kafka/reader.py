@@ -26,9 +26,10 @@ from krt_operator.api.times import to_micros
 from krt_operator.constants import CLIENT_ID
 from krt_operator.engine.clock import SystemClock
 from krt_operator.errors import TransientError
-from krt_operator.kafka.conversions import to_partitions
+from krt_operator.kafka.conversions import to_addresses, to_partitions
 from krt_operator.kafka.errors import REFUSALS, Need, translate
 from krt_operator.kafka.groups import Coordinators
+from krt_operator.kafka.topic_metadata import led_partitions
 from krt_operator.kafka.views import Bounds, Broker, ClusterView
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import KafkaError
 
+    from krt_contract.kafka_connector import Connect
     from krt_contract.kafka_login import Login
     from krt_operator.errors import KrtError
     from krt_operator.kafka.views import GroupView
@@ -124,12 +126,15 @@ class KafkaReader:
         """Brokers, controller, partitions (internal topics included), as any broker knows them."""
         metadata = self._metadata("reading the cluster's metadata")
         return ClusterView(
-            brokers=tuple(
-                Broker(broker, metadata.brokers[broker].host) for broker in sorted(metadata.brokers)
-            ),
+            brokers=tuple(Broker(one, node.host) for one, node in sorted(metadata.brokers.items())),
             controller=metadata.controller_id,
             partitions=to_partitions(metadata),
         )
+
+    def led_partitions(self, topics: Sequence[str]) -> dict[int, frozenset[tuple[str, int]]]:
+        """Broker id to the partitions of these topics that it knows a leader of."""
+        addresses = to_addresses(self._metadata("reading the brokers' own metadata"))
+        return led_partitions(addresses, topics, self._connector(), self._deadline)
 
     def racks(self) -> dict[int, str]:
         """Broker id to the rack it reports, empty where it reports none.
@@ -221,12 +226,13 @@ class KafkaReader:
 
     def _coordinators(self, doing: str) -> Coordinators:
         metadata = self._metadata(doing)
-        known = {node.id: f"{node.host}:{node.port}" for node in metadata.brokers.values()}
+        known = to_addresses(metadata)
         # The one that answered first: others may be frozen, and take the time until that is known.
         order = sorted(known, key=lambda node: (node != metadata.orig_broker_id, node))
-        timeout = min(TIMEOUT_SECONDS, self._remaining())
-        connect = connector(self._login, CLIENT_ID, timeout)
-        return Coordinators([known[node] for node in order], connect, self._deadline)
+        return Coordinators([known[node] for node in order], self._connector(), self._deadline)
+
+    def _connector(self) -> Connect:
+        return connector(self._login, CLIENT_ID, min(TIMEOUT_SECONDS, self._remaining()))
 
     def _broker_entries(self, broker: int) -> Mapping[str, Any]:
         resource = ConfigResource(ResourceType.BROKER, str(broker))

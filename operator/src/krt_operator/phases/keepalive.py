@@ -122,7 +122,7 @@ def _may_be_replaced(
 
 
 def _needed(run: Run, client: TrafficPod, control: ControlState) -> bool:
-    if control == ControlState.PRODUCE:
+    if control in {ControlState.WAIT, ControlState.PRODUCE}:
         return True
     if client.transforms and control == ControlState.DRAIN_TRANSFORMS:
         return not journal.has_inconclusive_reason(run.status, NOT_DRAINED)

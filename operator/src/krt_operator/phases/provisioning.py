@@ -72,7 +72,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     accounts = build_service_accounts(plan, settings.role_kind, settings.test_account_annotations)
     desired = [build_scripts_map(plan, pull), *accounts]
     if names.control(plan.name) not in observed.config_maps:
-        desired.append(build_control_map(plan, ControlState.PRODUCE))
+        desired.append(build_control_map(plan, ControlState.WAIT))
 
     members = [*build_budgets(plan), *build_members(plan, pull)]
     failures = find_startup_failures(plan, observed)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Spec
     from krt_operator.api.status import Status
-    from krt_operator.engine.ports import Kafka, Ports
+    from krt_operator.engine.kafka import Kafka
+    from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Change, Observed, Run
     from krt_operator.engine.views import Json
     from krt_operator.kafka.views import ClusterView

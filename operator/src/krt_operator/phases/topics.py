@@ -10,7 +10,7 @@ from krt_operator.plan.internal_topics import internal_topics
 if TYPE_CHECKING:
     from krt_contract.entries import Topic
     from krt_operator.api.plan import Plan
-    from krt_operator.engine.ports import Kafka
+    from krt_operator.engine.kafka import Kafka
     from krt_operator.kafka.views import ClusterView
 
 
@@ -23,7 +23,7 @@ def create_missing_topics(kafka: Kafka, plan: Plan, view: ClusterView) -> str:
         view: the cluster's metadata.
 
     Returns:
-        A sentence; empty once all topics are there and fully replicated.
+        A sentence; empty once all topics are there, fully replicated, and known to every broker.
 
     Raises:
         TransientError: Kafka does not answer.
@@ -34,7 +34,10 @@ def create_missing_topics(kafka: Kafka, plan: Plan, view: ClusterView) -> str:
     if missing:
         kafka.create_topics(missing)
         return "creating topics " + ", ".join(topic.name for topic in missing)
-    return cluster.not_replicated(plan, view)
+    incomplete = cluster.not_replicated(plan, view)
+    if incomplete:
+        return incomplete
+    return cluster.not_known(plan, kafka.led_partitions([topic.name for topic in plan.topics]))
 
 
 def _topics_of(plan: Plan) -> list[Topic]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.control import ControlState
+from krt_operator import names
 from krt_operator.api.conditions import find_condition
 from krt_operator.api.status import ConditionStatus, ConditionType, Phase
+from krt_operator.build.shared import build_control_map, with_state
 from krt_operator.build.traffic import traffic_pods
 from krt_operator.constants import BUSY
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Event, Progress
 from krt_operator.errors import TransientError, UserError
 from krt_operator.health import pod_state
+from krt_operator.health.traffic import control_state
 from krt_operator.health.traffic_flow import (
     SLOW,
     flows,
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from krt_operator.api.plan import Plan
     from krt_operator.engine.ports import Ports
     from krt_operator.engine.progress import Observed, Run
+    from krt_operator.engine.views import Json
     from krt_operator.health.traffic_flow import Flow
 
 SHARE: Final = 0.5
@@ -40,7 +45,7 @@ producer that writes from one that does not, even on a busy laptop."""
 
 
 def step(run: Run, observed: Observed, ports: Ports) -> Progress:
-    """Check whether records flow.
+    """Let producers and consumers begin, then check whether records flow.
 
     Raises:
         UserError: they did not in time, or a client cannot start.
@@ -48,15 +53,29 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     plan = run.plan
     if plan is None:
         raise TransientError("the ConfigMap of the plan does not exist yet")
+    if control_state(observed, plan) is ControlState.WAIT:
+        return Progress(requeue_after=0, apply=(_begin(plan, observed),))
     pod_state.check_images(observed.pod_views(), observed.at, image_fields(plan))
-    found = find_condition(run.status.conditions, ConditionType.TRAFFIC_ESTABLISHED)
-    since = None
-    if found is not None and found.status is ConditionStatus.TRUE:
-        since = found.last_transition_time
     for client in traffic_pods(plan):
         pod = observed.pod(client.pod)
         if pod is not None:
             check_client(client, pod)
+    return _check_flow(run, plan, observed, ports)
+
+
+def _begin(plan: Plan, observed: Observed) -> Json:
+    """The control ConfigMap that lets producers and consumers begin."""
+    control = observed.config_maps.get(names.control(plan.name))
+    if control is None:
+        return build_control_map(plan, ControlState.PRODUCE)
+    return with_state(control, ControlState.PRODUCE)
+
+
+def _check_flow(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progress:
+    found = find_condition(run.status.conditions, ConditionType.TRAFFIC_ESTABLISHED)
+    since = None
+    if found is not None and found.status is ConditionStatus.TRUE:
+        since = found.last_transition_time
     idle = [client.pod for client in traffic_pods(plan) if not _running(observed, client.pod)]
     if idle:
         return _wait(run, observed, _waiting_for(idle, run, observed), since)

@@ -55,6 +55,7 @@ def test_drain_with_outputs_ends_transformers_before_readers(world: World) -> No
     found = states(world)
     status = world.run()
     assert found == [
+        "Wait",
         "Produce",
         "StopProducing",
         "DrainTransforms foo",

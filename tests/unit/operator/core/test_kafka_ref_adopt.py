@@ -224,6 +224,18 @@ def test_adopting_run_waits_for_a_broker_of_the_topic_that_is_down() -> None:
     assert world.run_on()["verdict"] == "Passed"
 
 
+def test_adopting_run_waits_until_every_broker_knows_its_own_topic() -> None:
+    world = world_of()
+    world.run(until="Provisioning")
+    (name,) = (topic.name for topic in plan_of(world).topics if not topic.adopted)
+    world.unheard = {(12, name, 0)}
+    assert world.run_on(seconds=60, pause=5)["phase"] == "Provisioning"
+    message = world.condition("Provisioned")["message"]
+    assert f"waiting for broker 12 to know a leader of {name}-0" in message
+    world.unheard = set()
+    assert world.run_on()["verdict"] == "Passed"
+
+
 def test_adopting_run_does_not_create_a_topic_that_went_after_the_plan() -> None:
     world = world_of()
     world.run(until="Provisioning")

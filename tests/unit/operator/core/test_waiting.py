@@ -25,6 +25,18 @@ def test_provisioning_with_silent_kafka_waits(world: World) -> None:
     assert world.run()["verdict"] == "Passed"
 
 
+def test_provisioning_waits_until_every_broker_knows_every_partition(world: World) -> None:
+    world.run(until="Provisioning")
+    world.unheard = {(1, "foo", 1)}
+    assert world.run(seconds=60)["phase"] == "Provisioning"
+    message = world.condition("Provisioned")["message"]
+    assert "waiting for broker 1 to know a leader of foo-1" in message
+    assert world.up("producer")
+    assert (world.control(), world.written) == ("Wait", 0)
+    world.unheard = set()
+    assert world.run()["verdict"] == "Passed"
+
+
 def queue(world: World, ahead: int) -> None:
     """Put so many tests before the one of the world, two of them at work."""
     for number in range(ahead):

@@ -68,6 +68,18 @@ class FakeKafka:
             ),
         )
 
+    def led_partitions(self, topics: Sequence[str]) -> dict[int, frozenset[tuple[str, int]]]:
+        view = self.view()
+        led = {(p.topic, p.partition) for p in view.partitions if p.leader != NO_BROKER}
+        return {
+            broker.id: frozenset(
+                (topic, number)
+                for topic, number in led
+                if topic in topics and (broker.id, topic, number) not in self.world.unheard
+            )
+            for broker in view.brokers
+        }
+
     def _frozen(self) -> set[int]:
         """Brokers that are stopped, of which Kafka may not know yet."""
         return {

@@ -169,7 +169,7 @@ class Kubelets:
 
     def control(self, test: str = TEST) -> str:
         found = self.objects.get(("ConfigMap", names.control(test)))
-        return "Produce" if found is None else str(found["data"].get("state", "Produce"))
+        return "Wait" if found is None else str(found["data"].get("state", "Wait"))
 
     def up(self, component: str) -> Sequence[Json]:
         """The running pods of a component."""
@@ -424,7 +424,7 @@ class Kubelets:
         control = self.control(test)
         endings: dict[str, Callable[[], tuple[int, str] | None]] = {
             "preflight": lambda: self.preflight,
-            "producer": lambda: (0, "stopped") if control != "Produce" else None,
+            "producer": lambda: (0, "stopped") if control not in {"Wait", "Produce"} else None,
             "consumer": lambda: (0, "drained") if self._may_end(test, name) else None,
             "recorder": lambda: (0, "stopped") if control in {"Done", "Score", "Abort"} else None,
             "scoring": lambda: self.result if control == "Score" and age >= SCORED else None,

@@ -84,8 +84,11 @@ class World(Kubelets):
         """What it changed or deleted although it does not belong to that test."""
         self.silent_kafka = False
         self.missing_rights: list[str] = []
-        self.undeletable: UserError | None = None
         """ACLs that the user of the Kafka under test lacks."""
+        self.unheard: set[tuple[int, str, int]] = set()
+        """Broker, topic and number of a partition that the broker has not heard of yet."""
+        self.undeletable: UserError | None = None
+        """Why the topics under test are not deleted, where they are not."""
         self.logins: list[Login] = []
         """What the controller's clients logged in with."""
         self.kafka_refusal: Refusal | None = None

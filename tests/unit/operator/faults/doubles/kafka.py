@@ -50,6 +50,9 @@ class SimulatedKafka:
             raise TransientError("no broker answers")
         return self.sim.view()
 
+    def led_partitions(self, topics: Sequence[str]) -> dict[int, frozenset[tuple[str, int]]]:
+        raise NotImplementedError(topics)
+
     def broker_config(self, broker: int) -> Mapping[str, str | None]:
         raise NotImplementedError
 
