@@ -88,9 +88,10 @@ class Observed:
             return by_kind[kind].get(name)
         return self.others.get((kind, name))
 
-    def target_pods(self, target: TargetPod) -> Mapping[str, Json]:
-        """The pods among which that of a target is, by name."""
-        return self.broker_pods if target.namespace else self.pods
+    def target_pod(self, target: TargetPod) -> Json | None:
+        """The pod that was chosen; None where it is gone, even if another pod has its name now."""
+        pod = (self.broker_pods if target.namespace else self.pods).get(target.pod)
+        return pod if pod is not None and pod["metadata"]["uid"] == target.uid else None
 
     def pod(self, name: str) -> PodView | None:
         """The pod of this name, or None."""

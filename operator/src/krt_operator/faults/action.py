@@ -249,12 +249,6 @@ class FaultAction(ABC):
         return None if entry.injected_at is None else entry.injected_at + fault.duration.delta
 
 
-def find_target_pod(pods: Mapping[str, Json], target: TargetPod) -> Json | None:
-    """The pod that was chosen; None where it is gone, even if another pod has its name now."""
-    pod = pods.get(target.pod)
-    return pod if pod is not None and pod["metadata"]["uid"] == target.uid else None
-
-
 def pod_names(targets: Sequence[TargetPod]) -> str:
     """The targets' pods as one string, for messages."""
     return ", ".join(target.pod for target in targets)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from krt_operator.faults.action import find_target_pod
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,7 +28,7 @@ def request_time(
         answered: whether this pass found any of them.
     """
     begun = ctx.entry.scheduled_at or requested
-    found = (find_target_pod(ctx.observed.target_pods(target), target) for target in targets)
+    found = (ctx.observed.target_pod(target) for target in targets)
     before = [at for pod in found if pod and (at := _deletion_requested_at(pod)) is not None]
     if before:
         return max(begun, min(*before, requested))

@@ -14,7 +14,7 @@ from krt_operator.api.status import Observation
 from krt_operator.api.times import to_micros
 from krt_operator.build.render import script
 from krt_operator.errors import GoneError
-from krt_operator.faults.action import OUTCOME_TIMEOUT, Outcome, find_target_pod
+from krt_operator.faults.action import OUTCOME_TIMEOUT, Outcome
 from krt_operator.faults.broker_pods import KAFKA, find_kafka_container
 from krt_operator.faults.reports import read_report
 
@@ -183,7 +183,7 @@ def left_targets(
     """
 
     def is_hit(target: TargetPod) -> bool:
-        pod = find_target_pod(observed.target_pods(target), target)
+        pod = observed.target_pod(target)
         if pod is None:
             return False
         reports = (read_report(pod, name_of(entry, number)) for number in range(1, entry.attempt))
@@ -196,7 +196,7 @@ def start_container(
     ports: Ports, spec: Spec, observed: Observed, target: TargetPod, signal: Signal
 ) -> None:
     """Add the ephemeral container to a target; where the pod is gone, nothing is done."""
-    pod = find_target_pod(observed.target_pods(target), target)
+    pod = observed.target_pod(target)
     if pod is None:
         return
     container = build_container(find_process(pod, target, spec), signal)
@@ -227,7 +227,7 @@ def read_outcome(
     failures: dict[str, str] = {}
     requested, final = True, False
     for target in entry.targets:
-        pod = find_target_pod(observed.target_pods(target), target)
+        pod = observed.target_pod(target)
         if pod is None:
             lost.append(target.pod)
             continue

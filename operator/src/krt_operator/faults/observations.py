@@ -8,7 +8,6 @@ from krt_contract.faults import IMPLIED, ObservationKind
 from krt_contract.metadata import MetadataMode
 from krt_operator.api.spec import Role
 from krt_operator.api.status import Observation
-from krt_operator.faults.action import find_target_pod
 from krt_operator.faults.kafka_state import group_of
 from krt_operator.faults.partitions import target_partitions
 from krt_operator.faults.verification import refused_evictions
@@ -56,8 +55,7 @@ def _deleted_pods(entry: FaultStatus, observed: Observed, now: datetime) -> list
             detail=f"no pod with uid {target.uid}",
         )
         for target in entry.targets
-        if find_target_pod(observed.target_pods(target), target) is None
-        and target.pod not in refused_evictions(entry)
+        if observed.target_pod(target) is None and target.pod not in refused_evictions(entry)
     ]
 
 

@@ -15,7 +15,7 @@ from krt_operator.api.status import ObservationKind
 from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.engine.views import PodView
 from krt_operator.faults import ephemeral
-from krt_operator.faults.action import FaultAction, Hold, find_target_pod, pod_names
+from krt_operator.faults.action import FaultAction, Hold, pod_names
 from krt_operator.faults.reports import has_started, read_report
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class FreezePod(FaultAction):
         gone = [
             f"{target.pod}: the pod was replaced before the cluster had recovered from the freeze"
             for target in ctx.entry.referenced_brokers.values()
-            if find_target_pod(ctx.observed.target_pods(target), target) is None
+            if ctx.observed.target_pod(target) is None
         ]
         restarts = _restarts(ctx.entry, ctx.observed, ctx.plan.spec)
         return (
@@ -167,7 +167,7 @@ def still_frozen(entry: FaultStatus, observed: Observed, spec: Spec) -> list[Tar
     return [
         target
         for target in entry.targets
-        if (pod := find_target_pod(observed.target_pods(target), target))
+        if (pod := observed.target_pod(target))
         and _thawed_at(entry, pod) is None
         and not _is_untouched(entry, pod)
         and target.pod not in restarted
@@ -182,7 +182,7 @@ def ended_at(entry: FaultStatus, observed: Observed, spec: Spec) -> datetime | N
     restarted = _restarts(entry, observed, spec)
     ends = []
     for target in entry.targets:
-        pod = find_target_pod(observed.target_pods(target), target)
+        pod = observed.target_pod(target)
         times = [_thawed_at(entry, pod) if pod else None, restarted.get(target.pod)]
         ends += [min(known)] if (known := [at for at in times if at is not None]) else []
     return max(ends, default=None)
@@ -220,7 +220,7 @@ def _delete_pods(targets: Sequence[TargetPod], spec: Spec) -> SideEffect:
 
 def _was_reached(entry: FaultStatus, target: TargetPod, observed: Observed) -> bool:
     """Whether a freezing container of any attempt has started in the pod."""
-    pod = find_target_pod(observed.target_pods(target), target)
+    pod = observed.target_pod(target)
     attempts = range(1, entry.attempt + 1)
     return pod is not None and any(
         has_started(pod, freezing_container(entry, attempt)) for attempt in attempts
@@ -249,7 +249,7 @@ def _restarts(entry: FaultStatus, observed: Observed, spec: Spec) -> dict[str, d
     """
     found = {}
     for target in entry.referenced_brokers.values():
-        pod = find_target_pod(observed.target_pods(target), target)
+        pod = observed.target_pod(target)
         if pod is None or entry.injected_at is None:
             continue
         name = ephemeral.find_process(pod, target, spec).container["name"]

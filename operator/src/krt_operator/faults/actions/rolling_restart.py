@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, SideEffect
-from krt_operator.faults.action import FaultAction, Hold, find_target_pod
+from krt_operator.faults.action import FaultAction, Hold
 from krt_operator.faults.deletions import request_time
 from krt_operator.faults.kafka_state import servers_without_quorum
 from krt_operator.health import recovery
@@ -58,7 +58,7 @@ class RollingRestart(FaultAction):
 
     def hold(self, ctx: FaultContext) -> Hold:
         """Delete the next member once the cluster has recovered from the restart before."""
-        remaining = [target for target in ctx.entry.targets if find_target_pod(ctx.pods, target)]
+        remaining = [target for target in ctx.entry.targets if ctx.observed.target_pod(target)]
         if any("deletionTimestamp" in ctx.pods[pod.pod]["metadata"] for pod in remaining):
             return Hold()
         if not remaining:
