@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from krt_contract.timeline import Event
 
 
-def state(at: int, isr: list[int], leader: int = 0, epoch: int = 0) -> Event:
-    detail = {"isr": isr, "leader": leader, "leader_epoch": epoch}
+def state(at: int, isr: list[int], leader: int = 0, version: int = 0) -> Event:
+    detail = {"isr": isr, "leader": leader, "leader_epoch": 0, "version": version}
     return event(at, Source.PARTITION, EventName.STATE, "foo-0", **detail)
 
 
@@ -73,6 +73,19 @@ def test_isr_recoveries_after_an_immediate_revert_waits_for_the_shrink() -> None
     events = (state(0, [0, 1, 2]), state(14, [1, 2]), state(22, [0, 1, 2]))
     found = recovery.isr_recoveries(Timeline(events), RUN, (window,), 100)
     assert found == [IsrRecovery(22, shrank=True)]
+
+
+@pytest.mark.parametrize("versions", [(4, 5, 6), (6, 5, 4)])
+def test_isr_recoveries_of_states_of_one_moment_follow_their_versions(
+    versions: tuple[int, int, int],
+) -> None:
+    """Times of two states are equal where the member's log has one that the watch missed."""
+    isrs = {4: [1], 5: [1, 2], 6: [0, 1, 2]}
+    events = [state(0, [0, 1, 2], version=3)]
+    events += [state(12 if at == 4 else 25, isrs[at], version=at) for at in versions]
+    timeline = Timeline(()).joined(events)
+    found = recovery.isr_recoveries(timeline, RUN, (WINDOW,), 100)
+    assert found == [IsrRecovery(25, shrank=True)]
 
 
 def recovered(

@@ -156,9 +156,16 @@ def _damage(code: str, subject: str, message: str) -> Reason:
     return Reason("evidence", code, subject, message, TIMELINE_ANOMALIES, scope)
 
 
-def _order(event: Event) -> tuple[int, str]:
+def _order(event: Event) -> tuple[int, int, int, str]:
+    # States of a partition may share a time: those of a batch of the metadata log do, and what is
+    # filled in from a member's log may be given the time of the next. Their versions order them.
+    epoch, version = (event.detail.get(name) for name in ("leader_epoch", "version"))
     # The text closes ties, so that the order of files decides nothing.
-    return event.at, event.line()
+    return event.at, _number(epoch), _number(version), event.line()
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else -1
 
 
 def _read_file(path: Path, events: list[Event]) -> Iterator[Reason]:

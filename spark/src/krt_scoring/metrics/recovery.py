@@ -135,12 +135,9 @@ def isr_recoveries(
 ) -> list[IsrRecovery]:
     """Return what each fault did to the ISRs; ``end`` is the run's end, UTC µs."""
     changes = isr_changes(timeline, run)
-    starts = [window.injected_at for window in windows if window.injected_at is not None]
     found: list[IsrRecovery] = []
     for window in windows:
-        # A fault that overlaps the next is judged by what followed both.
-        last = window.recovered_at if window.recovered_at is not None else end
-        until = min([last, *(at for at in starts if at > last)])
+        until = window.recovered_at if window.recovered_at is not None else end
         shrank = window.injected_at is not None and _any_short(changes, window.injected_at, until)
         found.append(IsrRecovery(isr_restored_at(changes, window, until), shrank))
     return found
