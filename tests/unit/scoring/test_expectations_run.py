@@ -228,6 +228,15 @@ NEXT = {"incarnation": "next"}
         ([assigned("b", 5, 15, 1) | {"generation": 2}], 1),
         # Nobody recorded generations.
         ([assigned("a", 0, 15, 0) | NEXT], 1),
+        # An idle member is given nothing, then one partition, then another, and reads nothing.
+        (
+            [
+                assigned("a", 7, 15, None) | {"generation": 5},
+                assigned("a", 8, 16, 0) | {"generation": 6},
+                assigned("a", 9, 17, 1) | {"generation": 7},
+            ],
+            3,
+        ),
     ],
 )
 def test_evaluate_rebalances_of_a_member_that_is_back_counts_new_generations(

@@ -191,7 +191,8 @@ def _assignments(events: EventsOfMembers) -> dict[tuple[str, str, str], list[Ass
     """Group, consumer, incarnation → its assignments, in order.
 
     An assignment is written as a row for each partition, or a row without a partition, at
-    consecutive numbers; the next assignment repeats a partition or follows another event.
+    consecutive numbers; the next assignment is of another generation, repeats a partition or
+    follows another event.
     """
     found: dict[tuple[str, str, str], list[Assignment]] = {}
     for member, own in events.items():
@@ -200,12 +201,20 @@ def _assignments(events: EventsOfMembers) -> dict[tuple[str, str, str], list[Ass
         for item in own:
             if item.event != ConsumerEvent.ASSIGNED:
                 continue
-            number, place = item.number, item.place
-            if number != last + 1 or place is None or place in rounds[-1].partitions:
+            if item.number != last + 1 or not _continues(rounds[-1], item):
                 rounds.append(Assignment(item.at, item.generation, set()))
-            if place is not None:
-                rounds[-1].partitions.add(place)
-            last = number
+            if item.place is not None:
+                rounds[-1].partitions.add(item.place)
+            last = item.number
         if rounds:
             found[member] = rounds
     return found
+
+
+def _continues(assignment: Assignment, item: MemberEvent) -> bool:
+    """Whether the event that follows an assignment may be of the same one."""
+    return (
+        item.generation == assignment.generation
+        and item.place is not None
+        and item.place not in assignment.partitions
+    )
