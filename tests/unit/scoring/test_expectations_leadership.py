@@ -248,6 +248,20 @@ def test_evaluate_offline_partitions_counts_no_unobserved_time() -> None:
     assert list(found.values()) == ["NotEvaluated"]
 
 
-def test_evaluate_unclean_elections_with_an_unobserved_end_is_not_evaluated() -> None:
-    found = results({"uncleanElections": "None"}, *CRASH, *silent_end(50))
+@pytest.mark.parametrize("word", ["None", "Allowed", "Required"])
+def test_evaluate_unclean_elections_with_an_unobserved_end_is_not_evaluated(word: str) -> None:
+    found = results({"uncleanElections": word}, *CRASH, *silent_end(50))
     assert found == {"uncleanElections": "NotEvaluated"}
+
+
+@pytest.mark.parametrize(
+    ("word", "result"), [("None", "NotMet"), ("Allowed", "NotEvaluated"), ("Required", "Met")]
+)
+def test_evaluate_unclean_elections_with_an_unobserved_end_decides_by_one_that_was_seen(
+    word: str, result: str
+) -> None:
+    unclean = [*CRASH[:2], state(16, 0, -1, [0], 1), state(31, 0, 1, [1], 2), *silent_end(50)]
+    expect = {"uncleanElections": word}
+    permitting = {"unclean.leader.election.enable": "true"}
+    run = replace(expecting_run(expect), broker_config=permitting)
+    assert results(expect, *unclean, run=run) == {"uncleanElections": result}

@@ -145,7 +145,9 @@ def evaluate_elections(
     if states.observed:
         yield _of_polled(expectation, word, states, start, end)
         return
-    if states.missed(0, end) and not not_permitted and word != "Required":
+    # One that was seen decides, whatever else there was; that none was seen does not.
+    decided = not_permitted or (count and word != "Allowed")
+    if not decided and states.missed(0, end):
         cause = f"{count} elections observed, but some states were not recorded"
         yield not_evaluated(expectation, OCCURRENCES[word], cause)
         return
