@@ -44,7 +44,7 @@ class Advice:
     """One cause of a verdict.
 
     Attributes:
-        kind: Condition, InconclusiveReason, Violation, Permitted, Objective or Expectation.
+        kind: Condition, InconclusiveReason, Violation, Void, Permitted, Objective or Expectation.
         code: the reason, anomaly, objective or expectation.
         what: what happened in this test.
         meaning: what the code means in general; empty where ``what`` says it.
@@ -71,6 +71,7 @@ TITLES: Final = {
     "Condition": "condition",
     "InconclusiveReason": "inconclusive:",
     "Violation": "violation:",
+    "Void": "not judged:",
     "Permitted": "permitted by the configuration:",
     "Objective": "objective missed:",
     "Expectation": "expectation",
@@ -125,14 +126,24 @@ def findings(card: dict[str, Any]) -> Iterator[Advice]:
     anomalies: dict[str, dict[str, Any]] = card.get("anomalies", {})
     ordered = sorted(anomalies.items(), key=_severity)
     for name, item in ordered:
-        if item.get("violations"):
+        void, unit = item.get("void", 0), item.get("unit", "findings")
+        standing = item.get("violations", 0) - void
+        if standing:
             yield Advice(
                 "Violation",
                 name,
-                f"{item['violations']} {item.get('unit', 'findings')}"
-                + (f", {item['void']} of them void" if item.get("void") else ""),
+                f"{standing} {unit}" + (f" (and {void} void)" if void else ""),
                 "the configuration of the test does not permit it",
                 "the report shows the history of each; docs/concepts/anomalies.md defines it",
+            )
+    for name, item in ordered:
+        if item.get("violations") and item["violations"] == item.get("void"):
+            yield Advice(
+                "Void",
+                name,
+                f"{item['void']} {item.get('unit', 'findings')}",
+                "the evidence that they rest on is missing, so they prove nothing",
+                "remove the cause that makes the run inconclusive, and run the test again",
             )
     for name, item in ordered:
         if item.get("permitted"):

@@ -32,7 +32,8 @@ CARD: dict[str, Any] = {
             "violations": 0,
             "rules": {"retries-without-idempotence": 2},
         },
-        "key-order": {"unit": "records", "count": 0, "permitted": 0, "violations": 0},
+        "key-order": {"unit": "records", "count": 4, "permitted": 0, "violations": 4, "void": 4},
+        "unseen": {"unit": "records", "count": 0, "permitted": 0, "violations": 0},
     },
     "objectives": [
         {
@@ -97,11 +98,12 @@ def test_explain_names_each_cause_with_its_remedy_and_the_next_command(
     assert text.startswith("sample: Completed, Inconclusive\n3 lost\n")
     assert "inconclusive: ClocksDisagree: node-1: the clocks differ by 3 s" in text
     assert f"what to do: {REASONS['ClocksDisagree'].remedy}" in text
-    assert "violation: lost-write: 3 records, 1 of them void" in text
+    assert "violation: lost-write: 2 records (and 1 void)" in text
+    assert "not judged: key-order: 4 records" in text
     assert "permitted by the configuration: duplicate-write: 2 records by retries-without" in text
     assert "objective missed: maxWriteUnavailability: 8.25 s, the limit is 5.00 s" in text
     assert "expectation leaderChanges NotMet: expected at least 1; observed 0" in text
-    assert "key-order" not in text
+    assert "unseen" not in text
     assert "krt report sample --namespace ns --open" in text
     assert "krt evidence sample --namespace ns -o sample-evidence" in text
 
@@ -129,6 +131,7 @@ def test_explain_as_json_holds_the_same_causes(
     assert [(item["kind"], item["code"].split()[0]) for item in document["causes"]] == [
         ("InconclusiveReason", "ClocksDisagree"),
         ("Violation", "lost-write"),
+        ("Void", "key-order"),
         ("Permitted", "duplicate-write"),
         ("Objective", "maxWriteUnavailability"),
         ("Expectation", "leaderChanges"),

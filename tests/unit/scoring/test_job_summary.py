@@ -17,7 +17,7 @@ def card(**changes: Any) -> dict[str, Any]:
         "inconclusiveReasons": [],
         "ledger": {"acked": 9, "lost": 2},
         "anomalies": scorecard_sections.anomalies(
-            [anomaly("lost-write", {None: 2, "acks-1": 5}), anomaly("unseen")]
+            [anomaly("lost-write", {None: 2, "acks-1": 5}), anomaly("unseen")], {}
         ),
         "objectives": [Objective("lostRecords", 0, 7).as_dict()],
     }
@@ -31,6 +31,15 @@ def test_render_has_verdict_numbers_and_findings() -> None:
     assert "| Recovery | not recorded | no objective recorded |" in text
     assert "- lost-write (records): 2 not permitted, 5 permitted by acks-1" in text
     assert "unseen" not in text
+
+
+def test_render_of_void_violations_does_not_call_them_not_permitted() -> None:
+    found = [anomaly("lost-write", {None: 3}), anomaly("duplicate-delivery", {None: 4})]
+    void = {"lost-write": 3, "duplicate-delivery": 1}
+    text = job_summary.render(card(anomalies=scorecard_sections.anomalies(found, void)))
+    assert "- lost-write (records): 3 not judged, since evidence is missing\n" in text
+    assert "duplicate-delivery (deliveries): 3 not permitted, 1 not judged, since" in text
+    assert text.index("duplicate-delivery") < text.index("lost-write")
 
 
 def test_render_of_reasons_and_expectations_lists_a_few() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -52,7 +51,7 @@ def card(**changes: Any) -> dict[str, Any]:
         "summary": "lost-write 2",
         "inconclusiveReasons": [reason.as_dict()],
         "ledger": {"attempted": 10, "acked": 10, "balanced": 1},
-        "anomalies": scorecard_sections.anomalies(results),
+        "anomalies": scorecard_sections.anomalies(results, {}),
         "uncheckedAnomalies": list(unchecked(RUN)),
         "allowances": scorecard_sections.allowances(results),
         "objectives": [Objective("lostRecords", 0, 7).as_dict()],
@@ -237,7 +236,8 @@ def test_render_shows_replicas_and_brokers_that_kept_a_lost_record() -> None:
         [
             anomaly("lost-write", {None: 2}, examples=(KEPT, KEPT | {"presentOnBrokers": []})),
             anomaly("replica-divergence", {None: 1}, {"lacking": 1}, (SIDE,)),
-        ]
+        ],
+        {},
     )
     document = card(replicas=REPLICAS, anomalies=anomalies, uncheckedAnomalies=[], availability=[])
     del document["availability"]
@@ -377,21 +377,33 @@ def test_message_names_the_first_expectations_alone() -> None:
 def test_render_shows_the_scope_of_a_reason_and_what_is_void() -> None:
     scope = Scope(("log",), (("foo", 0),))
     reason = Reason("evidence", "LogNotStable", "foo-0", "it moved", ("lost-write",), scope)
-    lost = replace(anomaly("lost-write", {None: 3}, examples=(EXAMPLE,)), void=2)
-    document = card(
-        inconclusiveReasons=[reason.as_dict()], anomalies=scorecard_sections.anomalies([lost])
-    )
+    lost = anomaly("lost-write", {None: 3}, examples=(EXAMPLE,))
+    anomalies = scorecard_sections.anomalies([lost], {"lost-write": 2})
+    document = card(inconclusiveReasons=[reason.as_dict()], anomalies=anomalies)
     page = report.render(document, Timeline(()))
     assert "concerns only: tables log; partitions foo-0" in page
-    assert "2 of them void" in page
+    assert '<strong class="Violation">1 not permitted</strong>' in page
+    assert '<strong class="Void">2 not judged, since evidence is missing</strong>' in page
+
+
+def test_void_violations_are_no_violations_in_any_output() -> None:
+    results = [anomaly("lost-write", {None: 3}, examples=(EXAMPLE,)), anomaly("key-order")]
+    anomalies = scorecard_sections.anomalies(results, {"lost-write": 3, "key-order": 0})
+    assert [item["class"] for item in anomalies.values()] == ["Void", "NotObserved"]
+    document = card(anomalies=anomalies)
+    message = json.loads(termination.message(document))
+    assert message["topAnomaly"] == {"anomaly": "lost-write", "class": "Void", "count": 3}
+    page = report.render(document, Timeline(()))
+    assert '<span class="tag Void">Void</span>' in page
+    assert "not permitted" not in page
 
 
 @pytest.mark.parametrize(("void", "tag"), [(0, "failure"), (2, "failure"), (3, "skipped")])
 def test_junit_of_violations_on_missing_evidence_alone_skips_the_anomaly(
     void: int, tag: str
 ) -> None:
-    lost = replace(anomaly("lost-write", {None: 3}), void=void)
-    text = junit.render(card(anomalies=scorecard_sections.anomalies([lost])))
+    lost = scorecard_sections.anomalies([anomaly("lost-write", {None: 3})], {"lost-write": void})
+    text = junit.render(card(anomalies=lost))
     (case,) = ET.fromstring(text).findall("testcase[@classname='anomaly']")  # noqa: S314 (ours)
     (outcome,) = case
     assert outcome.tag == tag

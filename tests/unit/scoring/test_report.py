@@ -177,7 +177,9 @@ def test_render_greys_the_start_out_and_marks_an_earlier_scorecard() -> None:
 
 
 def test_by_severity_puts_violations_then_losses_then_counts_first() -> None:
-    section = scorecard_sections.anomalies([STALE, OTHER, LOST, RISKY, EARLY, anomaly("unseen")])
+    section = scorecard_sections.anomalies(
+        [STALE, OTHER, LOST, RISKY, EARLY, anomaly("unseen")], {}
+    )
     assert by_severity(section) == [
         "poll-skip",
         "lost-write",
@@ -188,7 +190,8 @@ def test_by_severity_puts_violations_then_losses_then_counts_first() -> None:
 
 
 def test_render_shows_the_most_severe_anomaly_first_and_examples_collapsed() -> None:
-    page = report.render(card(anomalies=scorecard_sections.anomalies([STALE, LOST])), Timeline(()))
+    anomalies = scorecard_sections.anomalies([STALE, LOST], {})
+    page = report.render(card(anomalies=anomalies), Timeline(()))
     assert page.index('<h3 id="lost-write"') < page.index('<h3 id="inconsistent-offsets"')
     assert "<details open" not in page
     assert page.count("<summary>32 examples") == 1

@@ -58,7 +58,7 @@ def test_sentence_of_a_passed_run_says_what_was_done_seen_and_meant() -> None:
 
 
 def test_sentence_of_permitted_loss_names_the_rule_and_the_missed_objective() -> None:
-    lost = scorecard_sections.anomalies([anomaly("lost-write", {"acks-1": 5})])
+    lost = scorecard_sections.anomalies([anomaly("lost-write", {"acks-1": 5})], {})
     text = sentence(
         card(
             "Degraded",
@@ -72,10 +72,18 @@ def test_sentence_of_permitted_loss_names_the_rule_and_the_missed_objective() ->
 
 
 def test_sentence_of_a_violation_says_that_a_promise_is_broken() -> None:
-    lost = scorecard_sections.anomalies([anomaly("lost-write", {None: 1})])
+    lost = scorecard_sections.anomalies([anomaly("lost-write", {None: 1})], {})
     text = sentence(card("Failed", ledger={"acked": 9, "lost": 1}, anomalies=lost))
     assert "1 acknowledged record was lost, which the configuration does not permit" in text
     assert text.endswith("Not permitted: lost-write.")
+
+
+def test_sentence_of_void_violations_claims_no_loss_and_no_broken_promise() -> None:
+    found = [anomaly("lost-write", {None: 3}), anomaly("duplicate-delivery", {None: 1})]
+    anomalies = scorecard_sections.anomalies(found, {"lost-write": 3})
+    text = sentence(card("Failed", ledger={"acked": 9, "lost": 3}, anomalies=anomalies))
+    assert "3 acknowledged records were not found, which proves no loss" in text
+    assert text.endswith("Not permitted: duplicate-delivery.")
 
 
 def test_sentence_of_an_inconclusive_run_claims_nothing() -> None:

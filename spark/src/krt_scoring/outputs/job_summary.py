@@ -68,8 +68,11 @@ def _anomalies(card: Mapping[str, Any]) -> Iterator[str]:
     for name in by_severity(anomalies):
         item = anomalies[name]
         counts = []
-        if item["violations"]:
-            counts.append(f"{number(item['violations'])} not permitted")
+        void = item.get("void", 0)
+        if item["violations"] > void:
+            counts.append(f"{number(item['violations'] - void)} not permitted")
+        if void:
+            counts.append(f"{number(void)} not judged, since evidence is missing")
         if item["permitted"]:
             rules = ", ".join(sorted(item["rules"]))
             counts.append(f"{number(item['permitted'])} permitted by {rules}")

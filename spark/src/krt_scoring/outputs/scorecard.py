@@ -70,7 +70,7 @@ def build(given: GuardInputs, conclusion: Conclusion, evaluated: Evaluated) -> d
         "warnings": [warning.as_dict() for warning in conclusion.warnings],
         "ledger": detection.ledger,
         "producers": list(detection.producers),
-        "anomalies": sections.anomalies(detection.anomalies),
+        "anomalies": sections.anomalies(detection.anomalies, decision.void),
         "uncheckedAnomalies": list(anomalies.unchecked(run)),
         "allowances": sections.allowances(detection.anomalies),
         "truncations": list(detection.truncations),

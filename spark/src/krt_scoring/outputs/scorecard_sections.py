@@ -27,19 +27,24 @@ MAX_REPLICA_ROWS = 512
 """Partitions shown in the table of replicas; a topic has at most 64."""
 
 
-def anomalies(results: Iterable[AnomalyResult]) -> dict[str, Any]:
-    """Return anomaly → counts, class, rules and examples; ``void`` only where there are any."""
+def anomalies(results: Iterable[AnomalyResult], void: Mapping[str, int]) -> dict[str, Any]:
+    """Return anomaly → counts, class, rules and examples; ``void`` only where there are any.
+
+    Args:
+        results: of the rules.
+        void: anomaly → those of its violations that prove nothing, as the verdict took them.
+    """
     return {
         item.name: {
             "unit": item.unit,
             "count": item.count,
             "permitted": item.permitted,
             "violations": item.violations,
-            "class": item.cls,
+            "class": "Void" if 0 < item.violations <= void.get(item.name, 0) else item.cls,
             "rules": dict(item.rules),
             "detail": dict(item.detail),
             "examples": list(item.examples),
-            **({"void": item.void} if item.void else {}),
+            **({"void": void[item.name]} if void.get(item.name) else {}),
         }
         for item in results
     }

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 DURABILITY = (*LOSS, "accepted-below-min-isr")
 """Records are lost, or were acknowledged at that risk."""
 
+CLASSES = ("Violation", "Void", "AllowedByConfig")
+"""Of anomalies that were observed, the most severe first."""
+
 RANKS = (DURABILITY, DELIVERY, ORDER)
 """By the weight of the score's component, so that a loss comes before what follows from it."""
 
@@ -19,7 +22,8 @@ RANKS = (DURABILITY, DELIVERY, ORDER)
 def by_severity(anomalies: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the names of the anomalies that were observed, the most severe first.
 
-    Violations before what the configuration permits, then by kind, then the larger count first.
+    Violations, then what is void, then what the configuration permits; of each by kind, then the
+    larger count first.
 
     Args:
         anomalies: ``anomalies`` of the scorecard.
@@ -27,7 +31,7 @@ def by_severity(anomalies: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return sorted(
         (name for name, item in anomalies.items() if item["count"]),
         key=lambda name: (
-            anomalies[name]["class"] != "Violation",
+            CLASSES.index(anomalies[name]["class"]),
             next((rank for rank, names in enumerate(RANKS) if name in names), len(RANKS)),
             -anomalies[name]["count"],
             name,

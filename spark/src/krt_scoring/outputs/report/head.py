@@ -160,14 +160,16 @@ def _lost(card: Mapping[str, Any]) -> str:
     if not lost:
         some = "" if _complete(card) else ", though evidence of some is missing"
         return f"no acknowledged record was found lost{some}"
-    permitted = {
-        rule for name in LOSS for rule in card.get("anomalies", {}).get(name, {}).get("rules", {})
-    }
-    found = f"{plural(lost, 'acknowledged record')} {'were' if lost > 1 else 'was'} lost"
-    broken = any(card.get("anomalies", {}).get(name, {}).get("violations") for name in LOSS)
-    if broken:
-        return f"{found}, which the configuration does not permit"
-    return f"{found}, as the configuration permits ({', '.join(sorted(permitted))})"
+    anomalies = card.get("anomalies", {})
+    of_loss = [anomalies[name] for name in LOSS if name in anomalies]
+    classes = {item["class"] for item in of_loss}
+    found = f"{plural(lost, 'acknowledged record')} {'were' if lost > 1 else 'was'}"
+    if "Violation" in classes:
+        return f"{found} lost, which the configuration does not permit"
+    if "Void" in classes:
+        return f"{found} not found, which proves no loss, because evidence is missing"
+    permitted = {rule for item in of_loss for rule in item["rules"]}
+    return f"{found} lost, as the configuration permits ({', '.join(sorted(permitted))})"
 
 
 def _outages(card: Mapping[str, Any]) -> str:
@@ -197,7 +199,7 @@ def _meaning(card: Mapping[str, Any]) -> str:
         return f"The run proves nothing about Kafka, because its evidence does not suffice{first}."
     if verdict == "Failed":
         anomalies = card.get("anomalies", {})
-        names = [n for n in by_severity(anomalies) if anomalies[n]["violations"]]
+        names = [n for n in by_severity(anomalies) if anomalies[n]["class"] == "Violation"]
         return (
             f"{MEANINGS[verdict]} Not permitted: {', '.join(names)}."
             if names
