@@ -268,8 +268,12 @@ def test_evaluate_keys_counts_partitions(tmp_path: Path) -> None:
     assert results(expect, files=files)["partitionsPerKey"] == "NotMet"
 
 
-def scheduled(member: str, node: str) -> Event:
-    return second_event(1, "pod", "scheduled", member, uid=member, member=member, node=node)
+MEMBERS = ("kafka-0", "kafka-1", "zk-0")
+
+
+def scheduled(member: str, node: str, at: float = 1) -> Event:
+    pod = {"uid": f"{member}-{node}", "member": member, "node": node}
+    return second_event(at, "pod", "scheduled", member, **pod)
 
 
 @pytest.mark.parametrize(
@@ -281,11 +285,29 @@ def scheduled(member: str, node: str) -> Event:
     ],
 )
 def test_evaluate_node_spread_by_rule(nodes: tuple[str, ...], distinct: str, apart: str) -> None:
-    members = ("kafka-0", "kafka-1", "zk-0")
-    events = [scheduled(member, node) for member, node in zip(members, nodes, strict=True)]
+    events = [scheduled(member, node) for member, node in zip(MEMBERS, nodes, strict=True)]
     assert results({"nodeSpread": "PerRole"}, *events) == {"nodeSpread": distinct}
     assert results({"nodeSpread": "AllMembers"}, *events) == {"nodeSpread": apart}
     assert results({"nodeSpread": "AllMembers"}, *events[1:]) == {"nodeSpread": "NotEvaluated"}
+
+
+@pytest.mark.parametrize(("moved", "result"), [(30, "Met"), (10, "NotMet")])
+def test_evaluate_node_spread_of_members_on_one_node_after_each_other(
+    moved: float, result: str
+) -> None:
+    """Broker 0 leaves n1 at 20 s, and broker 1 comes there."""
+    events = [
+        *(
+            scheduled(member, node)
+            for member, node in zip(MEMBERS, ("n1", "n2", "n3"), strict=True)
+        ),
+        second_event(20, "pod", "deleted", "kafka-0", uid="kafka-0-n1", member="kafka-0"),
+        scheduled("kafka-0", "n4", 21),
+        scheduled("kafka-1", "n1", moved),
+        # The pod that went reports nothing of the one that came.
+        second_event(40, "pod", "deleted", "kafka-1", uid="kafka-1-n2", member="kafka-1"),
+    ]
+    assert results({"nodeSpread": "PerRole"}, *events) == {"nodeSpread": result}
 
 
 def test_evaluate_closest_replica_fetches_compares_zones(tmp_path: Path) -> None:
