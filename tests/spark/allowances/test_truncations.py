@@ -82,9 +82,9 @@ class Record:
 
 
 ELECTED, SINCE, STRICT, UNTIL = 90, 40, 50, 60
-WITHIN_ISR = (ELECTED, ELECTED, 0, 0, FOREVER)
-OUTSIDE = (ELECTED, ELECTED, SINCE, STRICT, UNTIL)
-LATER = (100, 100, 0, 0, FOREVER)
+WITHIN_ISR = (ELECTED, 0, 0, FOREVER)
+OUTSIDE = (ELECTED, SINCE, STRICT, UNTIL)
+LATER = (100, 0, 0, FOREVER)
 """Elections, as ``MOMENTS`` without the partition."""
 
 EARLY = SINCE - 1
@@ -113,8 +113,9 @@ CUT_OFFSETS: list[tuple[tuple[Moment, ...], list[Record], list[int]]] = [
     ((OUTSIDE,), [Record(5, "all", sent=EARLY, done=UNTIL - 1)], [6]),
     ((OUTSIDE,), [Record(5, "all", sent=EARLY, done=UNTIL)], []),
     ((OUTSIDE,), [Record(5, "1", sent=EARLY, done=STRICT)], []),
-    # Two elections, each with its own.
+    # Two elections, each with its own, also at one time.
     ((WITHIN_ISR, LATER), [Record(1), Record(7, done=ELECTED + 5)], [2, 8]),
+    ((WITHIN_ISR, OUTSIDE), [Record(1, sent=SINCE), Record(7, sent=EARLY)], [2, 8]),
 ]
 """Elections of a partition, its records, and the first offsets cut; each in a partition of its
 own."""
@@ -139,7 +140,7 @@ def test_first_offset_cut_is_above_what_was_in_the_deposed_leaders_log(
             rows.append((tp, position, *facts))
     found = first_offsets_cut(elected, local_rows.frame(spark, rows, SENT))
     of_tp = [
-        [offset for (tp, _), offset in sorted(found.items()) if tp == number]
+        sorted(offset for (tp, *_), offset in found.items() if tp == number)
         for number in range(len(CUT_OFFSETS))
     ]
     assert of_tp == [expected for *_, expected in CUT_OFFSETS]

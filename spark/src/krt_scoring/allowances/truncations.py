@@ -140,21 +140,24 @@ def derive(history: History) -> tuple[Truncation, ...]:
         if producer_settings(facts.run, item.producer).acks == ACKS_ALL
     ]
     sent = records.rows.withColumn("acks", sf.when(sf.col("pk").isin(*strict), ACKS_ALL))
-    lowest = first_offsets_cut(moments(found, facts, grace), sent)
+    elected = moments(found, facts, grace)
+    lowest = first_offsets_cut(elected, sent)
     frozen = freezes.collect(history.tables.timeline)
     truncations = []
-    for item in found:
+    for item, moment in zip(found, elected, strict=True):
         tp = facts.positions.tp(item.topic, item.partition)
-        offset = 0 if item.storage_lost else lowest.get((tp, item.at), 0)
+        offset = 0 if item.storage_lost else lowest.get(moment, 0)
         latest = freezes.last_ack(item.deposed, item.at, frozen, grace, restarts)
         truncations.append(Truncation(item, tp, offset, rule_of(item, facts), latest))
     return tuple(truncations)
 
 
-MOMENTS = ("tp", "at", "earliest", "since", "strict", "until")
+MOMENTS = ("tp", "earliest", "since", "strict", "until")
+Moment = tuple[int, ...]
+"""``MOMENTS`` of an election. Two elections may have the same time, and not the same moments."""
 
 
-def moments(found: Sequence[Election], facts: Facts, grace: int) -> list[tuple[int, ...]]:
+def moments(found: Sequence[Election], facts: Facts, grace: int) -> list[Moment]:
     """Return ``MOMENTS`` of every election, in µs.
 
     What was acked before the election was in the deposed leader's log: anything where the ISR was
@@ -163,7 +166,7 @@ def moments(found: Sequence[Election], facts: Facts, grace: int) -> list[tuple[i
     still in it (``until``). Of a polled cluster it was before ``earliest``, and an answer may be
     as old as the clocks of two processes may differ.
     """
-    rows = []
+    rows: list[Moment] = []
     parted: dict[int, int] = {}
     for item in found:
         tp = facts.positions.tp(item.topic, item.partition)
@@ -174,16 +177,14 @@ def moments(found: Sequence[Election], facts: Facts, grace: int) -> list[tuple[i
             until = item.left - CLOCK_SLACK
         polled = item.electorate is Electorate.UNKNOWN
         earliest = item.earliest - CLOCK_SLACK if polled else item.earliest
-        rows.append((tp, item.at, earliest, since, strict, until))
+        rows.append((tp, earliest, since, strict, until))
         if item.outside_isr or item.storage_lost:
             parted[tp] = item.at + grace
-    return sorted(set(rows))
+    return rows
 
 
-def first_offsets_cut(
-    elected: Sequence[tuple[int, ...]], records: DataFrame
-) -> dict[tuple[int, int], int]:
-    """Return (topic-partition, when) → the lowest offset that an election can have cut.
+def first_offsets_cut(elected: Sequence[Moment], records: DataFrame) -> dict[Moment, int]:
+    """Return moments → the lowest offset that an election with these can have cut.
 
     It lies above every record that was certainly in the deposed leader's log and still lies where
     it was acked; an election before which there is none can have cut all.
@@ -194,7 +195,7 @@ def first_offsets_cut(
             ``acks``, of which only ``all`` counts.
     """
     schema = StructType([StructField(name, LongType()) for name in MOMENTS])
-    moments_of = local_rows.frame(records.sparkSession, elected, schema)
+    moments_of = local_rows.frame(records.sparkSession, sorted(set(elected)), schema)
     kept = records.filter((sf.col("outcome") == ACKED) & sf.col("as_acked"))
     in_sync = sf.col("done_at").between(sf.col("strict"), sf.col("until") - 1)
     joined = kept.join(sf.broadcast(moments_of), "tp").filter(
@@ -202,8 +203,8 @@ def first_offsets_cut(
         & ((sf.col("sent_at") >= sf.col("since")) | ((sf.col("acks") == ACKS_ALL) & in_sync))
     )
     above = sf.max(offset_of(sf.col("position"))) + 1
-    found = joined.groupBy("tp", "at").agg(above.alias("offset")).collect()
-    return {(row["tp"], row["at"]): row["offset"] for row in found}
+    found = joined.groupBy(*MOMENTS).agg(above.alias("offset")).collect()
+    return {tuple(row[name] for name in MOMENTS): row["offset"] for row in found}
 
 
 def table(truncations: tuple[Truncation, ...], like: DataFrame) -> DataFrame:
