@@ -163,7 +163,7 @@ def findings(card: dict[str, Any]) -> Iterator[Advice]:
             yield Advice(
                 "Objective",
                 str(item["name"]),
-                f"{value}, the limit is {limit}",
+                f"{'at least ' if item.get('atLeast') else ''}{value}, the limit is {limit}",
                 "",
                 "the report shows the parts of the time; spec.scoring.objectives has the limits",
             )

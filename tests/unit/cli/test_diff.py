@@ -113,6 +113,14 @@ def test_rows_of_an_unseen_outage_show_the_detection_limit_and_no_difference() -
     assert rows["longest write outage"] == ("7.00 s", "none longer than 100.0 ms")
 
 
+def test_rows_of_a_recovery_that_did_not_end_show_the_least_and_no_difference() -> None:
+    open_end = card()
+    recovery = next(item for item in open_end["objectives"] if item["name"] == "maxRecovery")
+    recovery |= {"value": 40 * SECOND, "atLeast": True, "met": False}
+    rows = {row.name: row.values for row in numbers.rows([card(), open_end])}
+    assert rows["recovery"] == ("no effect seen", "at least 40.00 s")
+
+
 def test_charts_lie_on_each_other_from_the_first_fault_on() -> None:
     one = Result("a", card(), series(), {})
     other = Result("b", card(), series(injected=None), {})

@@ -15,9 +15,10 @@ from krt_scoring.metrics.histogram import bin_of
 from krt_scoring.metrics.latency import Latencies
 from krt_scoring.metrics.recovery import Recovery
 from krt_scoring.outputs import junit, report, scorecard, scorecard_sections
+from krt_scoring.outputs.report.head import tiles
 from krt_scoring.outputs.report.words import breakable
 from krt_scoring.outputs.severity import by_severity
-from krt_scoring.verdict import summary
+from krt_scoring.verdict import objectives, summary
 from krt_scoring.verdict.objectives import Objective
 from krt_scoring.verdict.verdict import decide
 
@@ -97,12 +98,12 @@ def test_show_longest_never_shows_an_unseen_gap_as_0(
 
 def measured(read: int | None, recovery: int | None, *, affected: bool = True) -> tuple[str, str]:
     """The line and the JUnit file of a run with these measurements."""
-    objectives = (
+    both = (
         Objective("maxReadUnavailability", 20 * SECOND, read, detection_limit=LIMIT),
         Objective("maxRecovery", 90 * SECOND, recovery, affected=affected),
     )
-    line = summary.line(decide({}, (), objectives), {}, [])
-    return line, junit.render(card(objectives=[item.as_dict() for item in objectives]))
+    line = summary.line(decide({}, (), both), {}, [])
+    return line, junit.render(card(objectives=[item.as_dict() for item in both]))
 
 
 def test_line_and_junit_of_an_unseen_gap_name_the_detection_limit() -> None:
@@ -119,6 +120,17 @@ def test_line_of_measured_times_shows_them() -> None:
     assert "longest read gap 9.00 s; recovery before the revert" in line
     line, _ = measured(9 * SECOND, 5 * SECOND)
     assert "longest read gap 9.00 s; recovery 5.00 s" in line
+
+
+def test_every_output_of_a_recovery_that_did_not_end_says_at_least() -> None:
+    (objective,) = objectives.evaluate(
+        {"maxRecovery": 90 * SECOND}, {"maxRecovery": 40 * SECOND}, ("maxRecovery",)
+    )
+    document = card(objectives=[objective.as_dict()])
+    assert (objective.met, document["objectives"][0]["atLeast"]) == (False, True)
+    assert "at least 40.00 s, limit 90.00 s" in junit.render(document)
+    tile = next(tile for tile in tiles(document) if tile.name == "maxRecovery")
+    assert tile.value == "at least 40.00 s"
 
 
 def test_line_without_faults_has_no_recovery() -> None:

@@ -113,6 +113,9 @@ def _objective(item: Mapping[str, Any]) -> Value:
     """Return the value of an objective; what was not seen is no number."""
     if item["unit"] != "us":
         return Value(str(item["value"]), item["value"]) if "value" in item else Value(MISSING)
+    if "value" in item and item.get("atLeast"):
+        # No number: how much longer it is than another one is not known.
+        return Value(f"at least {durations.show(item['value'])}")
     if "value" in item and (item["value"] or "detectionLimit" not in item):
         return _duration(item["value"])
     if "detectionLimit" in item:

@@ -19,6 +19,8 @@ def show(
 ) -> str:
     """Return an objective's value or limit in its unit; never 0 for what was not seen.
 
+    What was not over when the run ended is at least so long.
+
     Args:
         item: the objective as the scorecard holds it.
         key: what of it to show.
@@ -30,7 +32,8 @@ def show(
         return "none seen (detection limit not recorded)"
     known = "value" in item or not item.get("affected", True)
     if key == "value" and item["name"] == "maxRecovery" and known:
-        return durations.show_recovery(item.get("value"))
+        shown = durations.show_recovery(item.get("value"))
+        return f"at least {shown}" if item.get("atLeast") else shown
     if key not in item:
         return "not measured"
     if item["unit"] == "us":

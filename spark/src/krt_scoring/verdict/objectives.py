@@ -19,11 +19,7 @@ DEFAULTS: dict[str, int] = {
 }
 """Limits where the resource sets none (records; µs)."""
 
-UNITS = {
-    "lostRecords": "records",
-    "duplicateDeliveries": "deliveries",
-    "unknownPermille": "permille",
-}
+UNITS = {"lostRecords": "records"}
 """Objectives that are counts; every other is a duration in µs."""
 
 
@@ -75,6 +71,7 @@ class Objective:
             "unit": self.unit,
             **{key: value for key, value in known.items() if value is not None},
             **({} if self.affected else {"affected": False}),
+            **({} if self.ended else {"atLeast": True}),
         }
 
 
