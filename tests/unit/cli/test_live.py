@@ -45,7 +45,11 @@ RECORDER = 'krt_under_replicated_partitions{test="t"} 4\n'
 
 def test_sample_adds_up_what_the_pods_say() -> None:
     found = read_sample(5.0, [PRODUCER, OTHER, CONSUMER, RECORDER])
-    assert found.sends == {"acked": 1500, "failed": 2}
+    assert found.sends == {
+        ("idem", "acked"): 1000,
+        ("idem", "failed"): 2,
+        ("plain", "acked"): 500,
+    }
     assert found.lag == {"readers": 12}
     assert found.waits == {"foo-0 (idem)": 3.5, "foo-1 (idem)": 0.004}
     assert found.under_replicated == 4
@@ -57,7 +61,8 @@ def test_sample_without_the_recorder_does_not_know_what_is_under_replicated() ->
 
 def _sample(at: float, wait: float | None = 0.0, **sends: int) -> Sample:
     waits = {} if wait is None else {"foo-0 (idem)": wait}
-    return Sample(at, sends, {"g": 3}, waits, 0)
+    of_producer = {("idem", outcome): count for outcome, count in sends.items()}
+    return Sample(at, of_producer, {"g": 3}, waits, 0)
 
 
 def test_traffic_reports_an_outage_when_it_begins_and_when_it_ends() -> None:
@@ -102,6 +107,17 @@ def test_traffic_gives_rates_from_the_second_sample_on_and_none_after_a_restart(
     assert traffic.rates == "lag: g 3; under-replicated partitions: 0"
     list(traffic.update(_sample(6)))
     assert traffic.rates == "", "no producer answers"
+
+
+def test_traffic_gives_no_rates_while_other_producers_answer_than_before() -> None:
+    traffic = Traffic()
+    both = [{("a", "acked"): 100_000 + n, ("b", "acked"): 100_000 + n} for n in (0, 200, 400)]
+    one = {("a", "acked"): 100_100}
+    shown = []
+    for at, sends in enumerate([both[0], one, both[1], both[2]]):
+        list(traffic.update(Sample(at, sends, {}, {}, None)))
+        shown.append(traffic.rates)
+    assert shown == ["", "", "", "sends per second: 400 acked, 0 failed, 0 unknown"]
 
 
 BEGIN = datetime(2026, 11, 21, 4, tzinfo=UTC)

@@ -27,7 +27,8 @@ class Sample:
 
     Attributes:
         at: when, in seconds of a clock that only goes forward.
-        sends: outcome (acked, failed, unknown) → sends that ended so since their pods started.
+        sends: producer and outcome (acked, failed, unknown) → sends that ended so since its pod
+            started; of the producers that answered.
         lag: group → records that its members have not read yet.
         waits: partition and producer, as people read them → seconds for which sends were due and
             none was acknowledged.
@@ -36,7 +37,7 @@ class Sample:
     """
 
     at: float
-    sends: Mapping[str, int]
+    sends: Mapping[tuple[str, str], int]
     lag: Mapping[str, int]
     waits: Mapping[str, float]
     under_replicated: int | None
@@ -48,14 +49,14 @@ def read_sample(at: float, texts: Iterable[str]) -> Sample:
     Raises:
         ValueError: a page is not of Prometheus' text format.
     """
-    sends: Counter[str] = Counter()
+    sends: Counter[tuple[str, str]] = Counter()
     lag: Counter[str] = Counter()
     waits: dict[str, float] = {}
     under_replicated: int | None = None
     for value in _values(texts):
         labels = value.labels
         if value.name == SENDS.name:
-            sends[labels["outcome"]] += int(value.value)
+            sends[labels["producer"], labels["outcome"]] += int(value.value)
         elif value.name == CONSUMER_LAG.name:
             lag[labels["group"]] += int(value.value)
         elif value.name == PRODUCER_WAIT.name:

@@ -59,15 +59,16 @@ class Traffic:
         self._before = sample
 
     def _rates(self, sample: Sample) -> str:
-        """Return the rates since the sample before; none if a producer counts from 0 again."""
+        """Return the rates since the sample before; none if a producer counts from 0 again.
+
+        Nor if other producers answer than before: the difference would be theirs.
+        """
         before = self._before
         if before is None or not sample.sends:
             return ""
         parts = []
-        if sample.at > before.at:
-            ended = {
-                each: sample.sends.get(each, 0) - before.sends.get(each, 0) for each in OUTCOMES
-            }
+        if sample.at > before.at and _producers(sample) == _producers(before):
+            ended = {each: _ended(sample, each) - _ended(before, each) for each in OUTCOMES}
             if all(number >= 0 for number in ended.values()):
                 seconds = sample.at - before.at
                 shown = ", ".join(
@@ -79,6 +80,14 @@ class Traffic:
         if sample.under_replicated is not None:
             parts.append(f"under-replicated partitions: {sample.under_replicated}")
         return "; ".join(parts)
+
+
+def _producers(sample: Sample) -> set[str]:
+    return {producer for producer, _ in sample.sends}
+
+
+def _ended(sample: Sample, outcome: str) -> int:
+    return sum(count for (_, of), count in sample.sends.items() if of == outcome)
 
 
 def _places(waits: Iterable[str]) -> str:
