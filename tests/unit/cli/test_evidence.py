@@ -326,6 +326,17 @@ def test_report_of_a_test_that_was_not_scored_says_what_to_do(
     assert "krt explain sample" in capsys.readouterr().err
 
 
+def test_report_of_a_bundle_without_a_closed_file_says_what_to_do(
+    kubectl: FakeKubectl, volume: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in (volume / PATH).rglob("*"):
+        if file.is_file() and file.suffix != ".tmp":
+            file.unlink()
+    serve(kubectl, volume)
+    assert run(["report", "sample", "-o", str(tmp_path / "out")]) == ExitCode.COULD_NOT_RUN
+    assert "krt explain sample" in capsys.readouterr().err
+
+
 def test_reader_pod_is_read_only_and_restricted_and_placed_as_the_tests_own() -> None:
     wanted = Wanted(Claim("mine"), PATH)
     spec = pod(Test(TEST), wanted, "reader", "x:1", "IfNotPresent")["spec"]

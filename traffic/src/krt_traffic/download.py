@@ -11,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from krt_contract.bundle import make_directory
 from krt_contract.fetch import fetch
 from krt_traffic.errors import UnusableError
 from krt_traffic.evidence import require_store
@@ -25,6 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         store = require_store(os.environ)
+        if options.names:
+            # A test that was not scored has none of its results, which is no error.
+            make_directory(options.folder)
         fetch(store, options.bundle, options.folder, options.names or None)
     except (OSError, UnusableError) as error:
         sys.stderr.write(f"{error}\n")

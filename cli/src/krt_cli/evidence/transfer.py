@@ -80,7 +80,7 @@ def remote_files(bundle: RemoteBundle) -> dict[str, RemoteFile]:
         ) from error
     head, _, tail = listing.partition("\n\n")
     sizes = {}
-    for line in head.splitlines():
+    for line in filter(None, head.splitlines()):
         size, _, name = line.partition("\t")
         sizes[name] = int(size)
     files = {}
