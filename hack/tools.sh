@@ -33,9 +33,10 @@ provide() {
     if [[ -z $version ]] || ! version_at_least "$version" "$minimum"; then program=''; fi
   fi
   if [[ -z $program ]]; then
+    go_provide
     if ! go_available; then
       die "there is no $tool of at least $minimum on PATH, and no Go of at least $GO_MINIMUM to build it with" \
-        "install $tool (macOS: brew install $tool) or Go, or run hack/up as root on Debian"
+        "install $tool (macOS: brew install $tool) or Go, or run this as root on Debian, where Go is installed"
     fi
     program=$("$HACK/toolchain.sh" "$(module_of "$tool")")/$tool
   fi
