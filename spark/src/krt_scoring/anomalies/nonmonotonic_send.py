@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from krt_scoring.allowances.duplicates import RETRIES
 from krt_scoring.anomalies.schema import finding
 from krt_scoring.history.neighbours import with_previous
 from krt_scoring.history.positions import offset_of, tp_of
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 
 NAME = "nonmonotonic-send"
 INSIDE = "int-nonmonotonic-send"
-
-RULE = "retries-without-idempotence"
-"""Reordering is permitted where the client retries, not idempotent, with more than one request
-in flight."""
 
 
 def possible(_: Context) -> bool:
@@ -51,4 +48,4 @@ def find(ctx: Context) -> DataFrame:
         )
     )
     name = sf.when(inside, INSIDE).otherwise(NAME)
-    return finding(name, found, rule=sf.when(permitted, RULE), detail=detail)
+    return finding(name, found, rule=sf.when(permitted, RETRIES), detail=detail)

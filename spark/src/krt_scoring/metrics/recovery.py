@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from krt_contract.timeline import EventName, Source
+from krt_scoring.history.elections import NO_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from krt_contract.plan import Plan
     from krt_scoring.inputs.fault_windows import FaultWindow
     from krt_scoring.inputs.timeline import Timeline
-
-NO_LEADER = -1
 
 
 @dataclass(frozen=True, slots=True)

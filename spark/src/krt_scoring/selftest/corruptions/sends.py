@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krt_scoring.anomalies.nonmonotonic_send import RULE
+from krt_scoring.allowances.duplicates import RETRIES
 from krt_scoring.inputs.client_settings import producer_settings
 from krt_scoring.selftest.corruption import (
     Corruption,
@@ -64,7 +64,9 @@ def _swapped(baseline: Baseline, name: str, *, inside: bool) -> Iterator[Corrupt
             },
         )
         anomaly = "int-nonmonotonic-send" if inside else "nonmonotonic-send"
-        findings = of_record(anomaly, second, offset=first.offset, rule=RULE if permitted else None)
+        findings = of_record(
+            anomaly, second, offset=first.offset, rule=RETRIES if permitted else None
+        )
         yield Corruption(name, first.position, patch, Difference(once(findings)))
 
 
