@@ -61,8 +61,8 @@ KAFKA: Final = (
     ),
     Reason(
         "NoSuchBroker",
-        "the test expects something of a broker that the cluster of spec.kafkaRef has not, or that "
-        "is down when the test begins",
+        "the test expects something of a broker that the cluster of spec.kafkaRef does not have, "
+        "or that is down when the test begins",
         "name one of the broker ids that the message lists, or start the broker",
     ),
     Reason(

@@ -170,9 +170,9 @@ SCORING: Final = (
     ),
     Reason(
         "LogCutBelowBegin",
-        "the log of a topic that the test [adopted](../how-to/existing-kafka.md#topics-that-are-"
-        "there) was cut below the offset at which the run began: it ends there, or the test wrote "
-        "or read there. Records of the run may lie where nothing is read",
+        "the log of a topic that the test [adopted](../how-to/existing-kafka.md#existing-topics) "
+        "was cut below the offset at which the run began: it ends there, or the test wrote or read "
+        "there. Records of the run may lie where nothing is read",
         "set unclean.leader.election.enable to false on the topic, find out why its records were "
         "lost, and run the test again",
         EVIDENCE,
@@ -215,16 +215,16 @@ SCORING: Final = (
     ),
     Reason(
         "MemberOutOfMemory",
-        "the JVM of a broker or ZooKeeper server ran out of memory during the run, and no fault "
-        "was aimed at it",
-        "raise the memory limit in spec.kafka.resources or spec.zookeeper.resources, or lower "
-        "recordsPerSecond",
+        "the JVM of a broker, ZooKeeper server or KRaft controller ran out of memory during the "
+        "run, and no fault was aimed at it",
+        "raise the memory limit in spec.kafka.resources, spec.zookeeper.resources or "
+        "spec.kafka.metadata.controllers.resources, or lower recordsPerSecond",
         COVERAGE,
     ),
     Reason(
         "MemberEnded",
-        "a broker or ZooKeeper server ended during the run, or was started again and its end was "
-        "not recorded, and no fault was aimed at it or at ZooKeeper",
+        "a broker, ZooKeeper server or KRaft controller ended during the run, or was started again "
+        "and its end was not recorded, and no fault was aimed at it or at ZooKeeper",
         "look at the end of the member's log in the evidence; an eviction is in the pod's events",
         COVERAGE,
     ),

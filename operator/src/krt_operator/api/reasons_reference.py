@@ -32,7 +32,8 @@ SECTIONS = (
         (
             "The test cannot be placed, its volumes or images cannot be used, a request is "
             "refused. Most of these end the run in phase `Error`, with the reason in the condition "
-            "`Provisioned` or `Reconciling`."
+            "of the phase that failed, mostly `Provisioned`. While the controller tries again, the "
+            "reason is in `Reconciling`. `krt explain NAME` shows it."
         ),
         SETUP,
     ),
