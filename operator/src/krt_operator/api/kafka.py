@@ -199,7 +199,7 @@ class Topic(ApiModel):
     name: TopicName = Field(description="Name of the topic.")
     adopt: bool = Field(
         default=False,
-        description="Use a topic that is there on the cluster of kafkaRef, whatever its name. "
+        description="Use an existing topic of the cluster of kafkaRef, whatever its name. "
         "Nothing on it is changed and it is not deleted. Records that it has before the test are "
         "not read; nobody else may write to it during the test.",
     )

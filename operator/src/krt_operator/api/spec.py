@@ -111,7 +111,7 @@ class Spec(ApiModel):
     )
     kafka_ref: KafkaRef | None = Field(
         default=None,
-        description="A cluster that is there already, in place of one that the test deploys.",
+        description="An existing cluster, in place of one that the test deploys.",
     )
     zookeeper: ZooKeeper | None = Field(
         default=None,

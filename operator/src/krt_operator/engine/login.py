@@ -86,7 +86,7 @@ def _read(key: SecretKey, cluster: Cluster) -> Json:
             "SecretUnreadable",
             key.field,
             f"the controller may not read Secret {key.secret}: add {key.secret} to the chart value "
-            "kafkaRef.secretNames (helm upgrade --reuse-values --set "
+            "kafkaRef.secretNames (helm upgrade --reset-then-reuse-values --set "
             f"'kafkaRef.secretNames={{{key.secret}}}')",
         ) from error
     if secret is None:

@@ -174,6 +174,6 @@ def _forbidden(missing: Sequence[str], where: str, account: str) -> str:
         f"the controller may not {', '.join(missing)} in namespace {where}; make a Role there with "
         f"the rules {rules}, and a RoleBinding of it to "
         f"{subject or 'the service account of the controller'}: name the namespace in the chart "
-        f"(helm upgrade --reuse-values --set 'kafkaRef.podNamespaces={{{where}}}'), or see "
-        "docs/how-to/existing-kafka.md"
+        f"(helm upgrade --reset-then-reuse-values --set 'kafkaRef.podNamespaces={{{where}}}'), or "
+        "see docs/how-to/existing-kafka.md"
     )
