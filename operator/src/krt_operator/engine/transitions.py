@@ -1,4 +1,4 @@
-"""The phases' order as data: drawn in docs/concepts/controller.md, asserted in tests.
+"""The phases' order as data: drawn in docs/images/phases.svg, asserted in tests.
 
 A run only goes forward. Whatever ends it early leads through CleaningUp, which reverts faults and
 deletes objects, to the terminal phase of its ending.
