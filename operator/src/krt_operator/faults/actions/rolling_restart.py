@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from krt_operator.api.status import FaultState, ObservationKind
 from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, SideEffect
+from krt_operator.engine.views import PodView
 from krt_operator.faults.action import FaultAction, Hold
 from krt_operator.faults.deletions import request_time
 from krt_operator.faults.kafka_state import servers_without_quorum
@@ -59,27 +60,38 @@ class RollingRestart(FaultAction):
     def hold(self, ctx: FaultContext) -> Hold:
         """Delete the next member once the cluster has recovered from the restart before."""
         remaining = [target for target in ctx.entry.targets if ctx.observed.target_pod(target)]
-        if any("deletionTimestamp" in ctx.pods[pod.pod]["metadata"] for pod in remaining):
-            return Hold()
         if not remaining:
             return self.revert(ctx)
+        limit = ctx.plan.spec.timeouts.recovery
+        ending = [pod for target in remaining if (pod := PodView(ctx.pods[target.pod])).deleting]
+        if ending:
+            if ctx.now <= max(pod.to_end_by for pod in ending) + limit.delta:
+                return Hold()
+            stuck = ", ".join(pod.name for pod in ending)
+            return _incomplete(
+                ctx,
+                remaining,
+                f"pod {stuck} is still terminating {limit} after its grace period; check its node",
+            )
         missing = _missing_for_next(ctx)
         if not missing:
             return Hold(side_effects=(_restart(remaining[0]),))
-        limit = ctx.plan.spec.timeouts.recovery
         if ctx.now <= _last_restart(ctx) + limit.delta:
             return Hold()
-        members = ", ".join(target.member for target in remaining)
-        return Hold(
-            reverted_at=ctx.now,
-            due=ctx.now,
-            incomplete=f"{members} not restarted: the cluster did not recover within {limit} of "
-            f"the restart before: {missing}",
+        return _incomplete(
+            ctx,
+            remaining,
+            f"the cluster did not recover within {limit} of the restart before: {missing}",
         )
 
     def revert(self, ctx: FaultContext) -> Hold:
         """Over as soon as the last member was restarted."""
         return Hold(reverted_at=ctx.now, due=ctx.now)
+
+
+def _incomplete(ctx: FaultContext, remaining: Sequence[TargetPod], reason: str) -> Hold:
+    members = ", ".join(target.member for target in remaining)
+    return Hold(reverted_at=ctx.now, due=ctx.now, incomplete=f"{members} not restarted: {reason}")
 
 
 def _missing_for_next(ctx: FaultContext) -> str:

@@ -67,6 +67,21 @@ def test_rolling_restart_broker_that_does_not_come_back_ends_it() -> None:
     assert (recovered.status, recovered.reason) == ("False", "RecoveryTimedOut")
 
 
+def test_rolling_restart_pod_that_stays_terminating_ends_it() -> None:
+    sim = SimulatedCluster([ROLL], timeouts={"recovery": "30s"})
+    sim.unreachable = {"t-kafka-1-0"}
+    play(sim)
+    assert sim.deleted == ["t-kafka-0-0", "t-kafka-1-0"]
+    assert codes(sim) == ["FaultNotVerified"]
+    message = sim.status.inconclusive_reasons[0].message
+    assert "kafka-1, kafka-2 not restarted: pod t-kafka-1-0 is still terminating" in message
+    second = times(sim, "roll").injected + timedelta(seconds=8)
+    took = times(sim, "roll").reverted - second
+    # The grace period of 10 s, and timeouts.recovery.
+    assert timedelta(seconds=40) < took < timedelta(seconds=45)
+    assert condition(sim, "Recovered").reason == "RecoveryTimedOut"
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_rolling_restart_controller_killed_before_any_step_ends_the_same(part: int) -> None:
     undisturbed = SimulatedCluster([ROLL | {"delay": "1s"}])

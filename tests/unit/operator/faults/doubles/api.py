@@ -44,7 +44,10 @@ class SimulatedApi(SimulatedNodes):
         if pod is None or deletion.uid not in (None, pod["metadata"]["uid"]):
             return False
         self.deleted.append(deletion.name)
-        self._remove(deletion.name)
+        if deletion.name in self.unreachable:
+            self._begin_deletion(deletion.name)
+        else:
+            self._remove(deletion.name)
         return True
 
     def evict(self, deletion: Deletion) -> Eviction:

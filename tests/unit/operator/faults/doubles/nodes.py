@@ -19,6 +19,8 @@ START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 SESSION = timedelta(seconds=6)
 BACK = timedelta(seconds=8)
 """From a pod's creation until it is ready and its broker in every ISR."""
+GRACE = timedelta(seconds=10)
+"""What a pod has to end in after it was deleted."""
 TOOL = timedelta(seconds=3)
 """From a Job's creation until its tool has ended."""
 COPIED = timedelta(seconds=5)
@@ -50,6 +52,8 @@ class SimulatedNodes:
         self.wiped: list[str] = []
         self.ephemeral_works = True
         self.misses: dict[str, int] = {}
+        self.unreachable: set[str] = set()
+        """Pods whose node died: one that is deleted stays, being deleted."""
         for member in plan.members:
             self.sets[names.of_member("t", member.member)] = 1
             self.start_pod(member.pod, member.kind, member.member, -BACK)
@@ -159,6 +163,11 @@ class SimulatedNodes:
             },
         }
 
+    def _begin_deletion(self, name: str) -> None:
+        pod = self.pods[name]
+        pod["metadata"].setdefault("deletionTimestamp", (self.time + GRACE).isoformat())
+        self._fall(pod)
+
     def _remove(self, name: str) -> None:
         pod = self.pods.pop(name)
         self.frozen.pop(name, None)
@@ -170,7 +179,8 @@ class SimulatedNodes:
             self.fell.setdefault(int(member.removeprefix("kafka-")), self.time)
 
     def _ready(self, pod: Json) -> bool:
-        running: bool = pod["status"]["phase"] == "Running"
+        going = "deletionTimestamp" in pod["metadata"]
+        running = pod["status"]["phase"] == "Running" and not going
         return running and bool(self.time - pod["metadata"]["created"] >= BACK)
 
     def joined(self, name: str) -> bool:
