@@ -198,6 +198,11 @@ PROGRESS: Final = (
     ),
     Reason("Reading", "consumers read to the end"),
     Reason("Reconciled", "the controller takes the run forward again after a failure"),
+    Reason(
+        "RecorderReplaced",
+        "the recorder ended before the run did, such as by an eviction, and was replaced; what it "
+        "did not see is a gap in its timeline",
+    ),
     Reason("Recovered", "the cluster recovered from every fault"),
     Reason("RunFinished", "the run is over"),
     Reason("Running", "the run is not over"),

@@ -4,7 +4,7 @@ Members have the replicas that open faults leave them. Traffic pods that a fault
 ended with a fatal Kafka error, are replaced by new incarnations, at once the first time and later
 and later if they keep failing. One that says that starting again would not help is not replaced. A
 traffic pod that is gone for an unknown reason makes the run inconclusive: nobody knows what it
-would have reported.
+would have reported. A recorder that has ended is replaced by another, which records the gap.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
         # While faults are open, Injecting decides which members are down.
         desired += stateful_sets_to_scale(plan, run.status, observed, pull)
     control = _control(run, plan, observed, ports)
-    if control not in ENDING and names.recorder_pod(plan.name) not in observed.pods:
-        desired.append(build_recorder_pod(plan, pull))
+    recorder = Progress() if control in ENDING else _keep_recorder(plan, observed, pull)
+    desired += recorder.apply
     deletions, unscheduled = stuck_pods.replacements(plan, observed, run.status)
-    side_effects: list[SideEffect] = [*deletions]
+    side_effects: list[SideEffect] = [*recorder.side_effects, *deletions]
     intents: list[Change] = []
-    events: list[Event] = [*unscheduled]
+    events: list[Event] = [*recorder.events, *unscheduled]
     open_faults = members_under_fault(run.status)
     for client in traffic_pods(plan):
         if client.member in open_faults or not _needed(run, client, control):
@@ -72,7 +72,7 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
             if flows(run.status) and not _hit(run, client) and _is_gone(client, ports):
                 intents.append(_lost(client, "its pod is gone", observed))
             desired.append(build_traffic_pod(plan, client, pull))
-        elif pod.ended and not pod.deleting:
+        elif _is_over(pod):
             cause = _unexplained_end(run, client, pod, control)
             if cause and not _is_known_lost(run, client, cause):
                 # Before the pod is replaced: afterwards nobody could say how it ended.
@@ -90,19 +90,43 @@ def keepalive(run: Run, plan: Plan, observed: Observed, ports: Ports) -> Progres
     )
 
 
+def _keep_recorder(plan: Plan, observed: Observed, pull_policy: str) -> Progress:
+    pod = observed.pod(names.recorder_pod(plan.name))
+    if pod is None:
+        return Progress(apply=(build_recorder_pod(plan, pull_policy),))
+    if not _is_over(pod):
+        return Progress()
+    message = f"{pod.name} {_end_of(pod)}; what it did not see until its replacement runs is a gap"
+    return Progress(
+        side_effects=(_replace(pod, build_recorder_pod(plan, pull_policy)),),
+        events=(Event("RecorderReplaced", message, warning=True),),
+    )
+
+
 def _control(run: Run, plan: Plan, observed: Observed, ports: Ports) -> ControlState:
     """The state of the control, read by its name where a pod ended as only a later one lets it.
 
     A list may be outdated, and the run would be inconclusive.
     """
     listed = control_state(observed, plan)
-    for client in traffic_pods(plan):
-        pod = observed.pod(client.pod)
-        early = pod is not None and pod.exit_code in DONE and not _may_be_done(client, listed)
-        if early and _needed(run, client, listed):
-            found = ports.cluster.get("ConfigMap", names.control(plan.name))
-            return listed if found is None else read_state(found)
-    return listed
+    recorder = observed.pod(names.recorder_pod(plan.name))
+    early = recorder is not None and _is_over(recorder) and listed not in ENDING
+    if not early and not any(
+        _ended_early(run, client, observed, listed) for client in traffic_pods(plan)
+    ):
+        return listed
+    found = ports.cluster.get("ConfigMap", names.control(plan.name))
+    return listed if found is None else read_state(found)
+
+
+def _ended_early(run: Run, client: TrafficPod, observed: Observed, control: ControlState) -> bool:
+    pod = observed.pod(client.pod)
+    early = pod is not None and pod.exit_code in DONE and not _may_be_done(client, control)
+    return early and _needed(run, client, control)
+
+
+def _is_over(pod: PodView) -> bool:
+    return pod.ended and not pod.deleting
 
 
 def _is_gone(client: TrafficPod, ports: Ports) -> bool:
@@ -156,15 +180,22 @@ def _unexplained_end(run: Run, client: TrafficPod, pod: PodView, control: Contro
         return ""
     if code in DONE and _may_be_done(client, control):
         return ""
-    # The last line of a traceback names the error; the rest is in the pod's log in the bundle.
-    cause = pod_state.end_of(pod.containers[0]) if pod.containers else ""
-    if not cause:
-        cause = f"ended with no exit code: {pod.message or 'no termination message'}"
+    cause = _end_of(pod)
     return (
         f"{cause}; it is not started again, as that would not help"
         if failed_for_good(pod)
         else cause
     )
+
+
+def _end_of(pod: PodView) -> str:
+    # The last line of a traceback names the error; the rest is in the pod's log in the bundle.
+    cause = pod_state.end_of(pod.containers[0]) if pod.containers else ""
+    if not cause:
+        return f"ended with no exit code: {pod.message or 'no termination message'}"
+    # Of an eviction, this is the kubelet's word.
+    why = pod.status.get("message")
+    return f"{cause} ({why})" if why else cause
 
 
 def _lost(client: TrafficPod, cause: str, observed: Observed) -> Change:

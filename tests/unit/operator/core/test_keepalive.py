@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    import pytest
     from tests.unit.operator.doubles.world import World
 
 BROKER = "t-kafka-1-0"
+RECORDER = "t-recorder"
 
 
 def _codes(world: World) -> list[str]:
@@ -99,3 +101,65 @@ def test_keepalive_after_defect_reports_the_last_line(world: World) -> None:
     assert (
         "exit code 1: ValueError: what it was" in world.status["inconclusiveReasons"][0]["message"]
     )
+
+
+def run_at_work(world: World) -> tuple[Any, str]:
+    """A run in its warm-up; with the uid of its recorder."""
+    engine = world.controller()
+    world.run(until="Warmup", controller=engine)
+    world.run(seconds=2, controller=engine)
+    return engine, world.objects["Pod", RECORDER]["metadata"]["uid"]
+
+
+def test_keepalive_with_evicted_recorder_replaces_it(world: World) -> None:
+    engine, uid = run_at_work(world)
+    why = "The node was low on resource: memory."
+    world.end(RECORDER, 137)
+    world.objects["Pod", RECORDER]["status"] |= {"reason": "Evicted", "message": why}
+    world.run(seconds=4, controller=engine)
+    again = world.objects["Pod", RECORDER]
+    assert again["metadata"]["uid"] != uid
+    assert again["status"]["phase"] == "Running"
+    (event,) = [one for one in world.events if one["reason"] == "RecorderReplaced"]
+    assert RECORDER in event["message"]
+    assert f"ended with exit code 137: no message ({why})" in event["message"]
+    assert world.run(controller=engine)["verdict"] == "Passed"
+
+
+def test_keepalive_with_recorder_that_ended_too_early_replaces_it(world: World) -> None:
+    engine, uid = run_at_work(world)
+    world.end(RECORDER, 0, "stopped")
+    world.run(seconds=4, controller=engine)
+    assert world.objects["Pod", RECORDER]["metadata"]["uid"] != uid
+    (event,) = [one for one in world.events if one["reason"] == "RecorderReplaced"]
+    assert "exit code 0" in event["message"]
+
+
+def test_keepalive_with_ended_recorder_that_is_being_deleted_waits(world: World) -> None:
+    engine, uid = run_at_work(world)
+    world.end(RECORDER, 0, "stopped")
+    world.objects["Pod", RECORDER]["metadata"]["deletionTimestamp"] = "2026-11-21T04:00:00Z"
+    world.run(seconds=4, controller=engine)
+    assert world.objects["Pod", RECORDER]["metadata"]["uid"] == uid
+
+
+def test_keepalive_with_outdated_control_leaves_the_recorder_that_is_done(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(evidence={"compareReplicas": True})
+    engine = world.controller()
+    world.run(until="DumpingReplicas", controller=engine)
+    uid = world.objects["Pod", RECORDER]["metadata"]["uid"]
+    select = world.select
+
+    def outdated(kind: str, labels: Mapping[str, str] | None = None) -> Sequence[Any]:
+        return [
+            obj | {"data": obj["data"] | {"state": "Drain"}}
+            if obj["metadata"]["name"] == "t-control"
+            else obj
+            for obj in select(kind, labels)
+        ]
+
+    monkeypatch.setattr(world, "select", outdated)
+    engine.run_once("t")
+    assert world.objects["Pod", RECORDER]["metadata"]["uid"] == uid

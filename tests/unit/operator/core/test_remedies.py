@@ -90,6 +90,7 @@ NO_REMEDY_NEEDED: Final[Mapping[str, str]] = {
     "Reconciled": "success",
     "RunFinished": "the end of the run",
     "MemberUnscheduled": "the controller replaced the pod; MembersNotRunning has the remedy",
+    "RecorderReplaced": "the controller replaced the pod; TimelineGap has the remedy",
     "Aborted": "what the user asked for",
     # How the run ended: the message is the summary, which has the remedy of its own reason.
     **{ending.value: "the summary" for ending in Ending},
