@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
-from krt_contract.faults import IMPLIED, VERIFIED_BY_ANY_TARGET, ObservationKind
+from krt_contract.faults import IMPLIED, VERIFIED_BY_ANY_TARGET, Action, ObservationKind
 from krt_operator.api.spec import Role
 from krt_operator.faults.partitions import target_partition_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from krt_operator.api.plan import Plan
     from krt_operator.api.spec import Fault
     from krt_operator.api.status import FaultStatus, Observation
+
+BEFORE_THE_EFFECT: Final[Mapping[Action, ObservationKind]] = MappingProxyType(
+    {
+        Action.LOSE_DISK: ObservationKind.PROCESS_KILLED,
+        Action.REASSIGN: ObservationKind.REASSIGNMENT_ACCEPTED,
+    }
+)
+"""Action to what is observed of its injection where the effect that verifies it comes later."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,12 @@ def verify(
     enough = any if fault.action in VERIFIED_BY_ANY_TARGET else all
     verified = bool(subjects) and enough(seen)
     return Verification(verified=verified, observations=tuple(known.values()))
+
+
+def shows_injection(fault: Fault, entry: FaultStatus) -> bool:
+    """Whether an observation shows that the fault was injected into any of its targets."""
+    kinds = {*IMPLIED[fault.action], BEFORE_THE_EFFECT.get(fault.action)}
+    return any(observation.kind in kinds for observation in entry.observations)
 
 
 def target_names(fault: Fault, entry: FaultStatus, plan: Plan) -> list[str]:

@@ -27,7 +27,7 @@ from krt_operator.faults.hold import members_under_fault
 from krt_operator.faults.kafka_state import read_kafka_state
 from krt_operator.faults.registry import ACTIONS
 from krt_operator.faults.targets import resolve_targets
-from krt_operator.faults.verification import target_names, verify
+from krt_operator.faults.verification import shows_injection, target_names, verify
 from krt_operator.phases.injection_context import InjectionContext
 from krt_operator.phases.recovering import check_recovery
 
@@ -171,7 +171,11 @@ def _injected(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     if schedule.is_late(due, done):
         ctx.add_interruption(fault, "injected", due, done)
     affected = ", ".join(target_names(fault, entry, ctx.plan))
-    ctx.emit_event("FaultInjected", f"{fault.name}: {fault.action} of {affected}")
+    if _missed_all(ctx, fault, entry):
+        message = f"{fault.name}: no report of a {fault.action} of {affected}"
+        ctx.emit_event(FAULT_NOT_VERIFIED, message, warning=True)
+    else:
+        ctx.emit_event("FaultInjected", f"{fault.name}: {fault.action} of {affected}")
     for observation in entry.observations:
         if observation.kind is ObservationKind.EVICTION_REFUSED:
             detail = f"{fault.name}: {observation.subject}: {observation.detail}"
@@ -182,6 +186,12 @@ def _injected(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
     else:
         ctx.record(journal.fault(fault.name, state=FaultState.REVERTED, reverted_at=at, message=""))
     ctx.observe_effect(fault)
+
+
+def _missed_all(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> bool:
+    """Whether nothing that was to inject the fault reported that it did."""
+    reports = ACTIONS[fault.action].outcome(ctx.fault_context(fault)) is not None
+    return reports and not shows_injection(fault, entry)
 
 
 def _active(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> None:
@@ -229,6 +239,9 @@ def _finish(ctx: InjectionContext) -> Progress:
         ctx.wake((last + AFTERMATH - ctx.now).total_seconds())
         return ctx.progress()
     skipped = [fault.name for fault in ended if fault.state is FaultState.SKIPPED]
+    missed = [
+        fault.name for fault in ctx.run.spec.faults if not shows_injection(fault, ctx.entry(fault))
+    ]
     unrecovered = [
         fault for fault in ended if fault.reverted_at is not None and fault.recovered_at is None
     ]
@@ -246,9 +259,9 @@ def _finish(ctx: InjectionContext) -> Progress:
             )
     ctx.set_condition(
         ConditionType.FAULTS_INJECTED,
-        ConditionStatus.FALSE if skipped else ConditionStatus.TRUE,
-        "FaultSkipped" if skipped else "AllInjected",
-        f"not injected: {', '.join(skipped)}" if skipped else f"{len(ended)} injected and reverted",
+        ConditionStatus.FALSE if missed else ConditionStatus.TRUE,
+        "FaultSkipped" if skipped else FAULT_NOT_VERIFIED if missed else "AllInjected",
+        f"not injected: {', '.join(missed)}" if missed else f"{len(ended)} injected and reverted",
     )
     if not unrecovered:
         ctx.set_condition(

@@ -11,7 +11,7 @@ from krt_operator.errors import TransientError
 from krt_operator.faults import schedule
 from krt_operator.faults.action import FAULT_NOT_VERIFIED
 from krt_operator.faults.registry import ACTIONS
-from krt_operator.faults.verification import refused_evictions
+from krt_operator.faults.verification import refused_evictions, shows_injection
 from krt_operator.health import recovery
 from krt_operator.health.begin_offsets import from_begin
 
@@ -90,8 +90,10 @@ def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
     view = ctx.view()
     if view is None:
         return "no broker answers"
+    # A move that Kafka did not accept never comes.
+    moved = action.moved_partitions(fault, ctx.plan) if shows_injection(fault, entry) else ()
     return (
-        recovery.missing_move(action.moved_partitions(fault, ctx.plan), fault.target_replicas, view)
+        recovery.missing_move(moved, fault.target_replicas, view)
         or recovery.missing_replica(ctx.plan, view, down, frozenset(entry.referenced_brokers))
         or _unsettled_group(ctx, down)
     )

@@ -8,6 +8,7 @@ from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 from tests.unit.operator.faults.doubles.player import (
     LEADER,
     codes,
+    condition,
     entry,
     kinds,
     play,
@@ -83,6 +84,7 @@ def test_crash_pod_container_that_never_starts_leaves_the_fault_unverified() -> 
     play(sim)
     assert not entry(sim, "leader-down").verified
     assert codes(sim)[0] == "FaultNotVerified"
+    assert condition(sim, "FaultsInjected").status == "False"
     assert sim.sets["t-kafka-0"] == 1
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 from tests.unit.operator.faults.doubles.player import (
     FOUR_BROKERS,
+    condition,
     entry,
     eventful_steps,
     kinds,
@@ -19,6 +20,8 @@ from krt_operator.api.status import ObservationKind
 
 if TYPE_CHECKING:
     import pytest
+
+    from krt_operator.engine.progress import Progress
 
 MOVE = {
     "name": "move",
@@ -53,6 +56,38 @@ def test_reassign_refused_by_the_tool_is_reported_and_not_verified() -> None:
     assert not entry(sim, "move").verified
     assert "Error: no such broker" in sim.status.inconclusive_reasons[0].message
     assert len(sim.jobs) > 1
+    injected = condition(sim, "FaultsInjected")
+    assert (injected.status, injected.reason) == ("False", "FaultNotVerified")
+    assert "not injected: move" in injected.message
+
+
+def test_reassign_refused_by_the_tool_is_not_waited_for() -> None:
+    sim = SimulatedCluster([MOVE], **FOUR_BROKERS)
+    sim.tool = (1, "Error: no such broker")
+    play(sim)
+    at = times(sim, "move")
+    # The tries of the tool: one begins every three seconds until the fault is late.
+    assert at.recovered - at.scheduled < timedelta(seconds=20)
+    assert condition(sim, "Recovered").status == "True"
+
+
+def test_reassign_refused_by_the_tool_has_no_event_of_an_injection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sim = SimulatedCluster([MOVE], timeouts={"recovery": "20s"}, **FOUR_BROKERS)
+    sim.tool = (1, "Error: no such broker")
+    events = []
+    carry_out = sim.carry_out
+
+    def note_events(progress: Progress, kill_at: int = -1) -> None:
+        events.extend(progress.events)
+        carry_out(progress, kill_at)
+
+    monkeypatch.setattr(sim, "carry_out", note_events)
+    play(sim)
+    (event,) = [each for each in events if each.reason != "Recovered"]
+    assert (event.reason, event.warning) == ("FaultNotVerified", True)
+    assert event.message.startswith("move: ")
 
 
 def test_reassign_slow_job_is_not_counted_as_interruption(
