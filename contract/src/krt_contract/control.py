@@ -2,7 +2,8 @@
 
 Its data holds ``state`` (a `ControlState`) and, once the ends of the log are known, ``endOffsets``
 (topic → partition → offset up to which consumers read) and ``bounds`` (the log's bounds as they
-were read, for the scoring job). From DRAIN on the bounds are final.
+were read, for the scoring job). From DRAIN on the bounds are final, and ``toldAt`` is when the
+consumers were told the ends of the log (UTC µs).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from enum import StrEnum
 STATE_KEY = "state"
 END_OFFSETS_KEY = "endOffsets"
 BOUNDS_KEY = "bounds"
+TOLD_AT_KEY = "toldAt"
 
 
 class ControlState(StrEnum):

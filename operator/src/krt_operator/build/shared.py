@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.cluster_security import security_of
-from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, STATE_KEY, ControlState
+from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, STATE_KEY, TOLD_AT_KEY, ControlState
 from krt_contract.kafka_security import FOLDER
 from krt_contract.labels import ANNOTATION_APPLIED, LABEL_COMPONENT, PRODUCT, Component
 from krt_contract.plan import PLAN_FILE
 from krt_operator import names
+from krt_operator.api.times import to_micros
 from krt_operator.build.decorate import (
     applied_digest,
     decorate_objects,
@@ -26,6 +27,7 @@ from krt_operator.build.render import as_yaml, render, script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from krt_operator.api.plan import Plan
     from krt_operator.engine.views import Json
@@ -62,12 +64,13 @@ def build_plan_map(plan: Plan) -> Json:
     return _config_map(plan, names.plan(plan.name), data, immutable=True)
 
 
-def build_control_map(
+def build_control_map(  # noqa: PLR0913 (each is a key of the ConfigMap or says which one it is)
     plan: Plan,
     state: ControlState,
     *,
     end_offsets: Mapping[str, Mapping[str, int]] | None = None,
     bounds: Sequence[Mapping[str, Any]] | None = None,
+    told_at: datetime | None = None,
     resource_version: str = "",
 ) -> Json:
     """The ConfigMap that traffic and recorder watch.
@@ -77,6 +80,7 @@ def build_control_map(
         state: what traffic and recorder shall do.
         end_offsets: topic to partition to the offset that consumers drain to.
         bounds: start and end offsets of each partition's log, for scoring.
+        told_at: when consumers are told the end offsets.
         resource_version: of the ConfigMap this replaces, so that a stale controller cannot undo it.
     """
     data = {STATE_KEY: str(state)}
@@ -84,6 +88,8 @@ def build_control_map(
         data[END_OFFSETS_KEY] = json.dumps(end_offsets, sort_keys=True)
     if bounds is not None:
         data[BOUNDS_KEY] = json.dumps(list(bounds), sort_keys=True)
+    if told_at is not None:
+        data[TOLD_AT_KEY] = str(to_micros(told_at))
     control = _config_map(plan, names.control(plan.name), data)
     if resource_version:
         control["metadata"]["resourceVersion"] = resource_version

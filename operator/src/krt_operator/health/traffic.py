@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.control import STATE_KEY, ControlState
+from krt_contract.control import BOUNDS_KEY, STATE_KEY, TOLD_AT_KEY, ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import Component
 from krt_operator import names
+from krt_operator.api.times import from_micros
 from krt_operator.build.traffic import traffic_pods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from datetime import datetime
 
     from krt_operator.api.plan import Plan
     from krt_operator.build.traffic import TrafficPod
@@ -33,6 +36,13 @@ def control_state(observed: Observed, plan: Plan) -> ControlState:
 def read_state(control: Json) -> ControlState:
     """The state that a control ConfigMap names; Wait where it names none yet."""
     return ControlState(control["data"].get(STATE_KEY, ControlState.WAIT))
+
+
+def told_ends_at(control: Json) -> datetime:
+    """When consumers were told the ends; an earlier release noted only when these were read."""
+    data = control["data"]
+    read = (bound["takenAt"] for bound in json.loads(data.get(BOUNDS_KEY, "[]")))
+    return from_micros(int(data.get(TOLD_AT_KEY) or max(read, default=0)))
 
 
 def producer(pod: TrafficPod) -> bool:

@@ -25,7 +25,6 @@ from krt_operator.api.status import (
     InconclusiveReasonKind,
     Phase,
 )
-from krt_operator.api.times import from_micros
 from krt_operator.build.scoring import build_scoring_job
 from krt_operator.build.shared import build_control_map, with_state
 from krt_operator.constants import BUSY, CALM, RECORDER_PATIENCE
@@ -46,6 +45,7 @@ from krt_operator.health.traffic import (
     producer,
     reader,
     reading,
+    told_ends_at,
     transformer,
 )
 from krt_operator.phases.keepalive import NOT_DRAINED
@@ -163,6 +163,7 @@ class _Stabilisation:
 def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
     plan, observed, data = step.plan, step.observed, step.control["data"]
     before = json.loads(data.get(BOUNDS_KEY, "[]"))
+    silence = ""
     try:
         with ports.connect(plan, plan.bootstrap) as kafka:
             bounds = [as_json(bound) for bound in from_begin(plan, kafka.bounds(step.topics))]
@@ -170,8 +171,8 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
         if not step.late:
             condition = _draining("Settling", f"waiting for Kafka to answer: {error}", observed)
             return Progress(requeue_after=CALM, changes=(condition,))
-        bounds = before
-    unstable = instability(plan, step.topics, before, bounds)
+        bounds, silence = before, f"Kafka did not answer: {error}"
+    unstable = silence or instability(plan, step.topics, before, bounds)
     version = _version(step.control)
     if unstable and not step.late:
         ends = json.loads(data[END_OFFSETS_KEY]) if END_OFFSETS_KEY in data else None
@@ -196,7 +197,12 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
         )
     ends = end_offsets(bounds)
     following = build_control_map(
-        plan, step.following, end_offsets=ends, bounds=bounds, resource_version=version
+        plan,
+        step.following,
+        end_offsets=ends,
+        bounds=bounds,
+        told_at=observed.at,
+        resource_version=version,
     )
     transforms = step.following == ControlState.DRAIN_TRANSFORMS
     consumers = "consumers with an output" if transforms else "consumers"
@@ -213,9 +219,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
 
 def _after_readers(run: Run, plan: Plan, control: Json, observed: Observed) -> Progress:
     left = reading(plan, observed, reader)
-    bounds = json.loads(control["data"].get(BOUNDS_KEY, "[]"))
-    since = from_micros(max((bound["takenAt"] for bound in bounds), default=0))
-    if left and observed.at <= since + run.spec.timeouts.drain.delta:
+    if left and observed.at <= told_ends_at(control) + run.spec.timeouts.drain.delta:
         return Progress(requeue_after=BUSY / 2)
     done = with_state(control, ControlState.DONE)
     short = sorted({*left, *behind(plan, observed, reader)})

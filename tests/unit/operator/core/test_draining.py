@@ -6,6 +6,8 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,6 +31,40 @@ def test_drain_with_unstable_log_is_inconclusive(make_world: Callable[..., World
     bounds = json.loads(world.objects["ConfigMap", "t-control"]["data"]["bounds"])
     assert [one["settled"] for one in bounds] == [False, False]
     assert world.status["phase"] == "Completed"
+
+
+def never_answered(world: World, engine: Any) -> None:
+    """Kafka is silent before the ends were read for the first time."""
+    world.run(until="Draining", controller=engine)
+    world.silent_kafka = True
+
+
+def answered_once(world: World, engine: Any) -> None:
+    """Kafka is silent once the ends were read for the first time."""
+    world.run(until="Draining", controller=engine)
+    while "bounds" not in world.objects["ConfigMap", "t-control"]["data"]:
+        world.tick(engine.run_once("t") or 0.01)
+    world.silent_kafka = True
+
+
+@pytest.mark.parametrize("silence", [never_answered, answered_once])
+def test_drain_with_silent_kafka_says_so_and_gives_readers_their_time(
+    make_world: Callable[..., World], silence: Callable[[World, Any], None]
+) -> None:
+    world = make_world(timeouts={"drain": "20s"})
+    engine = world.controller()
+    silence(world, engine)
+    world.stuck = {READER}
+    while world.control() != "Drain":
+        world.tick(engine.run_once("t") or 0.01)
+    told = world.time
+    (reason,) = world.status["inconclusiveReasons"]
+    assert reason["code"] == "LogNotStable"
+    assert "in time: Kafka did not answer: " in reason["message"]
+    while world.control() != "Done":
+        world.tick(engine.run_once("t") or 0.01)
+    assert timedelta(seconds=20) <= world.time - told < timedelta(seconds=25)
+    assert _codes(world) == ["LogNotStable", "NotDrained"]
 
 
 def test_drain_with_stable_log_reads_bounds_twice(world: World) -> None:
