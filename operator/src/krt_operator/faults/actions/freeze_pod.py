@@ -107,14 +107,16 @@ class FreezePod(FaultAction):
         """
         spec = ctx.plan.spec
         frozen = still_frozen(ctx.entry, ctx.observed, spec)
-        due = self.revert_due(ctx.fault, ctx.entry) or ctx.now
-        if ctx.now < due + THAW_TIMEOUT:
+        given_up = (self.revert_due(ctx.fault, ctx.entry) or ctx.now) + THAW_TIMEOUT
+        if ctx.now < given_up:
             return Hold(side_effects=(thaw_now(ctx.entry, frozen, ctx.observed, spec),))
         doomed = [target for target in frozen if _was_reached(ctx.entry, target, ctx.observed)]
+        # The controller is late only if it was not there at this time.
         if not doomed:
-            return Hold(reverted_at=ctx.now)
+            return Hold(reverted_at=ctx.now, due=given_up)
         return Hold(
             reverted_at=ctx.now,
+            due=given_up,
             side_effects=(_delete_pods(doomed, spec),),
             revert_error=f"{pod_names(doomed)}: the process could not be thawed within "
             f"{THAW_TIMEOUT.seconds} s, so the pod was deleted; check the node",

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.operator.faults.doubles.cluster import SimulatedCluster
 from tests.unit.operator.faults.doubles.player import (
     LEADER,
+    codes,
     entry,
     kinds,
     play,
@@ -86,10 +87,26 @@ def test_freeze_pod_process_that_cannot_be_thawed_is_deleted_and_reported() -> N
     sim.ephemeral_works = sim.thaw_works = False
     play(sim)
     assert sim.deleted == ["t-kafka-0-0"]
-    assert {reason.code for reason in sim.status.inconclusive_reasons} == {
-        "RevertFailed",
-        "OperatorInterrupted",
-    }
+    # The node did not act; the controller was in time.
+    assert codes(sim) == ["RevertFailed"]
+
+
+def test_freeze_pod_container_that_never_starts_is_not_counted_as_interruption() -> None:
+    sim = SimulatedCluster([FREEZE])
+    sim.ephemeral_works = False
+    play(sim)
+    assert sim.deleted == []
+    assert codes(sim) == ["FaultNotVerified"]
+
+
+def test_freeze_pod_controller_that_was_away_when_it_was_to_delete_is_counted() -> None:
+    sim = SimulatedCluster([FREEZE])
+    play_until_active(sim)
+    sim.ephemeral_works = sim.thaw_works = False
+    sim.advance(20 + 30 + 12)
+    play(sim)
+    assert sim.deleted == ["t-kafka-0-0"]
+    assert sorted(codes(sim)) == ["OperatorInterrupted", "RevertFailed"]
 
 
 def revert_delay(sim: SimulatedCluster) -> timedelta:
