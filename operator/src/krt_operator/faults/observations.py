@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from krt_operator.kafka.views import ClusterView, GroupView, Partition
 
 MAX_ISR_OBSERVATIONS: Final = 8
-"""Partitions that are named when their ISR shrank: enough to see which, and bounded in status."""
+"""Partitions of a fault that are named when their ISR shrank: enough to see which, and bounded in
+status, however often the metadata is looked at."""
 
 MOVED_ROLE: Final = {
     Role.CONTROLLER: ObservationKind.CONTROLLER_MOVED,
@@ -95,10 +96,11 @@ def observe_cluster(
         Observation(kind=kind, subject=str(broker), at=now, detail=f"broker {broker} is {state}")
         for broker in sorted(brokers - view.broker_ids)
     ]
+    named = {seen.subject for seen in entry.observations if seen.kind is ObservationKind.ISR_SHRANK}
     shrunk = [
         partition
         for partition in view.partitions
-        if brokers & set(partition.replicas) - set(partition.isr)
+        if partition.name not in named and brokers & set(partition.replicas) - set(partition.isr)
     ]
     observations += [
         Observation(
@@ -107,7 +109,9 @@ def observe_cluster(
             at=now,
             detail=_replication(partition),
         )
-        for partition in sorted(shrunk, key=_is_internal)[:MAX_ISR_OBSERVATIONS]
+        for partition in sorted(shrunk, key=_is_internal)[
+            : max(0, MAX_ISR_OBSERVATIONS - len(named))
+        ]
     ]
     target = fault.target
     hit = _hit_nodes(entry, plan)
