@@ -81,7 +81,8 @@ def _delete(run: Run, observed: Observed, since: timedelta) -> Progress:
     if effect is not None:
         # After the clients: many clusters create a topic again that a client asks for.
         return Progress(requeue_after=0, side_effects=(effect,))
-    return _finish(run, observed, ", ".join(f"{item.kind} {item.name}" for item in left))
+    named = ", ".join(f"{item.kind} {item.name}" for item in left)
+    return outcome.finish(run.status, observed.at, named)
 
 
 def _retain(run: Run, observed: Observed, ports: Ports, since: timedelta) -> Progress:
@@ -97,7 +98,7 @@ def _retain(run: Run, observed: Observed, ports: Ports, since: timedelta) -> Pro
             for name, obj in observed.stateful_sets.items()
             if not obj["spec"].get("replicas", 1)
         ]
-        return _finish(run, observed, ", ".join(down))
+        return outcome.finish(run.status, observed.at, ", ".join(down))
     pull_policy = ports.settings.image_pull_policy
     built = _built(observed, run.plan)
     members = tuple(build_members(run.plan, pull_policy)) if built else ()
@@ -110,13 +111,7 @@ def _retain(run: Run, observed: Observed, ports: Ports, since: timedelta) -> Pro
     if down and since <= timedelta(seconds=CLEANUP_PATIENCE):
         return Progress(requeue_after=BUSY / 2, apply=members)
     left = ", ".join(f"StatefulSet {name} has no replicas" for name in down)
-    return replace(_finish(run, observed, left), apply=members)
-
-
-def _finish(run: Run, observed: Observed, left: str = "") -> Progress:
-    """Finish the run; the journal has no open fault after that either."""
-    finished = outcome.finish(run.status, observed.at, left)
-    return replace(finished, changes=(*end_open_faults(run.status, observed.at), *finished.changes))
+    return replace(outcome.finish(run.status, observed.at, left), apply=members)
 
 
 def _thaws(run: Run, observed: Observed, *, retained: bool) -> Iterator[SideEffect]:

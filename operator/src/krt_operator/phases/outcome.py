@@ -19,6 +19,7 @@ from krt_operator.api.status import (
 from krt_operator.engine import journal, reconciling
 from krt_operator.engine.progress import Event, Progress
 from krt_operator.engine.remedies import cut, with_remedy
+from krt_operator.faults.hold import end_open_faults
 from krt_operator.phases import expectation_results
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def aborted(status: Status, at: datetime) -> Progress:
 def finish(status: Status, at: datetime, left: str = "") -> Progress:
     """Enter the terminal phase: Finished once, Succeeded with the verdict as its reason.
 
+    The journal has no open fault after that.
+
     Args:
         status: of the run.
         at: now.
@@ -123,6 +126,7 @@ def finish(status: Status, at: datetime, left: str = "") -> Progress:
         requeue_after=0,
         next_phase=phase,
         changes=(
+            *end_open_faults(status, at),
             journal.set_condition(
                 ConditionType.SUCCEEDED, passed, verdict.value, status.summary, at=at
             ),

@@ -336,6 +336,27 @@ def test_cleanup_that_fails_finishes_and_says_what_is_left(
     assert reasons(world).count("CleanupIncomplete") == 1
 
 
+@pytest.mark.parametrize("cleanup", ["Delete", "Retain"])
+def test_cleanup_that_fails_leaves_no_fault_open(cleanup: str) -> None:
+    down = {
+        "name": "down",
+        "action": "DeletePod",
+        "target": {"role": "Broker", "ordinals": [0]},
+        "duration": "5m",
+    }
+    world = World(faults=[down], cleanup=cleanup)
+    world.run(until="Injecting")
+    world.run(seconds=20)
+    assert world.status["activeFaults"] == "down"
+    world.test["spec"]["abort"] = True
+    world.run(until="CleaningUp")
+    world.answers = fail("list", error=RefusedError(RIGHT), kind="Pod")
+    status = world.run_on(seconds=1000)
+    assert status["phase"] == "Aborted"
+    assert [each["state"] for each in status["faults"]] == ["Reverted"]
+    assert status["activeFaults"] == ""
+
+
 def test_cleanup_whose_deletions_are_refused_deletes_the_rest_and_names_what_is_left() -> None:
     world = in_phase("Injecting")
     world.notes_topics_read = False
