@@ -40,7 +40,7 @@ def on_failure(run: Run, error: Exception, at: datetime) -> Progress:
     """Report the failure of a pass; end the run if it was aborted or its time is over."""
     phase = run.status.phase or Phase.PENDING
     if run.spec.abort and phase is not Phase.CLEANING_UP:
-        return outcome.aborted(run.status, at)
+        return outcome.aborted(run, at)
     if isinstance(error, UserError) and phase is not Phase.CLEANING_UP:
         # Of a side effect; those of a step have ended the run already.
         return outcome.setup_failed(run, error.reason, str(error), at)

@@ -46,9 +46,9 @@ CONDITION_OF: Final = {
 """The condition that becomes True when a phase succeeds, and says why it failed."""
 
 WITH_EVIDENCE: Final = frozenset(
-    {Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.DUMPING_REPLICAS}
+    {Phase.WARMUP, Phase.INJECTING, Phase.DRAINING, Phase.DUMPING_REPLICAS, Phase.SCORING}
 )
-"""Phases from which the evidence of a run that fails may be worth a look."""
+"""Phases from which the evidence of a run that ends early may be worth a look."""
 
 
 def decide(ending: Ending, verdict: Verdict, summary: str, at: datetime) -> tuple[Change, ...]:
@@ -71,9 +71,6 @@ def setup_failed(run: Run, reason: str, message: str, at: datetime) -> Progress:
         at: now.
     """
     phase = run.status.phase or Phase.PENDING
-    changes: tuple[Change, ...] = ()
-    if phase in WITH_EVIDENCE:
-        changes = (journal.put(report=Report(path=run.bundle)),)
     message = with_remedy(reason, message)
     summary = f"{reason}: {message}"
     type_ = CONDITION_OF.get(phase, ConditionType.PROVISIONED)
@@ -81,7 +78,7 @@ def setup_failed(run: Run, reason: str, message: str, at: datetime) -> Progress:
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
         changes=(
-            *changes,
+            *_evidence(run, phase),
             journal.set_condition(type_, ConditionStatus.FALSE, reason, message, at=at),
             *expectation_results.not_run(run.spec, reason, at),
             *decide(Ending.SETUP_FAILED, Verdict.INCONCLUSIVE, summary, at),
@@ -90,16 +87,24 @@ def setup_failed(run: Run, reason: str, message: str, at: datetime) -> Progress:
     )
 
 
-def aborted(status: Status, at: datetime) -> Progress:
+def aborted(run: Run, at: datetime) -> Progress:
     """End a run because spec.abort is set."""
-    phase = status.phase or Phase.PENDING
+    phase = run.status.phase or Phase.PENDING
     summary = f"aborted by spec.abort in phase {phase}"
     return Progress(
         requeue_after=0,
         next_phase=Phase.CLEANING_UP,
-        changes=decide(Ending.ABORTED_BY_USER, Verdict.INCONCLUSIVE, summary, at),
+        changes=(
+            *_evidence(run, phase),
+            *expectation_results.not_scored(run.spec, at),
+            *decide(Ending.ABORTED_BY_USER, Verdict.INCONCLUSIVE, summary, at),
+        ),
         events=(Event("Aborted", summary),),
     )
+
+
+def _evidence(run: Run, phase: Phase) -> tuple[Change, ...]:
+    return (journal.put(report=Report(path=run.bundle)),) if phase in WITH_EVIDENCE else ()
 
 
 def finish(status: Status, at: datetime, left: str = "") -> Progress:

@@ -59,7 +59,7 @@ def step(run: Run, observed: Observed, ports: Ports) -> Progress:
     """
     phase = run.status.phase or Phase.PENDING
     if run.spec.abort and phase is not Phase.CLEANING_UP:
-        return outcome.aborted(run.status, observed.at)
+        return outcome.aborted(run, observed.at)
     if run.problem is not None and phase is not Phase.CLEANING_UP:
         raise run.problem
     try:

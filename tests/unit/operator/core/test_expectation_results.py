@@ -72,3 +72,24 @@ def test_expectation_results_with_setup_failure_compare_the_reason(
     assert world.run()["phase"] == "Error"
     condition = world.condition("ExpectationsMet")
     assert (condition["status"], condition["reason"]) == (status, reason)
+
+
+@pytest.mark.parametrize("expect", [{"loss": "None"}, {"error": "TooFewNodes"}])
+def test_expectation_results_of_an_aborted_test_are_unknown(
+    make_world: Callable[..., World], expect: dict[str, str]
+) -> None:
+    world = make_world(expect=expect)
+    world.run(until="Injecting")
+    world.test["spec"]["abort"] = True
+    assert world.run()["phase"] == "Aborted"
+    condition = world.condition("ExpectationsMet")
+    assert (condition["status"], condition["reason"]) == ("Unknown", "NotEvaluated")
+
+
+def test_expectation_results_without_expectations_are_absent_of_an_aborted_test(
+    world: World,
+) -> None:
+    world.run(until="Injecting")
+    world.test["spec"]["abort"] = True
+    conditions = world.run()["conditions"]
+    assert "ExpectationsMet" not in {one["type"] for one in conditions}

@@ -203,6 +203,8 @@ def test_abort_in_any_phase_deletes_everything(world: World, phase: str) -> None
     assert world.condition("Finished")["status"] == "True"
     assert world.condition("Succeeded")["reason"] == "Inconclusive"
     assert world.names_of("StatefulSet") == set()
+    begun = phase not in {"Pending", "Provisioning"}
+    assert status.get("report", {}).get("path") == ("ns/t/uid-t" if begun else None)
     world.tick(1)
     assert world.names_of("Pod") == set()
 
