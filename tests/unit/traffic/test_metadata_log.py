@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import pytest
+from kafka.protocol.admin.cluster import DescribeQuorumResponse
 from tests.unit.traffic.controller_double import (
     MILLIS,
     ControllerDouble,
@@ -22,6 +23,7 @@ from tests.unit.traffic.controller_double import (
 from tests.unit.traffic.timelines import recorded, wait_for
 
 from krt_contract.fetch import fetch as fetch_bundle
+from krt_contract.kafka_connection import MALFORMED
 from krt_contract.kafka_connector import connector
 from krt_contract.kafka_login import PLAINTEXT
 from krt_contract.metadata_log.files import read_log
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from krt_contract.kafka_connection import Connection
+    from krt_contract.kafka_connector import Connect
 
 FOO = UUID(int=0xF00)
 CONNECT = connector(PLAINTEXT, CLIENT_ID)
@@ -428,6 +431,34 @@ def test_quorum_watch_tells_no_loss_while_a_broker_reaches_the_leader(
     QuorumWatch(["a", "b"], lambda: (9_000_000, 1), timeline, failures, CONNECT).look()
     timeline.close()
     assert recorded(tmp_path) == []
+
+
+class Garbled:
+    """A connection to a broker whose answer is none to the request that was sent."""
+
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+
+    def send(self, *_: object) -> Any:
+        if self.error is not None:
+            raise self.error
+        topic = DescribeQuorumResponse.TopicData(topic_name="__cluster_metadata", partitions=[])
+        return DescribeQuorumResponse(error_code=0, topics=[topic])
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("error", [*(kind("garbled") for kind in MALFORMED), None])
+def test_quorum_watch_takes_an_answer_that_is_none_for_no_leader(
+    tmp_path: Path, error: Exception | None
+) -> None:
+    timeline = Timeline(tmp_path, "r1")
+    failures = Failures(threading.Event().set)
+    connect = cast("Connect", lambda _: Garbled(error))
+    QuorumWatch(["a", "b"], lambda: (9_000_000, 1), timeline, failures, connect).look()
+    timeline.close()
+    assert [item["event"] for item in recorded(tmp_path)] == ["quorum-lost"]
 
 
 # What goes over the wire, byte by byte: as a client sent and got it that real controllers of Kafka

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.admin.cluster import DescribeQuorumRequest, DescribeQuorumResponse
 
+from krt_contract.kafka_connection import MALFORMED
 from krt_contract.metadata import HistorySource
 from krt_contract.timeline import EventName, Source
 from krt_traffic.recorder.metadata_log.fetch import NO_LEADER
@@ -92,7 +93,7 @@ class QuorumWatch:
         """Whether a broker reaches a leader of the quorum."""
         try:
             return describe_quorum(broker, self._connect) is not None
-        except OSError as error:
+        except (OSError, *MALFORMED) as error:
             log.debug("quorum, asked of %s: %r", broker, error)
             return False
 
@@ -109,7 +110,8 @@ def describe_quorum(
 
     Raises:
         OSError: the broker gave no answer in time, which is what it does while no controller
-            leads.
+            leads, or did not let the recorder in.
+        ValueError, IndexError, struct.error: this is no answer to that request (``MALFORMED``).
     """
     topic = DescribeQuorumRequest.TopicData
     request = DescribeQuorumRequest(
