@@ -77,7 +77,7 @@ SETUP: Final = (
     ),
     Reason(
         "KafkaImageUnusable",
-        "the Kafka image lacks Kafka's jars, Java or bash",
+        "the check of the Kafka image for its jars, Java and bash failed; the message says how",
         "use apache/kafka 3.9 or later, or an image of its layout",
     ),
     Reason(
@@ -159,7 +159,7 @@ SETUP: Final = (
     ),
     Reason(
         "ScoringImageUnusable",
-        "the scoring image does not contain the scoring package",
+        "the check of the scoring image for the scoring package failed; the message says how",
         "use the scoring image of this release (chart value images.scoring)",
     ),
     Reason(

@@ -156,6 +156,7 @@ def _check_pod(plan: Plan, observed: Observed, role: str, pod: PodView) -> None:
 
 def _unusable(plan: Plan, role: str, container: ContainerView) -> UserError:
     """What a failed check of an image or of the clients' settings says."""
+    end = pod_state.end_of(container)
     if container.name == "clients":
         report = pod_state.message_json(container.message)
         if container.exit_code == TrafficExit.UNUSABLE and report.get("field"):
@@ -172,7 +173,7 @@ def _unusable(plan: Plan, role: str, container: ContainerView) -> UserError:
             "TrafficImageUnusable",
             "chart value images.traffic",
             f"{plan.images['traffic']} cannot check the clients' settings "
-            f"({pod_state.end_of(container)}); use the traffic image of this release",
+            f"({end}); use the traffic image of this release",
         )
     if role == "write" and container.exit_code == WITHOUT_ZOOKEEPER:
         return UserError(
@@ -185,12 +186,12 @@ def _unusable(plan: Plan, role: str, container: ContainerView) -> UserError:
         return UserError(
             "KafkaImageUnusable",
             "spec.kafka.image",
-            f"{plan.images['kafka']} lacks /opt/kafka/libs/kafka_2*.jar, java or bash; use "
-            "apache/kafka 3.9 or later, or an image of its layout",
+            f"{plan.images['kafka']} did not pass the check for /opt/kafka/libs/kafka_2*.jar, java "
+            f"and bash ({end}); use apache/kafka 3.9 or later, or an image of its layout",
         )
     return UserError(
         "ScoringImageUnusable",
         "chart value images.scoring",
-        f"{plan.images['scoring']} does not contain the scoring package; use the scoring "
-        "image of this release",
+        f"{plan.images['scoring']} did not pass the check for the scoring package ({end}); use the "
+        "scoring image of this release",
     )

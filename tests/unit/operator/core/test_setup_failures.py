@@ -157,6 +157,25 @@ def test_preflight_with_image_without_kafka_ends_the_run(world: World) -> None:
     assert "/opt/kafka/libs" in _refused(world, "Provisioned", "KafkaImageUnusable")
 
 
+@pytest.mark.parametrize(
+    ("role", "reason"), [("write", "KafkaImageUnusable"), ("read", "ScoringImageUnusable")]
+)
+def test_preflight_with_a_check_that_was_killed_says_so(
+    world: World, role: str, reason: str
+) -> None:
+    pod = f"t-preflight-{role}"
+    _until_there(world, "Pod", pod)
+    world.stuck = {pod}
+    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+    world.objects["Pod", pod]["status"] = {
+        "phase": "Failed",
+        "initContainerStatuses": [{"name": "image", "state": ended}],
+    }
+    message = _refused(world, "Provisioned", reason)
+    assert "(ended with exit code 137: OOMKilled)" in message
+    assert "lacks" not in message
+
+
 def test_provisioning_with_members_never_ready_names_the_obstacle(world: World) -> None:
     world.stuck = {"t-kafka-1-0"}
     _until_there(world, "Pod", "t-kafka-1-0")
