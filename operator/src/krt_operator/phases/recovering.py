@@ -32,8 +32,8 @@ def check_recovery(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> N
     if entry.recovered_at is not None or entry.recovery_timed_out_at is not None:
         return
     ctx.observe_effect(fault)
-    missing = _missing(ctx, fault, ctx.entry(fault))
     over = schedule.recovery_timed_out(entry, ctx.recovery, ctx.now)
+    missing = _missing(ctx, fault, ctx.entry(fault), over=over)
     if not missing or over:
         _report_interference(ctx, fault)
     if not missing:
@@ -72,7 +72,7 @@ def _give_up(ctx: InjectionContext, fault: Fault, missing: str) -> None:
     ctx.emit_event(reason, message, warning=True)
 
 
-def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
+def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus, *, over: bool) -> str:
     down = ctx.absent()
     replaced = _replaced(ctx)
     pod = recovery.missing_pod(
@@ -85,7 +85,8 @@ def _missing(ctx: InjectionContext, fault: Fault, entry: FaultStatus) -> str:
         expired = recovery.sessions_expired_at(entry, ctx.plan)
         if expired is not None and ctx.now < expired:
             return "the session of a killed broker has not expired"
-    if not ctx.quiet():
+    # At the deadline Kafka decides, even if its answer takes time that another fault needs.
+    if not ctx.quiet() and not over:
         return "another fault is about to be injected or reverted"
     view = ctx.view()
     if view is None:

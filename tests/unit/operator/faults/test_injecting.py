@@ -122,6 +122,28 @@ def test_step_broker_that_does_not_come_back_is_a_recovery_timeout() -> None:
     assert sim.status.inconclusive_reasons == ()
 
 
+@pytest.mark.parametrize("recovers", [True, False])
+def test_step_recovery_deadline_shortly_before_another_fault_asks_kafka(*, recovers: bool) -> None:
+    soon = {
+        "name": "soon",
+        "startsAfter": {"event": "Started"},
+        "delay": "14s",
+        "action": "External",
+        "target": {"role": "Partition", "topic": "foo"},
+        "duration": "5s",
+    }
+    # The broker is back after 8 s, when the next fault is too close for Kafka to be asked.
+    crash = LEADER | {"delay": "0s", "duration": "0s"}
+    sim = SimulatedCluster([crash, soon], timeouts={"recovery": "12s"})
+    sim.recovers = recovers
+    play(sim)
+    fault = entry(sim, "leader-down")
+    assert (fault.recovered_at is not None) is recovers
+    assert "another fault" not in fault.message
+    assert ("is not registered" in fault.message) is not recovers
+    assert "OperatorInterrupted" not in codes(sim)
+
+
 def test_step_member_that_cannot_be_scheduled_is_not_counted_against_kafka(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
