@@ -29,6 +29,21 @@ def failing_since(status: Status, reason: str, at: datetime) -> datetime:
     return at if before is None else before.since
 
 
+def all_failing_since(status: Status, since: datetime) -> datetime:
+    """Since when no pass has succeeded, whatever the reasons.
+
+    The condition is False from the first failure that it reports until a pass succeeds.
+
+    Args:
+        status: as it was last written.
+        since: since when passes fail for the reason of the last one.
+    """
+    shown = find_condition(status.conditions, ConditionType.RECONCILING)
+    if shown is None or shown.status is not ConditionStatus.FALSE:
+        return since
+    return min(since, shown.last_transition_time)
+
+
 def failing(
     status: Status, reason: str, message: str, at: datetime, *, reported: bool
 ) -> tuple[tuple[Change, ...], tuple[Event, ...]]:

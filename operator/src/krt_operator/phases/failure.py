@@ -52,11 +52,11 @@ def on_failure(run: Run, error: Exception, at: datetime) -> Progress:
     changes, events = reconciling.failing(
         run.status, failure.reason, message, at, reported=reported
     )
-    if failure.patience is not None:
-        over = lasted >= failure.patience
-    else:
-        over = lasted > RETRY_PATIENCE and at > _deadline(run, phase, since)
-    if not over:
+    # Failures of several kinds in turn, none of which lasts, end the run at its deadline, too.
+    began = reconciling.all_failing_since(run.status, since)
+    deadline = max(_deadline(run, phase, began), began + timedelta(seconds=RETRY_PATIENCE))
+    out_of_patience = failure.patience is not None and lasted >= failure.patience
+    if not out_of_patience and at <= deadline:
         return Progress(changes=changes, events=events)
     ended = _end(run, phase, failure.reason, message, at)
     return Progress(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from krt_operator.constants import (
 )
 from krt_operator.errors import (
     KafkaDefectError,
+    NameTakenError,
     PlanUnreadableError,
     RefusedError,
     TransientError,
@@ -306,6 +308,30 @@ def test_requests_that_fail_for_ever_end_the_run_in_any_phase(phase: str) -> Non
     assert "HTTP 503" in world.status["summary"]
     world.answers = fail()
     assert world.run_on()["verdict"] == "Inconclusive"
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Warmup", "Injecting", "Scoring"])
+@pytest.mark.parametrize(
+    "errors",
+    [
+        (RefusedError(RIGHT), TransientError("HTTP 500")),
+        (RefusedError(RIGHT), NameTakenError("Pod t-kafka-0-0 belongs to somebody else")),
+    ],
+)
+def test_requests_that_fail_in_turns_for_ever_end_the_run(
+    phase: str, errors: tuple[Exception, Exception]
+) -> None:
+    limits = dict.fromkeys(("provisioning", "warmup", "recovery", "scoring"), "60s")
+    world = World(timeouts=limits)
+    if phase != "Pending":
+        world.run(until=phase)
+    turns = itertools.cycle(errors)
+    world.answers = lambda verb, of, _: next(turns) if (verb, of) == ("list", "Pod") else None
+    began = world.time
+    world.run_on(until="CleaningUp")
+    assert world.status["phase"] == "CleaningUp"
+    assert world.time - began < timedelta(seconds=200)
+    assert world.status["verdict"] == "Inconclusive"
 
 
 def test_request_that_fails_once_leaves_no_trace() -> None:
