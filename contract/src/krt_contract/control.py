@@ -1,9 +1,9 @@
 """The control ConfigMap of a run: what the controller asks of traffic and recorder.
 
 Its data holds ``state`` (a `ControlState`) and, once the ends of the log are known, ``endOffsets``
-(topic → partition → offset up to which consumers read) and ``bounds`` (the log's bounds as they
-were read, for the scoring job). From DRAIN on the bounds are final, and ``toldAt`` is when the
-consumers were told the ends of the log (UTC µs).
+(topic → partition → offset up to which consumers read), ``endOffsetsAt`` (when they were given
+them, UTC µs) and ``bounds`` (the log's bounds as they were read, for the scoring job). From DRAIN
+on the bounds are final.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import StrEnum
 
 STATE_KEY = "state"
 END_OFFSETS_KEY = "endOffsets"
+END_OFFSETS_AT_KEY = "endOffsetsAt"
 BOUNDS_KEY = "bounds"
-TOLD_AT_KEY = "toldAt"
 
 
 class ControlState(StrEnum):

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krt_contract.bundle import DEFAULT_CLAIM
 from krt_contract.cluster_security import security_of
-from krt_contract.control import BOUNDS_KEY, END_OFFSETS_KEY, STATE_KEY, TOLD_AT_KEY, ControlState
+from krt_contract.control import (
+    BOUNDS_KEY,
+    END_OFFSETS_AT_KEY,
+    END_OFFSETS_KEY,
+    STATE_KEY,
+    ControlState,
+)
 from krt_contract.kafka_security import FOLDER
 from krt_contract.labels import ANNOTATION_APPLIED, LABEL_COMPONENT, PRODUCT, Component
 from krt_contract.plan import PLAN_FILE
@@ -70,7 +76,7 @@ def build_control_map(  # noqa: PLR0913 (each is a key of the ConfigMap or says 
     *,
     end_offsets: Mapping[str, Mapping[str, int]] | None = None,
     bounds: Sequence[Mapping[str, Any]] | None = None,
-    told_at: datetime | None = None,
+    end_offsets_at: datetime | None = None,
     resource_version: str = "",
 ) -> Json:
     """The ConfigMap that traffic and recorder watch.
@@ -80,7 +86,7 @@ def build_control_map(  # noqa: PLR0913 (each is a key of the ConfigMap or says 
         state: what traffic and recorder shall do.
         end_offsets: topic to partition to the offset that consumers drain to.
         bounds: start and end offsets of each partition's log, for scoring.
-        told_at: when consumers are told the end offsets.
+        end_offsets_at: when consumers are given them.
         resource_version: of the ConfigMap this replaces, so that a stale controller cannot undo it.
     """
     data = {STATE_KEY: str(state)}
@@ -88,8 +94,8 @@ def build_control_map(  # noqa: PLR0913 (each is a key of the ConfigMap or says 
         data[END_OFFSETS_KEY] = json.dumps(end_offsets, sort_keys=True)
     if bounds is not None:
         data[BOUNDS_KEY] = json.dumps(list(bounds), sort_keys=True)
-    if told_at is not None:
-        data[TOLD_AT_KEY] = str(to_micros(told_at))
+    if end_offsets_at is not None:
+        data[END_OFFSETS_AT_KEY] = str(to_micros(end_offsets_at))
     control = _config_map(plan, names.control(plan.name), data)
     if resource_version:
         control["metadata"]["resourceVersion"] = resource_version

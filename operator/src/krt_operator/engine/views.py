@@ -85,11 +85,6 @@ class ObjectView:
         return bool(self.raw["metadata"].get("deletionTimestamp"))
 
     @property
-    def to_end_by(self) -> datetime:
-        """When the grace period of an object that is being deleted is over."""
-        return datetime.fromisoformat(self.raw["metadata"]["deletionTimestamp"])
-
-    @property
     def phase(self) -> str:
         """status.phase; empty where there is none."""
         return str(self.status.get("phase") or "")

@@ -35,10 +35,15 @@ def request_time(
     return requested if answered else begun
 
 
+def grace_period_ends_at(pod: Json) -> datetime:
+    """When a pod that is being deleted is to have ended."""
+    return datetime.fromisoformat(pod["metadata"]["deletionTimestamp"])
+
+
 def _deletion_requested_at(pod: Json) -> datetime | None:
     """When the pod was asked to end, cut to the second; None where it was not."""
     metadata = pod["metadata"]
     if "deletionTimestamp" not in metadata:
         return None
     grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
-    return datetime.fromisoformat(metadata["deletionTimestamp"]) - grace
+    return grace_period_ends_at(pod) - grace

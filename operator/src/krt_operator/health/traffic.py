@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.control import BOUNDS_KEY, STATE_KEY, TOLD_AT_KEY, ControlState
+from krt_contract.control import BOUNDS_KEY, END_OFFSETS_AT_KEY, STATE_KEY, ControlState
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import Component
 from krt_operator import names
@@ -38,11 +38,14 @@ def read_state(control: Json) -> ControlState:
     return ControlState(control["data"].get(STATE_KEY, ControlState.WAIT))
 
 
-def told_ends_at(control: Json) -> datetime:
-    """When consumers were told the ends; an earlier release noted only when these were read."""
+def end_offsets_at(control: Json) -> datetime:
+    """When consumers were given the end offsets.
+
+    A control ConfigMap of an earlier release has no such time; then it is when they were read.
+    """
     data = control["data"]
     read = (bound["takenAt"] for bound in json.loads(data.get(BOUNDS_KEY, "[]")))
-    return from_micros(int(data.get(TOLD_AT_KEY) or max(read, default=0)))
+    return from_micros(int(data.get(END_OFFSETS_AT_KEY) or max(read, default=0)))
 
 
 def producer(pod: TrafficPod) -> bool:

@@ -42,10 +42,10 @@ from krt_operator.health.traffic import (
     alive,
     behind,
     control_state,
+    end_offsets_at,
     producer,
     reader,
     reading,
-    told_ends_at,
     transformer,
 )
 from krt_operator.phases.keepalive import NOT_DRAINED
@@ -201,7 +201,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
         step.following,
         end_offsets=ends,
         bounds=bounds,
-        told_at=observed.at,
+        end_offsets_at=observed.at,
         resource_version=version,
     )
     transforms = step.following == ControlState.DRAIN_TRANSFORMS
@@ -219,7 +219,7 @@ def _stabilise(step: _Stabilisation, ports: Ports) -> Progress:
 
 def _after_readers(run: Run, plan: Plan, control: Json, observed: Observed) -> Progress:
     left = reading(plan, observed, reader)
-    if left and observed.at <= told_ends_at(control) + run.spec.timeouts.drain.delta:
+    if left and observed.at <= end_offsets_at(control) + run.spec.timeouts.drain.delta:
         return Progress(requeue_after=BUSY / 2)
     done = with_state(control, ControlState.DONE)
     short = sorted({*left, *behind(plan, observed, reader)})

@@ -13,7 +13,7 @@ from krt_operator.engine import journal
 from krt_operator.engine.progress import Deletion, SideEffect
 from krt_operator.engine.views import PodView
 from krt_operator.faults.action import FaultAction, Hold
-from krt_operator.faults.deletions import request_time
+from krt_operator.faults.deletions import grace_period_ends_at, request_time
 from krt_operator.faults.kafka_state import servers_without_quorum
 from krt_operator.health import recovery
 
@@ -65,7 +65,7 @@ class RollingRestart(FaultAction):
         limit = ctx.plan.spec.timeouts.recovery
         ending = [pod for target in remaining if (pod := PodView(ctx.pods[target.pod])).deleting]
         if ending:
-            if ctx.now <= max(pod.to_end_by for pod in ending) + limit.delta:
+            if ctx.now <= max(grace_period_ends_at(pod.raw) for pod in ending) + limit.delta:
                 return Hold()
             stuck = ", ".join(pod.name for pod in ending)
             return _incomplete(

@@ -21,7 +21,7 @@ from krt_operator.api.status import ObservationKind
 if TYPE_CHECKING:
     import pytest
 
-    from krt_operator.engine.progress import Progress
+    from krt_operator.engine.progress import Event, Progress
 
 MOVE = {
     "name": "move",
@@ -76,7 +76,7 @@ def test_reassign_refused_by_the_tool_has_no_event_of_an_injection(
 ) -> None:
     sim = SimulatedCluster([MOVE], timeouts={"recovery": "20s"}, **FOUR_BROKERS)
     sim.tool = (1, "Error: no such broker")
-    events = []
+    events: list[Event] = []
     carry_out = sim.carry_out
 
     def note_events(progress: Progress, kill_at: int = -1) -> None:
