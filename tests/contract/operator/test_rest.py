@@ -395,6 +395,18 @@ def test_brokers_pod_that_has_lost_its_labels_gets_no_ephemeral_container(server
     assert [asked["method"] for asked in server.asked] == ["GET", "GET", "PATCH", "GET"]
 
 
+def test_brokers_pod_that_is_in_conflict_each_time_ends_the_attempt(server: Server) -> None:
+    pod = brokers_pod_of_version("7", app="kafka")
+    server.answers = [(200, pod), (409, {})] * 5
+    with pytest.raises(ConflictError, match="pod p: the API server answered 5 times"):
+        server.broker_pods().delete(Deletion("Pod", "p", "u"))
+    assert not server.answers
+    server.answers = [(200, pod), (200, pod), (409, {})] * 5
+    with pytest.raises(ConflictError, match="pod p: the API server answered 5 times"):
+        server.broker_pods().add_ephemeral_container("p", "u", {"name": "c"})
+    assert not server.answers
+
+
 def test_brokers_pods_are_listed_by_their_labels(server: Server) -> None:
     server.answers = [(200, {"items": []})]
     server.broker_pods().list()

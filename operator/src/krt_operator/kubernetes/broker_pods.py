@@ -34,6 +34,10 @@ RIGHTS: Final = tuple(
 )
 """API group, resource and verb; the first one is the consent."""
 
+ATTEMPTS: Final = 5
+"""How often a pod that changes after it was read is read again: a pod's status changes a few times
+within a second at most. A pass that gets no further is tried again, and its reason is in status."""
+
 
 class ApiBrokerPods:
     """Pods of one namespace that have the labels; see `BrokerPods` in `krt_operator.engine.ports`.
@@ -56,27 +60,37 @@ class ApiBrokerPods:
         """Delete the pod with that uid; False where it is gone or does not have the labels.
 
         A pod that changes after it was read is read again: it may have lost the labels.
+
+        Raises:
+            ConflictError: the API server answered each time that the pod had changed.
         """
-        while (pod := self._find(deletion.name, deletion.uid or "")) is not None:
+        for _ in range(ATTEMPTS):
+            pod = self._find(deletion.name, deletion.uid or "")
+            if pod is None:
+                return False
             version = ObjectView(pod).resource_version
             if self._cluster.delete(replace(deletion, resource_version=version)):
                 return True
-        return False
+        raise _conflict(deletion.name)
 
     def add_ephemeral_container(self, pod: str, uid: str, container: Json) -> Json:
         """Add an ephemeral container to the pod with that uid and the labels, once by its name.
 
         Raises:
             GoneError: the pod is gone, has another uid, or has lost the labels.
+            ConflictError: the API server answered each time that the pod had changed.
         """
-        while (found := self._find(pod, uid)) is not None:
+        for _ in range(ATTEMPTS):
+            found = self._find(pod, uid)
+            if found is None:
+                raise GoneError(f"pod {pod} with uid {uid} is gone, or without the labels")
             version = ObjectView(found).resource_version
             try:
                 return self._cluster.add_ephemeral_container(pod, uid, container, version)
             except ConflictError:
                 # It changed after it was read, and may have lost the labels.
                 continue
-        raise GoneError(f"pod {pod} with uid {uid} is gone, or without the labels")
+        raise _conflict(pod)
 
     def missing_rights(self) -> Sequence[str]:
         """What the controller may not do with these pods, as `verb resource`."""
@@ -114,3 +128,9 @@ class ApiBrokerPods:
         body = {"apiVersion": version, "kind": kind, "spec": spec}
         answer = self._rest.call("POST", path, body=body)
         return dict(answer.get("status") or {})
+
+
+def _conflict(pod: str) -> ConflictError:
+    return ConflictError(
+        f"pod {pod}: the API server answered {ATTEMPTS} times that it had changed after it was read"
+    )
