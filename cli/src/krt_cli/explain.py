@@ -107,7 +107,8 @@ def _next(test: Test, found: list[Advice]) -> Iterator[str]:
         yield f"krt run FILE {where} --replace, once the cause is removed"
         return
     if (status.get("report") or {}).get("path"):
-        yield f"krt report {name} {where} --open"
+        if test.scored:
+            yield f"krt report {name} {where} --open"
         if status.get("verdict") != "Passed" or found:
             yield f"krt evidence {name} {where} -o {name}-evidence"
     if status.get("verdict") == "Inconclusive":

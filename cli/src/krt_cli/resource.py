@@ -128,6 +128,11 @@ class Test:
         return [item for item in self.status.get("conditions", []) if item["status"] != UNKNOWN]
 
     @property
+    def scored(self) -> bool:
+        """Whether its evidence was scored, so that it has a report."""
+        return any((item["type"], item["status"]) == ("Scored", "True") for item in self.conditions)
+
+    @property
     def waiting(self) -> tuple[str, str] | None:
         """Reason and message of what a test in phase Pending waits for; None where it does not."""
         if self.status.get("phase", "Pending") != "Pending":

@@ -69,7 +69,13 @@ def resource(**status: Any) -> str:
                 "status": "True",
                 "reason": "Completed",
                 "lastTransitionTime": "2026-11-21T04:03:00Z",
-            }
+            },
+            {
+                "type": "Scored",
+                "status": "True",
+                "reason": "VerdictReached",
+                "lastTransitionTime": "2026-11-21T04:02:59Z",
+            },
         ],
     }
     metadata = {
@@ -165,6 +171,19 @@ def test_explain_of_a_test_that_could_not_be_set_up_gives_its_condition_once(
     assert "condition Provisioned=False TooFewNodes" in text
     assert REASONS["TooFewNodes"].meaning in text
     assert "krt run FILE --namespace ns --replace" in text
+
+
+def test_explain_of_an_aborted_test_names_its_evidence_and_no_report(
+    kubectl: FakeKubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finished = {"type": "Finished", "status": "True", "reason": "Aborted"}
+    conditions = [finished | {"lastTransitionTime": "2026-11-21T04:03:00Z"}]
+    report = {"path": "ns/sample/u1"}
+    kubectl.answers("get krt", resource(phase="Aborted", report=report, conditions=conditions))
+    assert run(["explain", "sample"]) == 0
+    text = capsys.readouterr().out
+    assert "krt evidence sample --namespace ns -o sample-evidence" in text
+    assert "krt report" not in text
 
 
 def test_explain_of_a_controllers_reason_repeats_no_remedy(

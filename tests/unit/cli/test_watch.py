@@ -60,6 +60,12 @@ TEST: dict[str, Any] = {
                 "reason": "Completed",
                 "lastTransitionTime": "2026-11-21T04:03:00Z",
             },
+            {
+                "type": "Scored",
+                "status": "True",
+                "reason": "VerdictReached",
+                "lastTransitionTime": "2026-11-21T04:02:59Z",
+            },
             {"type": "Succeeded", "status": "Unknown", "lastTransitionTime": "x"},
         ],
     },
@@ -100,6 +106,7 @@ def test_progress_lines_are_in_order_of_time_and_printed_once() -> None:
         "   60.5 s    IsrShrank: foo-0 [1, 2] (and 1 more)",
         "   60.5 s    LeaderMoved: foo-0",
         "   60.5 s  fault leader-down injected: kafka-1 (zone-b)",
+        "  179.0 s    Scored=True VerdictReached",
         "  180.0 s  phase Completed",
         "  180.0 s    Finished=True Completed",
     ]
@@ -143,6 +150,16 @@ def test_closing_without_local_evidence_names_its_place_on_the_volume(tmp_path: 
         text = "\n".join(lines(test, evidence))
         assert "evidence      krt evidence sample --namespace ns -o sample" in text
         assert "scorecard     configmap/sample-scorecard" in text
+
+
+def test_closing_of_a_test_that_was_not_scored_names_no_report(tmp_path: Path) -> None:
+    """An aborted one has evidence, and so has one whose scoring failed."""
+    (tmp_path / "pvc-1_ns_krt-evidence/ns/sample/u1").mkdir(parents=True)
+    test = changed(report={"path": "ns/sample/u1"}, conditions=[])
+    for evidence in (None, tmp_path):
+        text = "\n".join(lines(test, evidence))
+        assert "evidence      " in text
+        assert "report        " not in text
 
 
 def test_closing_names_expectations_not_met() -> None:

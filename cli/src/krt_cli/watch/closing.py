@@ -63,11 +63,13 @@ def _evidence(test: Test, evidence: Path | None) -> Iterator[tuple[str, str]]:
     which = f"{name} --namespace {namespace}"
     for bundle in bundles:
         yield "evidence", str(bundle)
-        yield "report", str(bundle / "report.html")
+        if test.scored:
+            yield "report", str(bundle / "report.html")
     report = test.status.get("report") or {}
     if not bundles and report.get("path"):
         yield "evidence", f"krt evidence {which} -o {name}"
-        yield "report", f"krt report {which} --open"
+        if test.scored:
+            yield "report", f"krt report {which} --open"
     if not bundles and report.get("configMap"):
         yield "scorecard", f"configmap/{report['configMap']}"
     if test.status.get("verdict") != "Passed":
