@@ -40,6 +40,9 @@ GET_SCORER: Final = (
 SCORER: Final = "krt-score"
 SCORECARD: Final = BUNDLE.scorecard.name
 
+NAMED: Final = 3
+"""Folders that the line of progress names; the others are counted."""
+
 SEVERITY: Final = (
     ExitCode.PASSED,
     ExitCode.DEGRADED,
@@ -75,7 +78,8 @@ def score(
     if checked:
         console.print(f"{checked} files have the checksums of {sums.NAME}", markup=False)
     names = [str(bundle) for bundle in bundles]
-    with Ticker(console, f"scoring {', '.join(names)}"):
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    with Ticker(console, f"scoring {', '.join(names[:NAMED])}{more}"):
         done = subprocess.run(  # noqa: S603 - the scorer as installed
             [str(scorer), *names, *extra],
             stdin=subprocess.DEVNULL,

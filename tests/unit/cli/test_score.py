@@ -114,6 +114,21 @@ def test_score_of_several_where_one_fails_prints_the_others(
     assert "exit code 2: no b" in output.err
 
 
+def test_score_of_many_names_the_first_while_it_works(
+    tools: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "abcde":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scorecard.json").write_text('{"verdict": "Passed"}')
+    program(tools, "krt-score", "")
+    assert run(["score", *"abcde"]) == 0
+    assert "scoring a, b, c and 2 more" in "".join(capsys.readouterr())
+
+
 def test_score_passes_its_options_on(
     tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
