@@ -17,6 +17,7 @@ from krt_cli.evidence import sums
 from krt_cli.evidence.results import BUNDLE, REPORT
 from krt_cli.ticker import Ticker
 from krt_cli.watch.command import VERDICTS
+from krt_contract.short_list import short_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +79,7 @@ def score(
     if checked:
         console.print(f"{checked} files have the checksums of {sums.NAME}", markup=False)
     names = [str(bundle) for bundle in bundles]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    with Ticker(console, f"scoring {', '.join(names[:NAMED])}{more}"):
+    with Ticker(console, f"scoring {short_list(names, NAMED)}"):
         done = subprocess.run(  # noqa: S603 - the scorer as installed
             [str(scorer), *names, *extra],
             stdin=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from krt_cli.errors import CouldNotRunError
 from krt_cli.evidence.results import OUTPUTS
+from krt_contract.short_list import short_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from krt_cli.evidence.transfer import RemoteFile
 
 NAME: Final = "SHA256SUMS"
+
+NAMED: Final = 3
+"""Files that an error names; the others are counted."""
 
 
 def write(folder: Path, files: Iterable[RemoteFile]) -> None:
@@ -50,8 +54,7 @@ def verify(folder: Path) -> int:
         checked += 1
     if wrong:
         raise CouldNotRunError(
-            f"the evidence in {folder} is not what was copied: {'; '.join(wrong[:3])}"
-            f"{f' and {len(wrong) - 3} more' if len(wrong) > 3 else ''}",  # noqa: PLR2004
+            f"the evidence in {folder} is not what was copied: {short_list(wrong, NAMED, '; ')}",
             "copy it again with krt evidence; it copies only what is missing or differs",
         )
     return checked

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from krt_contract.short_list import short_list
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -92,6 +94,4 @@ def _ended(sample: Sample, outcome: str) -> int:
 
 def _places(waits: Iterable[str]) -> str:
     """Return the first partitions by name, and how many more there are."""
-    named = sorted(waits)
-    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-    return ", ".join(named[:NAMED]) + more
+    return short_list(sorted(waits), NAMED)

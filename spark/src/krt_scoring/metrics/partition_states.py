@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from krt_contract.faults import ObservationKind
 from krt_contract.metadata import Strength
+from krt_contract.short_list import short_list
 from krt_contract.timeline import EventName, Source
 from krt_scoring.history.elections import (
     NO_LEADER,
@@ -280,6 +281,4 @@ def name(place: Place) -> str:
 
 def names(places: set[Place]) -> str:
     """Return partitions in order, at most eight of them."""
-    ordered = [name(place) for place in sorted(places)]
-    more = f" and {len(ordered) - 8} more" if len(ordered) > 8 else ""  # noqa: PLR2004 (see above)
-    return ", ".join(ordered[:8]) + more
+    return short_list([name(place) for place in sorted(places)], 8)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krt_contract.metadata import Strength
+from krt_contract.short_list import short_list
 from krt_contract.timeline import EventName, Source
 
 if TYPE_CHECKING:
@@ -90,6 +91,4 @@ def _until_the_end(recording: Recording) -> Iterator[UnseenLeaders]:
 
 def names(unseen: tuple[UnseenLeaders, ...]) -> str:
     """Return the partitions in order, at most NAMED of them."""
-    found = sorted({item.partition for item in unseen})
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return ", ".join(found[:NAMED]) + more
+    return short_list(sorted({item.partition for item in unseen}), NAMED)
