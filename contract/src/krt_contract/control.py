@@ -9,6 +9,10 @@ on the bounds are final.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STATE_KEY = "state"
 END_OFFSETS_KEY = "endOffsets"
@@ -42,3 +46,12 @@ BOUNDED = frozenset({ControlState.DRAIN, ControlState.DONE, ControlState.SCORE})
 
 ENDING = frozenset({ControlState.DONE, ControlState.SCORE, ControlState.ABORT})
 """States in which traffic and recorder have nothing more to do than to close."""
+
+
+def state_of(data: Mapping[str, str]) -> ControlState:
+    """Return the state that the data of the ConfigMap names; WAIT where it names none yet.
+
+    Raises:
+        ValueError: there is no such state.
+    """
+    return ControlState(data.get(STATE_KEY) or ControlState.WAIT)

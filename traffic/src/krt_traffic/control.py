@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from krt_contract.control import END_OFFSETS_KEY, ENDING, STATE_KEY, ControlState
+from krt_contract.control import END_OFFSETS_KEY, ENDING, ControlState, state_of
 from krt_traffic.kubernetes.objects import ConfigMap
 from krt_traffic.kubernetes.watch import Watch, daemon
 
@@ -45,7 +45,7 @@ def parse(data: Mapping[str, str]) -> Instruction | None:
     Raises:
         ValueError: the state is unknown, or the offsets are not those of partitions.
     """
-    state = ControlState(data.get(STATE_KEY) or ControlState.WAIT)
+    state = state_of(data)
     if state is ControlState.WAIT:
         return None
     offsets = json.loads(data.get(END_OFFSETS_KEY) or "{}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from krt_contract.control import BOUNDS_KEY, END_OFFSETS_AT_KEY, STATE_KEY, ControlState
+from krt_contract.control import BOUNDS_KEY, END_OFFSETS_AT_KEY, ControlState, state_of
 from krt_contract.exits import TrafficExit
 from krt_contract.labels import Component
 from krt_operator import names
@@ -35,7 +35,7 @@ def control_state(observed: Observed, plan: Plan) -> ControlState:
 
 def read_state(control: Json) -> ControlState:
     """The state that a control ConfigMap names; Wait where it names none yet."""
-    return ControlState(control["data"].get(STATE_KEY, ControlState.WAIT))
+    return state_of(control["data"])
 
 
 def end_offsets_at(control: Json) -> datetime:

@@ -57,13 +57,13 @@ def test_drain_with_silent_kafka_says_so_and_gives_readers_their_time(
     world.stuck = {READER}
     while world.control() != "Drain":
         world.tick(engine.run_once("t") or 0.01)
-    told = world.time
+    given = world.time
     (reason,) = world.status["inconclusiveReasons"]
     assert reason["code"] == "LogNotStable"
     assert "in time: Kafka did not answer: " in reason["message"]
     while world.control() != "Done":
         world.tick(engine.run_once("t") or 0.01)
-    assert timedelta(seconds=20) <= world.time - told < timedelta(seconds=25)
+    assert timedelta(seconds=20) <= world.time - given < timedelta(seconds=25)
     assert _codes(world) == ["LogNotStable", "NotDrained"]
 
 
