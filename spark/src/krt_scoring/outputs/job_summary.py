@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from krt_scoring.outputs.report.head import sentence, tiles
 from krt_scoring.outputs.report.words import number
-from krt_scoring.outputs.severity import by_severity
+from krt_scoring.outputs.severity import by_severity, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,11 +68,10 @@ def _anomalies(card: Mapping[str, Any]) -> Iterator[str]:
     for name in by_severity(anomalies):
         item = anomalies[name]
         counts = []
-        void = item.get("void", 0)
-        if item["violations"] > void:
-            counts.append(f"{number(item['violations'] - void)} not permitted")
-        if void:
-            counts.append(f"{number(void)} not judged, since evidence is missing")
+        if standing(item):
+            counts.append(f"{number(standing(item))} not permitted")
+        if item.get("void"):
+            counts.append(f"{number(item['void'])} not judged, since evidence is missing")
         if item["permitted"]:
             rules = ", ".join(sorted(item["rules"]))
             counts.append(f"{number(item['permitted'])} permitted by {rules}")

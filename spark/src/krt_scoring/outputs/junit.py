@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from krt_scoring.outputs import objective_values
+from krt_scoring.outputs.severity import standing
 from krt_scoring.outputs.unchecked import WHY_UNCHECKED
 
 if TYPE_CHECKING:
@@ -74,16 +75,12 @@ def _add_anomalies(suite: ET.Element, card: Mapping[str, Any]) -> None:
     unchecked = card.get("uncheckedAnomalies", [])
     for name, item in sorted(card.get("anomalies", {}).items()):
         case = _add_case(suite, "anomaly", name)
-        void = item.get("void", 0)
-        if item["violations"] > void:
-            standing = item["violations"] - void
-            text = f"{standing} {item['unit']} that the configuration does not permit"
+        if standing(item):
+            text = f"{standing(item)} {item['unit']} that the configuration does not permit"
             _add_outcome(case, "failure", text)
-        elif void:
-            text = (
-                f"{void} {item['unit']} not judged, since the evidence that they rest on is missing"
-            )
-            _add_outcome(case, "skipped", text)
+        elif item.get("void"):
+            why = "not judged, since the evidence that they rest on is missing"
+            _add_outcome(case, "skipped", f"{item['void']} {item['unit']} {why}")
         elif item["permitted"]:
             rules = ", ".join(sorted(item["rules"]))
             _add_output(case, f"{item['permitted']} permitted by {rules}")

@@ -19,6 +19,11 @@ RANKS = (DURABILITY, DELIVERY, ORDER)
 """By the weight of the score's component, so that a loss comes before what follows from it."""
 
 
+def standing(anomaly: Mapping[str, Any]) -> int:
+    """Return how many violations of an anomaly of the scorecard are not void."""
+    return int(anomaly["violations"] - anomaly.get("void", 0))
+
+
 def by_severity(anomalies: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the names of the anomalies that were observed, the most severe first.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krt_scoring.history.elections import NO_LEADER
 from krt_scoring.outputs.report.meanings import MEANINGS
 from krt_scoring.outputs.report.words import clock
-from krt_scoring.outputs.severity import by_severity
+from krt_scoring.outputs.severity import by_severity, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +44,7 @@ def found(card: Mapping[str, Any], series: Mapping[str, Any] | None) -> list[dic
         {
             "name": name,
             **anomalies[name],
+            "standing": standing(anomalies[name]),
             "meaning": MEANINGS.get(name, ""),
             "columns": _columns(anomalies[name].get("examples", [])),
             "stories": stories(anomalies[name].get("examples", []), series),
