@@ -255,19 +255,25 @@ def test_plan_of_another_version_after_the_verdict_keeps_the_verdict() -> None:
     assert world.names_of("StatefulSet") == set()
 
 
-@pytest.mark.parametrize("cleanup", ["Delete", "Retain"])
-def test_plan_of_another_version_with_members_kept_down_says_how_to_start_them(
-    cleanup: str,
-) -> None:
-    crash = {
+def world_with_a_broker_down(cleanup: str) -> World:
+    """A run in which a fault keeps broker 0 down for five minutes."""
+    down = {
         "name": "down",
         "action": "DeletePod",
         "target": {"role": "Broker", "ordinals": [0]},
         "duration": "5m",
     }
-    world = World(faults=[crash], cleanup=cleanup)
+    world = World(faults=[down], cleanup=cleanup)
     world.run(until="Injecting")
     world.run(seconds=20)
+    return world
+
+
+@pytest.mark.parametrize("cleanup", ["Delete", "Retain"])
+def test_plan_of_another_version_with_members_kept_down_says_how_to_start_them(
+    cleanup: str,
+) -> None:
+    world = world_with_a_broker_down(cleanup)
     assert world.objects["StatefulSet", "t-kafka-0"]["spec"]["replicas"] == 0
     world.objects["ConfigMap", "t-plan"]["data"]["plan.json"] = "{}"
     assert world.run_on()["phase"] == "Error"
@@ -364,15 +370,7 @@ def test_cleanup_that_fails_finishes_and_says_what_is_left(
 
 @pytest.mark.parametrize("cleanup", ["Delete", "Retain"])
 def test_cleanup_that_fails_leaves_no_fault_open(cleanup: str) -> None:
-    down = {
-        "name": "down",
-        "action": "DeletePod",
-        "target": {"role": "Broker", "ordinals": [0]},
-        "duration": "5m",
-    }
-    world = World(faults=[down], cleanup=cleanup)
-    world.run(until="Injecting")
-    world.run(seconds=20)
+    world = world_with_a_broker_down(cleanup)
     assert world.status["activeFaults"] == "down"
     world.test["spec"]["abort"] = True
     world.run(until="CleaningUp")

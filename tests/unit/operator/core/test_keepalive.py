@@ -45,17 +45,22 @@ def broker_left_lying(make_world: Callable[..., World]) -> tuple[Any, Any, str]:
     return world, engine, uid
 
 
+def message_of_replacement(world: World, pod: str, uid: str, reason: str) -> str:
+    """Check that the pod was replaced by one that runs, and return what its one event says."""
+    again = world.objects["Pod", pod]
+    assert again["metadata"]["uid"] != uid
+    assert again["status"]["phase"] == "Running"
+    (event,) = [one for one in world.events if one["reason"] == reason]
+    assert pod in event["message"]
+    return str(event["message"])
+
+
 def test_stuck_pods_with_unschedulable_broker_replaces_it(
     make_world: Callable[..., World],
 ) -> None:
     world, engine, uid = broker_left_lying(make_world)
     world.run(seconds=15, controller=engine)
-    again = world.objects["Pod", BROKER]
-    assert again["metadata"]["uid"] != uid
-    assert again["status"]["phase"] == "Running"
-    (event,) = [one for one in world.events if one["reason"] == "MemberUnscheduled"]
-    assert BROKER in event["message"]
-    assert "no node" in event["message"]
+    assert "no node" in message_of_replacement(world, BROKER, uid, "MemberUnscheduled")
     assert world.run(controller=engine)["verdict"] == "Passed"
 
 
@@ -117,12 +122,8 @@ def test_keepalive_with_evicted_recorder_replaces_it(world: World) -> None:
     world.end(RECORDER, 137)
     world.objects["Pod", RECORDER]["status"] |= {"reason": "Evicted", "message": why}
     world.run(seconds=4, controller=engine)
-    again = world.objects["Pod", RECORDER]
-    assert again["metadata"]["uid"] != uid
-    assert again["status"]["phase"] == "Running"
-    (event,) = [one for one in world.events if one["reason"] == "RecorderReplaced"]
-    assert RECORDER in event["message"]
-    assert f"ended with exit code 137: no message ({why})" in event["message"]
+    message = message_of_replacement(world, RECORDER, uid, "RecorderReplaced")
+    assert f"ended with exit code 137: no message ({why})" in message
     assert world.run(controller=engine)["verdict"] == "Passed"
 
 
